@@ -1,0 +1,53 @@
+# Everything a developer types. Needs Python 3.11+ and make; nothing else.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PYTEST := $(BIN)/python -P -m pytest
+SOURCES := protocol storage client broker
+
+.PHONY: serve test test-long lint types format bench docs clean
+
+serve: $(VENV)/.installed
+	$(BIN)/odradek serve $(ARGS)
+
+test: $(VENV)/.installed-test
+	$(PYTEST) -m "not long" $(ARGS)
+
+test-long: $(VENV)/.installed-test
+	ODRADEK_LONG=1 $(PYTEST) --timeout 3600 $(ARGS)
+
+lint: $(VENV)/.installed-lint
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/lint-imports
+
+types: $(VENV)/.installed-lint
+	$(BIN)/mypy
+
+format: $(VENV)/.installed-lint
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(VENV)/.installed-test
+	$(BIN)/python -P bench/run.py $(ARGS)
+
+docs: $(VENV)/.installed
+	$(BIN)/python -P docs/generate.py
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info protocol/*.so
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: pyproject.toml setup.py $(wildcard protocol/*.c) | $(BIN)/python
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable .
+	touch $@
+
+$(VENV)/.installed-test: $(VENV)/.installed
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[test]'
+	touch $@
+
+$(VENV)/.installed-lint: $(VENV)/.installed-test
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[lint]'
+	touch $@

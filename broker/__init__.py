@@ -1,0 +1,1 @@
+"""The broker: network, handlers, replicas, metadata and configuration."""

@@ -1,0 +1,1 @@
+"""Connections: bytes in, answers out, in order."""

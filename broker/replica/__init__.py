@@ -1,0 +1,1 @@
+"""Partitions, the replica manager, and what waits in purgatory."""

@@ -1,0 +1,1 @@
+"""A small blocking Kafka client, for the command line and the pipeline."""

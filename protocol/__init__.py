@@ -1,0 +1,1 @@
+"""The Kafka wire protocol and record format: bytes to values and back, no I/O."""

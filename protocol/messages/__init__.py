@@ -1,0 +1,1 @@
+"""The messages of the protocol, one module per family of APIs."""

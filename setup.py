@@ -1,0 +1,15 @@
+"""The one part of the build that pyproject.toml cannot say: an optional extension."""
+
+from setuptools import Extension, setup
+
+setup(
+    ext_modules=[
+        Extension(
+            "protocol.speedups",
+            sources=["protocol/speedups.c"],
+            define_macros=[("Py_LIMITED_API", "0x030B0000")],
+            py_limited_api=True,
+            optional=True,
+        )
+    ],
+)

@@ -1,0 +1,1 @@
+"""The log engine: partitions as segments and indexes on disk. Never waits."""

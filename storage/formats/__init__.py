@@ -1,0 +1,1 @@
+"""Layouts of the side files: pure values and bytes, no I/O."""
