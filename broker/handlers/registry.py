@@ -1,0 +1,131 @@
+"""Which function answers which request, and which versions are offered.
+
+A handler is registered where it is written:
+
+    @handles(ListGroupsRequest, versions=(0, 5))
+    def handle_list_groups(ctx, request) -> ListGroupsResponse: ...
+
+It returns the response (done), a future of it (parked: its change is made,
+only the answer waits) or a coroutine (the connection starts nothing else until
+it ends), or ``NO_RESPONSE``. Versions that are advertised but not handled are
+answered UNSUPPORTED_VERSION, with the builder that ``@answers_errors`` names.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+
+if TYPE_CHECKING:
+    from protocol.errors import KafkaError
+    from protocol.schema import Request, Response
+
+# (ctx, request) -> response | Future[response] | coroutine | NO_RESPONSE. The
+# request and response types are those of the registered message, which a
+# callable type cannot say for all messages at once.
+HandlerFunction = Callable[..., Any]
+ErrorBuilder = Callable[[Any, "KafkaError"], "Response | None"]
+
+_Function = TypeVar("_Function", bound=HandlerFunction)
+_Builder = TypeVar("_Builder", bound=Callable[..., Any])
+
+
+class NoResponse:
+    """The answer of a request that gets none, like a Produce with acks=0."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "NO_RESPONSE"
+
+
+NO_RESPONSE: Final = NoResponse()
+
+
+@dataclass(frozen=True, slots=True)
+class Handler:
+    """One registered API: what it reads, what it answers, who does it."""
+
+    request_class: type[Request]
+    response_class: type[Response]
+    function: HandlerFunction
+    min_version: int
+    max_version: int
+    advertised_min: int
+    advertised_max: int
+
+    def handles_version(self, version: int) -> bool:
+        """Whether the function is called for requests of this version."""
+        return self.min_version <= version <= self.max_version
+
+    def advertises_version(self, version: int) -> bool:
+        """Whether clients are told that this version works."""
+        return self.advertised_min <= version <= self.advertised_max
+
+
+_handlers: dict[int, Handler] = {}
+_error_builders: dict[type[Request], ErrorBuilder] = {}
+
+
+def handles(
+    request_class: type[Request],
+    *,
+    versions: tuple[int, int],
+    advertised: tuple[int, int] | None = None,
+) -> Callable[[_Function], _Function]:
+    """Register the decorated function for ``versions`` of ``request_class``.
+
+    ``advertised`` is what ApiVersions says, where it differs from ``versions``.
+    """
+    offered = advertised or versions
+
+    def register(function: _Function) -> _Function:
+        api_key = int(request_class.api_key)
+        registered = _handlers.get(api_key)
+        if registered is not None:
+            raise ValueError(f"two handlers of API {api_key}: {registered.function}")
+        _handlers[api_key] = Handler(
+            request_class,
+            response_class_of(request_class),
+            function,
+            *versions,
+            *offered,
+        )
+        return function
+
+    return register
+
+
+def answers_errors(
+    request_class: type[Request],
+) -> Callable[[_Builder], _Builder]:
+    """Register ``(request, error) -> response`` for when the whole request fails.
+
+    Without one, the top-level error code of the response is filled, and a
+    response that has none is not sent: the connection is closed instead.
+    """
+
+    def register(builder: _Builder) -> _Builder:
+        _error_builders[request_class] = builder
+        return builder
+
+    return register
+
+
+def registered_handlers() -> dict[int, Handler]:
+    """The handlers by API key. The registry itself, not a copy."""
+    return _handlers
+
+
+def error_builder(request_class: type[Request]) -> ErrorBuilder | None:
+    """The builder registered for ``request_class``, if there is one."""
+    return _error_builders.get(request_class)
+
+
+def response_class_of(request_class: type[Request]) -> type[Response]:
+    """The response that stands beside ``request_class`` in its module."""
+    module = sys.modules[request_class.__module__]
+    name = request_class.__name__.removesuffix("Request") + "Response"
+    return cast("type[Response]", getattr(module, name))

@@ -1,0 +1,82 @@
+"""What a handler knows about a request besides its body: who asks, and where."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..services import Services
+
+
+def _nothing() -> None:
+    """Close no connection: for contexts that have none."""
+
+
+@dataclass(slots=True)
+class ConnectionInfo:
+    """The two ends of a connection, shared by all its requests."""
+
+    listener_name: str = "PLAINTEXT"
+    local_host: str = "127.0.0.1"
+    local_port: int = 9092
+    peer_host: str = "127.0.0.1"
+    peer_port: int = 0
+    client_software_name: str = ""
+    client_software_version: str = ""
+    close: Callable[[], None] = _nothing
+
+
+class RequestContext:
+    """One request: its header, its connection, and the services of the broker."""
+
+    __slots__ = (
+        "api_key",
+        "api_version",
+        "client_id",
+        "connection",
+        "correlation_id",
+        "services",
+    )
+
+    def __init__(
+        self,
+        services: Services,
+        connection: ConnectionInfo,
+        api_key: int,
+        api_version: int,
+        correlation_id: int = 0,
+        client_id: str | None = None,
+    ) -> None:
+        self.services = services
+        self.connection = connection
+        self.api_key = api_key
+        self.api_version = api_version
+        self.correlation_id = correlation_id
+        self.client_id = client_id
+
+    @property
+    def listener_name(self) -> str:
+        """The name of the listener that the client connected to."""
+        return self.connection.listener_name
+
+    @property
+    def local_host(self) -> str:
+        """The address of ours that the client connected to."""
+        return self.connection.local_host
+
+    @property
+    def local_port(self) -> int:
+        """The port of ours that the client connected to."""
+        return self.connection.local_port
+
+    @property
+    def peer_host(self) -> str:
+        """The client's address."""
+        return self.connection.peer_host
+
+    def close_connection(self) -> None:
+        """Close the client's connection once what is written has left."""
+        self.connection.close()

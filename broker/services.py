@@ -1,0 +1,57 @@
+"""What handlers work with: the parts of the running broker, in one value."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from storage.log_manager import LogManager
+
+    from .clock import Clock
+    from .committer import Committer
+    from .config.broker_config import BrokerConfig
+    from .disk_threads import DiskThreads
+    from .metadata.topics import Topics
+    from .replica.replica_manager import ReplicaManager
+    from .scheduler import Scheduler
+
+_logger = logging.getLogger(__name__)
+
+
+class Bugs:
+    """Exceptions that nobody expected: logged, counted, and told to a hook.
+
+    Tests set the hook to fail; the broker itself goes on.
+    """
+
+    def __init__(self, hook: Callable[[BaseException], None] | None = None) -> None:
+        self.count = 0
+        self.hook = hook
+
+    def record(self, where: str, error: BaseException) -> None:
+        """Log ``error`` with its traceback and count it."""
+        self.count += 1
+        _logger.error("unexpected error in %s", where, exc_info=error)
+        if self.hook is not None:
+            self.hook(error)
+
+
+@dataclass(slots=True, kw_only=True)
+class Services:
+    """The parts of one broker, as handlers see them through ``ctx.services``."""
+
+    config: BrokerConfig
+    clock: Clock
+    log_manager: LogManager
+    disk_threads: DiskThreads
+    committer: Committer
+    replica_manager: ReplicaManager
+    metadata: Topics
+    scheduler: Scheduler
+    cluster_id: str
+    node_id: int
+    bugs: Bugs = field(default_factory=Bugs)
