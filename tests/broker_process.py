@@ -1,0 +1,101 @@
+"""A broker as its users start it: a process of its own, stopped by its own pid."""
+
+import contextlib
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+READY = re.compile(r"on (127\.0\.0\.1):(\d+)")
+START_TIMEOUT_S = 30
+
+
+class BrokerProcess:
+    """``odradek serve`` on a data directory of its own."""
+
+    def __init__(
+        self, data_dir: Path, options: Sequence[str] = (), *, loop: str = "uvloop"
+    ) -> None:
+        self.data_dir = data_dir
+        self.options = list(options)
+        self.environment = {**os.environ, "ODRADEK_LOOP": loop}
+        self.port = 0
+        self.log_path = data_dir.with_name(data_dir.name + ".err")
+        self.process: subprocess.Popen[str] | None = None
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def pid(self) -> int:
+        assert self.process is not None
+        return self.process.pid
+
+    def start(self) -> str:
+        """Start, and return the ready line. The port stays the same ever after."""
+        command = [sys.executable, "-P", "-m", "broker", "serve"]
+        command += ["--port", str(self.port), "--data-dir", str(self.data_dir)]
+        with self.log_path.open("a") as log:
+            self.process = subprocess.Popen(
+                command + self.options,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+                env=self.environment,
+            )
+        line = self._ready_line()
+        found = READY.search(line)
+        if not found:
+            self.kill()
+            raise AssertionError(f"broker did not start: {line!r} {self.log()}")
+        self.port = int(found[2])
+        return line
+
+    def _ready_line(self) -> str:
+        assert self.process is not None
+        assert self.process.stdout is not None
+        readable, _, _ = select.select([self.process.stdout], [], [], START_TIMEOUT_S)
+        return self.process.stdout.readline() if readable else ""
+
+    def kill(self) -> None:
+        """As ``kill -9``: no warning, no flush."""
+        self._end(signal.SIGKILL)
+
+    def terminate(self) -> float:
+        """As ``kill``: a clean stop. Returns the seconds that it took."""
+        before = time.monotonic()
+        code = self._end(signal.SIGTERM)
+        assert code == 0, f"exit code {code}: {self.log()}"
+        return time.monotonic() - before
+
+    def _end(self, how: signal.Signals) -> int:
+        process, self.process = self.process, None
+        if process is None:
+            return 0
+        process.send_signal(how)
+        code = process.wait(timeout=30)
+        assert process.stdout is not None
+        process.stdout.close()
+        return code
+
+    def log(self) -> str:
+        return self.log_path.read_text() if self.log_path.exists() else ""
+
+
+@contextlib.contextmanager
+def running_broker(
+    data_dir: Path, *options: str, loop: str = "uvloop"
+) -> Iterator[BrokerProcess]:
+    """A broker for the length of a test; killed if the test did not stop it."""
+    broker = BrokerProcess(data_dir, options, loop=loop)
+    broker.start()
+    try:
+        yield broker
+    finally:
+        broker.kill()

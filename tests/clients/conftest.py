@@ -1,0 +1,24 @@
+"""One broker for each event loop, shared by the client tests."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.broker_process import BrokerProcess, running_broker
+
+
+@pytest.fixture(scope="session", params=["uvloop", "asyncio"])
+def broker(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[BrokerProcess]:
+    data_dir = tmp_path_factory.mktemp(f"clients-{request.param}") / "data"
+    with running_broker(data_dir, loop=request.param) as process:
+        yield process
+        assert "Traceback" not in process.log()
+
+
+@pytest.fixture
+def topic(request: pytest.FixtureRequest) -> str:
+    """A topic name of the test's own."""
+    names = [c if c.isalnum() else "-" for c in request.node.name]
+    return "".join(names).strip("-")[:200]

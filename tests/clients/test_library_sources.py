@@ -1,0 +1,48 @@
+"""Real input: every line of the standard library's sources, one record each."""
+
+import itertools
+import sysconfig
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.broker_process import BrokerProcess
+from tests.clients.adapters import CLIENTS, Client, Message, Options, by_name
+
+BATCH = 50_000  # messages in memory at a time
+
+
+def library_lines() -> Iterator[bytes]:
+    """The lines of the installed standard library; not of what was added to it."""
+    root = Path(sysconfig.get_path("stdlib"))
+    for path in sorted(root.rglob("*.py")):
+        parts = set(path.relative_to(root).parts)
+        if parts & {"site-packages", "dist-packages", "test", "tests", "idle_test"}:
+            continue
+        with path.open("rb") as file:
+            yield from file
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("client", CLIENTS, ids=by_name)
+def test_every_line_comes_back_in_order(
+    broker: BrokerProcess, topic: str, client: Client
+) -> None:
+    client.create_topic(broker.address, topic, 1)
+    count = 0
+    for lines in _batched(library_lines(), BATCH):
+        messages = [Message(None, line) for line in lines]
+        client.produce(broker.address, topic, messages, Options(codec="lz4"))
+        count += len(messages)
+    assert count > 100_000
+    found = client.consume(broker.address, topic, 0, count)
+    assert len(found) == count
+    for offset, (read, line) in enumerate(zip(found, library_lines(), strict=True)):
+        assert read.offset == offset
+        assert read.message.value == line
+
+
+def _batched(lines: Iterator[bytes], size: int) -> Iterator[list[bytes]]:
+    while batch := list(itertools.islice(lines, size)):
+        yield batch

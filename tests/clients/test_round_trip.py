@@ -1,0 +1,112 @@
+"""What a stock client sends is what every stock client reads, byte for byte."""
+
+import itertools
+
+import pytest
+
+from tests.broker_process import BrokerProcess
+from tests.clients.adapters import (
+    CLIENTS,
+    AioKafka,
+    Client,
+    KafkaPython,
+    Message,
+    Options,
+    by_name,
+    numbered,
+)
+
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+
+SHAPES = [
+    Message(b"key", b"value"),
+    Message(None, b"no key"),
+    Message(b"no value", None),
+    Message(None, None),
+    Message(b"", b""),
+    Message(b"\x00\xff" * 8, bytes(range(256))),
+    Message(b"h", b"headers", (("a", b"1"), ("a", b"2"), ("empty", b""))),
+    Message(b"h", b"null header", (("none", None), ("ünïcode", "☃".encode()))),
+    Message(b"old", b"time", timestamp_ms=1),
+    Message(b"k" * 200, b"large " * 5000),
+]
+
+
+@pytest.mark.parametrize("client", CLIENTS, ids=by_name)
+@pytest.mark.parametrize("codec", CODECS)
+def test_each_codec_and_shape_comes_back(
+    broker: BrokerProcess, topic: str, client: Client, codec: str
+) -> None:
+    client.create_topic(broker.address, topic, 1)
+    client.produce(broker.address, topic, SHAPES, Options(codec=codec))
+    for reader in CLIENTS:
+        found = reader.consume(broker.address, topic, 0, len(SHAPES))
+        assert found == list(numbered(SHAPES)), reader.name
+
+
+@pytest.mark.parametrize("client", CLIENTS, ids=by_name)
+@pytest.mark.parametrize(
+    "options",
+    [Options(0, False), Options(1, False), Options(-1, False), Options(-1, True)],
+    ids=["acks-0", "acks-1", "acks-all", "idempotent"],
+)
+def test_each_acknowledgement_keeps_the_order(
+    broker: BrokerProcess, topic: str, client: Client, options: Options
+) -> None:
+    messages = [Message(None, b"%d" % number) for number in range(1000)]
+    client.create_topic(broker.address, topic, 1)
+    client.produce(broker.address, topic, messages, options)
+    found = client.consume(broker.address, topic, 0, len(messages))
+    assert found == list(numbered(messages))
+
+
+@pytest.mark.parametrize("client", CLIENTS, ids=by_name)
+def test_twelve_partitions_each_keep_their_own(
+    broker: BrokerProcess, topic: str, client: Client
+) -> None:
+    messages = [
+        Message(b"%d" % number, b"value %d" % number, partition=number % 12)
+        for number in range(1200)
+    ]
+    client.create_topic(broker.address, topic, 12)
+    client.produce(broker.address, topic, messages, Options())
+    for partition, count in itertools.product([0, 5, 11], [100]):
+        found = client.consume(broker.address, topic, partition, count)
+        own = [each for each in messages if each.partition == partition]
+        assert found == list(numbered(own))
+
+
+@pytest.mark.parametrize("client", CLIENTS, ids=by_name)
+def test_a_topic_appears_when_it_is_first_used(
+    broker: BrokerProcess, topic: str, client: Client
+) -> None:
+    messages = [Message(b"a", b"1")]
+    client.produce(broker.address, topic, messages, Options())
+    assert client.consume(broker.address, topic, 0, 1) == list(numbered(messages))
+
+
+def test_offsets_for_times(broker: BrokerProcess, topic: str) -> None:
+    start = 1_700_000_000_000
+    messages = [
+        Message(None, b"%d" % number, timestamp_ms=start + number * 1000)
+        for number in range(100)
+    ]
+    KafkaPython().create_topic(broker.address, topic, 1)
+    AioKafka().produce(broker.address, topic, messages, Options())
+    assert _offset_for_time(broker, topic, start + 41_500) == 42
+    assert _offset_for_time(broker, topic, start) == 0
+    assert _offset_for_time(broker, topic, start + 100_000) is None
+
+
+def _offset_for_time(
+    broker: BrokerProcess, topic: str, timestamp_ms: int
+) -> int | None:
+    import kafka
+
+    consumer = kafka.KafkaConsumer(bootstrap_servers=broker.address)
+    place = kafka.TopicPartition(topic, 0)
+    try:
+        found = consumer.offsets_for_times({place: timestamp_ms})[place]
+        return None if found is None else int(found.offset)
+    finally:
+        consumer.close()
