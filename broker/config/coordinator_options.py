@@ -1,0 +1,184 @@
+"""The options of consumer groups, committed offsets, producer ids and transactions."""
+
+from dataclasses import dataclass
+
+from .option import INT_MAX, Kind, option
+
+
+@dataclass(frozen=True)
+class GroupOptions:
+    """Sessions, sizes and delays of consumer groups; what happens to their offsets."""
+
+    group_initial_rebalance_delay_ms: int = option(
+        0,
+        "group.initial.rebalance.delay.ms",
+        "How long an empty group waits for more members before its first rebalance.",
+        at_least=0,
+    )
+    group_min_session_timeout_ms: int = option(
+        6_000,
+        "group.min.session.timeout.ms",
+        "Shortest session timeout a member may ask for.",
+        at_least=1,
+    )
+    group_max_session_timeout_ms: int = option(
+        1_800_000,
+        "group.max.session.timeout.ms",
+        "Longest session timeout a member may ask for.",
+        at_least=1,
+    )
+    group_max_size: int = option(
+        INT_MAX, "group.max.size", "Most members of a classic group.", at_least=1
+    )
+    group_consumer_session_timeout_ms: int = option(
+        45_000,
+        "group.consumer.session.timeout.ms",
+        "Session timeout of the members of consumer groups (KIP-848).",
+        at_least=1,
+    )
+    group_consumer_heartbeat_interval_ms: int = option(
+        5_000,
+        "group.consumer.heartbeat.interval.ms",
+        "Heartbeat interval of the members of consumer groups.",
+        at_least=1,
+    )
+    group_consumer_max_size: int = option(
+        INT_MAX, "group.consumer.max.size", "Most members of one.", at_least=1
+    )
+    group_consumer_assignors: tuple[str, ...] = option(
+        ("uniform", "range"),
+        "group.consumer.assignors",
+        "How consumer groups share partitions; the first is the default.",
+        choices=("uniform", "range"),
+    )
+    offsets_topic_num_partitions: int = option(
+        50,
+        "offsets.topic.num.partitions",
+        "Partitions of __consumer_offsets.",
+        at_least=1,
+    )
+    offsets_topic_replication_factor: int = option(
+        1,
+        "offsets.topic.replication.factor",
+        "Copies of __consumer_offsets; one broker has one.",
+        kind=Kind.SHORT,
+        at_least=1,
+        at_most=1,
+    )
+    offsets_topic_segment_bytes: int = option(
+        100 << 20,
+        "offsets.topic.segment.bytes",
+        "Size at which its segments roll.",
+        at_least=1 << 20,
+    )
+    offsets_retention_minutes: int = option(
+        10_080,
+        "offsets.retention.minutes",
+        "How long the offsets of an empty group are kept.",
+        at_least=1,
+    )
+    offsets_retention_check_interval_ms: int = option(
+        600_000,
+        "offsets.retention.check.interval.ms",
+        "How often groups are looked at for offsets to drop.",
+        kind=Kind.LONG,
+        at_least=1,
+    )
+    offset_metadata_max_bytes: int = option(
+        4096,
+        "offset.metadata.max.bytes",
+        "Longest note that comes with a committed offset.",
+        at_least=0,
+    )
+    offsets_commit_timeout_ms: int = option(
+        5_000,
+        "offsets.commit.timeout.ms",
+        "How long a commit may wait to be durable.",
+        at_least=1,
+    )
+    offsets_load_buffer_size: int = option(
+        5 << 20,
+        "offsets.load.buffer.size",
+        "Bytes read at a time when committed offsets are loaded.",
+        at_least=1,
+    )
+
+
+@dataclass(frozen=True)
+class TransactionOptions:
+    """Timeouts of transactions; how long producer ids are remembered."""
+
+    transaction_max_timeout_ms: int = option(
+        900_000,
+        "transaction.max.timeout.ms",
+        "Longest timeout a transaction may ask for.",
+        at_least=1,
+    )
+    transactional_id_expiration_ms: int = option(
+        604_800_000,
+        "transactional.id.expiration.ms",
+        "How long an unused transactional id is remembered.",
+        at_least=1,
+    )
+    transaction_abort_timed_out_transaction_cleanup_interval_ms: int = option(
+        10_000,
+        "transaction.abort.timed.out.transaction.cleanup.interval.ms",
+        "How often transactions are looked at for ones to abort.",
+        at_least=1,
+    )
+    transaction_remove_expired_transaction_cleanup_interval_ms: int = option(
+        3_600_000,
+        "transaction.remove.expired.transaction.cleanup.interval.ms",
+        "How often transactional ids are looked at for ones to forget.",
+        at_least=1,
+    )
+    transaction_state_log_num_partitions: int = option(
+        50,
+        "transaction.state.log.num.partitions",
+        "Partitions of __transaction_state.",
+        at_least=1,
+    )
+    transaction_state_log_replication_factor: int = option(
+        1,
+        "transaction.state.log.replication.factor",
+        "Copies of __transaction_state; one broker has one.",
+        kind=Kind.SHORT,
+        at_least=1,
+        at_most=1,
+    )
+    transaction_state_log_min_isr: int = option(
+        1,
+        "transaction.state.log.min.isr",
+        "Copies that must have a record; one broker has one.",
+        at_least=1,
+        at_most=1,
+    )
+    transaction_state_log_segment_bytes: int = option(
+        100 << 20,
+        "transaction.state.log.segment.bytes",
+        "Size at which its segments roll.",
+        at_least=1 << 20,
+    )
+    transaction_state_log_load_buffer_size: int = option(
+        5 << 20,
+        "transaction.state.log.load.buffer.size",
+        "Bytes read at a time when transactions are loaded.",
+        at_least=1,
+    )
+    transaction_partition_verification_enable: bool = option(
+        True,
+        "transaction.partition.verification.enable",
+        "Whether a transactional batch needs a transaction that knows its partition.",
+    )
+    producer_id_expiration_ms: int = option(
+        86_400_000,
+        "producer.id.expiration.ms",
+        "How long a partition remembers a producer that sends nothing.",
+        at_least=1,
+    )
+    producer_id_expiration_check_interval_ms: int = option(
+        600_000,
+        "producer.id.expiration.check.interval.ms",
+        "How often partitions are looked at for producers to forget.",
+        at_least=1,
+    )
