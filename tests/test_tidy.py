@@ -1,0 +1,93 @@
+"""House rules that no linter knows: sizes, docstrings, mirrored tests, fresh docs."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("protocol", "storage", "client", "broker")
+FILE_LINES_MAX = 400
+FUNCTION_LINES_MAX = 60
+GENERATED = ("docs/apis.md", "docs/options.md")
+
+
+def modules() -> list[Path]:
+    found = [path for name in PACKAGES for path in (ROOT / name).rglob("*.py")]
+    return sorted(found)
+
+
+def test_there_is_something_to_check() -> None:
+    assert len(modules()) > 40
+
+
+@pytest.mark.parametrize("folder", [*PACKAGES, "tests", "bench", "docs"])
+def test_files_and_functions_are_short(folder: str) -> None:
+    too_long = [
+        complaint
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        for complaint in _too_long(path)
+    ]
+    assert not too_long
+
+
+def _too_long(path: Path) -> Iterator[str]:
+    text = path.read_text()
+    name = path.relative_to(ROOT)
+    lines = text.count("\n")
+    if lines > FILE_LINES_MAX:
+        yield f"{name}: {lines} lines"
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            assert node.end_lineno is not None
+            size = node.end_lineno - node.lineno + 1
+            if size > FUNCTION_LINES_MAX:
+                yield f"{name}:{node.lineno} {node.name}: {size} lines"
+
+
+def test_every_module_says_what_it_is() -> None:
+    silent = [
+        str(path.relative_to(ROOT))
+        for path in modules()
+        if not ast.get_docstring(ast.parse(path.read_text()))
+    ]
+    assert not silent
+
+
+def test_every_module_has_its_tests() -> None:
+    missing = []
+    for path in modules():
+        relative = path.relative_to(ROOT)
+        mirror = ROOT / "tests" / relative.parent / f"test_{relative.name}"
+        if not (relative.name.startswith("__") or mirror.exists() or _is_covered(path)):
+            missing.append(str(mirror.relative_to(ROOT)))
+    assert not missing
+
+
+def _is_covered(path: Path) -> bool:
+    """Message families are declarations: one parametrised test covers them all."""
+    return path.parent.name == "messages" or path.name.endswith("_plain.py")
+
+
+def test_every_test_folder_is_a_package() -> None:
+    bare = [
+        str(path.relative_to(ROOT))
+        for path in (ROOT / "tests").rglob("*")
+        if path.is_dir()
+        and any(path.glob("*.py"))
+        and not (path / "__init__.py").exists()
+    ]
+    assert not bare
+
+
+@pytest.mark.parametrize("page", GENERATED)
+def test_generated_page_is_fresh(page: str) -> None:
+    command = [sys.executable, "-P", "docs/generate.py", "--print", page]
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == (ROOT / page).read_text(), "run `make docs`"
