@@ -29,7 +29,7 @@ def _paths(text: str) -> tuple[Path, ...]:
     return paths
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class BrokerConfig(NetworkOptions, LogOptions, GroupOptions, TransactionOptions):
     """Every option of the broker, with Kafka's names, defaults, bounds and meaning.
 

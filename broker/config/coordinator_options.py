@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from .option import INT_MAX, Kind, option
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False, repr=False, eq=False)
 class GroupOptions:
     """Sessions, sizes and delays of consumer groups; what happens to their offsets."""
 
@@ -104,7 +104,7 @@ class GroupOptions:
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False, repr=False, eq=False)
 class TransactionOptions:
     """Timeouts of transactions; how long producer ids are remembered."""
 

@@ -7,7 +7,7 @@ from .option import LONG_MAX, Kind, option
 CODECS = ("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False, repr=False, eq=False)
 class LogOptions:
     """How logs are written, rolled, kept, cleaned and synced."""
 

@@ -6,7 +6,7 @@ from .listener import Listener, parse_listeners, parse_protocols
 from .option import INT_MAX, LONG_MAX, Kind, option
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False, repr=False, eq=False)
 class NetworkOptions:
     """Who may connect, how much they may send, and how long they may take."""
 

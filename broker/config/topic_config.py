@@ -1,0 +1,296 @@
+"""The options of a topic: their names, bounds, and the broker's options behind them.
+
+An option that a topic does not set has the value of its broker option (its
+synonym), and that one's default otherwise. Options that Kafka has for replicas and
+tiered storage are known too: their harmless values are taken and shown, the others
+are refused, so that nobody believes in what does not happen.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from protocol.errors import InvalidConfig
+from storage.log_config import LogConfig
+
+from .broker_config import OPTIONS, BrokerConfig
+from .log_options import CODECS
+from .option import LONG_MAX, Kind, Option, OptionError, did_you_mean, format_value
+
+INTERNAL_SEGMENT_BYTES = "internal.segment.bytes"
+
+
+@dataclass(frozen=True, slots=True)
+class TopicOption:
+    """One option of topics.
+
+    ``synonym`` is the broker option that gives the default, ``field`` where
+    ``LogConfig`` keeps it, ``attribute`` what ``BrokerConfig`` calls the default.
+    """
+
+    known: Option
+    field: str | None
+    attribute: str | None
+    synonym: str | None
+    only: tuple[Any, ...] = ()
+    is_hidden: bool = False
+
+    def default(self, broker: BrokerConfig) -> Any:
+        """The value when the topic does not set the option."""
+        if self.attribute is None:
+            return self.known.default
+        return getattr(broker, self.attribute)
+
+
+def _of_log(
+    name: str,
+    synonym: str,
+    meaning: str,
+    *,
+    attribute: str | None = None,
+    shown: bool = True,
+    **more: Any,
+) -> TopicOption:
+    """An option that logs honour: kind, bounds and default are the broker option's."""
+    broker_field, behind = OPTIONS[synonym]
+    known = replace(behind, name=name, meaning=meaning, aliases=(), **more)
+    return TopicOption(
+        known,
+        field=name.replace(".", "_"),
+        attribute=attribute or broker_field,
+        synonym=synonym if shown else None,
+    )
+
+
+def _not_here(name: str, kind: Kind, default: Any, *only: Any) -> TopicOption:
+    """An option that means nothing on one broker without tiers."""
+    known = Option(name, kind, default, "Means nothing on one broker without tiers.")
+    synonyms = {
+        "local.retention.bytes": "log.local.retention.bytes",
+        "local.retention.ms": "log.local.retention.ms",
+        "unclean.leader.election.enable": name,
+    }
+    return TopicOption(known, None, None, synonyms.get(name), only=only)
+
+
+_TABLE = (
+    _of_log("cleanup.policy", "log.cleanup.policy", "Delete or compact old records."),
+    _of_log(
+        "compression.gzip.level", "compression.gzip.level", "Level for gzip; -1: usual."
+    ),
+    _of_log("compression.lz4.level", "compression.lz4.level", "Level for lz4."),
+    _of_log(
+        "compression.type",
+        "compression.type",
+        "Codec that batches are stored with; producer: as they came.",
+        choices=CODECS,
+    ),
+    _of_log("compression.zstd.level", "compression.zstd.level", "Level for zstd."),
+    _of_log(
+        "delete.retention.ms",
+        "log.cleaner.delete.retention.ms",
+        "How long a deletion marker stays in a compacted topic.",
+    ),
+    _of_log(
+        "file.delete.delay.ms",
+        "log.segment.delete.delay.ms",
+        "How long a deleted file stays, renamed.",
+    ),
+    _of_log(
+        "flush.messages",
+        "log.flush.interval.messages",
+        "Records that may wait for a sync, whatever the durability.",
+    ),
+    _of_log(
+        "flush.ms",
+        "log.flush.interval.ms",
+        "How long records may wait for a sync, whatever the durability.",
+        attribute="flush_ms",
+        shown=False,
+        default=LONG_MAX,
+        at_least=0,
+    ),
+    _not_here("follower.replication.throttled.replicas", Kind.LIST, ()),
+    _of_log(
+        "index.interval.bytes", "log.index.interval.bytes", "Bytes per index entry."
+    ),
+    _not_here("leader.replication.throttled.replicas", Kind.LIST, ()),
+    _not_here("local.retention.bytes", Kind.LONG, -2),
+    _not_here("local.retention.ms", Kind.LONG, -2),
+    _of_log(
+        "max.compaction.lag.ms",
+        "log.cleaner.max.compaction.lag.ms",
+        "Records older than this are compacted, however few.",
+    ),
+    _of_log("max.message.bytes", "message.max.bytes", "Largest batch that is taken."),
+    _of_log(
+        "message.timestamp.after.max.ms",
+        "log.message.timestamp.after.max.ms",
+        "How far ahead of the broker's clock a timestamp may be.",
+    ),
+    _of_log(
+        "message.timestamp.before.max.ms",
+        "log.message.timestamp.before.max.ms",
+        "How far behind the broker's clock a timestamp may be.",
+    ),
+    _of_log(
+        "message.timestamp.type",
+        "log.message.timestamp.type",
+        "Whether the client's or the broker's clock stamps records.",
+    ),
+    _of_log(
+        "min.cleanable.dirty.ratio",
+        "log.cleaner.min.cleanable.ratio",
+        "Share of the log that must be uncleaned before it is cleaned.",
+    ),
+    _of_log(
+        "min.compaction.lag.ms",
+        "log.cleaner.min.compaction.lag.ms",
+        "Records younger than this are not compacted.",
+    ),
+    _of_log(
+        "min.insync.replicas",
+        "min.insync.replicas",
+        "Replicas that must have a record before acks=all is answered.",
+    ),
+    _of_log("preallocate", "log.preallocate", "Reserve a new segment's space."),
+    _not_here("remote.log.copy.disable", Kind.BOOLEAN, False),
+    _not_here("remote.log.delete.on.disable", Kind.BOOLEAN, False),
+    _not_here("remote.storage.enable", Kind.BOOLEAN, False, False),
+    _of_log(
+        "retention.bytes",
+        "log.retention.bytes",
+        "Bytes of a partition that are kept. -1: all.",
+        at_least=-1,
+    ),
+    _of_log(
+        "retention.ms",
+        "log.retention.ms",
+        "How long records are kept. -1: for ever.",
+        attribute="retention_ms",
+        shown=False,
+        default=604_800_000,
+        at_least=-1,
+    ),
+    _of_log("segment.bytes", "log.segment.bytes", "Size at which a segment rolls."),
+    _of_log(
+        "segment.index.bytes", "log.index.size.max.bytes", "Largest index of a segment."
+    ),
+    _of_log(
+        "segment.jitter.ms",
+        "log.roll.jitter.ms",
+        "Random time that a segment rolls earlier.",
+        attribute="roll_jitter_ms",
+        shown=False,
+        default=0,
+    ),
+    _of_log(
+        "segment.ms",
+        "log.roll.ms",
+        "Age at which a segment rolls.",
+        attribute="roll_ms",
+        shown=False,
+        default=604_800_000,
+    ),
+    _not_here("unclean.leader.election.enable", Kind.BOOLEAN, False),
+    # Kafka's own way to small segments in tests: taken, and never shown.
+    TopicOption(
+        Option(INTERNAL_SEGMENT_BYTES, Kind.INT, None, "Like segment.bytes.", 1),
+        field="segment_bytes",
+        attribute=None,
+        synonym=None,
+        is_hidden=True,
+    ),
+)
+
+TOPIC_OPTIONS: dict[str, TopicOption] = {entry.known.name: entry for entry in _TABLE}
+"""Every option of a topic by its name, in the order in which they are listed."""
+
+
+class ConfigValue(NamedTuple):
+    """The value of one option of a topic, and where it comes from."""
+
+    option: TopicOption
+    value: str | None
+    is_topics_own: bool
+    broker_value: str | None
+    is_brokers_own: bool
+
+
+def validate_topic_options(options: Mapping[str, str], broker: BrokerConfig) -> None:
+    """See that a topic can have ``options``.
+
+    Raises:
+        InvalidConfig: one does not exist, has a value it cannot have, or two of
+            them contradict each other. The message names it.
+    """
+    values = _parsed(options)
+    smallest = values.get("min.compaction.lag.ms")
+    largest = values.get("max.compaction.lag.ms")
+    if smallest is None:
+        smallest = broker.log_cleaner_min_compaction_lag_ms
+    if largest is None:
+        largest = broker.log_cleaner_max_compaction_lag_ms
+    if smallest > largest:
+        raise InvalidConfig(
+            f"conflict topic config setting min.compaction.lag.ms ({smallest}) > "
+            f"max.compaction.lag.ms ({largest})"
+        )
+
+
+def log_config(options: Mapping[str, str], broker: BrokerConfig) -> LogConfig:
+    """What the logs of a topic with ``options`` are run by."""
+    values = _parsed(options)
+    chosen: dict[str, Any] = {}
+    for name, entry in TOPIC_OPTIONS.items():
+        value = values.get(name, entry.default(broker))
+        if entry.field is not None and value is not None:
+            chosen[entry.field] = value
+    chosen["cleanup_policy"] = frozenset(chosen["cleanup_policy"])
+    return LogConfig(**chosen)
+
+
+def describe(options: Mapping[str, str], broker: BrokerConfig) -> list[ConfigValue]:
+    """The value of every option of a topic that clients are shown."""
+    described = []
+    for name, entry in TOPIC_OPTIONS.items():
+        if entry.is_hidden:
+            continue
+        broker_value = format_value(entry.default(broker))
+        described.append(
+            ConfigValue(
+                entry,
+                options.get(name, broker_value),
+                is_topics_own=name in options,
+                broker_value=broker_value,
+                is_brokers_own=entry.synonym in broker.explicit,
+            )
+        )
+    return described
+
+
+def _parsed(options: Mapping[str, str]) -> dict[str, Any]:
+    return {name: _parse(name, text) for name, text in options.items()}
+
+
+def _parse(name: str, text: str) -> Any:
+    entry = TOPIC_OPTIONS.get(name)
+    if entry is None:
+        raise InvalidConfig(_unknown(name))
+    try:
+        value = entry.known.parse(text)
+    except OptionError as error:
+        raise InvalidConfig(str(error)) from None
+    if entry.only and value not in entry.only:
+        allowed = " or ".join(repr(format_value(only)) for only in entry.only)
+        raise InvalidConfig(
+            f"Invalid value {text} for configuration {name}: this broker has no other "
+            f"replicas and no remote storage; only {allowed} is possible"
+        )
+    return value
+
+
+def _unknown(name: str) -> str:
+    message = f"Unknown topic config name: {name}"
+    meant = did_you_mean(name, (n for n in TOPIC_OPTIONS if "internal" not in n))
+    return f"{message}; did you mean {meant}?" if meant else message
