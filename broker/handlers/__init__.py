@@ -1,1 +1,15 @@
-"""One handler per API, registered where it is written."""
+"""The handlers of all APIs: one module per family, registered where they are written.
+
+``load`` imports them. A new module is named here, or nobody will find it.
+"""
+
+from importlib import import_module
+from typing import Final
+
+MODULES: Final = ("api_versions",)
+
+
+def load() -> None:
+    """Import every handler module, so that its handlers are registered."""
+    for name in MODULES:
+        import_module(f".{name}", __name__)

@@ -13,10 +13,11 @@ answered UNSUPPORTED_VERSION, with the builder that ``@answers_errors`` names.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from protocol.schema import RESPONSES
 
 if TYPE_CHECKING:
     from protocol.errors import KafkaError
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 # callable type cannot say for all messages at once.
 HandlerFunction = Callable[..., Any]
 ErrorBuilder = Callable[[Any, "KafkaError"], "Response | None"]
+
+RefusedReader = Callable[[memoryview, int], "tuple[Any, int]"]
 
 _Function = TypeVar("_Function", bound=HandlerFunction)
 _Builder = TypeVar("_Builder", bound=Callable[..., Any])
@@ -67,6 +70,7 @@ class Handler:
 
 _handlers: dict[int, Handler] = {}
 _error_builders: dict[type[Request], ErrorBuilder] = {}
+_refused_readers: dict[type[Request], RefusedReader] = {}
 
 
 def handles(
@@ -88,7 +92,7 @@ def handles(
             raise ValueError(f"two handlers of API {api_key}: {registered.function}")
         _handlers[api_key] = Handler(
             request_class,
-            response_class_of(request_class),
+            RESPONSES[api_key],
             function,
             *versions,
             *offered,
@@ -114,6 +118,22 @@ def answers_errors(
     return register
 
 
+def reads_refused(
+    request_class: type[Request],
+) -> Callable[[_Builder], _Builder]:
+    """Register ``(frame, position) -> (request, position)`` for refused versions.
+
+    It reads the versions that are advertised but older than the message class
+    knows, just enough of them for the error response.
+    """
+
+    def register(reader: _Builder) -> _Builder:
+        _refused_readers[request_class] = reader
+        return reader
+
+    return register
+
+
 def registered_handlers() -> dict[int, Handler]:
     """The handlers by API key. The registry itself, not a copy."""
     return _handlers
@@ -124,8 +144,6 @@ def error_builder(request_class: type[Request]) -> ErrorBuilder | None:
     return _error_builders.get(request_class)
 
 
-def response_class_of(request_class: type[Request]) -> type[Response]:
-    """The response that stands beside ``request_class`` in its module."""
-    module = sys.modules[request_class.__module__]
-    name = request_class.__name__.removesuffix("Request") + "Response"
-    return cast("type[Response]", getattr(module, name))
+def refused_reader(request_class: type[Request]) -> RefusedReader | None:
+    """The reader registered for refused versions, if there is one."""
+    return _refused_readers.get(request_class)

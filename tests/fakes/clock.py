@@ -69,7 +69,9 @@ class FakeClock(Clock):
         self.wall_ms = wall_offset + int(target_ms)
 
     async def tick(self, delta_ms: int = 0, turns: int = 10) -> None:
-        """Advance, then let the tasks that woke run for some turns of the loop."""
+        """Advance; before and after it, all tasks run for some turns of the loop."""
+        for _ in range(turns):
+            await asyncio.sleep(0)
         self.advance(delta_ms)
         for _ in range(turns):
             await asyncio.sleep(0)

@@ -1,0 +1,54 @@
+"""ApiVersions: what this broker can do, read from the registry of handlers.
+
+An unsupported version of this very request is answered by ``dispatch``, in
+version 0. No feature is listed: none is finalised, and clients then speak the
+older of the two protocols that a feature would choose between.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from protocol.errors import InvalidRequest
+from protocol.messages.api_versions import (
+    ApiVersion,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+)
+
+from .registry import handles, registered_handlers
+
+if TYPE_CHECKING:
+    from ..network.request_context import RequestContext
+
+FIRST_VERSION_WITH_SOFTWARE = 3
+# The names that KIP-511 allows: they end up in metrics.
+_SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+
+
+@handles(ApiVersionsRequest, versions=(0, 4))
+def handle_api_versions(
+    ctx: RequestContext, request: ApiVersionsRequest
+) -> ApiVersionsResponse:
+    """List every API with the versions that are offered."""
+    if ctx.api_version >= FIRST_VERSION_WITH_SOFTWARE:
+        name = request.client_software_name
+        version = request.client_software_version
+        if not (_SOFTWARE.fullmatch(name) and _SOFTWARE.fullmatch(version)):
+            raise InvalidRequest("the name or version of the client software is odd")
+        ctx.connection.client_software_name = name
+        ctx.connection.client_software_version = version
+    return ApiVersionsResponse(api_keys=advertised_apis())
+
+
+def advertised_apis() -> list[ApiVersion]:
+    """The APIs of the registry, by their key, with the versions to advertise."""
+    return [
+        ApiVersion(
+            api_key=api_key,
+            min_version=handler.advertised_min,
+            max_version=handler.advertised_max,
+        )
+        for api_key, handler in sorted(registered_handlers().items())
+    ]

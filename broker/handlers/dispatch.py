@@ -1,0 +1,240 @@
+"""From the bytes of a request to its handler, and from errors to answers.
+
+A ``Route`` is one API in one version: the functions compiled to read its
+request and to write its response, and the handler between them. Routes are made
+when first asked for, and kept.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from protocol.api_keys import ApiKey
+from protocol.compiler import decoder, encoder
+from protocol.errors import (
+    ErrorCode,
+    KafkaError,
+    MalformedRequest,
+    UnknownServerError,
+    UnsupportedVersion,
+)
+from protocol.headers import RequestHeader, decode_request_header
+from protocol.messages.api_versions import (
+    ApiVersion,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+)
+
+from ..network.request_context import ConnectionInfo, RequestContext
+from .registry import Handler, error_builder, refused_reader
+
+if TYPE_CHECKING:
+    from collections.abc import Buffer, Callable, Mapping
+
+    from protocol.schema import Request, Response
+
+    from ..services import Services
+
+_HEAD = Struct(">ii")
+_FLEXIBLE_HEAD = Struct(">iib")
+
+
+class Route:
+    """How requests of one API in one version are read, handled and answered."""
+
+    __slots__ = (
+        "api_version",
+        "decode",
+        "encode",
+        "function",
+        "handler",
+        "has_tagged_head",
+        "response_class",
+    )
+
+    def __init__(
+        self,
+        handler: Handler,
+        api_version: int,
+        function: Callable[..., Any],
+        decode: Callable[[memoryview, int], tuple[Any, int]],
+        response_version: int,
+    ) -> None:
+        self.handler = handler
+        self.api_version = api_version
+        self.function = function
+        self.decode = decode
+        self.response_class = handler.response_class
+        self.encode = encoder(handler.response_class, response_version)
+        # The header of an ApiVersions response never has tags: a client that
+        # does not know the version could not read them (KIP-511).
+        self.has_tagged_head = (
+            handler.response_class.api_key != ApiKey.API_VERSIONS
+            and response_version >= handler.response_class.first_flexible_version
+        )
+
+    @property
+    def name(self) -> str:
+        """The API and its version, for people."""
+        request_name = self.handler.request_class.__name__
+        return f"{request_name.removesuffix('Request')} v{self.api_version}"
+
+    def write(self, correlation_id: int, response: Any, out: list[Buffer]) -> int:
+        """Append the whole frame of ``response`` to ``out``; returns its size.
+
+        Records are not copied: they stay buffers of their own.
+        """
+        buffers = self.encode(response)
+        first = buffers[0]
+        size = len(first)
+        if len(buffers) > 1:
+            size += sum(map(len, buffers[1:]))
+        if self.has_tagged_head:
+            size += 9
+            head = _FLEXIBLE_HEAD.pack(size - 4, correlation_id, 0)
+        else:
+            size += 8
+            head = _HEAD.pack(size - 4, correlation_id)
+        out.append(head + first)
+        if len(buffers) > 1:
+            out.extend(buffers[1:])
+        return size
+
+
+class Exchange(NamedTuple):
+    """A request that was read and given to its handler, and what that returned."""
+
+    route: Route
+    correlation_id: int
+    answer: Any
+    request: Any
+
+
+class Dispatcher:
+    """Gives every request to its handler."""
+
+    def __init__(self, services: Services, handlers: Mapping[int, Handler]) -> None:
+        self._services = services
+        self._handlers = handlers
+        self._routes: dict[tuple[int, int], Route] = {}
+
+    def dispatch(self, connection: ConnectionInfo, frame: memoryview) -> Exchange:
+        """Read the request in ``frame`` and call its handler.
+
+        Raises:
+            MalformedRequest: there is nothing to answer; the connection closes.
+        """
+        try:
+            header, position = decode_request_header(frame)
+            api_key, api_version, correlation_id, client_id = header
+            route = self._routes.get((api_key, api_version))
+            if route is None:
+                route = self._routes[api_key, api_version] = self._find_route(header)
+            request, _ = route.decode(frame, position)
+        except MalformedRequest:
+            raise
+        except Exception as error:
+            self._services.bugs.record("reading a request", error)
+            raise MalformedRequest("a request that could not be read") from error
+        context = RequestContext(
+            self._services, connection, api_key, api_version, correlation_id, client_id
+        )
+        try:
+            answer = route.function(context, request)
+        except MalformedRequest:
+            raise
+        except Exception as error:
+            answer = self.failure(route, request, error)
+        return Exchange(route, correlation_id, answer, request)
+
+    def failure(
+        self, route: Route, request: Request | None, error: BaseException
+    ) -> Response:
+        """The answer to a request that failed as a whole with ``error``.
+
+        What is no ``KafkaError`` is a bug, recorded as such. ``request`` is None
+        when it has not been kept while its answer was parked.
+
+        Raises:
+            MalformedRequest: this response has no place for an error.
+        """
+        if not isinstance(error, KafkaError):
+            self._services.bugs.record(route.name, error)
+            error = UnknownServerError()
+        build = error_builder(route.handler.request_class)
+        if build is not None and request is not None:
+            response = build(request, error)
+        else:
+            response = top_level_error(route.response_class, error)
+        if response is None:
+            raise MalformedRequest(f"{route.name} cannot say: {error}") from error
+        return response
+
+    def _find_route(self, header: RequestHeader) -> Route:
+        handler = self._handlers.get(header.api_key)
+        if handler is None:
+            raise MalformedRequest(f"API key {header.api_key} is not supported")
+        version = header.api_version
+        if handler.handles_version(version):
+            decode = decoder(handler.request_class, version)
+            return Route(handler, version, handler.function, decode, version)
+        if header.api_key == ApiKey.API_VERSIONS:
+            return Route(handler, version, _list_versions_of_itself, _read_nothing, 0)
+        if handler.advertises_version(version):
+            return Route(
+                handler,
+                version,
+                _refuse,
+                _decoder_of_refused(handler, version),
+                version,
+            )
+        raise MalformedRequest(f"{ApiKey(header.api_key).name} version {version}")
+
+
+def top_level_error(
+    response_class: type[Response], error: KafkaError
+) -> Response | None:
+    """``response_class`` with the code of ``error``, if it has a place for one."""
+    response: Any = response_class()
+    if not hasattr(response, "error_code"):
+        return None
+    response.error_code = int(error.code)
+    if hasattr(response, "error_message"):
+        response.error_message = str(error)
+    result: Response = response
+    return result
+
+
+def _decoder_of_refused(
+    handler: Handler, version: int
+) -> Callable[[memoryview, int], tuple[Any, int]]:
+    read = refused_reader(handler.request_class)
+    if read is not None:
+        return read
+    if version < handler.request_class.min_version:
+        raise MalformedRequest(f"{handler.request_class.__name__} version {version}")
+    return decoder(handler.request_class, version)
+
+
+def _refuse(context: RequestContext, request: Request) -> None:
+    raise UnsupportedVersion
+
+
+def _read_nothing(frame: memoryview, position: int) -> tuple[None, int]:
+    """Leave the body of a request of an unknown shape alone."""
+    return None, len(frame)
+
+
+def _list_versions_of_itself(context: RequestContext, request: None) -> Response:
+    """Say only which versions of ApiVersions there are; the client asks again.
+
+    Never a close, and never a highest version at or above the one it sent: some
+    clients then try again without end.
+    """
+    key = ApiVersion(
+        api_key=ApiKey.API_VERSIONS,
+        min_version=ApiVersionsRequest.min_version,
+        max_version=ApiVersionsRequest.max_version,
+    )
+    return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=[key])

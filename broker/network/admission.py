@@ -1,0 +1,65 @@
+"""Which connections are let in: how many, from one address, and how fast.
+
+Loopback is exempt from the limits per address and per second: the clients of a
+test machine all come from there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..clock import Clock
+    from ..config.network_options import NetworkOptions
+
+
+def is_loopback(address: str) -> bool:
+    """Whether ``address`` is this machine itself."""
+    return address.startswith(("127.", "::ffff:127.")) or address == "::1"
+
+
+class Admission:
+    """Counts the open connections of all listeners and refuses what is too much."""
+
+    def __init__(self, options: NetworkOptions, clock: Clock) -> None:
+        self._options = options
+        self._clock = clock
+        self.count = 0
+        self.per_address: dict[str, int] = {}
+        self._second = 0
+        self._accepted_in_second = 0
+
+    def refusal(self, address: str) -> str | None:
+        """Count a new connection, or say why it may not be opened."""
+        options = self._options
+        if self.count >= options.connections_max:
+            return f"{self.count} connections are open, the limit"
+        if not is_loopback(address):
+            refusal = self._refusal_of_stranger(address)
+            if refusal is not None:
+                return refusal
+        self.count += 1
+        self.per_address[address] = self.per_address.get(address, 0) + 1
+        return None
+
+    def release(self, address: str) -> None:
+        """An admitted connection has ended."""
+        self.count -= 1
+        left = self.per_address[address] - 1
+        if left:
+            self.per_address[address] = left
+        else:
+            del self.per_address[address]
+
+    def _refusal_of_stranger(self, address: str) -> str | None:
+        options = self._options
+        if self.per_address.get(address, 0) >= options.connections_per_address_max:
+            return f"{options.max_connections_per_ip} connections from it are open"
+        second = self._clock.monotonic_ms() // 1000
+        if second != self._second:
+            self._second = second
+            self._accepted_in_second = 0
+        if self._accepted_in_second >= options.connections_per_second_max:
+            return f"more than {options.max_connection_creation_rate} a second"
+        self._accepted_in_second += 1
+        return None

@@ -1,0 +1,389 @@
+"""One client's connection: bytes in, requests started, answers out, limits kept.
+
+Requests are started in the order in which they came. A handler that returns a
+coroutine blocks the ones behind it; one that returns a future does not, only its
+answer keeps its place. Frames that may not start yet wait in the backlog, and
+while there is one nothing is read.
+
+The socket is not read while
+- frames wait in the backlog,
+- the client leaves its answers unread,
+- too many requests wait for their answers,
+- the broker's memory for requests is full, and this connection is part of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from protocol.errors import MalformedRequest
+from protocol.framing import FrameReader
+
+from .request_context import ConnectionInfo
+from .response_queue import ResponseQueue
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ..clock import Clock
+    from ..config.network_options import NetworkOptions
+    from ..handlers.dispatch import Dispatcher, Exchange
+    from .admission import Admission
+    from .limits import LimitedLog, RequestMemory
+    from .listener import Listener
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """What all connections of a broker share."""
+
+    options: NetworkOptions
+    dispatcher: Dispatcher
+    clock: Clock
+    memory: RequestMemory
+    admission: Admission
+    log: LimitedLog
+
+
+class Connection(asyncio.BufferedProtocol):
+    """The protocol object that the event loop calls for one socket."""
+
+    __slots__ = (
+        "_backlog",
+        "_backlog_size",
+        "_dispatch",
+        "_frame_count",
+        "_frame_seen",
+        "_frame_since_ms",
+        "_held",
+        "_idle_seen",
+        "_idle_since_ms",
+        "_is_blocked",
+        "_is_closed",
+        "_is_finishing",
+        "_is_reading",
+        "_is_write_paused",
+        "_listener",
+        "_network",
+        "_reader",
+        "_responses",
+        "_task",
+        "_task_size",
+        "_transport",
+        "_unread",
+        "_unread_since_ms",
+        "_waits_for_memory",
+        "info",
+    )
+
+    info: ConnectionInfo
+    _transport: asyncio.Transport
+    _responses: ResponseQueue
+
+    def __init__(self, listener: Listener) -> None:
+        network = listener.network
+        self._listener = listener
+        self._network = network
+        self._dispatch = network.dispatcher.dispatch
+        self._reader = FrameReader(network.options.socket_request_max_bytes)
+        self._backlog: deque[memoryview] = deque()
+        self._backlog_size = 0
+        self._task: asyncio.Task[Any] | None = None
+        self._task_size = 0
+        self._held = 0
+        self._frame_count = 0
+        self._frame_seen = -1
+        self._frame_since_ms = 0
+        self._idle_seen = 0
+        self._idle_since_ms = network.clock.monotonic_ms()
+        self._unread = 0
+        self._unread_since_ms = 0
+        # Set once the client is let in; until then nothing is served.
+        self._is_closed = True
+        self._is_blocked = True
+        self._is_finishing = False
+        self._is_reading = True
+        self._is_write_paused = False
+        self._waits_for_memory = False
+
+    # What the event loop calls.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Let the client in, or close at once."""
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        peer = transport.get_extra_info("peername") or ("unknown", 0)
+        refusal = self._network.admission.refusal(peer[0])
+        if refusal is not None:
+            self._network.log.warn(f"connection from {peer[0]} refused: {refusal}")
+            transport.abort()
+            return
+        local = transport.get_extra_info("sockname") or ("", 0)
+        self.info = ConnectionInfo(
+            listener_name=self._listener.name,
+            local_host=local[0],
+            local_port=local[1],
+            peer_host=peer[0],
+            peer_port=peer[1],
+            close=self.finish,
+        )
+        self._responses = ResponseQueue(
+            transport, self._network.dispatcher.failure, self._go_on, self._refuse
+        )
+        transport.set_write_buffer_limits(
+            self._network.options.connection_unread_max_bytes
+        )
+        self._is_closed = self._is_blocked = False
+        self._listener.add(self)
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """Where the next bytes go."""
+        return self._reader.get_buffer()
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Start the requests that are complete now."""
+        reader = self._reader
+        try:
+            frames = reader.received(nbytes)
+            if frames:
+                self._frame_count += len(frames)
+                self._serve(frames)
+        except MalformedRequest as error:
+            self._refuse(error)
+            return
+        if reader.pending or self._held:
+            self._account()
+
+    def pause_writing(self) -> None:
+        """Too many answers are unread: serve nothing until they have left."""
+        self._is_write_paused = True
+        self._is_blocked = True
+        self._unread = -1  # so that the next sweep starts its clock
+        self._responses.hold()
+        self._update_reading()
+        self._listener.watch(self)
+
+    def resume_writing(self) -> None:
+        """The client reads again."""
+        self._is_write_paused = False
+        self._responses.resume()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget everything; a handler that still runs ends for nobody."""
+        if not hasattr(self, "info"):
+            return  # was never let in
+        self._is_closed = self._is_blocked = True
+        self._responses.close()
+        self._backlog.clear()
+        self._network.memory.change(-self._held)
+        self._held = 0
+        self._network.memory.leave(self)
+        self._network.admission.release(self.info.peer_host)
+        self._listener.remove(self)
+
+    # What the listener and the handlers call.
+
+    def finish(self) -> None:
+        """Start nothing more, and close once the answers under way are sent."""
+        self._is_finishing = True
+        self._is_blocked = True
+        self._update_reading()
+        # Not here and now: the handler that calls this has yet to give its answer.
+        asyncio.get_running_loop().call_soon(self._close_if_finished)
+
+    def abort(self) -> None:
+        """Close at once; answers that have not left are lost."""
+        self._transport.abort()
+
+    def memory_freed(self) -> None:
+        """Read on: there is memory for requests again."""
+        self._waits_for_memory = False
+        self._update_reading()
+
+    def check_deadlines(self, now_ms: int) -> bool:
+        """Cut the client off when it is too slow.
+
+        Returns whether it has to be looked at again: a frame is half received, or
+        answers wait to be read.
+        """
+        has_frame = self._reader.pending > 0
+        has_unread = self._is_write_paused or self._transport.is_closing()
+        if has_frame and self._is_frame_late(now_ms):
+            self._cut("a request took too long to arrive")
+        elif has_unread and self._is_reader_stalled(now_ms):
+            self._cut("its answers are not read")
+        else:
+            return has_frame or has_unread
+        return False
+
+    def check_idle(self, now_ms: int) -> None:
+        """Close when nothing was asked for the time of ``connections.max.idle.ms``."""
+        if self._idle_seen != self._frame_count or self._responses.count:
+            self._idle_seen = self._frame_count
+            self._idle_since_ms = now_ms
+        elif (
+            now_ms - self._idle_since_ms
+            >= self._network.options.connections_max_idle_ms
+        ):
+            self.finish()
+
+    # Starting requests.
+
+    def _serve(self, frames: Iterable[memoryview]) -> None:
+        """Start the requests in ``frames``; from where it may not go on, keep them."""
+        dispatch = self._dispatch
+        info = self.info
+        responses = self._responses
+        for frame in frames:
+            if self._is_blocked:
+                self._backlog.append(frame)
+                self._backlog_size += len(frame)
+                continue
+            exchange = dispatch(info, frame)
+            route, correlation_id, answer, request = exchange
+            if type(answer) is route.response_class:
+                responses.add(route, correlation_id, answer, request)
+            else:
+                self._park(exchange, len(frame))
+        responses.flush()
+        if self._backlog:
+            self._account()
+            self._update_reading()
+
+    def _park(self, exchange: Exchange, size: int) -> None:
+        """Queue an answer that is not there yet."""
+        route, correlation_id, answer, request = exchange
+        if inspect.iscoroutine(answer):
+            task = self._listener.start_task(answer, route.name)
+            self._responses.add(route, correlation_id, task, request, size)
+            # After the queue's own callback: the answer goes out before the next
+            # request is started.
+            task.add_done_callback(self._task_ended)
+            self._task = task
+            self._task_size = size
+            self._is_blocked = True
+            self._account()
+            return
+        # The request is not kept: it would hold the memory of its records.
+        self._responses.add(route, correlation_id, answer, None, size)
+        if self._is_full():
+            self._is_blocked = True
+            self._update_reading()
+
+    def _task_ended(self, task: asyncio.Task[Any]) -> None:
+        self._task = None
+        self._task_size = 0
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Start what waits in the backlog, if nothing stands in its way any more."""
+        if self._is_closed:
+            return
+        if self._is_finishing:
+            self._close_if_finished()
+            return
+        self._is_blocked = (
+            self._task is not None or self._is_write_paused or self._is_full()
+        )
+        if self._backlog and not self._is_blocked:
+            frames, self._backlog = self._backlog, deque()
+            self._backlog_size = 0
+            try:
+                self._serve(frames)
+            except MalformedRequest as error:
+                self._refuse(error)
+                return
+        if self._held:
+            self._account()
+        self._update_reading()
+
+    def _is_full(self) -> bool:
+        """Whether as many requests wait for their answers as may."""
+        options = self._network.options
+        return (
+            self._responses.count >= options.queued_max_requests
+            or self._responses.size >= options.connection_parked_max_bytes
+        )
+
+    # Reading, memory, and the end.
+
+    def _update_reading(self) -> None:
+        is_wanted = not (
+            self._backlog
+            or self._is_write_paused
+            or self._waits_for_memory
+            or self._is_finishing
+            or self._is_full()
+        )
+        if is_wanted != self._is_reading and not self._is_closed:
+            self._is_reading = is_wanted
+            if is_wanted:
+                self._transport.resume_reading()
+            else:
+                self._transport.pause_reading()
+
+    def _account(self) -> None:
+        """Tell the shared memory what this connection holds of it."""
+        if self._is_closed:
+            return
+        memory = self._network.memory
+        pending = self._reader.pending
+        held = pending + self._backlog_size + self._task_size
+        if held != self._held:
+            delta, self._held = held - self._held, held
+            memory.change(delta)
+        if pending:
+            self._listener.watch(self)
+            if not self._waits_for_memory and memory.must_wait(self):
+                self._waits_for_memory = True
+                self._update_reading()
+        else:
+            memory.leave(self)
+
+    def _refuse(self, error: MalformedRequest) -> None:
+        """The client does not speak the protocol: say so in the log, and close."""
+        if not self._is_closed:
+            self._network.log.warn(
+                f"closing the connection from {self.info.peer_host}:"
+                f"{self.info.peer_port}: {error}"
+            )
+            self._close()
+
+    def _close_if_finished(self) -> None:
+        if not self._is_closed and not self._responses.count and not self._task:
+            self._close()
+
+    def _close(self) -> None:
+        """Send what is encoded, then close."""
+        self._responses.flush()
+        self._is_closed = self._is_blocked = True
+        self._listener.watch(self)
+        self._transport.close()
+
+    def _cut(self, why: str) -> None:
+        self._network.log.warn(f"cutting off {self.info.peer_host}: {why}")
+        self.abort()
+
+    def _is_frame_late(self, now_ms: int) -> bool:
+        # While we do not read, the client cannot help being slow. But when it is
+        # for want of memory, the half-received frames are what fills the memory.
+        is_ours = not self._is_reading and not self._waits_for_memory
+        if self._frame_seen != self._frame_count or is_ours:
+            self._frame_seen = self._frame_count
+            self._frame_since_ms = now_ms
+            return False
+        limit_ms = self._network.options.request_arrival_timeout_ms
+        return now_ms - self._frame_since_ms >= limit_ms
+
+    def _is_reader_stalled(self, now_ms: int) -> bool:
+        unread = self._transport.get_write_buffer_size()
+        if unread != self._unread:
+            self._unread = unread
+            self._unread_since_ms = now_ms
+            return False
+        limit_ms = self._network.options.connection_unread_timeout_ms
+        return now_ms - self._unread_since_ms >= limit_ms

@@ -1,0 +1,124 @@
+"""A listening socket, and the connections that came through it."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+from typing import TYPE_CHECKING, Any
+
+from .connection import Connection
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+    from .connection import Network
+
+SWEEP_INTERVAL_MS = 1000
+_IDLE_SWEEP_INTERVAL_MS_MAX = 30_000
+
+
+class ListenerError(Exception):
+    """The address cannot be listened on; the message says which and why."""
+
+
+class Listener:
+    """Accepts connections on one address; cuts the slow and closes the idle ones."""
+
+    def __init__(self, name: str, host: str, port: int, network: Network) -> None:
+        self.name = name
+        self.host = host
+        self.port = port
+        self.network = network
+        self.connections: set[Connection] = set()
+        self._watched: set[Connection] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._server: asyncio.Server | None = None
+        self._is_stopping = False
+        self._all_gone = asyncio.Event()
+        self._idle_sweep_ms = 0
+
+    async def start(self) -> None:
+        """Accept connections. With port 0, ``port`` then says which one it is.
+
+        Raises:
+            ListenerError: the address is taken, or is none of this machine's.
+        """
+        loop = asyncio.get_running_loop()
+        try:
+            self._server = await loop.create_server(
+                lambda: Connection(self),
+                self.host or None,
+                self.port,
+                backlog=self.network.options.socket_listen_backlog_size,
+                reuse_address=True,
+            )
+        except OSError as error:
+            reason = error.strerror or str(error)
+            if error.errno == errno.EADDRINUSE:
+                reason = "the port is in use; is another broker running?"
+            raise ListenerError(
+                f"cannot listen on {self.host or '*'}:{self.port}: {reason}"
+            ) from error
+        self.port = self._server.sockets[0].getsockname()[1]
+
+    async def stop(self, drain_ms: int) -> None:
+        """Accept nothing more, answer what was asked, close.
+
+        Whatever is not answered after ``drain_ms`` is cut off.
+        """
+        self._is_stopping = True
+        if self._server is not None:
+            self._server.close()
+        for connection in list(self.connections):
+            connection.finish()
+        if self.connections:
+            timer = self.network.clock.call_later(drain_ms, self._abort_all)
+            await self._all_gone.wait()
+            timer.cancel()
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def sweep(self) -> None:
+        """Enforce the deadlines; called every ``SWEEP_INTERVAL_MS``."""
+        now_ms = self.network.clock.monotonic_ms()
+        for connection in list(self._watched):
+            if not connection.check_deadlines(now_ms):
+                self._watched.discard(connection)
+        if now_ms >= self._idle_sweep_ms:
+            idle_ms = self.network.options.connections_max_idle_ms
+            self._idle_sweep_ms = now_ms + min(
+                idle_ms // 10, _IDLE_SWEEP_INTERVAL_MS_MAX
+            )
+            for connection in list(self.connections):
+                connection.check_idle(now_ms)
+
+    def add(self, connection: Connection) -> None:
+        """A client was let in."""
+        self.connections.add(connection)
+        if self._is_stopping:
+            connection.finish()
+
+    def remove(self, connection: Connection) -> None:
+        """A client is gone."""
+        self.connections.discard(connection)
+        self._watched.discard(connection)
+        if self._is_stopping and not self.connections:
+            self._all_gone.set()
+
+    def watch(self, connection: Connection) -> None:
+        """Look at this connection in every sweep until nothing of it is late."""
+        self._watched.add(connection)
+
+    def start_task(
+        self, coroutine: Coroutine[Any, Any, Any], name: str
+    ) -> asyncio.Task[Any]:
+        """Run a handler's coroutine; it goes on when its client has left."""
+        task = asyncio.get_running_loop().create_task(coroutine, name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    def _abort_all(self) -> None:
+        for connection in list(self.connections):
+            connection.abort()

@@ -1,0 +1,176 @@
+"""A blocking connection to one broker: ask, and wait for the answer.
+
+Versions are negotiated as every client does it: ApiVersions first, then of each
+API the highest version that both sides know.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+from typing import TYPE_CHECKING, TypeVar
+
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode, UnsupportedVersion, error_class
+from protocol.headers import decode_response, encode_request
+from protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from protocol.schema import RESPONSES
+
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Self
+
+    from protocol.schema import Request, Response
+
+_SIZE = struct.Struct(">i")
+_SOFTWARE_NAME = "odradek"
+
+_Response = TypeVar("_Response", bound="Response")
+
+
+class ConnectionClosed(ConnectionError):
+    """The broker closed the connection, where an answer was expected."""
+
+
+class Connection:
+    """One socket to a broker; one request at a time, or several sent ahead."""
+
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        *,
+        client_id: str = "odradek",
+        timeout_s: float = 30,
+        software_version: str = "1",
+    ) -> None:
+        """Connect and ask what the broker can do.
+
+        Raises:
+            OSError: nobody listens there, or no answer came within ``timeout_s``.
+        """
+        self.client_id = client_id
+        self.software_version = software_version
+        self.api_versions: dict[int, tuple[int, int]] = {}
+        self._next_correlation_id = 0
+        self._socket = socket.create_connection((host, port), timeout_s)
+        try:
+            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self._negotiate()
+        except BaseException:
+            self._socket.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the socket."""
+        self._socket.close()
+
+    def request(
+        self,
+        request: Request,
+        response_class: type[_Response],
+        version: int | None = None,
+    ) -> _Response:
+        """The answer to ``request``, by default in the highest common version.
+
+        Raises:
+            UnsupportedVersion: there is no common version.
+            ConnectionClosed: the broker closed instead of answering.
+        """
+        if version is None:
+            version = self.version_of(request)
+        correlation_id = self.send(request, version)
+        answered_id, response = self.receive(request.api_key, version)
+        if answered_id != correlation_id:
+            raise ConnectionError(f"answer {answered_id}, asked {correlation_id}")
+        if not isinstance(response, response_class):
+            raise TypeError(f"the answer is a {type(response).__name__}")
+        return response
+
+    def version_of(self, request: Request) -> int:
+        """The highest version of this request that the broker knows too.
+
+        Raises:
+            UnsupportedVersion: there is none.
+        """
+        lowest, highest = self.api_versions.get(request.api_key, (0, -1))
+        version = min(highest, request.max_version)
+        if version < max(lowest, request.min_version):
+            raise UnsupportedVersion(
+                f"{type(request).__name__}: we know {request.min_version}-"
+                f"{request.max_version}, the broker {lowest}-{highest}"
+            )
+        return version
+
+    def send(self, request: Request, version: int) -> int:
+        """Send without waiting; returns the correlation id of the answer to come."""
+        correlation_id = self._next_correlation_id
+        self._next_correlation_id = (correlation_id + 1) & 0x7FFFFFFF
+        self._socket.sendall(
+            encode_request(request, version, correlation_id, self.client_id)
+        )
+        return correlation_id
+
+    def receive(self, api_key: int, version: int) -> tuple[int, Response]:
+        """The next answer, which must be one of ``api_key`` in ``version``.
+
+        Raises:
+            ConnectionClosed: there will be none.
+        """
+        (size,) = _SIZE.unpack(self._read(_SIZE.size))
+        frame = memoryview(self._read(size))
+        if api_key == ApiKey.API_VERSIONS and self._is_version_refused(frame):
+            version = 0
+        return decode_response(frame, RESPONSES[api_key], version)
+
+    def _negotiate(self) -> None:
+        version = ApiVersionsRequest.max_version
+        request = ApiVersionsRequest(
+            client_software_name=_SOFTWARE_NAME,
+            client_software_version=self.software_version,
+        )
+        response = self.request(request, ApiVersionsResponse, version)
+        if response.error_code == ErrorCode.UNSUPPORTED_VERSION:
+            ranges = _ranges(response)
+            _, highest = ranges.get(ApiKey.API_VERSIONS, (0, 0))
+            response = self.request(
+                request, ApiVersionsResponse, min(highest, version - 1)
+            )
+        if response.error_code:
+            raise error_class(response.error_code)
+        self.api_versions = _ranges(response)
+
+    def _is_version_refused(self, frame: memoryview) -> bool:
+        """Whether the answer is error 35, which always has the shape of version 0."""
+        return bytes(frame[4:6]) == _UNSUPPORTED_VERSION
+
+    def _read(self, size: int) -> bytes:
+        data = bytearray(size)
+        view = memoryview(data)
+        position = 0
+        while position < size:
+            count = self._socket.recv_into(view[position:])
+            if count == 0:
+                raise ConnectionClosed("the broker closed the connection")
+            position += count
+        return data
+
+
+_UNSUPPORTED_VERSION = struct.pack(">h", ErrorCode.UNSUPPORTED_VERSION)
+
+
+def _ranges(response: ApiVersionsResponse) -> dict[int, tuple[int, int]]:
+    return {
+        api.api_key: (api.min_version, api.max_version) for api in response.api_keys
+    }

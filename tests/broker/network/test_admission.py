@@ -1,0 +1,44 @@
+from broker.config.broker_config import BrokerConfig
+from broker.network.admission import Admission, is_loopback
+from tests.fakes.clock import FakeClock
+
+
+def admission(**options: int) -> tuple[Admission, FakeClock]:
+    clock = FakeClock()
+    return Admission(BrokerConfig(**options), clock), clock  # type: ignore[arg-type]
+
+
+def test_all_connections_together_are_limited() -> None:
+    door, _ = admission(max_connections=2)
+    assert door.refusal("127.0.0.1") is None
+    assert door.refusal("127.0.0.1") is None
+    assert "2 connections are open" in (door.refusal("127.0.0.1") or "")
+    door.release("127.0.0.1")
+    assert door.refusal("10.0.0.1") is None
+
+
+def test_one_address_is_limited_and_loopback_is_not() -> None:
+    door, _ = admission(max_connections_per_ip=1)
+    assert door.refusal("10.0.0.1") is None
+    assert door.refusal("10.0.0.1") is not None
+    assert door.refusal("10.0.0.2") is None
+    for _ in range(3):
+        assert door.refusal("::1") is None
+    door.release("10.0.0.1")
+    assert door.refusal("10.0.0.1") is None
+    assert door.per_address == {"10.0.0.1": 1, "10.0.0.2": 1, "::1": 3}
+
+
+def test_new_connections_a_second_are_limited() -> None:
+    door, clock = admission(max_connection_creation_rate=2)
+    assert door.refusal("10.0.0.1") is None
+    assert door.refusal("10.0.0.2") is None
+    assert "more than 2 a second" in (door.refusal("10.0.0.3") or "")
+    assert door.refusal("127.0.0.1") is None
+    clock.advance(1000)
+    assert door.refusal("10.0.0.3") is None
+
+
+def test_loopback_addresses() -> None:
+    assert all(map(is_loopback, ("127.0.0.1", "127.1.2.3", "::1", "::ffff:127.0.0.1")))
+    assert not any(map(is_loopback, ("10.0.0.1", "::2", "1127.0.0.1", "unknown")))

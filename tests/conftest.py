@@ -1,0 +1,34 @@
+"""Every async test near a socket runs on both event loops, all others on asyncio's."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+LoopFactory = Callable[[], asyncio.AbstractEventLoop]
+
+HERE = Path(__file__).parent
+BOTH_LOOPS = [HERE / "broker" / "network", HERE / "client", HERE / "clients"]
+BOTH_LOOPS += [HERE / "broker" / "test_server.py"]
+
+
+def loop_factories() -> dict[str, LoopFactory]:
+    """The loops by name; uvloop where it is installed."""
+    factories: dict[str, LoopFactory] = {"asyncio": asyncio.new_event_loop}
+    with contextlib.suppress(ImportError):
+        import uvloop
+
+        factories["uvloop"] = uvloop.new_event_loop
+    return factories
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_asyncio_loop_factories(
+    config: pytest.Config, item: pytest.Item
+) -> dict[str, LoopFactory]:
+    factories = loop_factories()
+    if any(folder == item.path or folder in item.path.parents for folder in BOTH_LOOPS):
+        return factories
+    return {"asyncio": factories["asyncio"]}
