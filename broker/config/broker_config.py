@@ -225,6 +225,12 @@ class BrokerConfig(NetworkOptions, LogOptions, GroupOptions, TransactionOptions)
                     "served; other names need listener.security.protocol.map="
                     f"{listener.name}:PLAINTEXT"
                 )
+            if not (listener.is_loopback or self.allow_unauthenticated):
+                raise OptionError(
+                    f"listener {listener} can be reached from other machines, and "
+                    "there is no authentication: add --allow-unauthenticated to let "
+                    "everybody in, or listen on 127.0.0.1"
+                )
         names = {listener.name for listener in self.client_listeners}
         for listener in self._without_controllers(self.advertised_listeners):
             if listener.name not in names:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from .listener import Listener, parse_listeners, parse_protocols
-from .option import INT_MAX, LONG_MAX, Kind, option
+from .option import INT_MAX, Kind, option
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
@@ -177,12 +177,4 @@ class NetworkOptions:
         "Most bytes of metrics that a client may push.",
         at_least=1,
         at_most=INT_MAX,
-    )
-    connections_max_reauth_ms: int = option(
-        0,
-        "connections.max.reauth.ms",
-        "Longest session between two authentications. 0: no limit.",
-        kind=Kind.LONG,
-        at_least=0,
-        at_most=LONG_MAX,
     )

@@ -276,7 +276,7 @@ def _parsed(options: Mapping[str, str]) -> dict[str, Any]:
 def _parse(name: str, text: str) -> Any:
     entry = TOPIC_OPTIONS.get(name)
     if entry is None:
-        raise InvalidConfig(_unknown(name))
+        raise unknown_option(name)
     try:
         value = entry.known.parse(text)
     except OptionError as error:
@@ -290,7 +290,9 @@ def _parse(name: str, text: str) -> Any:
     return value
 
 
-def _unknown(name: str) -> str:
-    message = f"Unknown topic config name: {name}"
-    meant = did_you_mean(name, (n for n in TOPIC_OPTIONS if "internal" not in n))
-    return f"{message}; did you mean {meant}?" if meant else message
+def unknown_option(name: str) -> InvalidConfig:
+    """The refusal of an option that topics do not have, with what was meant."""
+    shown = [name for name, entry in TOPIC_OPTIONS.items() if not entry.is_hidden]
+    meant = did_you_mean(name, shown)
+    hint = f"; did you mean {meant}?" if meant else ""
+    return InvalidConfig(f"Unknown topic config name: {name}{hint}")

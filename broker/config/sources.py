@@ -1,0 +1,216 @@
+"""Where options come from: a file, the environment, the command line.
+
+Each is stronger than the one before; the defaults are the weakest. A name that
+nobody knows stops the start, with the one that was probably meant: a misspelt
+option would otherwise be a default that nobody wanted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .broker_config import ALIASES, OPTIONS, BrokerConfig
+from .foreign_options import is_meaningless, is_refusable, why_refused
+from .listener import Listener
+from .option import OptionError, did_you_mean
+from .properties import parse_properties
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+_ENVIRONMENT_PREFIXES = ("KAFKA_CFG_", "KAFKA_")
+# Applications have variables like KAFKA_BROKERS: only near misses are mistakes.
+_NEAR_MISS = 0.85
+
+
+class Setting(NamedTuple):
+    """One option as somebody wrote it; ``where`` says who, for messages."""
+
+    where: str
+    name: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Flags:
+    """The options that the command line has flags for. None: not given."""
+
+    host: str | None = None
+    port: int | None = None
+    data_dir: str | None = None
+    durability: str | None = None
+    allow_unauthenticated: bool = False
+
+
+class Loaded(NamedTuple):
+    """The options, and what the log should say about how they were found."""
+
+    config: BrokerConfig
+    notes: list[str]
+
+
+def load(
+    config_file: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    pairs: Iterable[str] = (),
+    flags: Flags | None = None,
+) -> Loaded:
+    """The options of all sources, checked.
+
+    Raises:
+        OptionError: a name is unknown, a value is not possible, or two options
+            contradict each other. The message is one line.
+    """
+    notes: list[str] = []
+    settings: list[Setting] = []
+    if config_file is not None:
+        settings += _of_file(config_file)
+    settings += _of_environment(environment or {}, notes)
+    settings += map(_of_pair, pairs)
+    settings += _of_flags(flags or Flags())
+    values, meaningless = _parsed(settings)
+    if meaningless:
+        names = ", ".join(sorted(meaningless))
+        notes.append(f"accepted, but they mean nothing here: {names}")
+    listeners = values.get("listeners", OPTIONS["listeners"][1].default)
+    values["listeners"] = _moved(listeners, flags or Flags(), values)
+    if values["listeners"] == OPTIONS["listeners"][1].default:
+        del values["listeners"]
+    fields = {OPTIONS[name][0]: value for name, value in values.items()}
+    config = BrokerConfig(**fields, explicit=frozenset(values))
+    config.check()
+    notes += _warnings(config)
+    return Loaded(config, notes)
+
+
+def _of_file(path: Path) -> list[Setting]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise OptionError(f"cannot read {path}: {reason}") from None
+    return [
+        Setting(f"{path}:{entry.line}", entry.name, entry.value)
+        for entry in parse_properties(text)
+    ]
+
+
+def _of_environment(
+    environment: Mapping[str, str], notes: list[str]
+) -> Iterable[Setting]:
+    ignored = []
+    for variable in sorted(environment):
+        name = option_of_variable(variable)
+        if name is None:
+            continue
+        if _is_known(name) or variable.startswith("KAFKA_CFG_"):
+            yield Setting(f"environment {variable}", name, environment[variable])
+            continue
+        meant = did_you_mean(name, OPTIONS, _NEAR_MISS)
+        if meant is not None:
+            raise OptionError(
+                f"environment {variable}: there is no option {name}; did you mean "
+                f"{_variable_of(meant)}?"
+            )
+        ignored.append(variable)
+    if ignored:
+        notes.append(f"no options, ignored: {', '.join(ignored)}")
+
+
+def option_of_variable(variable: str) -> str | None:
+    """The option that an environment variable names; None when it names none.
+
+    Underscores are dots, two are an underscore, three a dash.
+    """
+    for prefix in _ENVIRONMENT_PREFIXES:
+        if variable.startswith(prefix) and len(variable) > len(prefix):
+            name = variable.removeprefix(prefix).lower()
+            parts = name.replace("___", "-").split("__")
+            return "_".join(part.replace("_", ".") for part in parts)
+    return None
+
+
+def _variable_of(name: str) -> str:
+    return "KAFKA_" + name.upper().replace(".", "_")
+
+
+def _of_pair(pair: str) -> Setting:
+    name, equals, text = pair.partition("=")
+    if not equals:
+        raise OptionError(f"-o {pair}: expected name=value")
+    return Setting("-o", name.strip(), text)
+
+
+def _of_flags(flags: Flags) -> Iterable[Setting]:
+    if flags.data_dir is not None:
+        yield Setting("--data-dir", "log.dirs", flags.data_dir)
+    if flags.durability is not None:
+        yield Setting("--durability", "durability", flags.durability)
+    if flags.allow_unauthenticated:
+        yield Setting("--allow-unauthenticated", "allow.unauthenticated", "true")
+
+
+def _is_known(name: str) -> bool:
+    return (
+        name in OPTIONS or name in ALIASES or is_meaningless(name) or is_refusable(name)
+    )
+
+
+def _parsed(settings: Iterable[Setting]) -> tuple[dict[str, Any], set[str]]:
+    """The value of each option that is ours, and the names that mean nothing here."""
+    values: dict[str, Any] = {}
+    meaningless = set()
+    for where, name, text in settings:
+        reason = why_refused(name, text)
+        if reason is not None:
+            raise OptionError(f"{where}: {name}={text} is refused: {reason}")
+        own = ALIASES.get(name, name)
+        if own in OPTIONS:
+            values[own] = _parse(where, own, text)
+        elif _is_known(name):
+            meaningless.add(name)
+        else:
+            raise OptionError(f"{where}: {_unknown(name)}")
+    return values, meaningless
+
+
+def _parse(where: str, name: str, text: str) -> Any:
+    known = OPTIONS[name][1]
+    if known.default is None and not text.strip():
+        return None
+    try:
+        return known.parse(text)
+    except OptionError as error:
+        raise OptionError(f"{where}: {error}") from None
+
+
+def _unknown(name: str) -> str:
+    meant = did_you_mean(name, [*OPTIONS, *ALIASES])
+    hint = f"; did you mean {meant}?" if meant else ""
+    return f"there is no option {name!r}{hint}"
+
+
+def _moved(
+    listeners: tuple[Listener, ...], flags: Flags, values: Mapping[str, Any]
+) -> tuple[Listener, ...]:
+    """The listeners with the first one for clients at --host and --port."""
+    controllers = values.get("controller.listener.names", ("CONTROLLER",))
+    moved = list(listeners)
+    for index, listener in enumerate(moved):
+        if listener.name not in controllers:
+            host = listener.host if flags.host is None else flags.host
+            port = listener.port if flags.port is None else flags.port
+            moved[index] = Listener(listener.name, host, port)
+            break
+    return tuple(moved)
+
+
+def _warnings(config: BrokerConfig) -> Iterable[str]:
+    for listener in config.client_listeners:
+        if not listener.is_loopback:
+            yield f"{listener} serves everybody who can reach it, unauthenticated"
+    dropped = [x for x in config.listeners if x not in config.client_listeners]
+    if dropped:
+        yield f"not opened, there is no controller: {', '.join(map(str, dropped))}"
