@@ -124,6 +124,12 @@ class BrokerConfig(NetworkOptions, LogOptions, GroupOptions, TransactionOptions)
         "Most partitions that one request may make.",
         at_least=1,
     )
+    logging_level: str = option(
+        "info",
+        "logging.level",
+        "The least important lines that the log gets.",
+        choices=("debug", "info", "warning", "error"),
+    )
     explicit: frozenset[str] = frozenset()
 
     @property

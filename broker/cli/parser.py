@@ -1,0 +1,67 @@
+"""Arguments of a command: argparse, with one clear line for every mistake."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from typing import TYPE_CHECKING, NoReturn
+
+from ..config.option import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+USAGE_ERROR = 2
+_UNKNOWN = "unrecognized arguments: "
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)?", re.ASCII)
+_SECONDS = {"ms": 0.001, "s": 1, None: 1, "m": 60, "h": 3600}
+
+
+class Parser(argparse.ArgumentParser):
+    """An ArgumentParser whose errors are one line and know what was meant."""
+
+    def __init__(self, command: str, description: str) -> None:
+        super().__init__(
+            prog=f"odradek {command}", description=description, allow_abbrev=False
+        )
+
+    def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
+        """The arguments' values. Ends the process with code 2 when one is wrong."""
+        return self.parse_args(arguments)
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong in one line, and end with code 2."""
+        if message.startswith(_UNKNOWN):
+            message = self._unknown(message.removeprefix(_UNKNOWN))
+        self.exit(USAGE_ERROR, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+    def _unknown(self, arguments: str) -> str:
+        word = arguments.split()[0]
+        flag, _, _ = word.partition("=")
+        known = [name for name in self._option_string_actions if len(name) > 2]
+        meant = did_you_mean(flag, known) if flag.startswith("-") else None
+        hint = f"; did you mean {meant}?" if meant else ""
+        return f"unknown argument {word}{hint}"
+
+
+def port(text: str) -> int:
+    """A port number; for ``type=``."""
+    if not text.isascii() or not text.isdigit() or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is no port (0-65535)")
+    return int(text)
+
+
+def seconds(text: str) -> float:
+    """A duration like ``30s``, ``500ms`` or ``2m``, in seconds; for ``type=``."""
+    found = _DURATION.fullmatch(text)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is no duration; write it like 30s")
+    return float(found[1]) * _SECONDS[found[2]]
+
+
+def fail(command: str, code: int, message: object) -> int:
+    """Say in one line why a command fails, and return its exit code."""
+    line = " ".join(str(message).split())
+    print(f"odradek {command}: {line}", file=sys.stderr)
+    return code

@@ -1,0 +1,123 @@
+"""``odradek serve``: read the options, start the broker, say when it is ready.
+
+Everything that can go wrong at the start is one line on standard error: exit code 2
+for an option, 1 for what the options name (a port, a directory).
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..config.option import OptionError
+from ..config.sources import Flags, load
+from .parser import USAGE_ERROR, Parser, fail, port
+
+if TYPE_CHECKING:
+    import argparse
+
+    from ..config.sources import Loaded
+
+_logger = logging.getLogger(__name__)
+CANNOT_START = 1
+
+
+def command(arguments: list[str]) -> int:
+    """Run a broker until it is told to stop (SIGTERM, SIGINT)."""
+    options = _parser().parse(arguments)
+    try:
+        loaded = _load(options)
+    except OptionError as error:
+        return fail("serve", USAGE_ERROR, error)
+    return _run(loaded)
+
+
+def _parser() -> Parser:
+    parser = Parser("serve", "Run a broker until it is told to stop.")
+    parser.add_argument(
+        "--port", type=port, help="port to listen on (default 9092; 0: any free one)"
+    )
+    parser.add_argument("--host", help="address to listen on (default 127.0.0.1)")
+    parser.add_argument(
+        "--data-dir", metavar="DIR", help="where the data lives (default ./data)"
+    )
+    parser.add_argument(
+        "--durability",
+        choices=("commit", "interval", "none"),
+        help="when a record counts as stored: once synced (default), synced every "
+        "second, or once written",
+    )
+    parser.add_argument(
+        "--config", type=Path, metavar="FILE", help="properties file with options"
+    )
+    parser.add_argument(
+        "--allow-unauthenticated",
+        action="store_true",
+        help="let everybody in who reaches a listener that is not on loopback",
+    )
+    parser.add_argument(
+        "-o",
+        dest="pairs",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="set any option; again for more",
+    )
+    return parser
+
+
+def _load(options: argparse.Namespace) -> Loaded:
+    flags = Flags(
+        host=options.host,
+        port=options.port,
+        data_dir=options.data_dir,
+        durability=options.durability,
+        allow_unauthenticated=options.allow_unauthenticated,
+    )
+    return load(options.config, os.environ, options.pairs, flags)
+
+
+def _run(loaded: Loaded) -> int:
+    from ..logs import configure_logs
+
+    configure_logs(loaded.config.logging_level)
+    for note in loaded.notes:
+        _logger.warning("options: %s", note)
+    from ..server import run
+
+    try:
+        return run(loaded.config)
+    except Exception as error:
+        reason = explain(error)
+        if reason is None:  # a bug, which deserves its traceback
+            raise
+        return fail("serve", CANNOT_START, reason)
+
+
+def explain(error: Exception) -> str | None:
+    """What an error of the start tells the operator; None for a bug of ours."""
+    from protocol.errors import KafkaStorageError
+    from storage.log_directory import DirectoryInUse
+
+    from ..metadata.catalog_store import CatalogError
+    from ..start_error import StartError
+
+    if isinstance(
+        error, StartError | CatalogError | DirectoryInUse | KafkaStorageError
+    ):
+        return str(error)
+    if not isinstance(error, OSError):
+        return None
+    reason = error.strerror or str(error)
+    if error.errno in (errno.EADDRINUSE, errno.EADDRNOTAVAIL, errno.EACCES) and (
+        error.filename is None
+    ):
+        return f"{reason}: choose another address with --host and --port"
+    if error.filename is None:
+        return reason
+    if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+        return f"cannot write {error.filename}: {reason}; choose another --data-dir"
+    return f"{error.filename}: {reason}"
