@@ -55,6 +55,7 @@ CONTROL: Final = 0x20
 HAS_DELETE_HORIZON: Final = 0x40
 
 NO_TIMESTAMP: Final = -1
+NO_LEADER_EPOCH: Final = -1
 NO_PRODUCER_ID: Final = -1
 NO_PRODUCER_EPOCH: Final = -1
 NO_SEQUENCE: Final = -1
@@ -189,6 +190,11 @@ def restamp_time(batch: "Buffer", attributes: int, max_timestamp: int) -> None:
     """Change attributes and maximum timestamp of one whole batch, and its checksum."""
     _ATTRIBUTES.pack_into(batch, _ATTRIBUTES_POSITION, attributes)
     _MAX_TIMESTAMP.pack_into(batch, _MAX_TIMESTAMP_POSITION, max_timestamp)
+    restamp_crc(batch)
+
+
+def restamp_crc(batch: "Buffer") -> None:
+    """Give one whole batch the checksum of its bytes as they are now."""
     (length,) = _LENGTH.unpack_from(batch, _LENGTH_POSITION)
     _CRC.pack_into(batch, _CRC_POSITION, compute_crc(batch, length + LOG_OVERHEAD))
 

@@ -1,0 +1,365 @@
+/* Walks the records of a batch and checks every byte of them, at about 10 ns each.
+ *
+ * records_plain.py does the same in Python and serves where this was not built;
+ * tests run both and compare, messages included.
+ *
+ * Invariants: no byte is read and no pointer moved before the bytes up to there are
+ * known to exist; nothing is allocated; a length is used only after it was compared
+ * with what remains.
+ */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <stdint.h>
+#include <string.h>
+
+/* Length, attributes, timestamp, offset, key length, value length, header count. */
+#define RECORD_SIZE_MIN 7
+#define INDEX_COLUMNS 6
+#define INDEX_ROW_SIZE ((Py_ssize_t)(INDEX_COLUMNS * sizeof(int64_t)))
+
+static const char GOOD[] = "";
+static const char BAD_NUMBER[] = "holds a number that is cut short or too large";
+static const char BAD_LENGTH[] = "is longer than what is left of the batch";
+static const char BAD_KEY[] = "has a key length that does not fit";
+static const char BAD_VALUE[] = "has a value length that does not fit";
+static const char BAD_HEADER_COUNT[] = "has a negative number of headers";
+static const char BAD_HEADER_KEY[] = "has a header key length that does not fit";
+static const char BAD_HEADER_VALUE[] = "has a header value length that does not fit";
+static const char BAD_SIZE[] = "does not end where its length says";
+static const char BAD_ATTRIBUTES[] = "has attributes other than 0";
+static const char BAD_OFFSET[] = "has an offset delta other than its place";
+
+typedef struct {
+    const uint8_t *key;
+    const uint8_t *value;
+    int64_t timestamp_delta;
+    int32_t offset_delta;
+    int32_t key_length; /* -1 is null, here and below */
+    int32_t value_length;
+    uint8_t attributes;
+} Record;
+
+/* A zigzag varint of at most 32 bits: five bytes, four bits in the fifth. */
+static inline int
+read_varint(const uint8_t **at, const uint8_t *end, int32_t *number)
+{
+    const uint8_t *byte = *at;
+    uint32_t bits = 0;
+    for (int shift = 0; shift < 35 && byte < end; shift += 7, byte++) {
+        bits |= (uint32_t)(*byte & 0x7f) << shift;
+        if (*byte < 0x80) {
+            if (shift == 28 && *byte > 0x0f) {
+                return 0;
+            }
+            *number = (int32_t)(bits >> 1) ^ -(int32_t)(bits & 1);
+            *at = byte + 1;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* A zigzag varint of at most 64 bits: ten bytes, one bit in the tenth. */
+static inline int
+read_varlong(const uint8_t **at, const uint8_t *end, int64_t *number)
+{
+    const uint8_t *byte = *at;
+    uint64_t bits = 0;
+    for (int shift = 0; shift < 70 && byte < end; shift += 7, byte++) {
+        bits |= (uint64_t)(*byte & 0x7f) << shift;
+        if (*byte < 0x80) {
+            if (shift == 63 && *byte > 0x01) {
+                return 0;
+            }
+            *number = (int64_t)(bits >> 1) ^ -(int64_t)(bits & 1);
+            *at = byte + 1;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* A length (-1 is null, if that is allowed) and as many bytes. */
+static inline const char *
+read_field(const uint8_t **at, const uint8_t *end, const uint8_t **field,
+           int32_t *length, const char *problem)
+{
+    if (!read_varint(at, end, length)) {
+        return BAD_NUMBER;
+    }
+    if (*length < -1 || *length > end - *at) {
+        return problem;
+    }
+    *field = *at;
+    if (*length > 0) {
+        *at += *length;
+    }
+    return GOOD;
+}
+
+static const char *
+skip_headers(const uint8_t **at, const uint8_t *end)
+{
+    const uint8_t *field;
+    const char *problem;
+    int32_t count, length;
+    if (!read_varint(at, end, &count)) {
+        return BAD_NUMBER;
+    }
+    if (count < 0) {
+        return BAD_HEADER_COUNT;
+    }
+    /* A lying count ends with the bytes: each header takes two at least. */
+    for (int32_t i = 0; i < count; i++) {
+        problem = read_field(at, end, &field, &length, BAD_HEADER_KEY);
+        if (problem != GOOD) {
+            return problem;
+        }
+        if (length < 0) {
+            return BAD_HEADER_KEY;
+        }
+        problem = read_field(at, end, &field, &length, BAD_HEADER_VALUE);
+        if (problem != GOOD) {
+            return problem;
+        }
+    }
+    return GOOD;
+}
+
+static inline const char *
+read_record(const uint8_t **at, const uint8_t *batch_end, Record *record)
+{
+    const char *problem;
+    int32_t length;
+    if (!read_varint(at, batch_end, &length)) {
+        return BAD_NUMBER;
+    }
+    if (length < 0 || length > batch_end - *at) {
+        return BAD_LENGTH;
+    }
+    const uint8_t *end = *at + length;
+    if (*at == end) {
+        return BAD_NUMBER;
+    }
+    record->attributes = *(*at)++;
+    if (!read_varlong(at, end, &record->timestamp_delta) ||
+        !read_varint(at, end, &record->offset_delta)) {
+        return BAD_NUMBER;
+    }
+    problem = read_field(at, end, &record->key, &record->key_length, BAD_KEY);
+    if (problem != GOOD) {
+        return problem;
+    }
+    problem = read_field(at, end, &record->value, &record->value_length, BAD_VALUE);
+    if (problem != GOOD) {
+        return problem;
+    }
+    if (*at < end && **at == 0) {
+        (*at)++; /* no headers, as most records */
+    }
+    else {
+        problem = skip_headers(at, end);
+        if (problem != GOOD) {
+            return problem;
+        }
+    }
+    return *at == end ? GOOD : BAD_SIZE;
+}
+
+static PyObject *
+bad_record(Py_ssize_t place, const char *problem)
+{
+    return PyErr_Format(PyExc_ValueError, "Record %zd of the batch %s.", place,
+                        problem);
+}
+
+/* Sets an exception and answers 0 when so many records cannot be there. */
+static int
+check_count(Py_ssize_t count, Py_ssize_t size)
+{
+    if (count < 0 || count > size / RECORD_SIZE_MIN) {
+        PyErr_Format(PyExc_ValueError,
+                     "The batch says %zd records, in %zd bytes.", count, size);
+        return 0;
+    }
+    return 1;
+}
+
+static int
+check_end(const uint8_t *at, const uint8_t *end)
+{
+    if (at != end) {
+        PyErr_Format(PyExc_ValueError,
+                     "The batch has %zd bytes after its last record.",
+                     (Py_ssize_t)(end - at));
+        return 0;
+    }
+    return 1;
+}
+
+static PyObject *
+summarize_buffer(const Py_buffer *payload, Py_ssize_t count, int64_t base_timestamp)
+{
+    const uint8_t *at = payload->buf, *end = at + payload->len;
+    int64_t timestamp, timestamp_min = -1, timestamp_max = -1;
+    Py_ssize_t place_of_max = -1, null_keys = 0;
+    const char *problem;
+    Record record;
+
+    if (!check_count(count, payload->len)) {
+        return NULL;
+    }
+    for (Py_ssize_t place = 0; place < count; place++) {
+        problem = read_record(&at, end, &record);
+        if (problem == GOOD && record.attributes != 0) {
+            problem = BAD_ATTRIBUTES;
+        }
+        if (problem == GOOD && record.offset_delta != place) {
+            problem = BAD_OFFSET;
+        }
+        if (problem != GOOD) {
+            return bad_record(place, problem);
+        }
+        /* Wraps as Java's long does; unsigned, for C leaves the other undefined. */
+        timestamp = (int64_t)((uint64_t)base_timestamp +
+                              (uint64_t)record.timestamp_delta);
+        if (place == 0 || timestamp > timestamp_max) {
+            timestamp_max = timestamp;
+            place_of_max = place;
+        }
+        if (place == 0 || timestamp < timestamp_min) {
+            timestamp_min = timestamp;
+        }
+        null_keys += record.key_length < 0;
+    }
+    if (!check_end(at, end)) {
+        return NULL;
+    }
+    return Py_BuildValue("(LLnn)", (long long)timestamp_min,
+                         (long long)timestamp_max, place_of_max, null_keys);
+}
+
+static PyObject *
+index_buffer(const Py_buffer *payload, Py_ssize_t count, const Py_buffer *rows)
+{
+    const uint8_t *start = payload->buf, *at = start, *end = start + payload->len;
+    char *row = rows->buf;
+    const char *problem;
+    Record record;
+
+    if (!check_count(count, payload->len)) {
+        return NULL;
+    }
+    if (rows->len / INDEX_ROW_SIZE < count) {
+        PyErr_SetString(PyExc_BufferError, "six int64 a record are needed");
+        return NULL;
+    }
+    for (Py_ssize_t place = 0; place < count; place++, row += INDEX_ROW_SIZE) {
+        problem = read_record(&at, end, &record);
+        if (problem != GOOD) {
+            return bad_record(place, problem);
+        }
+        int64_t columns[INDEX_COLUMNS] = {
+            record.timestamp_delta, record.offset_delta,
+            record.key - start,     record.key_length,
+            record.value - start,   record.value_length,
+        };
+        memcpy(row, columns, sizeof columns); /* rows may be unaligned */
+    }
+    if (!check_end(at, end)) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+static int
+check_argument_count(Py_ssize_t given, Py_ssize_t wanted)
+{
+    if (given != wanted) {
+        PyErr_Format(PyExc_TypeError, "%zd arguments given, %zd wanted", given,
+                     wanted);
+        return 0;
+    }
+    return 1;
+}
+
+static PyObject *
+summarize(PyObject *module, PyObject *const *arguments, Py_ssize_t given)
+{
+    (void)module;
+    Py_buffer payload;
+    PyObject *summary;
+
+    if (!check_argument_count(given, 3)) {
+        return NULL;
+    }
+    Py_ssize_t count = PyLong_AsSsize_t(arguments[1]);
+    if (count == -1 && PyErr_Occurred()) {
+        return NULL;
+    }
+    long long base_timestamp = PyLong_AsLongLong(arguments[2]);
+    if (base_timestamp == -1 && PyErr_Occurred()) {
+        return NULL;
+    }
+    if (PyObject_GetBuffer(arguments[0], &payload, PyBUF_SIMPLE) < 0) {
+        return NULL;
+    }
+    summary = summarize_buffer(&payload, count, base_timestamp);
+    PyBuffer_Release(&payload);
+    return summary;
+}
+
+static PyObject *
+index_records(PyObject *module, PyObject *const *arguments, Py_ssize_t given)
+{
+    (void)module;
+    Py_buffer payload, rows;
+    PyObject *none;
+
+    if (!check_argument_count(given, 3)) {
+        return NULL;
+    }
+    Py_ssize_t count = PyLong_AsSsize_t(arguments[1]);
+    if (count == -1 && PyErr_Occurred()) {
+        return NULL;
+    }
+    if (PyObject_GetBuffer(arguments[0], &payload, PyBUF_SIMPLE) < 0) {
+        return NULL;
+    }
+    if (PyObject_GetBuffer(arguments[2], &rows, PyBUF_WRITABLE) < 0) {
+        PyBuffer_Release(&payload);
+        return NULL;
+    }
+    none = index_buffer(&payload, count, &rows);
+    PyBuffer_Release(&rows);
+    PyBuffer_Release(&payload);
+    return none;
+}
+
+static PyMethodDef methods[] = {
+    {"summarize", (PyCFunction)(void (*)(void))summarize, METH_FASTCALL,
+     "summarize(payload, count, base_timestamp, /)\n--\n\n"
+     "Check all records of a batch; see records_plain.summarize."},
+    {"index_records", (PyCFunction)(void (*)(void))index_records, METH_FASTCALL,
+     "index_records(payload, count, rows, /)\n--\n\n"
+     "Say where the fields of each record are; see records_plain.index_records."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyModuleDef_Slot slots[] = {{0, NULL}};
+
+static struct PyModuleDef definition = {
+    .m_base = PyModuleDef_HEAD_INIT,
+    .m_name = "protocol.speedups",
+    .m_doc = "The walk over the records of a batch, in C.",
+    .m_size = 0,
+    .m_methods = methods,
+    .m_slots = slots,
+};
+
+PyMODINIT_FUNC
+PyInit_speedups(void)
+{
+    return PyModuleDef_Init(&definition);
+}

@@ -1,0 +1,6 @@
+from typing_extensions import Buffer
+
+def summarize(
+    payload: Buffer, count: int, base_timestamp: int, /
+) -> tuple[int, int, int, int]: ...
+def index_records(payload: Buffer, count: int, rows: Buffer, /) -> None: ...
