@@ -39,3 +39,11 @@ class FetchedData(NamedTuple):
 def nothing_at(metadata: OffsetMetadata) -> FetchedData:
     """A read that found its place and no bytes."""
     return FetchedData(metadata, b"")
+
+
+class TimestampOffset(NamedTuple):
+    """A record's timestamp and offset, and the leader epoch of its batch."""
+
+    timestamp: int
+    offset: int
+    leader_epoch: int = -1

@@ -1,0 +1,173 @@
+"""Reading a log file batch by batch, past damage, to find out what of it is valid.
+
+A batch is valid when its header is plausible, it lies wholly in the file and matches
+its checksum. The checksum does not cover the base offset: of two neighbours whose
+offsets contradict each other, the one that does not continue what came before is the
+damaged one.
+
+Behind damage the scan looks for the next valid batch: first where the damaged one says
+that it ends, then at every byte. So one flipped bit costs one batch, and a tail in
+which nothing valid follows is told apart from damage inside.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, TypeAlias
+
+from protocol.checksum import crc32c
+from protocol.record_batch import (
+    BATCH_OVERHEAD,
+    CURRENT_MAGIC,
+    BatchHeader,
+    read_header,
+)
+
+from .files import File
+from .formats.index_entry import RELATIVE_OFFSET_MAX
+
+_CHUNK_SIZE = 4 << 20
+_CRC_START = 21
+_MAGIC_POSITION = 16
+_MAGIC = bytes([CURRENT_MAGIC])
+
+FoundBatch: TypeAlias = tuple[int, BatchHeader, memoryview]
+OnBatch: TypeAlias = Callable[[int, BatchHeader, memoryview], None]
+
+
+class ByteRange(NamedTuple):
+    """Bytes of a file from ``start`` up to ``end``."""
+
+    start: int
+    end: int
+
+
+class Recovery(NamedTuple):
+    """What a scan found.
+
+    ``valid_end`` is the position behind the last valid batch and ``next_offset`` the
+    offset behind it. ``damaged`` are the ranges before it that hold no valid batch;
+    what lies between it and ``size`` is a *torn tail*: nothing valid follows.
+    """
+
+    valid_end: int
+    next_offset: int
+    size: int
+    damaged: tuple[ByteRange, ...]
+
+    @property
+    def is_torn(self) -> bool:
+        """Whether the file goes on behind its last valid batch."""
+        return self.valid_end < self.size
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether every byte belongs to a valid batch."""
+        return not self.is_torn and not self.damaged
+
+
+class BatchScan:
+    """The valid batches of a log file from ``start`` on, in order."""
+
+    def __init__(
+        self, log: File, start: int, base_offset: int, checks_crc: bool = True
+    ) -> None:
+        self._log = log
+        self._base_offset = base_offset
+        self._checks_crc = checks_crc
+        self._valid_end = start
+        self._next_offset = base_offset
+        self._damaged: list[ByteRange] = []
+        self._chunk = memoryview(b"")
+        self._chunk_start = start
+
+    def recovery(self) -> Recovery:
+        """What was found, once the scan has ended."""
+        return Recovery(
+            self._valid_end, self._next_offset, self._log.size, tuple(self._damaged)
+        )
+
+    def __iter__(self) -> Iterator[FoundBatch]:
+        held: FoundBatch | None = None
+        for found in self._whole_batches():
+            base_offset = found[1].base_offset
+            if held is None:
+                if base_offset >= self._next_offset:
+                    held = found
+            elif base_offset >= held[1].next_offset:
+                yield self._accepted(held)
+                held = found
+            elif base_offset >= self._next_offset != held[1].base_offset:
+                held = found
+        if held is not None:
+            yield self._accepted(held)
+
+    def _accepted(self, found: FoundBatch) -> FoundBatch:
+        position, header, _ = found
+        if position > self._valid_end:
+            self._damaged.append(ByteRange(self._valid_end, position))
+        self._valid_end = position + header.size
+        self._next_offset = header.next_offset
+        return found
+
+    def _whole_batches(self) -> Iterator[FoundBatch]:
+        position, end = self._valid_end, self._log.size
+        while position + BATCH_OVERHEAD <= end:
+            header = read_header(self._bytes(position, BATCH_OVERHEAD))
+            if self._is_valid(position, header, self._checks_crc):
+                yield position, header, self._bytes(position, header.size)
+                position += header.size
+            else:
+                position = self._next_valid(position, header)
+
+    def _is_valid(self, position: int, header: BatchHeader, checks_crc: bool) -> bool:
+        size = header.batch_length + 12
+        return (
+            header.magic == CURRENT_MAGIC
+            and BATCH_OVERHEAD <= size <= self._log.size - position
+            and 0 <= header.base_offset - self._base_offset <= RELATIVE_OFFSET_MAX
+            and 0 <= header.last_offset_delta <= RELATIVE_OFFSET_MAX
+            and (not checks_crc or self._crc(position, size) == header.crc)
+        )
+
+    def _crc(self, position: int, size: int) -> int:
+        """The checksum of a batch, piece by piece when a length may be a lie."""
+        if size <= _CHUNK_SIZE:
+            return crc32c(self._bytes(position, size)[_CRC_START:])
+        crc, position, end = 0, position + _CRC_START, position + size
+        while position < end:
+            data = self._log.read_at(position, min(end - position, _CHUNK_SIZE))
+            crc = crc32c(data, crc)
+            position += len(data)
+        return crc
+
+    def _next_valid(self, position: int, damaged: BatchHeader) -> int:
+        """Where the next valid batch begins; the end of the file if nowhere."""
+        end = self._log.size
+        for candidate in self._candidates(position, damaged):
+            if candidate + BATCH_OVERHEAD > end:
+                break
+            header = read_header(self._bytes(candidate, BATCH_OVERHEAD))
+            if header.base_offset >= self._next_offset and self._is_valid(
+                candidate, header, True
+            ):
+                return candidate
+        return end
+
+    def _candidates(self, position: int, damaged: BatchHeader) -> Iterator[int]:
+        if damaged.batch_length + 12 >= BATCH_OVERHEAD:
+            yield position + damaged.batch_length + 12
+        position, end = position + 1 + _MAGIC_POSITION, self._log.size
+        while position < end:
+            piece = bytes(self._log.read_at(position, _CHUNK_SIZE))
+            at = piece.find(_MAGIC)
+            while at >= 0:
+                yield position + at - _MAGIC_POSITION
+                at = piece.find(_MAGIC, at + 1)
+            position += len(piece)
+
+    def _bytes(self, position: int, size: int) -> memoryview:
+        """``size`` bytes of the file, out of a chunk that is read ahead."""
+        at = position - self._chunk_start
+        if at < 0 or at + size > len(self._chunk):
+            self._chunk = self._log.read_at(position, max(size, _CHUNK_SIZE))
+            self._chunk_start, at = position, 0
+        return self._chunk[at : at + size]

@@ -1,0 +1,262 @@
+"""The segments of a partition as one log, up to the log end offset (LEO).
+
+Invariants:
+- There is at least one segment; the last is the active one and the only one that
+  grows.
+- Every offset below ``end`` that holds a record is in exactly one segment; there may
+  be gaps inside and between segments (compaction leaves them).
+- An append moves ``end`` only when all of it was written.
+
+This layer knows bytes and offsets. What is visible to whom, and who may append, is
+`UnifiedLog`'s business.
+"""
+
+import logging
+from collections.abc import Iterable
+from pathlib import Path
+
+from protocol.errors import OffsetOutOfRange
+
+from .files import Buffer, Files
+from .log_config import LogConfig
+from .log_files import SEGMENT_KINDS, segment_path
+from .log_read import FetchedData, nothing_at
+from .log_segment import LogSegment
+from .log_segments import LogSegments
+from .offset_metadata import OffsetMetadata
+
+_logger = logging.getLogger(__name__)
+
+
+class LocalLog:
+    """Appends to the last of its segments and reads across them."""
+
+    def __init__(
+        self,
+        files: Files,
+        directory: Path,
+        config: LogConfig,
+        segments: LogSegments,
+        next_offset: int,
+    ) -> None:
+        """Take over loaded segments, the last of which was activated."""
+        self.files = files
+        self.directory = directory
+        self._config = config
+        self.segments = segments
+        self.active = segments.last
+        self.end = OffsetMetadata(
+            next_offset, self.active.base_offset, self.active.size
+        )
+
+    @classmethod
+    def create(
+        cls,
+        files: Files,
+        directory: Path,
+        config: LogConfig,
+        now_ms: int,
+        start_offset: int = 0,
+    ) -> "LocalLog":
+        """A new, empty log that begins at ``start_offset``; makes its directory."""
+        files.mkdir(directory)
+        first = LogSegment.create(files, directory, start_offset, config, now_ms)
+        return cls(files, directory, config, LogSegments([first]), start_offset)
+
+    @property
+    def config(self) -> LogConfig:
+        """The topic's options."""
+        return self._config
+
+    @config.setter
+    def config(self, config: LogConfig) -> None:
+        self._config = config
+        for segment in self.segments:
+            segment.config = config
+
+    @property
+    def size(self) -> int:
+        """The bytes of all ``.log`` files."""
+        return sum(segment.size for segment in self.segments)
+
+    def append(
+        self, batch: Buffer, last_offset: int, max_timestamp: int, offset_of_max: int
+    ) -> None:
+        """Write stamped batches to the active segment and move the end behind them.
+
+        Raises:
+            DiskFull, StorageFailure: nothing was appended.
+        """
+        active = self.active
+        active.append(batch, last_offset, max_timestamp, offset_of_max)
+        self.end = OffsetMetadata(last_offset + 1, active.base_offset, active.log.size)
+
+    def read(
+        self,
+        start_offset: int,
+        size_max: int,
+        min_one: bool,
+        max_metadata: OffsetMetadata,
+        may_block: bool = True,
+    ) -> FetchedData:
+        """The batches from the one that holds ``start_offset`` up to ``max_metadata``.
+
+        Nothing when ``start_offset`` is at or above it. All bytes come from one
+        segment (``spec`` B4.1, B4.2).
+
+        Raises:
+            OffsetOutOfRange: below the first segment, or above the end.
+            ColdRead: ``may_block`` is False and the bytes are not cached.
+            CorruptMessage: the first batch is damaged.
+        """
+        segment = self.segments.floor(start_offset)
+        if segment is None or start_offset > self.end.offset:
+            raise OffsetOutOfRange(
+                f"Offset {start_offset} is not in the log, which holds "
+                f"{self.segments.first.base_offset} to {self.end.offset}."
+            )
+        if start_offset == max_metadata.offset:
+            return nothing_at(max_metadata)
+        if start_offset > max_metadata.offset:
+            return nothing_at(self.convert_to_offset_metadata(start_offset, may_block))
+        while segment is not None:
+            data = _read_segment(
+                segment, start_offset, size_max, min_one, max_metadata, may_block
+            )
+            if data is not None:
+                return data
+            segment = self.segments.higher(segment.base_offset)
+        return nothing_at(self.end)
+
+    def convert_to_offset_metadata(
+        self, offset: int, may_block: bool = True
+    ) -> OffsetMetadata:
+        """The place of an offset in the files.
+
+        Raises:
+            OffsetOutOfRange: below the first segment, or above the end.
+        """
+        if offset == self.end.offset:
+            return self.end
+        segment = self.segments.floor(offset)
+        if segment is None or offset > self.end.offset:
+            raise OffsetOutOfRange(f"Offset {offset} is not in the log.")
+        while segment is not None:
+            found = segment.find(offset, may_block)
+            if found is not None:
+                return OffsetMetadata(offset, segment.base_offset, found[0])
+            segment = self.segments.higher(segment.base_offset)
+        return self.end
+
+    def roll(self, expected_next_offset: int, now_ms: int) -> LogSegment:
+        """Seal the active segment and begin a new one, which is returned.
+
+        Its base is ``expected_next_offset`` or the end, whichever is larger. An empty
+        active segment with that base (its indexes have no room) is made anew.
+
+        Raises:
+            DiskFull, StorageFailure: the active segment stays.
+        """
+        active = self.active
+        base_offset = max(expected_next_offset, self.end.offset)
+        if base_offset == active.base_offset and not active.size:
+            self.segments.remove(base_offset)
+            active.close()
+            active.delete_files()
+        else:
+            assert base_offset > active.base_offset, (base_offset, active.base_offset)
+            self._remove_stale_files(base_offset)
+            active.seal()
+        segment = LogSegment.create(
+            self.files, self.directory, base_offset, self._config, now_ms
+        )
+        self.segments.add(segment)
+        self.active = segment
+        self.end = OffsetMetadata(self.end.offset, base_offset, 0)
+        return segment
+
+    def _remove_stale_files(self, base_offset: int) -> None:
+        for kind in SEGMENT_KINDS:
+            path = segment_path(self.directory, base_offset, kind)
+            if self.files.exists(path):
+                _logger.warning("%s is in the way of a new segment: removed", path)
+                self.files.unlink(path)
+
+    def truncate_to(self, offset: int, now_ms: int) -> list[LogSegment]:
+        """Remove everything from ``offset`` on; the end is ``offset`` afterwards.
+
+        The batch that holds ``offset`` goes as a whole. Returns the segments that
+        went, whose files are deleted already. ``offset`` is in the log.
+        """
+        gone = [segment for segment in self.segments if segment.base_offset > offset]
+        self.remove_segments(gone)
+        for segment in gone:
+            segment.delete_files()
+        self.active = self.segments.last
+        self.active.truncate_to(offset, now_ms)
+        self.end = OffsetMetadata(offset, self.active.base_offset, self.active.size)
+        return gone
+
+    def truncate_fully_and_start_at(self, offset: int, now_ms: int) -> list[LogSegment]:
+        """Replace all segments by an empty one at ``offset``; returns those that went."""
+        gone = list(self.segments)
+        self.remove_segments(gone)
+        for segment in gone:
+            segment.delete_files()
+        first = LogSegment.create(
+            self.files, self.directory, offset, self._config, now_ms
+        )
+        self.segments.add(first)
+        self.active = first
+        self.end = OffsetMetadata(offset, offset, 0)
+        return gone
+
+    def remove_segments(self, segments: Iterable[LogSegment]) -> None:
+        """Take segments out of the log and rename their files to ``.deleted``.
+
+        The caller deletes the files (`LogSegment.delete_files`) after
+        ``file.delete.delay.ms``. The active segment may only go when another follows.
+        """
+        for segment in segments:
+            self.segments.remove(segment.base_offset)
+            segment.rename_deleted()
+
+    def moved(self, directory: Path) -> None:
+        """The directory has another name now."""
+        self.directory = directory
+        for segment in self.segments:
+            segment.moved(directory)
+
+    def close(self) -> None:
+        """Seal the active segment and let go of the files."""
+        for segment in self.segments:
+            segment.close()
+
+
+def _read_segment(
+    segment: LogSegment,
+    start_offset: int,
+    size_max: int,
+    min_one: bool,
+    max_metadata: OffsetMetadata,
+    may_block: bool,
+) -> FetchedData | None:
+    base_offset = segment.base_offset
+    if base_offset == max_metadata.segment_base_offset:
+        end = max_metadata.position
+    elif base_offset < max_metadata.segment_base_offset:
+        end = segment.log.size
+    else:
+        end = 0  # where the readable part ends is not known: nothing
+    data = segment.read(start_offset, end, size_max, min_one, may_block)
+    if data is None:
+        return None
+    position, records, incomplete = data
+    if (
+        records
+        and position + len(records) == end
+        and (base_offset == max_metadata.segment_base_offset)
+    ):
+        segment.remember(max_metadata.offset, end)
+    metadata = OffsetMetadata(start_offset, base_offset, position)
+    return FetchedData(metadata, records, incomplete)
