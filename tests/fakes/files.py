@@ -1,0 +1,321 @@
+"""A file system in memory that can lose power, fail any call and damage any file.
+
+What is written is in the page cache; only `sync` makes it durable, and only
+`sync_directory` makes a name durable. `power_cut` drops the rest, names included. A
+killed process loses nothing: open the same `FakeFiles` again.
+"""
+
+import errno
+import os
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from protocol.errors import KafkaStorageError
+from storage.file_system import failure
+from storage.files import Buffer, ColdRead, File, Files, StorageFailure
+
+
+@dataclass(eq=False)
+class _Content:
+    """What a file holds, and what of it a power cut leaves."""
+
+    data: bytearray = field(default_factory=bytearray)
+    durable: bytes = b""
+    modified_ms: int = 0
+    is_cold: bool = False
+
+
+@dataclass(eq=False)
+class _Directory:
+    names: "dict[str, _Content | _Directory]" = field(default_factory=dict)
+    durable: "dict[str, _Content | _Directory]" = field(default_factory=dict)
+
+
+@dataclass
+class _Fault:
+    """The ``countdown``-th call of ``operation`` (None: any) fails."""
+
+    operation: str | None
+    countdown: int
+    error: int
+
+
+class FakeFiles(Files):
+    """Directories and files in memory. ``counts`` says how often each call was made.
+
+    The calls are named ``open append read map truncate rewrite sync rename unlink
+    rmtree mkdir listdir sync_directory read_bytes``.
+    """
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self.now_ms = 0
+        self._root = _Directory()
+        self._faults: list[_Fault] = []
+
+    # What a test does to the disk.
+
+    def power_cut(self) -> None:
+        """Lose all that was not synced: bytes, truncations, names, renames."""
+        _lose(self._root)
+
+    def fail(
+        self, operation: str | None = None, *, nth: int = 1, error: int = errno.EIO
+    ) -> None:
+        """Make the ``nth`` call from now on fail, of one kind or of any."""
+        self._faults.append(_Fault(operation, nth, error))
+
+    def heal(self) -> None:
+        """Forget the failures that have not happened."""
+        self._faults.clear()
+
+    def chill(self, name: str) -> None:
+        """Drop a file from the page cache: reads that must not wait fail."""
+        self._find(name).is_cold = True
+
+    def content(self, name: str | Path) -> bytes:
+        """The bytes of a file, by its path or by a name that only one file has."""
+        return bytes(self._find(name).data)
+
+    def put(self, path: Path, data: bytes) -> None:
+        """Write a durable file, with durable directories above it."""
+        parent = self._root
+        for part in path.parts[1:-1]:
+            child = parent.names.setdefault(part, _Directory())
+            parent.durable[part] = child
+            assert isinstance(child, _Directory)
+            parent = child
+        content = _Content(bytearray(data), data, self.now_ms)
+        parent.names[path.name] = parent.durable[path.name] = content
+
+    def copy_in(self, source: Path, target: Path) -> None:
+        """Put a directory of the real file system, with what is in it, at a path."""
+        for folder, _, names in os.walk(source):
+            for name in names:
+                path = Path(folder) / name
+                self.put(target / path.relative_to(source), path.read_bytes())
+
+    def cut(self, name: str | Path, *, by: int) -> None:
+        """Take bytes off the end of a file, durably."""
+        content = self._find(name)
+        del content.data[len(content.data) - by :]
+        content.durable = bytes(content.data)
+
+    def extend(self, name: str | Path, data: bytes) -> None:
+        """Put bytes at the end of a file, durably."""
+        content = self._find(name)
+        content.data += data
+        content.durable = bytes(content.data)
+
+    def flip(self, name: str | Path, position: int, bit: int = 0) -> None:
+        """Turn one bit over, durably."""
+        content = self._find(name)
+        content.data[position] ^= 1 << bit
+        content.durable = bytes(content.data)
+
+    def paths(self) -> list[Path]:
+        """Every file there is, sorted."""
+        return sorted(_walk(self._root, Path("/")))
+
+    def _find(self, name: str | Path) -> _Content:
+        wanted = Path(name)
+        found = [
+            path
+            for path in self.paths()
+            if path == wanted or (not wanted.is_absolute() and path.name == str(name))
+        ]
+        assert len(found) == 1, f"{name}: {found}"
+        return self.file_at(found[0])
+
+    # What `Files` promises.
+
+    def open(self, path: Path, *, create: bool = False) -> File:
+        self.called("open", path)
+        parent = self._directory_at(path.parent)
+        if create and path.name not in parent.names:
+            parent.names[path.name] = _Content(modified_ms=self.now_ms)
+        return FakeFile(self, path, self.file_at(path))
+
+    def exists(self, path: Path) -> bool:
+        try:
+            self._node_at(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        return True
+
+    def size(self, path: Path) -> int:
+        return len(self.file_at(path).data)
+
+    def modified_ms(self, path: Path) -> int:
+        return self.file_at(path).modified_ms
+
+    def listdir(self, path: Path) -> list[str]:
+        self.called("listdir", path)
+        return sorted(self._directory_at(path).names)
+
+    def mkdir(self, path: Path) -> None:
+        self.called("mkdir", path)
+        parent = self._root
+        for part in path.parts[1:]:
+            child = parent.names.setdefault(part, _Directory())
+            if not isinstance(child, _Directory):
+                raise NotADirectoryError(path)
+            parent = child
+
+    def rename(self, source: Path, target: Path) -> None:
+        self.called("rename", source)
+        node = self._node_at(source)
+        parent = self._directory_at(target.parent)
+        del self._directory_at(source.parent).names[source.name]
+        parent.names[target.name] = node
+
+    def unlink(self, path: Path) -> None:
+        self.called("unlink", path)
+        self._directory_at(path.parent).names.pop(path.name, None)
+
+    def rmtree(self, path: Path) -> None:
+        self.called("rmtree", path)
+        if self.exists(path):
+            del self._directory_at(path.parent).names[path.name]
+
+    def sync_directory(self, path: Path) -> None:
+        try:
+            self.called("sync_directory", path)
+        except KafkaStorageError as error:
+            raise StorageFailure(str(error)) from error
+        directory = self._directory_at(path)
+        directory.durable = dict(directory.names)
+
+    def read_bytes(self, path: Path) -> bytes:
+        self.called("read_bytes", path)
+        return bytes(self.file_at(path).data)
+
+    def write_atomic(self, path: Path, data: Buffer) -> None:
+        temporary = path.with_name(path.name + ".tmp")
+        self.unlink(temporary)
+        file = self.open(temporary, create=True)
+        try:
+            file.append(data)
+        except KafkaStorageError:
+            self.unlink(temporary)
+            raise
+        file.sync()
+        self.rename(temporary, path)
+        self.sync_directory(path.parent)
+
+    def called(self, operation: str, path: Path) -> None:
+        """Count a call, and fail it when that is its fate."""
+        self.counts[operation] += 1
+        for fault in list(self._faults):
+            if fault.operation in (None, operation):
+                fault.countdown -= 1
+                if not fault.countdown:
+                    self._faults.remove(fault)
+                    raise failure(path, OSError(fault.error, os.strerror(fault.error)))
+
+    def file_at(self, path: Path) -> _Content:
+        node = self._node_at(path)
+        if isinstance(node, _Directory):
+            raise StorageFailure(f"{path} is a directory")
+        return node
+
+    def _directory_at(self, path: Path) -> _Directory:
+        node = self._node_at(path)
+        if not isinstance(node, _Directory):
+            raise NotADirectoryError(path)
+        return node
+
+    def _node_at(self, path: Path) -> _Content | _Directory:
+        assert path.is_absolute(), path
+        node: _Content | _Directory = self._root
+        for part in path.parts[1:]:
+            if not isinstance(node, _Directory) or part not in node.names:
+                raise FileNotFoundError(path)
+            node = node.names[part]
+        return node
+
+
+class FakeFile(File):
+    """A file that stays usable when it is unlinked, until it is closed."""
+
+    def __init__(self, files: FakeFiles, path: Path, content: _Content) -> None:
+        self.path = path
+        self.size = len(content.data)
+        self.is_dirty = False
+        self._files = files
+        self._content: _Content | None = content
+
+    def append(self, data: Buffer) -> None:
+        content = self._opened()
+        self._files.called("append", self.path)
+        content.data[self.size :] = data
+        content.modified_ms = self._files.now_ms
+        self.size += len(data)
+        self.is_dirty = True
+
+    def read_at(self, position: int, size: int, may_block: bool = True) -> memoryview:
+        content = self._opened()
+        self._files.called("read", self.path)
+        end = min(position + size, self.size)
+        if content.is_cold and not may_block and position < end:
+            raise ColdRead(self, position, end - position)
+        return memoryview(bytes(content.data[position:end]))
+
+    def warm(self, position: int, size: int) -> None:
+        self._opened().is_cold = False
+
+    def map(self) -> memoryview:
+        self._files.called("map", self.path)
+        return memoryview(bytes(self._opened().data))
+
+    def rewrite(self, position: int) -> None:
+        self._files.called("rewrite", self.path)
+        self.is_dirty = True
+
+    def truncate(self, size: int) -> None:
+        content = self._opened()
+        self._files.called("truncate", self.path)
+        del content.data[size:]
+        content.data += bytes(size - len(content.data))
+        self.size = size
+        self.is_dirty = True
+
+    def sync(self) -> None:
+        content = self._opened()
+        self.is_dirty = False
+        try:
+            self._files.called("sync", self.path)
+        except KafkaStorageError as error:
+            raise StorageFailure(str(error)) from error
+        content.durable = bytes(content.data)
+
+    def close(self) -> None:
+        self._content = None
+
+    def lease(self) -> object:
+        return self._opened()
+
+    def _opened(self) -> _Content:
+        if self._content is None:
+            self._content = self._files.file_at(self.path)
+        return self._content
+
+
+def _lose(directory: _Directory) -> None:
+    directory.names = dict(directory.durable)
+    for node in directory.names.values():
+        if isinstance(node, _Directory):
+            _lose(node)
+        else:
+            node.data = bytearray(node.durable)
+
+
+def _walk(directory: _Directory, path: Path) -> list[Path]:
+    found = []
+    for name, node in directory.names.items():
+        if isinstance(node, _Directory):
+            found += _walk(node, path / name)
+        else:
+            found.append(path / name)
+    return found
