@@ -1,0 +1,281 @@
+"""Makes what was appended durable: the group commit.
+
+Each log directory has one ``DirectoryCommitter`` with one thread. It runs one sync
+at a time; whatever gets dirty meanwhile goes into the next, which starts as soon as
+the last has ended. So a sync costs its time once, however many answers wait for it.
+
+Invariants: a sync makes durable what had been appended when it began. A failed
+sync is final: the directory is told once, and nothing is synced there again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from storage.files import StorageFailure
+
+from .disk_threads import DiskThreads
+from .sync_strategy import SyncStrategy, Ticket, file_system_sync
+
+if TYPE_CHECKING:
+    from .clock import Clock, TimerHandle
+
+COMMIT = "commit"
+INTERVAL = "interval"
+
+SyncFunction = Callable[[Sequence[Ticket]], None]
+OnFailure = Callable[[Path, StorageFailure], None]
+
+_logger = logging.getLogger(__name__)
+
+
+class Syncable(Protocol):
+    """A partition, as the committer sees it."""
+
+    def begin_sync(self) -> Any:
+        """The ticket of what is to be synced now; None when there is nothing."""
+
+    def finish_sync(self, ticket: Any) -> None:
+        """What the ticket stands for is durable. Wakes nobody yet."""
+
+    def on_durable(self) -> None:
+        """The durable offset has moved: raise the high watermark, wake waiters."""
+
+
+class DurabilityOptions(Protocol):
+    """The broker's options that the committer reads."""
+
+    @property
+    def durability(self) -> str:
+        """``commit``, ``interval`` or ``none``."""
+
+    @property
+    def durability_interval_ms(self) -> int:
+        """How often ``interval`` syncs."""
+
+
+class DirectoryCommitter:
+    """The group commit of one log directory."""
+
+    def __init__(
+        self,
+        directory: Path,
+        clock: Clock,
+        config: DurabilityOptions,
+        sync: SyncFunction,
+        on_failure: OnFailure,
+    ) -> None:
+        self.directory = directory
+        self.failure: StorageFailure | None = None
+        self._clock = clock
+        self._config = config
+        self._sync = sync
+        self._on_failure = on_failure
+        self._syncs_at_once = config.durability == COMMIT
+        self._thread = DiskThreads(1, f"sync-{directory.name}")
+        self._dirty: dict[Syncable, None] = {}
+        self._urgent: dict[Syncable, None] = {}
+        self._flush_waiters: list[asyncio.Future[None]] = []
+        self._interval_timer: TimerHandle | None = None
+        self._is_running = False
+
+    def mark_dirty(self, partition: Syncable) -> None:
+        """``partition`` has records that are not durable; sync it when it is time."""
+        if self.failure is not None:
+            return
+        self._dirty[partition] = None
+        if self._syncs_at_once:
+            self._start_soon()
+        elif self._config.durability == INTERVAL and self._interval_timer is None:
+            self._interval_timer = self._clock.call_later(
+                self._config.durability_interval_ms, self._on_interval
+            )
+
+    def request_sync(self, partition: Syncable) -> None:
+        """Sync ``partition`` now, whatever the durability: somebody waits for it."""
+        if self.failure is not None:
+            return
+        self._dirty[partition] = None
+        if not self._syncs_at_once:
+            self._urgent[partition] = None
+        self._start_soon()
+
+    async def flush(self) -> None:
+        """Return once everything that is dirty now is durable.
+
+        Raises:
+            StorageFailure: it could not be made durable.
+        """
+        if self.failure is not None:
+            raise self.failure
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._flush_waiters.append(waiter)
+        self._start_soon()
+        await waiter
+
+    def fail(self, error: StorageFailure) -> None:
+        """Stop syncing for good; nothing after this is acknowledged."""
+        if self.failure is not None:
+            return
+        self.failure = error
+        _logger.error("%s takes no more writes: %s", self.directory, error)
+        self._dirty.clear()
+        self._urgent.clear()
+        self._release_flushes(self._take_flush_waiters(), error)
+        self._on_failure(self.directory, error)
+
+    def close(self) -> None:
+        """End the thread, after the sync that it may be in."""
+        if self._interval_timer is not None:
+            self._interval_timer.cancel()
+        self._thread.close()
+
+    def _start_soon(self) -> None:
+        # Not at once: requests that the loop reads in the same turn share the sync.
+        if not self._is_running and self.failure is None:
+            self._is_running = True
+            asyncio.get_running_loop().call_soon(self._begin)
+
+    def _on_interval(self) -> None:
+        self._interval_timer = None
+        self._urgent.update(self._dirty)
+        if self._urgent:
+            self._start_soon()
+
+    def _begin(self) -> None:
+        waiters = self._take_flush_waiters()
+        begun = []
+        for partition in self._take_due(bool(waiters)):
+            ticket = partition.begin_sync()
+            if ticket is not None:
+                begun.append((partition, ticket))
+        if not begun:
+            self._is_running = False
+            self._release_flushes(waiters, None)
+            return
+        tickets = [ticket for _, ticket in begun]
+        self._thread.submit(
+            functools.partial(self._sync, tickets),
+            functools.partial(self._on_synced, begun, waiters),
+        )
+
+    def _take_due(self, takes_all: bool) -> Iterable[Syncable]:
+        if self._syncs_at_once or takes_all:
+            due, self._dirty = self._dirty, {}
+            self._urgent.clear()
+            return due
+        due, self._urgent = self._urgent, {}
+        for partition in due:
+            self._dirty.pop(partition, None)
+        return due
+
+    def _on_synced(
+        self,
+        begun: list[tuple[Syncable, Any]],
+        waiters: list[asyncio.Future[None]],
+        result: object,
+        error: BaseException | None,
+    ) -> None:
+        self._is_running = False
+        if error is None:
+            for partition, ticket in begun:
+                partition.finish_sync(ticket)
+            # Before anybody is woken: the disk has no reason to wait for answers.
+            if self._has_due():
+                self._is_running = True
+                self._begin()
+            for partition, _ in begun:
+                partition.on_durable()
+        else:
+            self._fail_with(error)
+        self._release_flushes(waiters, self.failure)
+
+    def _has_due(self) -> bool:
+        due = self._dirty if self._syncs_at_once else self._urgent
+        return self.failure is None and bool(due or self._flush_waiters)
+
+    def _fail_with(self, error: BaseException) -> None:
+        if not isinstance(error, StorageFailure):
+            _logger.error("a sync of %s broke", self.directory, exc_info=error)
+            error = StorageFailure(f"a sync of {self.directory} broke: {error!r}")
+        self.fail(error)
+
+    def _take_flush_waiters(self) -> list[asyncio.Future[None]]:
+        waiters, self._flush_waiters = self._flush_waiters, []
+        return waiters
+
+    def _release_flushes(
+        self, waiters: list[asyncio.Future[None]], error: StorageFailure | None
+    ) -> None:
+        for waiter in waiters:
+            if waiter.done():
+                continue
+            if error is None:
+                waiter.set_result(None)
+            else:
+                waiter.set_exception(error)
+
+
+class Committer:
+    """The committers of all log directories."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        config: DurabilityOptions,
+        sync_for: Callable[[Path], SyncFunction] | None = None,
+    ) -> None:
+        self.on_failure: OnFailure = _ignore
+        self._clock = clock
+        self._config = config
+        self._sync_for = sync_for or _measured_sync
+        self._directories: dict[Path, DirectoryCommitter] = {}
+
+    @property
+    def failures(self) -> dict[Path, StorageFailure]:
+        """Why, of the directories that take no more writes."""
+        return {
+            directory: committer.failure
+            for directory, committer in self._directories.items()
+            if committer.failure is not None
+        }
+
+    def for_directory(self, directory: Path) -> DirectoryCommitter:
+        """The committer of one log directory, made when it is first asked for."""
+        committer = self._directories.get(directory)
+        if committer is None:
+            committer = self._directories[directory] = DirectoryCommitter(
+                directory,
+                self._clock,
+                self._config,
+                self._sync_for(directory),
+                self._report,
+            )
+        return committer
+
+    async def flush(self) -> None:
+        """Return once everything that is dirty now is durable, where that works."""
+        for committer in list(self._directories.values()):
+            if committer.failure is None:
+                await committer.flush()
+
+    def close(self) -> None:
+        """End the threads; what is still dirty is synced by closing the logs."""
+        for committer in self._directories.values():
+            committer.close()
+
+    def _report(self, directory: Path, error: StorageFailure) -> None:
+        self.on_failure(directory, error)
+
+
+def _measured_sync(directory: Path) -> SyncFunction:
+    return SyncStrategy(file_system_sync(directory)).sync
+
+
+def _ignore(directory: Path, error: StorageFailure) -> None:
+    """Tell nobody, until somebody wants to know."""

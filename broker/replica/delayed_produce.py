@@ -1,0 +1,101 @@
+"""An acks=all answer that waits until every partition has made its batch durable."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from protocol.errors import ErrorCode
+from protocol.topic_partition import TopicPartition
+
+from .purgatory import DelayedOperation
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable
+
+    from .partition import Partition
+
+
+class AppendResult(NamedTuple):
+    """What became of the batch for one partition; -1 for what is not known.
+
+    ``next_offset`` is the offset behind the batch.
+    """
+
+    error_code: int
+    base_offset: int = -1
+    log_append_time_ms: int = -1
+    log_start_offset: int = -1
+    next_offset: int = -1
+    record_errors: list[tuple[int, str]] | None = None
+    message: str | None = None
+
+
+class PendingAppend(NamedTuple):
+    """An append whose partition has not yet passed ``next_offset``.
+
+    ``must_be_durable``: it waits for the sync itself, as ``flush.messages`` asks,
+    not for the high watermark.
+    """
+
+    partition: Partition
+    next_offset: int
+    must_be_durable: bool
+
+
+class DelayedProduce(DelayedOperation[TopicPartition]):
+    """Answers ``future`` once no append is pending, or when the time is over.
+
+    What is pending then is answered REQUEST_TIMED_OUT, with its base offset:
+    the record is in the log, and may still become durable.
+    """
+
+    __slots__ = ("_finish", "_future", "_pending", "_results")
+
+    def __init__(
+        self,
+        results: dict[TopicPartition, AppendResult],
+        pending: dict[TopicPartition, PendingAppend],
+        future: asyncio.Future[Any],
+        finish: Callable[[dict[TopicPartition, AppendResult]], Any],
+    ) -> None:
+        super().__init__()
+        self._results = results
+        self._pending = pending
+        self._future = future
+        self._finish = finish
+
+    def try_complete(self) -> bool:
+        """Look at every pending append."""
+        for key in list(self._pending):
+            self._look_at(key)
+        return not self._pending and self.force_complete()
+
+    def try_complete_for(self, key: TopicPartition) -> bool:
+        """Look at the append to ``key``."""
+        if key in self._pending:
+            self._look_at(key)
+        return not self._pending and self.force_complete()
+
+    def on_complete(self) -> None:
+        """Answer."""
+        for key in self._pending:
+            self._results[key] = self._results[key]._replace(
+                error_code=ErrorCode.REQUEST_TIMED_OUT
+            )
+        if not self._future.done():
+            self._future.set_result(self._finish(self._results))
+
+    def on_error(self, error: Exception) -> None:
+        """The one who asked is told; it is a bug, and recorded there."""
+        if not self._future.done():
+            self._future.set_exception(error)
+
+    def _look_at(self, key: TopicPartition) -> None:
+        partition, next_offset, must_be_durable = self._pending[key]
+        error_code = partition.acknowledgement(next_offset, must_be_durable)
+        if error_code is None:
+            return
+        del self._pending[key]
+        if error_code != ErrorCode.NONE:
+            self._results[key] = self._results[key]._replace(error_code=error_code)

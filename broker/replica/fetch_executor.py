@@ -1,0 +1,107 @@
+"""Runs fetches: read now, wait for more in the purgatory, go to the disk threads."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from storage.files import ColdRead
+
+from .delayed_fetch import DelayedFetch
+from .fetch_reader import FetchReader
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Sequence
+
+    from protocol.topic_partition import TopicPartition
+
+    from ..disk_threads import DiskThreads
+    from .fetch_reader import FetchParams, FetchResult, PartitionFetch
+    from .partition import Partition
+    from .purgatory import Purgatory
+
+    Finish = Callable[[list[FetchResult]], Any]
+
+
+class FetchExecutor:
+    """Answers fetches: at once, later (a future), or from the disk (a coroutine)."""
+
+    def __init__(
+        self,
+        find: Callable[[TopicPartition], Partition],
+        fetches: Purgatory[TopicPartition],
+        disk_threads: DiskThreads,
+    ) -> None:
+        self._find = find
+        self._fetches = fetches
+        self._disk_threads = disk_threads
+        self._cold_fetches: set[asyncio.Task[None]] = set()
+
+    def fetch(
+        self, params: FetchParams, wanted: Sequence[PartitionFetch], finish: Finish
+    ) -> Any:
+        """The answer that ``finish`` makes of the results, or what it comes out of."""
+        reader = FetchReader(params, wanted, self._find)
+        try:
+            reader.read()
+        except ColdRead as cold:
+            return self._read_cold(reader, cold, finish)
+        return self._answer_or_wait(reader, finish)
+
+    def _answer_or_wait(self, reader: FetchReader, finish: Finish) -> Any:
+        if reader.must_answer:
+            return finish(reader.results)
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        delayed = DelayedFetch(reader, self._find, future, partial(self._again, finish))
+        max_wait_ms = reader.params.max_wait_ms
+        self._fetches.try_complete_else_watch(delayed, delayed.keys, max_wait_ms)
+        return future
+
+    async def _read_cold(
+        self, reader: FetchReader, cold: ColdRead, finish: Finish
+    ) -> Any:
+        await self._read_to_the_end(reader, cold)
+        answer = self._answer_or_wait(reader, finish)
+        return await answer if isinstance(answer, asyncio.Future) else answer
+
+    def _again(self, finish: Finish, fetch: DelayedFetch) -> None:
+        """Answer a fetch that has waited, with whatever is there now."""
+        reader = FetchReader(fetch.params, fetch.wanted, self._find)
+        try:
+            reader.read()
+        except ColdRead as cold:
+            self._start(self._answer_cold(reader, cold, finish, fetch.future))
+            return
+        if not fetch.future.done():
+            fetch.future.set_result(finish(reader.results))
+
+    async def _answer_cold(
+        self,
+        reader: FetchReader,
+        cold: ColdRead,
+        finish: Finish,
+        future: asyncio.Future[Any],
+    ) -> None:
+        try:
+            await self._read_to_the_end(reader, cold)
+            answer = finish(reader.results)
+        except Exception as error:
+            if not future.done():
+                future.set_exception(error)
+            return
+        if not future.done():
+            future.set_result(answer)
+
+    async def _read_to_the_end(self, reader: FetchReader, cold: ColdRead) -> None:
+        while True:
+            await self._disk_threads.run(cold.warm)
+            try:
+                return reader.read(may_block=True)
+            except ColdRead as next_cold:
+                cold = next_cold
+
+    def _start(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(coroutine, name="cold fetch")
+        self._cold_fetches.add(task)
+        task.add_done_callback(self._cold_fetches.discard)

@@ -1,0 +1,158 @@
+"""Reads the partitions of one fetch, in the order and within the sizes it gives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from protocol.errors import ErrorCode, KafkaError
+from storage.offset_metadata import UNKNOWN_OFFSET, OffsetMetadata
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from protocol.topic_partition import TopicPartition
+    from storage.files import Buffer
+    from storage.log_read import AbortedTransaction, FetchIsolation
+
+    from .partition import Partition
+
+
+class FetchParams(NamedTuple):
+    """What holds for a fetch as a whole. Sizes are those of the records."""
+
+    isolation: FetchIsolation
+    max_wait_ms: int
+    min_bytes: int
+    max_bytes: int
+
+
+class PartitionFetch(NamedTuple):
+    """What one fetch wants of one partition; ``refusal`` is its error, found before."""
+
+    topic_partition: TopicPartition
+    fetch_offset: int
+    max_bytes: int
+    current_leader_epoch: int = -1
+    last_fetched_epoch: int = -1
+    refusal: int = ErrorCode.NONE
+
+
+class FetchResult(NamedTuple):
+    """What was read from one partition; -1 for what is not known."""
+
+    error_code: int
+    high_watermark: int = -1
+    last_stable_offset: int = -1
+    log_start_offset: int = -1
+    records: Buffer = b""
+    aborted: list[AbortedTransaction] | None = None
+    diverging_epoch: tuple[int, int] | None = None
+    offset_metadata: OffsetMetadata = UNKNOWN_OFFSET
+
+    @property
+    def is_final(self) -> bool:
+        """Whether waiting for more would change nothing."""
+        return self.error_code != ErrorCode.NONE or self.diverging_epoch is not None
+
+
+class FetchReader:
+    """The state of one fetch that is being read.
+
+    The first partition with data may give its first batch whatever its size, so
+    that every client moves on; all others keep to the limits.
+    """
+
+    __slots__ = (
+        "_find",
+        "_has_data",
+        "_remaining_bytes",
+        "has_final",
+        "params",
+        "results",
+        "size",
+        "wanted",
+    )
+
+    def __init__(
+        self,
+        params: FetchParams,
+        wanted: Sequence[PartitionFetch],
+        find: Callable[[TopicPartition], Partition],
+    ) -> None:
+        self.results: list[FetchResult] = []
+        self.size = 0
+        self.has_final = False
+        self.params = params
+        self.wanted = wanted
+        self._find = find
+        self._remaining_bytes = params.max_bytes
+
+    @property
+    def must_answer(self) -> bool:
+        """Whether there is enough to answer, or no sense in waiting."""
+        return (
+            self.has_final
+            or not self.wanted
+            or self.params.max_wait_ms <= 0
+            or self.size >= self.params.min_bytes
+        )
+
+    def read(self, may_block: bool = False) -> None:
+        """Read on; call again with ``may_block`` when the cold bytes are warm.
+
+        Raises:
+            ColdRead: the next partition's bytes are not in memory.
+        """
+        results = self.results
+        while len(results) < len(self.wanted):
+            result = self._read_one(self.wanted[len(results)], may_block)
+            may_block = False  # what was warmed is read
+            results.append(result)
+            size = len(result.records)
+            self.size += size
+            self._remaining_bytes = max(0, self._remaining_bytes - size)
+            if result.is_final:
+                self.has_final = True
+
+    def _read_one(self, wanted: PartitionFetch, may_block: bool) -> FetchResult:
+        if wanted.refusal != ErrorCode.NONE:
+            return FetchResult(wanted.refusal, aborted=[])
+        offset = wanted.fetch_offset
+        try:
+            partition = self._find(wanted.topic_partition)
+            partition.check_leader(wanted.current_leader_epoch)
+            diverging = None
+            if wanted.last_fetched_epoch >= 0:
+                diverging = partition.diverging_epoch(offset, wanted.last_fetched_epoch)
+            # Before the read: a reader must not be told that it has seen everything
+            # up to a watermark that rose behind what it gets.
+            high_watermark = partition.high_watermark
+            last_stable_offset = partition.last_stable_offset
+            log_start_offset = partition.log_start_offset
+            if diverging is not None:
+                return FetchResult(
+                    ErrorCode.NONE,
+                    high_watermark,
+                    last_stable_offset,
+                    log_start_offset,
+                    diverging_epoch=diverging,
+                )
+            data = partition.read(
+                offset,
+                min(wanted.max_bytes, self._remaining_bytes),
+                self.params.isolation,
+                not self.size,
+                may_block,
+            )
+        except KafkaError as error:
+            return FetchResult(error.code)
+        return FetchResult(
+            ErrorCode.NONE,
+            high_watermark,
+            last_stable_offset,
+            log_start_offset,
+            b"" if data.first_batch_incomplete else data.records,
+            data.aborted,
+            None,
+            data.offset_metadata,
+        )

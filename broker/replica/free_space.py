@@ -1,0 +1,50 @@
+"""Which log directories have too little room left for what clients send.
+
+The broker's own records (offsets, transactions) and its catalogue go on in the
+space that is kept back, so that a full disk can be looked at and cleared.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+# A disk takes some 100 MB in that time; the default reserve is larger.
+SAMPLE_INTERVAL_MS = 250
+
+
+def free_bytes(directory: Path) -> int:
+    """What the file system of ``directory`` would still take from us."""
+    status = os.statvfs(directory)
+    return status.f_bavail * status.f_frsize
+
+
+class FreeSpace:
+    """Looks at the directories now and then, when somebody writes."""
+
+    def __init__(
+        self,
+        directories: Iterable[Path],
+        free_bytes_min: int,
+        measure: Callable[[Path], int] = free_bytes,
+    ) -> None:
+        self.low_directories: frozenset[Path] = frozenset()
+        self._directories = tuple(directories)
+        self._free_bytes_min = free_bytes_min
+        self._measure = measure
+        self._sampled_ms = -SAMPLE_INTERVAL_MS
+
+    def sample_if_due(self, now_ms: int) -> None:
+        """Measure again when the last time was long enough ago, by any clock."""
+        if -SAMPLE_INTERVAL_MS < now_ms - self._sampled_ms < SAMPLE_INTERVAL_MS:
+            return
+        self._sampled_ms = now_ms
+        self.low_directories = frozenset(
+            directory
+            for directory in self._directories
+            if self._measure(directory) < self._free_bytes_min
+        )

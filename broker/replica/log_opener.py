@@ -1,0 +1,121 @@
+"""Opens logs that were on disk when the broker started, before they are served.
+
+A log is loaded in a disk thread when it is first asked for. Its leader epoch is
+the larger of the catalogue's and the newest in the log, one more after an unclean
+stop: what a reader saw of the tail may be gone then. It is committed before the
+partition is served, so no epoch is ever used for two histories.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from protocol.errors import KafkaError, KafkaStorageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from storage.log_manager import LogManager
+
+    from protocol.topic_partition import TopicPartition
+    from storage.unified_log import UnifiedLog
+
+    from ..clock import Clock
+    from ..disk_threads import DiskThreads
+    from ..metadata.topics import Topics
+    from .partition import Partition
+
+_logger = logging.getLogger(__name__)
+
+
+class LogOpener:
+    """The logs that are on disk and not open yet."""
+
+    def __init__(
+        self,
+        topics: Topics,
+        log_manager: LogManager,
+        disk_threads: DiskThreads,
+        clock: Clock,
+    ) -> None:
+        self.unopened: set[TopicPartition] = set()
+        self._topics = topics
+        self._log_manager = log_manager
+        self._disk_threads = disk_threads
+        self._clock = clock
+        self._opening: dict[TopicPartition, asyncio.Task[None]] = {}
+
+    def select_unopened(
+        self, topic_partitions: Iterable[TopicPartition]
+    ) -> list[TopicPartition]:
+        """Those that must be opened before they are used."""
+        unopened = self.unopened
+        return [each for each in topic_partitions if each in unopened]
+
+    async def open(
+        self,
+        partitions: Iterable[Partition],
+        on_opened: Callable[[Partition, UnifiedLog, int], None],
+    ) -> None:
+        """Return once the logs are open, or refuse everything with the reason.
+
+        ``on_opened(partition, log, leader_epoch)`` is called for each that is.
+        """
+        tasks = []
+        for partition in partitions:
+            topic_partition = partition.topic_partition
+            if topic_partition not in self.unopened:
+                continue
+            task = self._opening.get(topic_partition)
+            if task is None:
+                task = self._opening[topic_partition] = asyncio.create_task(
+                    self._open_one(partition, on_opened), name=f"open {topic_partition}"
+                )
+            tasks.append(task)
+        if tasks:
+            # A connection that closes must not stop what others wait for.
+            await asyncio.shield(asyncio.gather(*tasks))
+
+    async def forget(self, topic_partitions: Iterable[TopicPartition]) -> None:
+        """Open these no more; return when none of them is being opened."""
+        topic_partitions = list(topic_partitions)
+        self.unopened.difference_update(topic_partitions)
+        tasks = [
+            self._opening[each] for each in topic_partitions if each in self._opening
+        ]
+        if tasks:
+            await asyncio.wait(tasks)
+
+    async def _open_one(
+        self,
+        partition: Partition,
+        on_opened: Callable[[Partition, UnifiedLog, int], None],
+    ) -> None:
+        topic_partition = partition.topic_partition
+        try:
+            log = await self._disk_threads.run(
+                self._log_manager.load,
+                topic_partition,
+                partition.topic_id,
+                partition.config,
+                self._clock.now_ms(),
+            )
+            self._log_manager.register(log)
+            on_opened(partition, log, await self._begin_epoch(partition, log))
+        except (KafkaError, OSError) as error:
+            _logger.error("%s cannot be opened: %s", topic_partition, error)
+            partition.refuse(KafkaStorageError(f"{topic_partition}: {error}"))
+        finally:
+            self.unopened.discard(topic_partition)
+            del self._opening[topic_partition]
+
+    async def _begin_epoch(self, partition: Partition, log: UnifiedLog) -> int:
+        epoch = log.latest_epoch
+        if not self._log_manager.was_clean:
+            epoch += 1
+        if epoch > partition.leader_epoch:
+            await self._topics.set_leader_epochs({partition.topic_partition: epoch})
+            return epoch
+        return partition.leader_epoch

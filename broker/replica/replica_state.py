@@ -1,0 +1,30 @@
+"""Where the copies of a partition are, and what follows for its answers.
+
+One broker has one copy, which is always in sync; the rules are Kafka's, for any
+number of them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class ReplicaState(NamedTuple):
+    """The brokers that hold a partition, those in sync, and whether we lead it."""
+
+    replicas: tuple[int, ...]
+    in_sync: tuple[int, ...]
+    is_leader: bool = True
+
+    def has_enough_in_sync(self, min_insync_replicas: int) -> bool:
+        """Whether acks=all can be promised.
+
+        The option is capped by the number of copies: a topic with one copy can be
+        written although the broker's default demands two (KIP-966).
+        """
+        return len(self.in_sync) >= min(min_insync_replicas, len(self.replicas))
+
+
+def sole_replica(node_id: int) -> ReplicaState:
+    """The only copy, held and led by ``node_id``."""
+    return ReplicaState((node_id,), (node_id,))
