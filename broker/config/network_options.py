@@ -26,6 +26,7 @@ class NetworkOptions:
         ("PLAINTEXT:PLAINTEXT",),
         "listener.security.protocol.map",
         "The protocol of each listener name, as NAME:PROTOCOL.",
+        kind=Kind.STRING,
         read=parse_protocols,
     )
     controller_listener_names: tuple[str, ...] = option(

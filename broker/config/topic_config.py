@@ -8,7 +8,7 @@ are refused, so that nobody believes in what does not happen.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from protocol.errors import InvalidConfig
 from storage.log_config import LogConfig
@@ -24,14 +24,15 @@ INTERNAL_SEGMENT_BYTES = "internal.segment.bytes"
 class TopicOption:
     """One option of topics.
 
-    ``synonym`` is the broker option that gives the default, ``field`` where
-    ``LogConfig`` keeps it, ``attribute`` what ``BrokerConfig`` calls the default.
+    ``synonyms`` are the broker options that give the default, ``field`` is where
+    ``LogConfig`` keeps the value, ``attribute`` what ``BrokerConfig`` calls the
+    default. ``only`` are the values that can be set, where not all can.
     """
 
     known: Option
     field: str | None
     attribute: str | None
-    synonym: str | None
+    synonyms: tuple[str, ...] = ()
     only: tuple[Any, ...] = ()
     is_hidden: bool = False
 
@@ -46,9 +47,8 @@ def _of_log(
     name: str,
     synonym: str,
     meaning: str,
-    *,
+    *others: str,
     attribute: str | None = None,
-    shown: bool = True,
     **more: Any,
 ) -> TopicOption:
     """An option that logs honour: kind, bounds and default are the broker option's."""
@@ -58,7 +58,7 @@ def _of_log(
         known,
         field=name.replace(".", "_"),
         attribute=attribute or broker_field,
-        synonym=synonym if shown else None,
+        synonyms=(synonym, *others),
     )
 
 
@@ -66,11 +66,11 @@ def _not_here(name: str, kind: Kind, default: Any, *only: Any) -> TopicOption:
     """An option that means nothing on one broker without tiers."""
     known = Option(name, kind, default, "Means nothing on one broker without tiers.")
     synonyms = {
-        "local.retention.bytes": "log.local.retention.bytes",
-        "local.retention.ms": "log.local.retention.ms",
-        "unclean.leader.election.enable": name,
+        "local.retention.bytes": ("log.local.retention.bytes",),
+        "local.retention.ms": ("log.local.retention.ms",),
+        "unclean.leader.election.enable": (name,),
     }
-    return TopicOption(known, None, None, synonyms.get(name), only=only)
+    return TopicOption(known, None, None, synonyms.get(name, ()), only=only)
 
 
 _TABLE = (
@@ -105,8 +105,8 @@ _TABLE = (
         "flush.ms",
         "log.flush.interval.ms",
         "How long records may wait for a sync, whatever the durability.",
+        "log.flush.scheduler.interval.ms",
         attribute="flush_ms",
-        shown=False,
         default=LONG_MAX,
         at_least=0,
     ),
@@ -167,8 +167,9 @@ _TABLE = (
         "retention.ms",
         "log.retention.ms",
         "How long records are kept. -1: for ever.",
+        "log.retention.minutes",
+        "log.retention.hours",
         attribute="retention_ms",
-        shown=False,
         default=604_800_000,
         at_least=-1,
     ),
@@ -180,16 +181,16 @@ _TABLE = (
         "segment.jitter.ms",
         "log.roll.jitter.ms",
         "Random time that a segment rolls earlier.",
+        "log.roll.jitter.hours",
         attribute="roll_jitter_ms",
-        shown=False,
         default=0,
     ),
     _of_log(
         "segment.ms",
         "log.roll.ms",
         "Age at which a segment rolls.",
+        "log.roll.hours",
         attribute="roll_ms",
-        shown=False,
         default=604_800_000,
     ),
     _not_here("unclean.leader.election.enable", Kind.BOOLEAN, False),
@@ -198,23 +199,12 @@ _TABLE = (
         Option(INTERNAL_SEGMENT_BYTES, Kind.INT, None, "Like segment.bytes.", 1),
         field="segment_bytes",
         attribute=None,
-        synonym=None,
         is_hidden=True,
     ),
 )
 
 TOPIC_OPTIONS: dict[str, TopicOption] = {entry.known.name: entry for entry in _TABLE}
 """Every option of a topic by its name, in the order in which they are listed."""
-
-
-class ConfigValue(NamedTuple):
-    """The value of one option of a topic, and where it comes from."""
-
-    option: TopicOption
-    value: str | None
-    is_topics_own: bool
-    broker_value: str | None
-    is_brokers_own: bool
 
 
 def validate_topic_options(options: Mapping[str, str], broker: BrokerConfig) -> None:
@@ -248,25 +238,6 @@ def log_config(options: Mapping[str, str], broker: BrokerConfig) -> LogConfig:
             chosen[entry.field] = value
     chosen["cleanup_policy"] = frozenset(chosen["cleanup_policy"])
     return LogConfig(**chosen)
-
-
-def describe(options: Mapping[str, str], broker: BrokerConfig) -> list[ConfigValue]:
-    """The value of every option of a topic that clients are shown."""
-    described = []
-    for name, entry in TOPIC_OPTIONS.items():
-        if entry.is_hidden:
-            continue
-        broker_value = format_value(entry.default(broker))
-        described.append(
-            ConfigValue(
-                entry,
-                options.get(name, broker_value),
-                is_topics_own=name in options,
-                broker_value=broker_value,
-                is_brokers_own=entry.synonym in broker.explicit,
-            )
-        )
-    return described
 
 
 def _parsed(options: Mapping[str, str]) -> dict[str, Any]:

@@ -8,99 +8,46 @@ decided there, on what everything before it has left.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from protocol.errors import (
-    InvalidPartitions,
     InvalidTopic,
     KafkaError,
-    TopicAlreadyExists,
-    UnknownTopicId,
-    UnknownTopicOrPartition,
 )
 from protocol.uuids import random_uuid
 
 from .catalog import Catalog, Change
 from .catalog_store import CatalogStore, PartitionRow
 from .topic import NewTopic, PartitionInfo, Topic
+from .topic_index import Deletion, TopicIndex
 from .topic_names import collision_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from protocol.topic_partition import TopicPartition
 
 __all__ = ["Deletion", "NewTopic", "PartitionInfo", "Topic", "Topics"]
 
 
-class Deletion(NamedTuple):
-    """A topic whose deletion is committed, and whose files are still to go."""
-
-    topic_id: bytes
-    name: str
-    partition_count: int
-
-
-class Topics:
-    """All topics by name and by id, and the changes that can be made to them."""
+class Topics(TopicIndex):
+    """All topics, and the changes that can be made to them."""
 
     def __init__(self, catalog: Catalog) -> None:
+        super().__init__(catalog.store)
         self._catalog = catalog
-        self._by_name: dict[str, Topic] = {}
-        self._by_id: dict[bytes, Topic] = {}
-        self._collisions: dict[str, str] = {}
-        self._reserved: dict[str, int] = {}
         self._unmarked: dict[TopicPartition, str | None] = {}
         self._marking: asyncio.Future[None] | None = None
         self._watchers: list[Callable[[Topic], object]] = []
-        self.deletions: dict[bytes, Deletion] = {}
-        self._load(catalog.store)
-
-    def __len__(self) -> int:
-        return len(self._by_name)
-
-    def __iter__(self) -> Iterator[Topic]:
-        return iter(self._by_name.values())
 
     @property
     def cluster_id(self) -> str:
         """The id of the cluster, 22 characters, kept for ever."""
         return self._catalog.cluster_id
 
-    def get(self, name: str) -> Topic | None:
-        """The topic of that name."""
-        return self._by_name.get(name)
-
-    def by_id(self, topic_id: bytes) -> Topic | None:
-        """The topic with that id."""
-        return self._by_id.get(topic_id)
-
-    def partition(self, topic_partition: TopicPartition) -> PartitionInfo | None:
-        """What is known of a partition; None when there is no such one."""
-        topic = self._by_name.get(topic_partition.topic)
-        if topic is None:
-            return None
-        number = topic_partition.partition
-        return topic.partitions[number] if _has(topic, number) else None
-
     def watch_options(self, watcher: Callable[[Topic], object]) -> None:
         """Call ``watcher`` with every topic whose options have changed."""
         self._watchers.append(watcher)
-
-    def check_new_name(self, name: str) -> None:
-        """See that a topic of that name can be made now.
-
-        Raises:
-            TopicAlreadyExists: there is one, or one is just being deleted.
-            InvalidTopic: an existing one has nearly the same name.
-        """
-        if name in self._by_name:
-            raise TopicAlreadyExists(f"Topic '{name}' already exists.")
-        if name in self._reserved:
-            raise TopicAlreadyExists(f"Topic '{name}' is being deleted; try again.")
-        other = self._collisions.get(collision_key(name))
-        if other is not None:
-            raise InvalidTopic(f"Topic '{name}' collides with existing topic: {other}")
 
     async def create_topic(
         self, name: str, partition_count: int, options: Mapping[str, str] | None = None
@@ -147,7 +94,10 @@ class Topics:
         """Widen topics in one commit; a topic's value says why it was not."""
 
         def decide() -> Change:
-            results = {name: self._why_not_widened(name, counts) for name in counts}
+            results = {
+                name: self._why_not_widened(name, count)
+                for name, count in counts.items()
+            }
             widened = {
                 name: counts[name] for name, error in results.items() if error is None
             }
@@ -176,7 +126,7 @@ class Topics:
         """
 
         def decide() -> Change:
-            topic = self._known(name)
+            topic = self.known(name)
             options = decide_options(topic.options)
 
             def apply(_: None) -> None:
@@ -191,46 +141,35 @@ class Topics:
 
         await self._catalog.change(decide)
 
-    async def begin_deletion(self, topic_id: bytes) -> Deletion:
-        """Commit that a topic is being deleted; from then on nobody sees it.
+    async def begin_deletions(self, topic_ids: Iterable[bytes]) -> list[Deletion]:
+        """Commit that topics are being deleted; from then on nobody sees them.
 
-        Its name stays reserved until ``release_name``, its row until
-        ``finish_deletion``.
-
-        Raises:
-            UnknownTopicId: there is no such topic.
+        A name stays reserved until ``release_name``, a row until
+        ``finish_deletions``. An id that nobody has is passed over.
         """
 
         def decide() -> Change:
-            topic = self._by_id.get(topic_id)
-            if topic is None:
-                raise UnknownTopicId
-            deletion = Deletion(topic_id, topic.name, len(topic.partitions))
+            known = [self._by_id[each] for each in topic_ids if each in self._by_id]
+            ids = [topic.topic_id for topic in known]
 
-            def apply(_: None) -> Deletion:
-                self._remove(topic)
-                self._reserved[topic.name] = self._reserved.get(topic.name, 0) + 1
-                self.deletions[topic_id] = deletion
-                return deletion
+            def apply(_: None) -> list[Deletion]:
+                return [self._begin_deletion(topic) for topic in known]
 
-            return Change(apply, lambda store: store.mark_deleting([topic_id]), True)
+            if not known:
+                return Change(apply)
+            return Change(apply, lambda store: store.mark_deleting(ids), True)
 
-        deletion: Deletion = await self._catalog.change(decide)
-        return deletion
+        deletions: list[Deletion] = await self._catalog.change(decide)
+        return deletions
 
-    def release_name(self, deletion: Deletion) -> None:
-        """Let the name be used again: the directories have another one now."""
-        count = self._reserved.pop(deletion.name, 0) - 1
-        if count > 0:
-            self._reserved[deletion.name] = count
-
-    async def finish_deletion(self, deletion: Deletion) -> None:
-        """Forget a deleted topic: its files are gone."""
+    async def finish_deletions(self, deletions: Iterable[Deletion]) -> None:
+        """Forget deleted topics: their files are gone."""
+        ids = [deletion.topic_id for deletion in deletions]
 
         def apply(_: None) -> None:
-            self.deletions.pop(deletion.topic_id, None)
+            for topic_id in ids:
+                self.deletions.pop(topic_id, None)
 
-        ids = [deletion.topic_id]
         await self._catalog.change(
             lambda: Change(apply, lambda store: store.remove_topics(ids), True)
         )
@@ -286,41 +225,6 @@ class Topics:
         """Producer ids that nobody got before and nobody will get again."""
         return await self._catalog.allocate_producer_id_block()
 
-    def _load(self, store: CatalogStore) -> None:
-        for row in store.topics():
-            if row.is_deleting:
-                self.deletions[row.topic_id] = Deletion(*row[:3])
-                continue
-            epoch = row.leader_epoch
-            partitions = [PartitionInfo(n, epoch) for n in range(row.partition_count)]
-            self._add(Topic(row.name, row.topic_id, partitions, {}, epoch))
-        for topic_id, name, value in store.options():
-            if topic_id in self._by_id:
-                self._by_id[topic_id].options[name] = value
-        for stored in store.partitions():
-            topic = self._by_id.get(stored.topic_id)
-            if topic is not None and _has(topic, stored.partition):
-                topic.partitions[stored.partition] = PartitionInfo(*stored[1:])
-        for deletion in self.deletions.values():
-            if deletion.name not in self._by_name:
-                self._reserved[deletion.name] = self._reserved.get(deletion.name, 0) + 1
-
-    def _add(self, topic: Topic) -> None:
-        self._by_name[topic.name] = topic
-        self._by_id[topic.topic_id] = topic
-        self._collisions[collision_key(topic.name)] = topic.name
-
-    def _remove(self, topic: Topic) -> None:
-        del self._by_name[topic.name]
-        del self._by_id[topic.topic_id]
-        self._collisions.pop(collision_key(topic.name), None)
-
-    def _known(self, name: str) -> Topic:
-        topic = self._by_name.get(name)
-        if topic is None:
-            raise UnknownTopicOrPartition(f"The topic '{name}' does not exist.")
-        return topic
-
     def _decide_creations(self, wanted: list[NewTopic]) -> list[Topic | KafkaError]:
         results: list[Topic | KafkaError] = []
         new: dict[str, str] = {}
@@ -338,21 +242,11 @@ class Topics:
             results.append(Topic(name, random_uuid(), partitions, dict(options)))
         return results
 
-    def _why_not_widened(
-        self, name: str, counts: Mapping[str, int]
-    ) -> KafkaError | None:
-        """Why a topic cannot have that many partitions (decided at its turn)."""
+    def _why_not_widened(self, name: str, count: int) -> KafkaError | None:
         try:
-            has = len(self._known(name).partitions)
-        except UnknownTopicOrPartition as error:
+            self.check_wider(name, count)
+        except KafkaError as error:
             return error
-        if counts[name] == has:
-            return InvalidPartitions(f"Topic already has {has} partition(s).")
-        if counts[name] < has:
-            return InvalidPartitions(
-                f"The topic {name} currently has {has} partition(s); {counts[name]} "
-                "would not be an increase."
-            )
         return None
 
     def _decide_written(self) -> Change:
@@ -381,10 +275,6 @@ class Topics:
         if not rows:
             return Change(apply)
         return Change(apply, lambda store: store.put_partitions(rows))
-
-
-def _has(topic: Topic, number: int) -> bool:
-    return 0 <= number < len(topic.partitions)
 
 
 def _widen(topic: Topic, count: int) -> None:

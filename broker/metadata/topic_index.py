@@ -1,0 +1,158 @@
+"""The topics in memory: by name and by id, and which names are free.
+
+Invariant: this changes only when the catalogue has committed the same change.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from protocol.errors import (
+    InvalidPartitions,
+    InvalidTopic,
+    TopicAlreadyExists,
+    UnknownTopicOrPartition,
+)
+
+from .topic import PartitionInfo, Topic
+from .topic_names import collision_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from protocol.topic_partition import TopicPartition
+
+    from .catalog_store import CatalogStore
+
+
+class Deletion(NamedTuple):
+    """A topic whose deletion is committed, and whose files are still to go."""
+
+    topic_id: bytes
+    name: str
+    partition_count: int
+
+
+class TopicIndex:
+    """What topics there are. ``Topics`` adds the changes that can be made to them."""
+
+    def __init__(self, store: CatalogStore) -> None:
+        self._by_name: dict[str, Topic] = {}
+        self._by_id: dict[bytes, Topic] = {}
+        self._collisions: dict[str, str] = {}
+        self._reserved: dict[str, int] = {}
+        self.deletions: dict[bytes, Deletion] = {}
+        self._load(store)
+
+    def __len__(self) -> int:
+        return len(self._by_name)
+
+    def __iter__(self) -> Iterator[Topic]:
+        return iter(self._by_name.values())
+
+    def get(self, name: str) -> Topic | None:
+        """The topic of that name."""
+        return self._by_name.get(name)
+
+    def known(self, name: str) -> Topic:
+        """The topic of that name.
+
+        Raises:
+            UnknownTopicOrPartition: there is none.
+        """
+        topic = self._by_name.get(name)
+        if topic is None:
+            raise UnknownTopicOrPartition(f"The topic '{name}' does not exist.")
+        return topic
+
+    def by_id(self, topic_id: bytes) -> Topic | None:
+        """The topic with that id."""
+        return self._by_id.get(topic_id)
+
+    def partition(self, topic_partition: TopicPartition) -> PartitionInfo | None:
+        """What is known of a partition; None when there is no such one."""
+        topic = self._by_name.get(topic_partition.topic)
+        if topic is None:
+            return None
+        number = topic_partition.partition
+        return topic.partitions[number] if _has(topic, number) else None
+
+    def check_new_name(self, name: str) -> None:
+        """See that a topic of that name can be made now.
+
+        Raises:
+            TopicAlreadyExists: there is one, or one is just being deleted.
+            InvalidTopic: an existing one has nearly the same name.
+        """
+        if name in self._by_name:
+            raise TopicAlreadyExists(f"Topic '{name}' already exists.")
+        if name in self._reserved:
+            raise TopicAlreadyExists(f"Topic '{name}' is being deleted; try again.")
+        other = self._collisions.get(collision_key(name))
+        if other is not None:
+            raise InvalidTopic(f"Topic '{name}' collides with existing topic: {other}")
+
+    def check_wider(self, name: str, count: int) -> None:
+        """See that a topic can be given ``count`` partitions.
+
+        Raises:
+            UnknownTopicOrPartition: there is no such topic.
+            InvalidPartitions: it has as many already, or more.
+        """
+        has = len(self.known(name).partitions)
+        if count == has:
+            raise InvalidPartitions(f"Topic already has {has} partition(s).")
+        if count < has:
+            raise InvalidPartitions(
+                f"The topic {name} currently has {has} partition(s); {count} would "
+                "not be an increase."
+            )
+
+    def release_name(self, deletion: Deletion) -> None:
+        """Let the name be used again: the directories have another one now."""
+        count = self._reserved.pop(deletion.name, 0) - 1
+        if count > 0:
+            self._reserved[deletion.name] = count
+
+    def _load(self, store: CatalogStore) -> None:
+        for row in store.topics():
+            if row.is_deleting:
+                self.deletions[row.topic_id] = Deletion(*row[:3])
+                continue
+            epoch = row.leader_epoch
+            partitions = [PartitionInfo(n, epoch) for n in range(row.partition_count)]
+            self._add(Topic(row.name, row.topic_id, partitions, {}, epoch))
+        for topic_id, name, value in store.options():
+            if topic_id in self._by_id:
+                self._by_id[topic_id].options[name] = value
+        for stored in store.partitions():
+            topic = self._by_id.get(stored.topic_id)
+            if topic is not None and _has(topic, stored.partition):
+                topic.partitions[stored.partition] = PartitionInfo(*stored[1:])
+        for deletion in self.deletions.values():
+            if deletion.name not in self._by_name:
+                self._reserve(deletion)
+
+    def _add(self, topic: Topic) -> None:
+        self._by_name[topic.name] = topic
+        self._by_id[topic.topic_id] = topic
+        self._collisions[collision_key(topic.name)] = topic.name
+
+    def _remove(self, topic: Topic) -> None:
+        del self._by_name[topic.name]
+        del self._by_id[topic.topic_id]
+        self._collisions.pop(collision_key(topic.name), None)
+
+    def _begin_deletion(self, topic: Topic) -> Deletion:
+        self._remove(topic)
+        deletion = Deletion(topic.topic_id, topic.name, len(topic.partitions))
+        self.deletions[topic.topic_id] = deletion
+        self._reserve(deletion)
+        return deletion
+
+    def _reserve(self, deletion: Deletion) -> None:
+        self._reserved[deletion.name] = self._reserved.get(deletion.name, 0) + 1
+
+
+def _has(topic: Topic, number: int) -> bool:
+    return 0 <= number < len(topic.partitions)
