@@ -52,7 +52,9 @@ def parse_meta_properties(data: bytes) -> MetaProperties:
         node_id = int(fields["node.id" if version else "broker.id"])
         directory_id = fields.get("directory.id")
         return MetaProperties(
-            fields["cluster.id"], node_id, directory_id and from_text(directory_id)
+            fields["cluster.id"],
+            node_id,
+            from_text(directory_id) if directory_id else None,
         )
     except KeyError as error:
         raise BadMetaProperties(f"{error.args[0]} is missing") from None
