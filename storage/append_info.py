@@ -1,0 +1,34 @@
+"""Who appends, and what an append did."""
+
+from enum import Enum
+from typing import NamedTuple
+
+
+class AppendOrigin(Enum):
+    """Where a batch comes from; it decides what is checked (``spec`` B2.9).
+
+    A client's batch is checked in full. A coordinator's is trusted with offsets and
+    sequences, but not with epochs. What the log replays was all checked before.
+    """
+
+    CLIENT = "client"
+    COORDINATOR = "coordinator"
+    REPLICATION = "replication"
+
+
+class AppendInfo(NamedTuple):
+    """The offsets that a batch was given, or had been given when it is a duplicate.
+
+    ``log_append_time_ms`` is the broker's clock on a LogAppendTime topic and -1 on
+    others; for a duplicate it is the timestamp kept of the original, whatever the
+    topic (``spec`` B2.10).
+    """
+
+    base_offset: int
+    last_offset: int
+    max_timestamp: int
+    log_append_time_ms: int
+    log_start_offset: int
+    size: int = 0
+    is_duplicate: bool = False
+    has_rolled: bool = False

@@ -1,0 +1,139 @@
+"""What a partition remembers of one producer: its last batches and its transaction.
+
+Five batches are enough to answer a retry of any batch that the client may have in
+flight (``max.in.flight.requests.per.connection`` of at most five). A snapshot on
+disk keeps only the last one.
+"""
+
+from typing import NamedTuple
+
+NO_EPOCH = -1
+NO_SEQUENCE = -1
+NO_OFFSET = -1
+BATCHES_KEPT = 5
+
+_SEQUENCES = 1 << 31
+
+
+def previous_sequence(sequence: int, count: int) -> int:
+    """The sequence ``count`` before ``sequence``; below 0 it wraps to 2^31 - 1."""
+    sequence -= count
+    return sequence if sequence >= 0 else sequence + _SEQUENCES
+
+
+def next_sequence(sequence: int) -> int:
+    """The sequence after this one; 0 follows 2^31 - 1."""
+    return (sequence + 1) % _SEQUENCES
+
+
+class BatchMetadata(NamedTuple):
+    """What is kept of one batch: enough to recognise it and to answer it again."""
+
+    last_sequence: int
+    last_offset: int
+    offset_delta: int
+    timestamp: int
+
+    @property
+    def base_sequence(self) -> int:
+        """The sequence of the batch's first record."""
+        return previous_sequence(self.last_sequence, self.offset_delta)
+
+    @property
+    def base_offset(self) -> int:
+        """The offset of the batch's first record."""
+        return self.last_offset - self.offset_delta
+
+
+class ProducerState:
+    """One producer, as far as one partition knows it.
+
+    ``batches`` are of the current epoch, oldest first. ``current_txn_first_offset``
+    is -1 while no transaction is open here.
+    """
+
+    __slots__ = (
+        "batches",
+        "coordinator_epoch",
+        "current_txn_first_offset",
+        "last_timestamp",
+        "producer_epoch",
+        "producer_id",
+    )
+
+    def __init__(
+        self,
+        producer_id: int,
+        producer_epoch: int = NO_EPOCH,
+        coordinator_epoch: int = -1,
+        last_timestamp: int = -1,
+        current_txn_first_offset: int = NO_OFFSET,
+    ) -> None:
+        self.producer_id = producer_id
+        self.producer_epoch = producer_epoch
+        self.coordinator_epoch = coordinator_epoch
+        self.last_timestamp = last_timestamp
+        self.current_txn_first_offset = current_txn_first_offset
+        self.batches: list[BatchMetadata] = []
+
+    @property
+    def last_sequence(self) -> int:
+        """The sequence of the last record, -1 when no batch is known."""
+        return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
+
+    @property
+    def last_offset(self) -> int:
+        """The offset of the last record, -1 when no batch is known."""
+        return self.batches[-1].last_offset if self.batches else NO_OFFSET
+
+    @property
+    def has_transaction(self) -> bool:
+        """Whether a transaction of this producer is open in the partition."""
+        return self.current_txn_first_offset != NO_OFFSET
+
+    def duplicate_of(
+        self, producer_epoch: int, base_sequence: int, last_sequence: int
+    ) -> BatchMetadata | None:
+        """The remembered batch with exactly these sequences, if there is one."""
+        if producer_epoch != self.producer_epoch:
+            return None
+        for batch in self.batches:
+            if batch.last_sequence == last_sequence:
+                if batch.base_sequence == base_sequence:
+                    return batch
+                return None
+        return None
+
+    def add_batch(self, producer_epoch: int, batch: BatchMetadata) -> None:
+        """Remember a data batch that was written; a new epoch forgets the old ones."""
+        if producer_epoch != self.producer_epoch:
+            self._begin_epoch(producer_epoch)
+        batches = self.batches
+        if len(batches) == BATCHES_KEPT:
+            del batches[0]
+        batches.append(batch)
+        self.last_timestamp = batch.timestamp
+
+    def end_transaction(
+        self, producer_epoch: int, coordinator_epoch: int, timestamp: int
+    ) -> None:
+        """Note a marker: the transaction is over, and the epoch may have risen."""
+        if producer_epoch != self.producer_epoch:
+            self._begin_epoch(producer_epoch)
+        self.coordinator_epoch = coordinator_epoch
+        self.last_timestamp = timestamp
+        self.current_txn_first_offset = NO_OFFSET
+
+    def has_expired(self, now_ms: int, expiration_ms: int) -> bool:
+        """Whether the producer was silent for so long that it may be forgotten.
+
+        Its silence is measured by the records' own times. One with an open
+        transaction never expires.
+        """
+        if self.has_transaction:
+            return False
+        return now_ms - self.last_timestamp >= expiration_ms
+
+    def _begin_epoch(self, producer_epoch: int) -> None:
+        self.batches.clear()
+        self.producer_epoch = producer_epoch
