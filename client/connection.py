@@ -155,7 +155,7 @@ class Connection:
         """Whether the answer is error 35, which always has the shape of version 0."""
         return bytes(frame[4:6]) == _UNSUPPORTED_VERSION
 
-    def _read(self, size: int) -> bytes:
+    def _read(self, size: int) -> bytearray:
         data = bytearray(size)
         view = memoryview(data)
         position = 0

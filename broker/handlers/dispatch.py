@@ -19,7 +19,11 @@ from protocol.errors import (
     UnknownServerError,
     UnsupportedVersion,
 )
-from protocol.headers import RequestHeader, decode_request_header
+from protocol.headers import (
+    RequestHeader,
+    decode_request_header,
+    has_flexible_header,
+)
 from protocol.messages.api_versions import (
     ApiVersion,
     ApiVersionsRequest,
@@ -30,12 +34,14 @@ from ..network.request_context import ConnectionInfo, RequestContext
 from .registry import Handler, error_builder, refused_reader
 
 if TYPE_CHECKING:
-    from collections.abc import Buffer, Callable, Mapping
+    from collections.abc import Callable, Mapping
 
+    from protocol.primitives import Buffer
     from protocol.schema import Request, Response
 
     from ..services import Services
 
+_BULKY = frozenset({ApiKey.FETCH, ApiKey.SHARE_FETCH})
 _HEAD = Struct(">ii")
 _FLEXIBLE_HEAD = Struct(">iib")
 
@@ -67,11 +73,8 @@ class Route:
         self.decode = decode
         self.response_class = handler.response_class
         self.encode = encoder(handler.response_class, response_version)
-        # The header of an ApiVersions response never has tags: a client that
-        # does not know the version could not read them (KIP-511).
-        self.has_tagged_head = (
-            handler.response_class.api_key != ApiKey.API_VERSIONS
-            and response_version >= handler.response_class.first_flexible_version
+        self.has_tagged_head = has_flexible_header(
+            handler.response_class, response_version
         )
 
     @property
@@ -85,7 +88,7 @@ class Route:
 
         Records are not copied: they stay buffers of their own.
         """
-        buffers = self.encode(response)
+        buffers: list[Any] = self.encode(response)
         first = buffers[0]
         size = len(first)
         if len(buffers) > 1:
@@ -189,7 +192,16 @@ class Dispatcher:
                 _decoder_of_refused(handler, version),
                 version,
             )
-        raise MalformedRequest(f"{ApiKey(header.api_key).name} version {version}")
+        raise MalformedRequest(f"{handler.request_class.__name__} version {version}")
+
+
+def has_bulky_answer(frame: memoryview) -> bool:
+    """Whether the answer to this request may be many megabytes.
+
+    A connection holds one of them at a time, so such a request is not started
+    while answers before it have yet to come.
+    """
+    return int.from_bytes(frame[:2], "big") in _BULKY
 
 
 def top_level_error(

@@ -32,7 +32,7 @@ class Admission:
     def refusal(self, address: str) -> str | None:
         """Count a new connection, or say why it may not be opened."""
         options = self._options
-        if self.count >= options.connections_max:
+        if self.count >= options.max_connections:
             return f"{self.count} connections are open, the limit"
         if not is_loopback(address):
             refusal = self._refusal_of_stranger(address)
@@ -53,13 +53,13 @@ class Admission:
 
     def _refusal_of_stranger(self, address: str) -> str | None:
         options = self._options
-        if self.per_address.get(address, 0) >= options.connections_per_address_max:
+        if self.per_address.get(address, 0) >= options.max_connections_per_ip:
             return f"{options.max_connections_per_ip} connections from it are open"
         second = self._clock.monotonic_ms() // 1000
         if second != self._second:
             self._second = second
             self._accepted_in_second = 0
-        if self._accepted_in_second >= options.connections_per_second_max:
+        if self._accepted_in_second >= options.max_connection_creation_rate:
             return f"more than {options.max_connection_creation_rate} a second"
         self._accepted_in_second += 1
         return None

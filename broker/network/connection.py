@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from protocol.errors import MalformedRequest
 from protocol.framing import FrameReader
 
+from ..handlers.dispatch import has_bulky_answer
 from .request_context import ConnectionInfo
 from .response_queue import ResponseQueue
 
@@ -152,6 +153,8 @@ class Connection(asyncio.BufferedProtocol):
             if frames:
                 self._frame_count += len(frames)
                 self._serve(frames)
+                if reader.pending:
+                    reader.received(0)  # raises when no request can follow
         except MalformedRequest as error:
             self._refuse(error)
             return
@@ -239,14 +242,16 @@ class Connection(asyncio.BufferedProtocol):
         info = self.info
         responses = self._responses
         for frame in frames:
-            if self._is_blocked:
+            if self._is_blocked or (responses.count and has_bulky_answer(frame)):
+                self._is_blocked = True
                 self._backlog.append(frame)
                 self._backlog_size += len(frame)
                 continue
             exchange = dispatch(info, frame)
             route, correlation_id, answer, request = exchange
             if type(answer) is route.response_class:
-                responses.add(route, correlation_id, answer, request)
+                if responses.add(route, correlation_id, answer, request):
+                    self._block_if_full()
             else:
                 self._park(exchange, len(frame))
         responses.flush()
@@ -269,10 +274,8 @@ class Connection(asyncio.BufferedProtocol):
             self._account()
             return
         # The request is not kept: it would hold the memory of its records.
-        self._responses.add(route, correlation_id, answer, None, size)
-        if self._is_full():
-            self._is_blocked = True
-            self._update_reading()
+        if self._responses.add(route, correlation_id, answer, None, size):
+            self._block_if_full()
 
     def _task_ended(self, task: asyncio.Task[Any]) -> None:
         self._task = None
@@ -301,12 +304,19 @@ class Connection(asyncio.BufferedProtocol):
             self._account()
         self._update_reading()
 
+    def _block_if_full(self) -> None:
+        if self._is_full():
+            self._is_blocked = True
+            self._update_reading()
+
     def _is_full(self) -> bool:
-        """Whether as many requests wait for their answers as may."""
+        """Whether as much waits for its turn as may."""
         options = self._network.options
+        responses = self._responses
         return (
-            self._responses.count >= options.queued_max_requests
-            or self._responses.size >= options.connection_parked_max_bytes
+            responses.count >= options.queued_max_requests
+            or responses.parked_size >= options.connection_parked_max_bytes
+            or responses.unsent_size >= options.connection_unread_max_bytes
         )
 
     # Reading, memory, and the end.

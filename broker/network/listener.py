@@ -6,6 +6,7 @@ import asyncio
 import errno
 from typing import TYPE_CHECKING, Any
 
+from ..start_error import StartError
 from .connection import Connection
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ SWEEP_INTERVAL_MS = 1000
 _IDLE_SWEEP_INTERVAL_MS_MAX = 30_000
 
 
-class ListenerError(Exception):
+class ListenerError(StartError):
     """The address cannot be listened on; the message says which and why."""
 
 

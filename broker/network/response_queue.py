@@ -1,9 +1,9 @@
 """The answers of one connection, in the order of its requests.
 
-An answer that is there when everything before it has been sent is encoded at
-once. Others wait: for their future, or for their turn. What becomes ready in one
-turn of the loop leaves in one write. While the client does not read (``hold``)
-nothing is encoded, so at most the transport's buffer is spent on it.
+An answer that is there when it is added is encoded at once, and kept as ``unsent``
+until its turn; one that comes later, by a future, is encoded when its turn comes.
+What becomes ready in one turn of the loop leaves in one write. While the client does
+not read (``hold``) nothing is sent, so no more than that is spent on it.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from protocol.errors import MalformedRequest
 from ..handlers.registry import NO_RESPONSE
 
 if TYPE_CHECKING:
-    from collections.abc import Buffer, Callable
+    from collections.abc import Callable
 
+    from protocol.primitives import Buffer
     from protocol.schema import Request, Response
 
     from ..handlers.dispatch import Route
@@ -43,7 +44,10 @@ class WriteTransport(Protocol):
 
 
 class Waiting(NamedTuple):
-    """An answer whose turn has not come, or that is not there yet."""
+    """An answer whose turn has not come: buffers, or a future of a response.
+
+    ``size`` is that of the request, or of the buffers.
+    """
 
     route: Route
     correlation_id: int
@@ -65,7 +69,8 @@ class ResponseQueue:
         "_out_size",
         "_transport",
         "_waiting",
-        "size",
+        "parked_size",
+        "unsent_size",
     )
 
     def __init__(
@@ -84,7 +89,8 @@ class ResponseQueue:
         self._out_size = 0
         self._is_flush_due = False
         self._is_held = False
-        self.size = 0
+        self.parked_size = 0
+        self.unsent_size = 0
 
     @property
     def count(self) -> int:
@@ -98,19 +104,28 @@ class ResponseQueue:
         answer: Any,
         request: Request | None = None,
         size: int = 0,
-    ) -> None:
+    ) -> bool:
         """Queue the answer to the request that came next: a response or a future.
 
-        Nothing is sent before ``flush``. ``request`` is what the error of a failed
-        future is built from; ``size`` is counted while the answer waits.
+        Returns whether it has to wait; else it leaves with the next ``flush``.
+        ``request`` is what the error of a failed future is built from, ``size`` is
+        counted as ``parked_size`` until the answer is there.
         """
         if isinstance(answer, asyncio.Future):
+            self.parked_size += size
             answer.add_done_callback(self._answered)
         elif not self._waiting and not self._is_held:
-            self._encode(route, correlation_id, answer, request)
-            return
+            size = self._encode(route, correlation_id, answer, request, self._out)
+            self._out_size += size
+            if self._out_size >= FLUSH_BYTES:
+                self.flush()
+            return False
+        else:
+            response, answer = answer, []
+            size = self._encode(route, correlation_id, response, request, answer)
+            self.unsent_size += size
         self._waiting.append(Waiting(route, correlation_id, answer, request, size))
-        self.size += size
+        return True
 
     def flush(self) -> None:
         """Send what is encoded."""
@@ -144,7 +159,7 @@ class ResponseQueue:
                 waiting.answer.add_done_callback(partial(self._discard, waiting.route))
         self._waiting.clear()
         self._out.clear()
-        self.size = 0
+        self.parked_size = self.unsent_size = 0
 
     def _answered(self, future: asyncio.Future[Any]) -> None:
         if self._waiting and self._waiting[0].answer is future:
@@ -155,19 +170,32 @@ class ResponseQueue:
         waiting = self._waiting
         while waiting and not self._is_held and self._transport is not None:
             head = waiting[0]
-            response = head.answer
-            if isinstance(response, asyncio.Future):
-                if not response.done():
+            answer = head.answer
+            if isinstance(answer, asyncio.Future):
+                if not answer.done():
                     break
-                response = self._result(head, response)
-            waiting.popleft()
-            self.size -= head.size
-            if response is not None:
-                self._encode(head.route, head.correlation_id, response, head.request)
+                self.parked_size -= head.size
+                waiting.popleft()
+                self._out_size += self._encode_result(head, answer)
+            else:
+                self.unsent_size -= head.size
+                waiting.popleft()
+                self._out.extend(answer)
+                self._out_size += head.size
+            if self._out_size >= FLUSH_BYTES:
+                self.flush()
         if self._out and not self._is_flush_due:
             self._is_flush_due = True
             asyncio.get_running_loop().call_soon(self.flush)
         self._on_progress()
+
+    def _encode_result(self, head: Waiting, future: asyncio.Future[Any]) -> int:
+        response = self._result(head, future)
+        if response is None:
+            return 0
+        return self._encode(
+            head.route, head.correlation_id, response, head.request, self._out
+        )
 
     def _result(self, head: Waiting, future: asyncio.Future[Any]) -> Any:
         """The response in ``future``, or the one for its error. None: cannot be."""
@@ -191,18 +219,21 @@ class ResponseQueue:
             return None
 
     def _encode(
-        self, route: Route, correlation_id: int, response: Any, request: Request | None
-    ) -> None:
+        self,
+        route: Route,
+        correlation_id: int,
+        response: Any,
+        request: Request | None,
+        out: list[Buffer],
+    ) -> int:
+        """Append the response to ``out``; returns its size."""
         if response is NO_RESPONSE:
-            return
+            return 0
         try:
-            self._out_size += route.write(correlation_id, response, self._out)
+            return route.write(correlation_id, response, out)
         except Exception as error:  # a handler made a response that is none
             instead = self._failed(route, request, error)
-            if instead is not None:
-                self._out_size += route.write(correlation_id, instead, self._out)
-        if self._out_size >= FLUSH_BYTES:
-            self.flush()
+            return route.write(correlation_id, instead, out) if instead else 0
 
     def _discard(self, route: Route, future: asyncio.Future[Any]) -> None:
         """The connection is gone; what went wrong is recorded all the same."""

@@ -1,0 +1,403 @@
+import struct
+from typing import Any
+
+import pytest
+
+from broker.network.connection import Connection
+from broker.network.listener import SWEEP_INTERVAL_MS, Listener
+from tests.fakes.clock import FakeClock
+from tests.fakes.network import (
+    FakeTransport,
+    WordDispatcher,
+    fake_network,
+    frame,
+    settle,
+)
+
+
+class Client:
+    """One connection over a fake transport, and everything around it."""
+
+    def __init__(self, listener: Listener | None = None, **options: Any) -> None:
+        self.log: list[str] = []
+        self.clock = FakeClock()
+        if listener is None:
+            network, _ = fake_network(self.clock, self.log.append, **options)
+            listener = Listener("PLAINTEXT", "127.0.0.1", 0, network)
+        self.listener = listener
+        self.clock = listener.network.clock  # type: ignore[assignment]
+        self.transport = FakeTransport()
+        self.connection = Connection(listener)
+        self.transport.connect(self.connection)
+
+    @property
+    def dispatcher(self) -> WordDispatcher:
+        return self.listener.network.dispatcher  # type: ignore[return-value]
+
+    @property
+    def answers(self) -> list[str]:
+        return self.transport.frames()
+
+    def ask(self, *texts: str) -> None:
+        self.transport.feed(b"".join(map(frame, texts)))
+
+    def pass_time(self, duration_ms: int) -> None:
+        for _ in range(duration_ms // SWEEP_INTERVAL_MS):
+            self.clock.advance(SWEEP_INTERVAL_MS)
+            self.listener.sweep()
+
+
+async def test_requests_of_one_read_are_answered_in_one_write() -> None:
+    client = Client()
+    client.ask("now:1", "now:2", "none", "now:3")
+    assert client.answers == ["now:1", "now:2", "now:3"]
+    assert client.transport.write_count == 1
+
+
+@pytest.mark.parametrize("size", range(1, 12))
+async def test_frames_may_be_split_anywhere(size: int) -> None:
+    client = Client()
+    data = frame("now:1") + frame("now:22")
+    for position in range(0, len(data), size):
+        client.transport.feed(data[position : position + size])
+    assert client.answers == ["now:1", "now:22"]
+
+
+async def test_a_thousand_requests_at_once_are_answered_in_order() -> None:
+    client = Client()
+    texts = [f"now:{number}" for number in range(1000)]
+    client.ask(*texts)
+    assert client.answers == texts
+
+
+async def test_a_parked_answer_keeps_its_place_and_the_next_request_starts() -> None:
+    client = Client()
+    client.ask("park:1", "now:2", "park:3", "now:4")
+    assert client.dispatcher.started == ["park:1", "now:2", "park:3", "now:4"]
+    assert client.answers == []
+    client.dispatcher.resolve("park:3")
+    await settle()
+    assert client.answers == []
+    client.dispatcher.resolve("park:1")
+    await settle()
+    assert client.answers == ["park:1", "now:2", "park:3", "now:4"]
+
+
+async def test_nothing_starts_behind_a_coroutine_before_it_ends() -> None:
+    client = Client()
+    client.ask("wait:1", "now:2", "wait:3", "now:4")
+    await settle()
+    assert client.dispatcher.started == ["wait:1"]
+    assert not client.transport.is_reading_now
+    client.dispatcher.resolve("wait:1")
+    await settle()
+    assert client.answers == ["wait:1", "now:2"]
+    assert client.dispatcher.started == ["wait:1", "now:2", "wait:3"]
+    client.dispatcher.resolve("wait:3")
+    await settle()
+    assert client.answers == ["wait:1", "now:2", "wait:3", "now:4"]
+    assert client.transport.is_reading_now
+    assert client.listener.network.memory.used == 0
+
+
+async def test_requests_that_come_during_a_coroutine_wait_in_order() -> None:
+    client = Client()
+    client.ask("wait:1")
+    await settle()
+    assert client.transport.is_reading_now
+    client.ask("now:2", "now:3")
+    assert not client.transport.is_reading_now
+    assert client.listener.network.memory.used == len("wait:1now:2now:3")
+    client.dispatcher.resolve("wait:1")
+    await settle()
+    assert client.answers == ["wait:1", "now:2", "now:3"]
+
+
+async def test_other_connections_do_not_wait_for_a_coroutine() -> None:
+    first = Client()
+    second = Client(first.listener)
+    first.ask("wait:1")
+    second.ask("now:2")
+    assert second.answers == ["now:2"]
+
+
+async def test_too_many_parked_requests_stop_the_reading() -> None:
+    client = Client(queued_max_requests=3)
+    client.ask("park:1", "park:2")
+    assert client.transport.is_reading_now
+    client.ask("park:3", "now:4", "now:5")
+    assert not client.transport.is_reading_now
+    assert client.dispatcher.started == ["park:1", "park:2", "park:3"]
+    client.dispatcher.resolve("park:1")
+    await settle()
+    assert client.transport.is_reading_now is False, "now:4 took the free place"
+    assert client.dispatcher.started[3:] == ["now:4"]
+    client.dispatcher.resolve("park:2")
+    client.dispatcher.resolve("park:3")
+    await settle()
+    assert client.answers == ["park:1", "park:2", "park:3", "now:4", "now:5"]
+    assert client.transport.is_reading_now
+
+
+async def test_too_many_parked_bytes_stop_the_reading() -> None:
+    client = Client(connection_parked_max_bytes=15)
+    client.ask("park:1")
+    client.ask("park:22")
+    assert client.transport.is_reading_now
+    client.ask("park:333")
+    assert not client.transport.is_reading_now
+    client.dispatcher.resolve("park:1")
+    await settle()
+    assert not client.transport.is_reading_now
+    client.dispatcher.resolve("park:22")
+    await settle()
+    assert client.transport.is_reading_now
+
+
+async def test_answers_that_wait_for_their_turn_are_limited_too() -> None:
+    client = Client(connection_unread_max_bytes=1000)
+    client.ask("park:1", "big:700", "big:700", "now:4")
+    assert client.dispatcher.started == ["park:1", "big:700", "big:700"]
+    assert not client.transport.is_reading_now
+    client.dispatcher.resolve("park:1")
+    await settle()
+    assert client.answers == ["park:1", "700", "700", "now:4"]
+    assert client.transport.is_reading_now
+
+
+async def test_a_fetch_does_not_start_before_the_answers_in_front_of_it() -> None:
+    client = Client()
+    fetch = "\x00\x01fetch"
+    client.ask(fetch, "park:2", fetch, "now:4")
+    assert client.dispatcher.started == [fetch, "park:2"]
+    client.dispatcher.resolve("park:2")
+    await settle()
+    assert client.answers == [fetch, "park:2", fetch, "now:4"]
+
+
+async def test_a_client_that_does_not_read_is_not_served() -> None:
+    client = Client(connection_unread_max_bytes=1000)
+    client.transport.client_reads = False
+    client.ask("big:600", "big:600")
+    client.ask("now:3", "park:4")
+    assert client.dispatcher.started == ["big:600", "big:600"]
+    assert not client.transport.is_reading_now
+    client.transport.client_takes()
+    await settle()
+    client.dispatcher.resolve("park:4")
+    await settle()
+    assert client.answers == ["600", "600", "now:3", "park:4"]
+    assert client.transport.is_reading_now
+
+
+async def test_an_answer_too_big_for_the_client_blocks_those_of_the_same_read() -> None:
+    client = Client(connection_unread_max_bytes=1000)
+    client.transport.client_reads = False
+    client.ask("big:300000", "now:2")
+    assert client.dispatcher.started == ["big:300000"]
+    client.transport.client_takes()
+    await settle()
+    assert client.answers == ["300000", "now:2"]
+
+
+async def test_a_reader_that_stalls_is_cut_off() -> None:
+    client = Client(connection_unread_max_bytes=1000)
+    client.transport.client_reads = False
+    client.ask("big:2000")
+    client.pass_time(59_000)
+    client.transport.client_takes(1)
+    client.pass_time(59_000)
+    assert not client.transport.is_aborted, "it made progress"
+    client.pass_time(3_000)
+    assert client.transport.is_aborted
+    await settle()
+    assert not client.listener.connections
+    assert "its answers are not read" in client.log[0]
+
+
+async def test_half_a_frame_has_a_deadline() -> None:
+    client = Client()
+    client.transport.feed(frame("now:1")[:6])
+    client.pass_time(29_000)
+    assert not client.transport.is_aborted
+    client.transport.feed(frame("now:1")[6:7])
+    client.pass_time(3_000)
+    assert client.transport.is_aborted, "a byte now and then is no excuse"
+    assert "took too long to arrive" in client.log[0]
+
+
+async def test_the_deadline_is_of_each_frame_alone() -> None:
+    client = Client()
+    data = frame("now:1")
+    for _ in range(5):
+        client.transport.feed(data[:6])
+        client.pass_time(20_000)
+        client.transport.feed(data[6:])
+    assert client.answers == ["now:1"] * 5
+    assert not client.transport.is_aborted
+
+
+async def test_while_we_do_not_read_no_deadline_runs() -> None:
+    client = Client()
+    client.ask("wait:1")
+    client.transport.feed(frame("now:2") + frame("now:3")[:3])
+    assert not client.transport.is_reading_now
+    client.pass_time(120_000)
+    assert not client.transport.is_aborted
+    await settle()
+    client.dispatcher.resolve("wait:1")
+    await settle()
+    assert client.answers == ["wait:1", "now:2"]
+    client.pass_time(32_000)
+    assert client.transport.is_aborted
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        frame("bad"),
+        struct.pack(">i", -1),
+        struct.pack(">i", -(1 << 31)),
+        struct.pack(">i", 0),
+        struct.pack(">i", (1 << 20) + 1),
+        b"GET / HTTP/1.1\r\n\r\n",
+    ],
+)
+async def test_what_is_no_request_closes_this_connection_alone(data: bytes) -> None:
+    client = Client(socket_request_max_bytes=1 << 20)
+    other = Client(client.listener)
+    client.ask("now:1")
+    client.transport.feed(data)
+    client.transport.feed(frame("now:2"))
+    await settle()
+    assert client.answers == ["now:1"]
+    assert client.transport.is_closing()
+    assert client.listener.connections == {other.connection}
+    assert len(client.log) == 1
+    other.ask("now:3")
+    assert other.answers == ["now:3"]
+
+
+async def test_what_was_answered_before_the_bad_request_is_sent() -> None:
+    client = Client()
+    client.ask("now:1", "bad", "now:3")
+    await settle()
+    assert client.answers == ["now:1"]
+    assert client.dispatcher.started == ["now:1", "bad"]
+    assert client.transport.is_closing()
+
+
+async def test_a_bad_request_in_the_backlog_closes_too() -> None:
+    client = Client()
+    client.ask("wait:1", "bad", "now:3")
+    await settle()
+    client.dispatcher.resolve("wait:1")
+    await settle()
+    assert client.answers == ["wait:1"]
+    assert client.transport.is_closing()
+    assert not client.listener.connections
+
+
+async def test_a_handler_may_close_behind_its_answer() -> None:
+    client = Client()
+    client.ask("now:1", "bye:2", "now:3")
+    assert not client.transport.is_closing()
+    await settle()
+    assert client.answers == ["now:1", "bye:2"]
+    assert client.transport.is_closing()
+
+
+async def test_finish_waits_for_what_is_under_way() -> None:
+    client = Client()
+    client.ask("park:1", "wait:2", "now:3")
+    await settle()
+    client.connection.finish()
+    await settle()
+    assert not client.transport.is_closing()
+    client.dispatcher.resolve("park:1")
+    client.dispatcher.resolve("wait:2")
+    await settle()
+    assert client.answers == ["park:1", "wait:2"]
+    assert client.transport.is_closing()
+
+
+async def test_a_lost_connection_lets_its_handlers_end() -> None:
+    client = Client()
+    client.ask("park:1", "wait:2", "now:3")
+    client.transport.feed(b"\0\0")
+    await settle()
+    client.transport.lose()
+    client.dispatcher.resolve("park:1")
+    client.dispatcher.resolve("wait:2")
+    await settle()
+    assert client.answers == []
+    assert client.dispatcher.started == ["park:1", "wait:2"]
+    assert not client.listener.connections
+    assert client.listener.network.memory.used == 0
+    assert client.listener.network.admission.count == 0
+
+
+async def test_a_refused_connection_leaves_no_trace() -> None:
+    client = Client(max_connections=1)
+    refused = Client(client.listener)
+    await settle()
+    assert refused.transport.is_aborted
+    assert client.listener.connections == {client.connection}
+    assert "refused" in client.log[0]
+    client.transport.lose()
+    assert client.listener.network.admission.count == 0
+
+
+async def test_when_memory_is_full_half_received_requests_take_turns() -> None:
+    client = Client(queued_max_request_bytes=100)
+    others = [Client(client.listener) for _ in range(3)]
+    big = "now:" + "x" * 76
+    for one in (client, *others):
+        one.transport.feed(frame(big)[:60])
+    reading = [one.transport.is_reading_now for one in (client, *others)]
+    assert reading == [True, True, False, False], "the second took it past the limit"
+    others[0].transport.feed(frame(big)[60:])
+    assert others[0].answers == [big]
+    assert [one.transport.is_reading_now for one in others] == [True, True, False]
+    others[1].transport.feed(frame(big)[60:])
+    others[2].transport.feed(frame(big)[60:])
+    client.transport.feed(frame(big)[60:])
+    for one in (client, *others):
+        assert one.answers == [big]
+        assert one.transport.is_reading_now
+    assert client.listener.network.memory.used == 0
+
+
+async def test_small_requests_are_served_while_memory_is_full() -> None:
+    client = Client(queued_max_request_bytes=10)
+    small = Client(client.listener)
+    client.transport.feed(frame("now:" + "x" * 80)[:60])
+    small.ask("now:1", "now:2")
+    assert small.answers == ["now:1", "now:2"]
+    assert small.transport.is_reading_now
+
+
+async def test_what_waits_for_memory_is_cut_at_its_deadline() -> None:
+    client = Client(queued_max_request_bytes=10)
+    other = Client(client.listener)
+    for one in (client, other):
+        one.transport.feed(frame("now:" + "x" * 80)[:60])
+    client.pass_time(32_000)
+    assert client.transport.is_aborted
+    assert other.transport.is_aborted
+    await settle()
+    assert client.listener.network.memory.used == 0
+
+
+async def test_an_idle_connection_is_closed() -> None:
+    client = Client(connections_max_idle_ms=60_000)
+    busy = Client(client.listener)
+    parked = Client(client.listener)
+    parked.ask("park:1")
+    for _ in range(7):
+        busy.ask("now:1")
+        client.pass_time(10_000)
+        await settle()
+    assert client.transport.is_closing()
+    assert not busy.transport.is_closing()
+    assert not parked.transport.is_closing()

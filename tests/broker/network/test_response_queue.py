@@ -1,0 +1,172 @@
+import asyncio
+from typing import Any
+
+import pytest
+
+from broker.handlers.registry import NO_RESPONSE
+from broker.network.response_queue import FLUSH_BYTES, ResponseQueue
+from protocol.errors import MalformedRequest
+from tests.fakes.network import ROUTE, FakeTransport, WordDispatcher, Words, settle
+
+
+class Queue:
+    """A queue, what it sends to, and what it reports."""
+
+    def __init__(self) -> None:
+        self.transport = FakeTransport()
+        self.dispatcher = WordDispatcher()
+        self.progress = 0
+        self.refused: list[MalformedRequest] = []
+        self.queue = ResponseQueue(
+            self.transport, self.dispatcher.failure, self._went_on, self.refused.append
+        )
+
+    def _went_on(self) -> None:
+        self.progress += 1
+
+    def add(self, answer: Any, size: int = 0) -> None:
+        self.queue.add(ROUTE, 0, answer, None, size)
+
+    @property
+    def sent(self) -> list[str]:
+        return self.transport.frames()
+
+
+def future() -> "asyncio.Future[Words]":
+    return asyncio.get_running_loop().create_future()
+
+
+async def test_ready_answers_leave_in_one_write() -> None:
+    queue = Queue()
+    for text in (b"1", b"2", b"3"):
+        queue.add(Words(text))
+    assert queue.sent == []
+    queue.queue.flush()
+    assert queue.sent == ["1", "2", "3"]
+    assert queue.transport.write_count == 1
+
+
+async def test_a_ready_answer_waits_for_its_turn() -> None:
+    queue = Queue()
+    first = future()
+    queue.add(first, size=10)
+    queue.add(Words(b"second"), size=5)
+    queue.queue.flush()
+    assert queue.sent == []
+    held = (queue.queue.parked_size, queue.queue.unsent_size)
+    assert (queue.queue.count, *held) == (2, 10, 4 + len("second"))
+    first.set_result(Words(b"first"))
+    await settle()
+    assert queue.sent == ["first", "second"]
+    held = (queue.queue.parked_size, queue.queue.unsent_size)
+    assert (queue.queue.count, *held) == (0, 0, 0)
+    assert queue.progress == 1
+
+
+async def test_futures_done_in_the_wrong_order_are_sent_in_the_right_one() -> None:
+    queue = Queue()
+    futures = [future() for _ in range(4)]
+    for answer in futures:
+        queue.add(answer)
+    for number in (2, 1, 3, 0):
+        futures[number].set_result(Words(str(number).encode()))
+        await settle()
+    assert queue.sent == ["0", "1", "2", "3"]
+    assert queue.transport.write_count == 1
+
+
+async def test_what_gets_ready_in_one_turn_leaves_in_one_write() -> None:
+    queue = Queue()
+    futures = [future() for _ in range(100)]
+    for answer in futures:
+        queue.add(answer)
+    for answer in futures:
+        answer.set_result(Words(b"x"))
+    await settle()
+    assert len(queue.sent) == 100
+    assert queue.transport.write_count == 1
+
+
+async def test_no_response_sends_nothing_and_blocks_nobody() -> None:
+    queue = Queue()
+    first: asyncio.Future[Any] = future()
+    queue.add(NO_RESPONSE)
+    queue.add(first)
+    queue.add(Words(b"second"))
+    first.set_result(NO_RESPONSE)
+    await settle()
+    assert queue.sent == ["second"]
+
+
+async def test_nothing_is_sent_while_the_client_does_not_read() -> None:
+    queue = Queue()
+    queue.queue.hold()
+    queue.add(Words(b"1"))
+    parked = future()
+    queue.add(parked)
+    parked.set_result(Words(b"2"))
+    await settle()
+    assert queue.sent == []
+    assert queue.queue.count == 2
+    queue.queue.resume()
+    await settle()
+    assert queue.sent == ["1", "2"]
+
+
+async def test_much_is_sent_before_all_is_encoded() -> None:
+    queue = Queue()
+    queue.add(Words(bytes(FLUSH_BYTES)))
+    assert queue.transport.write_count == 1
+    queue.add(Words(b"2"))
+    assert queue.transport.write_count == 1
+
+
+async def test_a_failed_future_is_answered_with_its_error() -> None:
+    queue = Queue()
+    failed = future()
+    queue.add(failed)
+    queue.add(Words(b"next"))
+    failed.set_exception(RuntimeError("expected by this test"))
+    await settle()
+    assert queue.sent == ["error", "next"]
+
+
+async def test_an_error_without_an_answer_is_reported() -> None:
+    queue = Queue()
+    failed, malformed, cancelled = future(), future(), future()
+    for answer in (failed, malformed, cancelled):
+        queue.add(answer)
+    failed.set_exception(RuntimeError("unanswerable"))
+    malformed.set_exception(MalformedRequest("late"))
+    cancelled.cancel()
+    await settle()
+    texts = [str(error) for error in queue.refused]
+    assert texts == ["no place for it", "late", "words v0 was cancelled"]
+
+
+async def test_a_response_that_cannot_be_encoded_is_a_bug() -> None:
+    queue = Queue()
+    queue.add(Words(b"broken"))
+    queue.add(Words(b"fine"))
+    queue.queue.flush()
+    assert queue.sent == ["error", "fine"]
+    assert len(queue.dispatcher.failures) == 1
+
+
+@pytest.mark.parametrize("is_done", [False, True])
+async def test_a_closed_queue_sends_nothing_but_sees_bugs(is_done: bool) -> None:
+    queue = Queue()
+    first, second = future(), future()
+    queue.add(first)
+    queue.add(second)
+    if is_done:
+        second.set_exception(RuntimeError("unanswerable"))
+    queue.queue.close()
+    if not is_done:
+        second.set_exception(RuntimeError("expected by this test"))
+    first.set_result(Words(b"late"))
+    await settle()
+    queue.queue.flush()
+    assert queue.sent == []
+    assert len(queue.dispatcher.failures) == 1
+    assert queue.queue.count == 0
