@@ -1,0 +1,55 @@
+"""DescribeCluster 0-2: the brokers without the topics (KIP-700)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from protocol.errors import MismatchedEndpointType, UnsupportedEndpointType
+from protocol.messages.cluster import (
+    DescribeClusterBroker,
+    DescribeClusterRequest,
+    DescribeClusterResponse,
+)
+from protocol.messages.metadata import OPERATIONS_NOT_ASKED
+
+from .authorized_operations import ALL_ON_CLUSTER
+from .metadata import advertised_address
+from .registry import handles
+
+if TYPE_CHECKING:
+    from ..network.request_context import RequestContext
+
+BROKERS = 1
+CONTROLLERS = 2
+
+
+@handles(DescribeClusterRequest, versions=(0, 2))
+def handle_describe_cluster(
+    ctx: RequestContext, request: DescribeClusterRequest
+) -> DescribeClusterResponse:
+    """Show this broker. Version 1 asks for brokers or controllers (KIP-919)."""
+    if request.endpoint_type == CONTROLLERS:
+        raise MismatchedEndpointType(
+            "The request was sent to an endpoint of type BROKER, but we wanted an "
+            "endpoint of type CONTROLLER"
+        )
+    if request.endpoint_type != BROKERS:
+        raise UnsupportedEndpointType(
+            f"There is no endpoint type {request.endpoint_type}; 1 are the brokers"
+        )
+    host, port = advertised_address(ctx)
+    asked = request.include_cluster_authorized_operations
+    services = ctx.services
+    return DescribeClusterResponse(
+        cluster_id=services.cluster_id,
+        controller_id=services.node_id,
+        brokers=[
+            DescribeClusterBroker(
+                broker_id=services.node_id,
+                host=host,
+                port=port,
+                rack=services.config.broker_rack,
+            )
+        ],
+        cluster_authorized_operations=ALL_ON_CLUSTER if asked else OPERATIONS_NOT_ASKED,
+    )

@@ -1,0 +1,42 @@
+"""The topics that are made because somebody asks for them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .topic import NewTopic
+from .topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE, check_name
+
+if TYPE_CHECKING:
+    from ..config.broker_config import BrokerConfig
+
+
+def new_topic(name: str, config: BrokerConfig) -> NewTopic:
+    """What a topic of that name is made with when nobody says how.
+
+    Raises:
+        InvalidTopic: the name is not legal.
+    """
+    check_name(name)
+    if name == CONSUMER_OFFSETS:
+        return _compacted(
+            name,
+            config.offsets_topic_num_partitions,
+            config.offsets_topic_segment_bytes,
+        )
+    if name == TRANSACTION_STATE:
+        return _compacted(
+            name,
+            config.transaction_state_log_num_partitions,
+            config.transaction_state_log_segment_bytes,
+        )
+    return NewTopic(name, config.num_partitions, {})
+
+
+def _compacted(name: str, partition_count: int, segment_bytes: int) -> NewTopic:
+    options = {
+        "cleanup.policy": "compact",
+        "compression.type": "producer",
+        "segment.bytes": str(segment_bytes),
+    }
+    return NewTopic(name, partition_count, options)
