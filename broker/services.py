@@ -6,6 +6,8 @@ import logging
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from .producer_ids import ProducerIds
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -55,3 +57,7 @@ class Services:
     cluster_id: str
     node_id: int
     bugs: Bugs = field(default_factory=Bugs)
+    producer_ids: ProducerIds = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.producer_ids = ProducerIds(self.metadata)

@@ -14,9 +14,9 @@ import platform
 import re
 import sys
 import time
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from storage.files import StorageFailure
+from storage.files import DiskFull, StorageFailure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,21 +27,18 @@ _WEIGHT = 0.2
 _FORGETTING = 0.995
 
 
-class SyncedFile(Protocol):
-    """A file of a ticket: clean once the sync that it waits for has begun."""
-
-    is_dirty: bool
-
-
 class Ticket(Protocol):
-    """What one log needs for its records to be durable."""
+    """What one log needs for its records to be durable; ``files`` have its bytes."""
 
-    @property
-    def files(self) -> Sequence[SyncedFile]:
-        """The files whose bytes are to be synced."""
+    files: list[Any]
 
     def run(self) -> None:
-        """Sync what is still dirty. Blocks."""
+        """Sync the dirty ones of the files, then write what else is needed. Blocks.
+
+        Raises:
+            StorageFailure: what is on the disk is unknown. Never to be retried.
+            DiskFull: a small file had no room; the next ticket has it again.
+        """
 
 
 class SyncStrategy:
@@ -57,8 +54,11 @@ class SyncStrategy:
         self._file_seconds = 0.000_2
         self._file_system_seconds = 0.000_8
 
-    def sync(self, tickets: Sequence[Ticket]) -> None:
+    def sync(self, tickets: Sequence[Ticket]) -> list[int]:
         """Make everything durable that ``tickets`` stand for.
+
+        Returns which of them (their indexes) found the disk full, and are not
+        durable.
 
         Raises:
             StorageFailure: what is on the disk is unknown. Never to be retried.
@@ -69,14 +69,14 @@ class SyncStrategy:
             self._sync_at_once(tickets, self._sync_file_system)
             elapsed = self._timer() - began
             self._file_system_seconds += _WEIGHT * (elapsed - self._file_system_seconds)
-            return
-        for ticket in tickets:
-            ticket.run()
+            return _run_all(tickets)
+        full = _run_all(tickets)
         if file_count:
             elapsed = (self._timer() - began) / file_count
             self._file_seconds += _WEIGHT * (elapsed - self._file_seconds)
         # A stranger's gigabyte may have made the last syncfs slow; try again later.
         self._file_system_seconds *= _FORGETTING
+        return full
 
     def _prefers_one_call(self, file_count: int) -> bool:
         if file_count < 2:
@@ -86,13 +86,24 @@ class SyncStrategy:
     def _sync_at_once(
         self, tickets: Sequence[Ticket], sync_file_system: Callable[[], None]
     ) -> None:
-        # Before the call: what is written while it runs is dirty afterwards.
+        # Before the call: what is written while it runs is dirty afterwards, and
+        # the next ticket's business, not that of ``run``.
         for ticket in tickets:
             for file in ticket.files:
                 file.is_dirty = False
         sync_file_system()
         for ticket in tickets:
+            ticket.files.clear()
+
+
+def _run_all(tickets: Sequence[Ticket]) -> list[int]:
+    full = []
+    for index, ticket in enumerate(tickets):
+        try:
             ticket.run()
+        except DiskFull:
+            full.append(index)
+    return full
 
 
 def file_system_sync(directory: Path) -> Callable[[], None] | None:

@@ -119,7 +119,7 @@ class Partition:
         """Serve ``log`` from now on; all of it is durable or none of it is there."""
         self.log = log
         self.committer = committer
-        log.update_high_watermark(log.log_end_offset)
+        log.update_high_watermark(log.end_metadata)
 
     def update_config(self, config: LogConfig) -> None:
         """Follow the options of the topic."""
@@ -180,7 +180,8 @@ class Partition:
             if self.config.flush_ms != UNLIMITED:
                 self._host.sync_within(self, self.config.flush_ms)
         if not self._host.bounds_by_durability:
-            self._raise_high_watermark(log.log_end_offset)
+            if log.update_high_watermark(log.end_metadata):
+                self._host.check_waiting(self)
         elif self.log_end_fetch_count:
             self._host.check_log_end_fetches(self)
 
@@ -256,13 +257,8 @@ class Partition:
         if log is None or self.refusal is not None:
             return
         if self._host.bounds_by_durability:
-            log.update_high_watermark(log.recovery_point)
+            log.update_high_watermark(log.durable_end)
         self._host.check_waiting(self)
-
-    def _raise_high_watermark(self, offset: int) -> None:
-        assert self.log is not None
-        if self.log.update_high_watermark(offset):
-            self._host.check_waiting(self)
 
     # Read
 

@@ -1,0 +1,221 @@
+"""Produce: append one batch to each of the partitions (``spec`` B2.1).
+
+Versions 0 to 2 are advertised and refused: librdkafka compresses only for a broker
+that offers them (KAFKA-18659). Shape and content of a batch are checked by the log;
+here is what depends on the version and on the producer.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from protocol.compiler import decoder
+from protocol.errors import ErrorCode, KafkaError
+from protocol.messages.produce import (
+    BatchIndexAndErrorMessage,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceResponse,
+)
+from protocol.record_batch import COMPRESSION_MASK, COMPRESSION_ZSTD, TRANSACTIONAL
+from protocol.topic_partition import TopicPartition
+from protocol.uuids import to_text
+
+from ..replica.delayed_produce import AppendResult
+from .registry import NO_RESPONSE, answers_errors, handles, reads_refused
+
+if TYPE_CHECKING:
+    from storage.files import Buffer
+
+    from ..network.request_context import RequestContext
+    from ..replica.replica_manager import AppendResults
+
+FIRST_VERSION_WITH_TOPIC_IDS = 13
+FIRST_VERSION_WITH_ZSTD = 7
+ADMIN_CLIENT_ID = "__admin_client"
+
+_ATTRIBUTES_POSITION = 22  # the low byte of them
+_NO_TRANSACTIONAL_ID = b"\xff\xff"
+
+_UNKNOWN_ID = AppendResult(ErrorCode.UNKNOWN_TOPIC_ID)
+_NO_RECORDS = AppendResult(ErrorCode.INVALID_RECORD, message="there are no records")
+_NO_ZSTD_YET = AppendResult(
+    ErrorCode.UNSUPPORTED_COMPRESSION_TYPE,
+    message="zstd needs version 7 of the request",
+)
+_TWO_BATCHES = AppendResult(
+    ErrorCode.INVALID_REQUEST,
+    message="the request has two batches for this partition",
+)
+
+
+@handles(ProduceRequest, versions=(3, 13), advertised=(0, 13))
+def handle_produce(ctx: RequestContext, request: ProduceRequest) -> Any:
+    """Append, and answer when ``acks`` are fulfilled; with acks=0 never."""
+    produce = Produce(ctx, request)
+    unopened = ctx.services.replica_manager.unopened(produce.entries)
+    if unopened:
+        return produce.append_when_open(unopened)
+    return produce.append()
+
+
+class Produce:
+    """One request, from its batches to its answer.
+
+    ``entries`` are the batches to append, ``refused`` what became of the others.
+    """
+
+    __slots__ = ("_ctx", "_names", "_request", "entries", "refused")
+
+    def __init__(self, ctx: RequestContext, request: ProduceRequest) -> None:
+        self.entries: dict[TopicPartition, Buffer] = {}
+        self.refused: AppendResults = {}
+        self._ctx = ctx
+        self._request = request
+        # The topics' names, in the order of the request.
+        self._names: list[str] = []
+        by_id = ctx.api_version >= FIRST_VERSION_WITH_TOPIC_IDS
+        for topic in request.topic_data:
+            name = self._name_of(topic.topic_id) if by_id else topic.name
+            self._names.append(name if name is not None else to_text(topic.topic_id))
+            for data in topic.partition_data:
+                topic_partition = TopicPartition(self._names[-1], data.index)
+                if name is None:
+                    self.refused[topic_partition] = _UNKNOWN_ID
+                else:
+                    self._offer(topic_partition, data.records)
+
+    def append(self) -> Any:
+        """The answer, or a future of it."""
+        request = self._request
+        return self._ctx.services.replica_manager.append_records(
+            self.entries,
+            acks=request.acks,
+            timeout_ms=request.timeout_ms,
+            internal_topics_allowed=self._ctx.client_id == ADMIN_CLIENT_ID,
+            finish=self.respond,
+        )
+
+    async def append_when_open(self, unopened: list[TopicPartition]) -> Any:
+        """The answer, once the logs that were never used before are open."""
+        await self._ctx.services.replica_manager.open(unopened)
+        answer = self.append()
+        return await answer if hasattr(answer, "__await__") else answer
+
+    def respond(self, results: AppendResults) -> Any:
+        """The response with what became of each batch."""
+        if self.refused:
+            results = {**results, **self.refused}
+        if self._request.acks == 0:
+            if any(result.error_code for result in results.values()):
+                # There is no other way to tell a client that listens to nothing.
+                self._ctx.close_connection()
+            return NO_RESPONSE
+        responses = []
+        for name, topic in zip(self._names, self._request.topic_data, strict=True):
+            answers = [
+                _partition_response(data.index, result)
+                for data in topic.partition_data
+                if (result := results.pop(TopicPartition(name, data.index), None))
+            ]
+            responses.append(
+                TopicProduceResponse(
+                    name=name, topic_id=topic.topic_id, partition_responses=answers
+                )
+            )
+        return ProduceResponse(responses=responses)
+
+    def _name_of(self, topic_id: bytes) -> str | None:
+        topic = self._ctx.services.metadata.by_id(topic_id)
+        return None if topic is None else topic.name
+
+    def _offer(self, topic_partition: TopicPartition, records: Buffer | None) -> None:
+        """Put the batch among the entries, or the reason why not among the refused."""
+        if topic_partition in self.entries or topic_partition in self.refused:
+            self.entries.pop(topic_partition, None)
+            self.refused[topic_partition] = _TWO_BATCHES
+        elif records is None:
+            self.refused[topic_partition] = _NO_RECORDS
+        else:
+            # Shorter ones are refused by the log, which says what is wrong.
+            attributes = 0
+            if len(records) > _ATTRIBUTES_POSITION:
+                attributes = records[_ATTRIBUTES_POSITION]
+            if attributes & TRANSACTIONAL:
+                self.refused[topic_partition] = self._transactional_refusal()
+            elif (
+                attributes & COMPRESSION_MASK == COMPRESSION_ZSTD
+                and self._ctx.api_version < FIRST_VERSION_WITH_ZSTD
+            ):
+                self.refused[topic_partition] = _NO_ZSTD_YET
+            else:
+                self.entries[topic_partition] = records
+
+    def _transactional_refusal(self) -> AppendResult:
+        message = "this broker serves no transactions"
+        if self._request.transactional_id is None:
+            message = "a transactional batch in a request without transactional id"
+        return AppendResult(
+            ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, message=message
+        )
+
+
+def _partition_response(index: int, result: AppendResult) -> PartitionProduceResponse:
+    if not result.error_code:
+        return PartitionProduceResponse(
+            index=index,
+            base_offset=result.base_offset,
+            log_append_time_ms=result.log_append_time_ms,
+            log_start_offset=result.log_start_offset,
+        )
+    return PartitionProduceResponse(
+        index=index,
+        error_code=result.error_code,
+        base_offset=result.base_offset,
+        log_append_time_ms=result.log_append_time_ms,
+        log_start_offset=result.log_start_offset,
+        record_errors=[
+            BatchIndexAndErrorMessage(batch_index=at, batch_index_error_message=why)
+            for at, why in result.record_errors or ()
+        ],
+        error_message=result.message,
+    )
+
+
+@answers_errors(ProduceRequest)
+def refuse_produce(
+    request: ProduceRequest, error: KafkaError
+) -> ProduceResponse | None:
+    """The same error for every partition; with acks=0 the connection closes."""
+    if request.acks == 0:
+        return None
+    refuse = partial(
+        PartitionProduceResponse,
+        error_code=error.code,
+        base_offset=-1,
+        error_message=str(error),
+    )
+    return ProduceResponse(
+        responses=[
+            TopicProduceResponse(
+                name=topic.name,
+                topic_id=topic.topic_id,
+                partition_responses=[
+                    refuse(index=data.index) for data in topic.partition_data
+                ],
+            )
+            for topic in request.topic_data
+        ]
+    )
+
+
+@reads_refused(ProduceRequest)
+def read_refused_produce(
+    frame: memoryview, position: int
+) -> tuple[ProduceRequest, int]:
+    """Versions 0 to 2: version 3 without the transactional id in front."""
+    body = memoryview(_NO_TRANSACTIONAL_ID + bytes(frame[position:]))
+    request, end = decoder(ProduceRequest, 3)(body, 0)
+    return request, position + end - len(_NO_TRANSACTIONAL_ID)
