@@ -221,12 +221,24 @@ def top_level_error(
 def _decoder_of_refused(
     handler: Handler, version: int
 ) -> Callable[[memoryview, int], tuple[Any, int]]:
-    read = refused_reader(handler.request_class)
-    if read is not None:
-        return read
-    if version < handler.request_class.min_version:
-        raise MalformedRequest(f"{handler.request_class.__name__} version {version}")
-    return decoder(handler.request_class, version)
+    request_class = handler.request_class
+    if version >= request_class.min_version:
+        return decoder(request_class, version)
+    read = refused_reader(request_class)
+    if read is None:
+        raise MalformedRequest(f"{request_class.__name__} version {version}")
+
+    def decode(frame: memoryview, position: int) -> tuple[Any, int]:
+        # Of versions that it does not know, the header's reader leaves the client
+        # id; those that are older than ours have nothing else behind it.
+        return read(frame, _behind_client_id(frame, position))
+
+    return decode
+
+
+def _behind_client_id(frame: memoryview, position: int) -> int:
+    size = int.from_bytes(frame[position : position + 2], "big", signed=True)
+    return position + 2 + max(size, 0)
 
 
 def _refuse(context: RequestContext, request: Request) -> None:

@@ -1,0 +1,75 @@
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import broker.handlers
+from broker.handlers.dispatch import Dispatcher
+from broker.handlers.registry import registered_handlers
+from broker.network.request_context import ConnectionInfo
+from broker.services import Bugs
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+from protocol.headers import decode_response
+from protocol.messages.api_versions import ApiVersionsResponse
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "wire" / "behaviours.jsonl"
+
+
+def recorded(group: str) -> list[dict[str, Any]]:
+    steps = map(json.loads, GOLDEN.read_text().splitlines())
+    return [step for step in steps if step["group"] == group]
+
+
+STEPS = recorded("api-versions")
+
+
+@pytest.fixture
+def connection() -> ConnectionInfo:
+    return ConnectionInfo()
+
+
+def ask(frame: bytes, version: int, connection: ConnectionInfo) -> ApiVersionsResponse:
+    broker.handlers.load()
+    services: Any = SimpleNamespace(bugs=Bugs())
+    dispatcher = Dispatcher(services, registered_handlers())
+    exchange = dispatcher.dispatch(connection, memoryview(bytearray(frame)))
+    out: list[Any] = []
+    exchange.route.write(exchange.correlation_id, exchange.answer, out)
+    assert services.bugs.count == 0
+    return decode_response(b"".join(out)[4:], ApiVersionsResponse, version)[1]
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step["description"])
+def test_the_answer_has_the_shape_of_apache_kafkas(
+    step: dict[str, Any], connection: ConnectionInfo
+) -> None:
+    version = step.get("response_version", step["version"])
+    ours = ask(bytes.fromhex(step["request_hex"]), version, connection)
+    golden = bytes.fromhex(step["response_hex"])
+    theirs = decode_response(golden, ApiVersionsResponse, version)[1]
+    assert ours.error_code == theirs.error_code
+    ranges = {api.api_key: api for api in theirs.api_keys}
+    for api in ours.api_keys:
+        assert ranges[api.api_key] == api
+    if ours.error_code:
+        assert ours == theirs
+
+
+def test_the_software_of_the_client_is_remembered(connection: ConnectionInfo) -> None:
+    (step,) = (step for step in STEPS if step["description"] == "ApiVersions v4")
+    ask(bytes.fromhex(step["request_hex"]), 4, connection)
+    assert connection.client_software_name == "probe"
+    assert connection.client_software_version == "1.0"
+
+
+def test_what_librdkafka_wants_to_see_is_advertised(connection: ConnectionInfo) -> None:
+    response = ask(b"\0\x12\0\0\0\0\0\1\xff\xff", 0, connection)
+    ranges = {api.api_key: api for api in response.api_keys}
+    for key in (ApiKey.PRODUCE, ApiKey.FIND_COORDINATOR):
+        if key in ranges:
+            assert ranges[key].min_version == 0, "KAFKA-18659"
+    assert list(ranges) == sorted(ranges)
+    assert response.error_code == ErrorCode.NONE
