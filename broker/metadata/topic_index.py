@@ -77,6 +77,10 @@ class TopicIndex:
         number = topic_partition.partition
         return topic.partitions[number] if _has(topic, number) else None
 
+    def is_reserved(self, name: str) -> bool:
+        """Whether a deleted topic of that name still has its directories."""
+        return name in self._reserved
+
     def check_new_name(self, name: str) -> None:
         """See that a topic of that name can be made now.
 

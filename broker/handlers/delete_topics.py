@@ -1,0 +1,117 @@
+"""DeleteTopics 1-6: by name, from version 6 on by name or by id (KIP-516)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from protocol.errors import (
+    InvalidRequest,
+    KafkaError,
+    TopicDeletionDisabled,
+    UnknownTopicId,
+)
+from protocol.messages.topics import (
+    DeletableTopicResult,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+    DeleteTopicState,
+)
+from protocol.uuids import ZERO_UUID, to_text
+
+from ..metadata.topic_deletion import delete_topics
+from .registry import answers_errors, handles
+
+if TYPE_CHECKING:
+    from ..metadata.topics import Topic, Topics
+    from ..network.request_context import RequestContext
+
+FIRST_VERSION_WITH_DISABLED = 3
+_Key = tuple[str | None, bytes]  # a name, or an id, or (wrongly) both
+
+
+@handles(DeleteTopicsRequest, versions=(1, 6))
+async def handle_delete_topics(
+    ctx: RequestContext, request: DeleteTopicsRequest
+) -> DeleteTopicsResponse:
+    """Delete topics; when the answer leaves nobody can see them any more."""
+    if not ctx.services.config.delete_topic_enable:
+        raise _disabled(ctx.api_version)
+    counts = Counter(map(_key, _states(request)))
+    results: dict[_Key, DeletableTopicResult] = {}
+    chosen: dict[bytes, _Key] = {}
+    for key, count in counts.items():
+        try:
+            if count > 1:
+                raise InvalidRequest(f"Duplicate topic {'id' if key[1] else 'name'}.")
+            topic = _find(ctx.services.metadata, *key)
+            if topic.topic_id in chosen:
+                raise InvalidRequest(
+                    "The provided topic name maps to an ID that was already supplied."
+                )
+        except KafkaError as error:
+            results[key] = _refused(*key, error)
+        else:
+            chosen[topic.topic_id] = key
+            results[key] = DeletableTopicResult(
+                name=topic.name, topic_id=topic.topic_id
+            )
+    if chosen:
+        try:
+            await delete_topics(ctx.services, chosen)
+        except KafkaError as error:
+            results |= {key: _refused(*key, error) for key in chosen.values()}
+    return DeleteTopicsResponse(responses=list(results.values()))
+
+
+@answers_errors(DeleteTopicsRequest)
+def refuse_delete_topics(
+    request: DeleteTopicsRequest, error: KafkaError
+) -> DeleteTopicsResponse:
+    """The error at every topic."""
+    return DeleteTopicsResponse(
+        responses=[_refused(*_key(state), error) for state in _states(request)]
+    )
+
+
+def _disabled(version: int) -> KafkaError:
+    message = "Topic deletion is disabled: delete.topic.enable is false"
+    if version < FIRST_VERSION_WITH_DISABLED:
+        return InvalidRequest(message)
+    return TopicDeletionDisabled(message)
+
+
+def _states(request: DeleteTopicsRequest) -> list[DeleteTopicState]:
+    """What is to be deleted; before version 6 there are only names."""
+    return request.topics or [
+        DeleteTopicState(name=name) for name in request.topic_names
+    ]
+
+
+def _key(state: DeleteTopicState) -> _Key:
+    topic_id = bytes(state.topic_id)
+    return state.name, b"" if topic_id == ZERO_UUID else topic_id
+
+
+def _find(topics: Topics, name: str | None, topic_id: bytes) -> Topic:
+    if name is None and not topic_id:
+        raise InvalidRequest("Neither topic name nor id were specified.")
+    if name is not None and topic_id:
+        raise InvalidRequest("You may not specify both topic name and topic id.")
+    if name is None:
+        found = topics.by_id(topic_id)
+        if found is None:
+            raise UnknownTopicId(f"No topic has the id {to_text(topic_id)}.")
+        return found
+    return topics.known(name)
+
+
+def _refused(
+    name: str | None, topic_id: bytes, error: KafkaError
+) -> DeletableTopicResult:
+    return DeletableTopicResult(
+        name=name,
+        topic_id=topic_id or ZERO_UUID,
+        error_code=error.code,
+        error_message=str(error),
+    )
