@@ -25,6 +25,7 @@ from .files import File
 from .formats.index_entry import RELATIVE_OFFSET_MAX
 
 _CHUNK_SIZE = 4 << 20
+_FIRST_CHUNK_SIZE = 64 << 10
 _CRC_START = 21
 _MAGIC_POSITION = 16
 _MAGIC = bytes([CURRENT_MAGIC])
@@ -77,6 +78,7 @@ class BatchScan:
         self._next_offset = base_offset
         self._damaged: list[ByteRange] = []
         self._chunk = memoryview(b"")
+        self._chunk_size = _FIRST_CHUNK_SIZE  # doubled with every read
         self._chunk_start = start
 
     def recovery(self) -> Recovery:
@@ -168,6 +170,7 @@ class BatchScan:
         """``size`` bytes of the file, out of a chunk that is read ahead."""
         at = position - self._chunk_start
         if at < 0 or at + size > len(self._chunk):
-            self._chunk = self._log.read_at(position, max(size, _CHUNK_SIZE))
+            self._chunk = self._log.read_at(position, max(size, self._chunk_size))
+            self._chunk_size = min(2 * self._chunk_size, _CHUNK_SIZE)
             self._chunk_start, at = position, 0
         return self._chunk[at : at + size]

@@ -143,16 +143,22 @@ class OsFile(File):
     def map(self) -> memoryview:
         """Mapped until the file is evicted; the views given out keep it alive."""
         self.was_used = True
-        if self._mapping is None:
+        mapping = self._mapping
+        if mapping is None or len(mapping) != self.size:
+            mapping = self._mapping = self._mapped()
+        return mapping
+
+    def _mapped(self) -> memoryview:
+        if not self.size:
+            return memoryview(b"")
+        try:
             held = self.lease()
-            content = (
-                b""
-                if not self.size
-                else mmap.mmap(held.number, self.size, prot=mmap.PROT_READ)
-            )
-            self._mapping = memoryview(content)
+            content = mmap.mmap(held.number, self.size, prot=mmap.PROT_READ)
+        except OSError as error:
+            raise failure(self.path, error) from error
+        if not self.is_dirty:
             self._descriptor = None  # the mapping holds one of its own
-        return self._mapping
+        return memoryview(content)
 
     def rewrite(self, position: int) -> None:
         """Chunk by chunk, in place."""

@@ -52,6 +52,12 @@ class TimeIndex(MappedIndex):
 
     def lookup(self, timestamp: int) -> TimestampedBatch:
         """The last entry not later than ``timestamp``, else (-1, base offset)."""
+        return self.around(timestamp)[0]
+
+    def around(
+        self, timestamp: int
+    ) -> tuple[TimestampedBatch, TimestampedBatch | None]:
+        """The last entry not later than ``timestamp``, and the first that is later."""
         entries = self.entries()
         unpack = TIME_INDEX_ENTRY.unpack_from
         below = bisect_right(
@@ -59,7 +65,8 @@ class TimeIndex(MappedIndex):
             timestamp,
             key=lambda number: unpack(entries, number * TIME_INDEX_ENTRY_SIZE)[0],
         )
-        return self._at(below - 1)
+        higher = self._at(below) if below < self.count else None
+        return self._at(below - 1), higher
 
     def truncate_to(self, offset: int) -> None:
         """Keep the entries of batches that end below ``offset``."""

@@ -1,0 +1,268 @@
+"""The two indexes of a segment together, and the largest timestamp in it.
+
+They grow in step: when enough bytes went by since the last entry, the next batch gets
+one in the offset index, and the largest timestamp so far one in the time index. Hence
+the time index covers everything up to the last entry of the offset index, and only
+the batches behind that are to be looked at when a segment is opened.
+
+Index files that are missing, contradict themselves or contradict the log are written
+anew from it, with one line in the broker's log.
+"""
+
+import logging
+from pathlib import Path
+
+from protocol.record_batch import BatchHeader
+
+from .batch_scan import BatchScan, OnBatch, Recovery
+from .batch_walk import BATCH_START_SIZE, last_offset_at
+from .files import File, Files
+from .log_files import OFFSET_INDEX, TIME_INDEX, segment_path
+from .mapped_index import CorruptIndex
+from .offset_index import OffsetIndex, OffsetPosition
+from .time_index import NO_TIMESTAMP, TimeIndex, TimestampedBatch
+
+_logger = logging.getLogger(__name__)
+
+
+class SegmentIndexes:
+    """Where the batches of one log file are, by offset and by time."""
+
+    def __init__(
+        self,
+        files: Files,
+        directory: Path,
+        base_offset: int,
+        log: File,
+        interval_bytes: int,
+    ) -> None:
+        """For a segment that is there; nothing is read before it is needed."""
+        self.interval_bytes = interval_bytes
+        path = segment_path(directory, base_offset, OFFSET_INDEX)
+        self.offsets = OffsetIndex(files, path, base_offset, log.size)
+        path = segment_path(directory, base_offset, TIME_INDEX)
+        self.times = TimeIndex(files, path, base_offset)
+        self._base_offset = base_offset
+        self._log = log
+        self._bytes_since_entry = 0
+        self._max_timestamp = NO_TIMESTAMP
+        self._offset_of_max = base_offset
+        self._has_timestamps = False
+
+    def start(self) -> None:
+        """Begin empty indexes for an empty segment."""
+        self.offsets.start()
+        self.times.start()
+        self._restart()
+
+    def note(
+        self, position: int, size: int, last_offset: int, latest: tuple[int, int]
+    ) -> None:
+        """Take in batches of ``size`` bytes at ``position``, ending at ``last_offset``.
+
+        ``latest`` is their largest timestamp and the last offset of its batch. They
+        get one entry at most, however many they are.
+        """
+        if latest[0] > self._max_timestamp:
+            self._max_timestamp, self._offset_of_max = latest
+        if self._bytes_since_entry > self.interval_bytes:
+            self.offsets.append(last_offset, position)
+            self.times.maybe_append(self._max_timestamp, self._offset_of_max)
+            self._bytes_since_entry = 0
+        self._bytes_since_entry += size
+
+    @property
+    def latest(self) -> TimestampedBatch:
+        """The largest timestamp, and the last offset of the batch that holds it."""
+        if not self._has_timestamps:
+            self._load_latest()
+        return TimestampedBatch(self._max_timestamp, self._offset_of_max)
+
+    def _load_latest(self) -> None:
+        """Find the largest timestamp of a segment that was sealed.
+
+        It is the last time entry. Without one, no batch up to the last offset entry
+        has a timestamp.
+        """
+        try:
+            self._check_last()
+        except CorruptIndex as error:
+            self.rebuild(error)
+        latest, last = self.times.last, self.offsets.last
+        if latest.timestamp == NO_TIMESTAMP:
+            scan = BatchScan(self._log, last.position, self._base_offset, False)
+            for _, header, _ in scan:
+                if header.max_timestamp > latest.timestamp:
+                    latest = TimestampedBatch(header.max_timestamp, header.last_offset)
+        self._max_timestamp, self._offset_of_max = latest
+        self._has_timestamps = True
+
+    def floor(self, offset: int) -> OffsetPosition:
+        """The last offset entry at or below ``offset``, else the segment's start."""
+        try:
+            return self.offsets.lookup(offset)
+        except CorruptIndex as error:
+            self.rebuild(error)
+            return self.offsets.lookup(offset)
+
+    def offset_before_time(self, timestamp: int) -> int:
+        """An offset at or below the first record that is not earlier than this.
+
+        It is that of an indexed batch, or of the batch with a time entry.
+        """
+        try:
+            if not self._has_timestamps:
+                self._load_latest()
+            floor, higher = self.times.around(timestamp)
+            if floor.timestamp == timestamp:
+                return floor.offset
+            # The last batch with an offset entry before the next time entry: had a
+            # later timestamp come by up to there, it would have a time entry.
+            last = self.offsets.last.offset
+            return last if higher is None else self.floor(higher.offset - 1).offset
+        except CorruptIndex as error:
+            self.rebuild(error)
+            return self.offset_before_time(timestamp)
+
+    def rebuild(self, why: CorruptIndex) -> None:
+        """Write both indexes anew from the headers in the log; reads all of it."""
+        _logger.warning("%s; the indexes are written anew", why)
+        was_growing = self.offsets.is_growing
+        self.offsets.start()
+        self.times.start()
+        self._scan_from(0, _ignore, checks_crc=False)
+        if not was_growing:
+            self.seal()
+
+    def grow(self) -> Recovery:
+        """Read the indexes into memory so that entries can follow.
+
+        Looks at the batches behind the last entry, not at their checksums. Returns
+        how the log ends.
+        """
+        try:
+            self.offsets.grow()
+            self.times.grow()
+            self._check_last()
+        except CorruptIndex as error:
+            self.rebuild(error)
+            self.offsets.grow()
+            self.times.grow()
+        return self._scan_from(self.offsets.last.position, None, checks_crc=False)
+
+    def _check_last(self) -> None:
+        """Compare the last entries with the log. Raises `CorruptIndex`."""
+        self._check(self.offsets.last)
+        timestamp, offset = self.times.last
+        if timestamp == NO_TIMESTAMP:
+            return
+        start = self.offsets.lookup(offset).position
+        for _, header, _ in BatchScan(self._log, start, self._base_offset, False):
+            if header.base_offset <= offset <= header.last_offset:
+                if header.max_timestamp == timestamp:
+                    return
+                break
+        raise CorruptIndex(f"{self.times.path}: no batch has its last timestamp")
+
+    def _check(self, entry: OffsetPosition) -> None:
+        if entry.position:
+            start = self._log.read_at(entry.position, BATCH_START_SIZE)
+            if last_offset_at(start) != entry.offset:
+                raise CorruptIndex(f"{self.offsets.path}: {entry} is no batch")
+
+    def recover(
+        self, from_position: int, on_batch: OnBatch | None, checks_crc: bool
+    ) -> Recovery:
+        """Write the entries of the batches from ``from_position`` on anew.
+
+        ``on_batch`` gets each valid batch from there. Entries below are kept when the
+        files can be believed, else written anew too. The indexes grow afterwards.
+        """
+        entry = self._keep_below(from_position)
+
+        def take(position: int, header: BatchHeader, batch: memoryview) -> None:
+            if on_batch is not None and position >= from_position:
+                on_batch(position, header, batch)
+
+        return self._scan_from(entry.position, take, checks_crc)
+
+    def _keep_below(self, position: int) -> OffsetPosition:
+        """Drop the entries of batches from ``position`` on; the last one that stays."""
+        try:
+            self.offsets.grow()
+            self.times.grow()
+            self.offsets.truncate_to_position(position)
+            entry = self.offsets.last
+            self.times.truncate_to(entry.offset + 1)
+            self._check(entry)
+        except CorruptIndex:
+            entry = OffsetPosition(self._base_offset, 0)
+        if not entry.position:
+            self.offsets.start()
+            self.times.start()
+        return entry
+
+    def _scan_from(
+        self, start: int, on_batch: OnBatch | None, checks_crc: bool
+    ) -> Recovery:
+        """Walk from an indexed batch, or the start, to the end of the log.
+
+        With ``on_batch``, entries are made on the way.
+        """
+        self._restart()
+        scan = BatchScan(self._log, start, self._base_offset, checks_crc)
+        for position, header, batch in scan:
+            last_offset = header.last_offset
+            latest = (header.max_timestamp, last_offset)
+            if on_batch is not None:
+                self.note(position, header.size, last_offset, latest)
+                on_batch(position, header, batch)
+            elif latest[0] > self._max_timestamp:
+                self._max_timestamp, self._offset_of_max = latest
+        if on_batch is not None:
+            self.times.maybe_append(self._max_timestamp, self._offset_of_max)
+        self._bytes_since_entry = 0
+        return scan.recovery()
+
+    def _restart(self) -> None:
+        self._bytes_since_entry = 0
+        self._max_timestamp, self._offset_of_max = self.times.last
+        self._has_timestamps = True
+
+    def truncate_to(self, offset: int) -> None:
+        """Keep the entries of batches that end below ``offset``; they must grow."""
+        self.offsets.truncate_to(offset)
+        self.times.truncate_to(offset)
+
+    def seal(self) -> None:
+        """Give the largest timestamp its entry, and write what is only in memory."""
+        if self.times.is_growing:
+            self.times.maybe_append(self._max_timestamp, self._offset_of_max)
+        self.offsets.seal()
+        self.times.seal()
+
+    def flush(self) -> None:
+        """Write the entries that are only in memory to their files."""
+        self.offsets.flush()
+        self.times.flush()
+
+    def dirty_files(self) -> list[File]:
+        """The files with bytes that are not synced."""
+        files = (self.offsets.dirty_file(), self.times.dirty_file())
+        return [file for file in files if file is not None]
+
+    def close(self) -> None:
+        """Seal, and let go of the files."""
+        self.seal()
+        self.offsets.close()
+        self.times.close()
+
+    def moved(self, directory: Path, suffix: str) -> None:
+        """The files are in another directory now, or have another suffix."""
+        base_offset = self._base_offset
+        self.offsets.moved(segment_path(directory, base_offset, OFFSET_INDEX + suffix))
+        self.times.moved(segment_path(directory, base_offset, TIME_INDEX + suffix))
+
+
+def _ignore(position: int, header: BatchHeader, batch: memoryview) -> None:
+    """For scans that only make index entries."""
