@@ -10,6 +10,7 @@ blocks and nothing behind it, and snappy raw or in the framing of xerial's libra
 What it could not read is refused here as corrupt, whatever our library can do.
 """
 
+from mmap import MAP_ANONYMOUS, MAP_PRIVATE, mmap
 from struct import Struct
 from struct import error as StructError
 from typing import TYPE_CHECKING, Final
@@ -43,7 +44,9 @@ KAFKA_DEFAULT_LEVELS: Final = {
 _DEFAULT_LEVELS = {COMPRESSION_GZIP: 6, COMPRESSION_LZ4: 1, COMPRESSION_ZSTD: 3}
 
 _FIRST_SIZE_MIN = 4096
-_GROWTH = 8
+_USUAL_RATIO = 8
+# Clearing more than that, perhaps for nothing, takes longer than asking for a map.
+_BYTEARRAY_SIZE_MAX = 1 << 20
 # The only sentence of cramjam (of Rust's io::Write) that asks for a larger output.
 _OUTPUT_TOO_SMALL = "failed to write whole buffer"
 
@@ -84,11 +87,11 @@ def decompress(
         if codec == COMPRESSION_SNAPPY:
             return _decompress_snappy(view, limit)
         if codec == COMPRESSION_LZ4:
-            return _decompress_growing(codec, view, _lz4_size_hint(view), limit)
+            return _decompress_within(codec, view, _lz4_size_hint(view), limit)
         if codec == COMPRESSION_GZIP:
-            return _decompress_growing(codec, view, _gzip_size_hint(view), limit)
+            return _decompress_within(codec, view, _gzip_size_hint(view), limit)
         if codec == COMPRESSION_ZSTD:
-            return _decompress_growing(codec, view, _GROWTH * len(view), limit)
+            return _decompress_within(codec, view, _USUAL_RATIO * len(view), limit)
     except StructError:
         raise CorruptMessage(_corrupt(codec, "cut short")) from None
     raise InvalidRecord(f"There is no compression codec {codec}.")
@@ -129,27 +132,29 @@ def _compress_at(codec: int, data: "Buffer", level: int) -> bytes:
     return bytes(lz4.finish())
 
 
-def _decompress_growing(
+def _decompress_within(
     codec: int, data: memoryview, size_hint: int, limit: int
 ) -> memoryview:
-    """Decompress into an output that grows until it is enough, or the limit.
-
-    Each try starts anew; steps of eight keep the sum of them below 1.15 of the last.
-    """
+    """Decompress into as much as should do; else, once more, into all of the limit."""
     import cramjam
 
     library = getattr(cramjam, CODEC_NAMES[codec])
-    size = min(max(size_hint, _FIRST_SIZE_MIN), limit)
-    while True:
-        output = memoryview(bytearray(size))
+    first_size = min(max(size_hint, _FIRST_SIZE_MIN), limit)
+    for size in sorted({first_size, limit}):
+        output = _room(size)
         try:
             return output[: library.decompress_into(data, output)]
         except cramjam.DecompressionError as error:
             if _OUTPUT_TOO_SMALL not in str(error):
                 raise CorruptMessage(_corrupt(codec, str(error))) from None
-        if size >= limit:
-            raise MessageTooLarge(_too_large(codec, len(data), limit))
-        size = min(size * _GROWTH, limit)
+    raise MessageTooLarge(_too_large(codec, len(data), limit))
+
+
+def _room(size: int) -> memoryview:
+    """So many writable bytes; many of them take memory only where they are written."""
+    if size <= _BYTEARRAY_SIZE_MAX:
+        return memoryview(bytearray(size))
+    return memoryview(mmap(-1, size, flags=MAP_PRIVATE | MAP_ANONYMOUS))
 
 
 def _gzip_size_hint(data: memoryview) -> int:
@@ -203,7 +208,7 @@ def _decompress_snappy(data: memoryview, limit: int) -> memoryview:
         sizes = [cramjam.snappy.decompress_raw_len(block) for block in blocks]
         if sum(sizes) > limit:
             raise MessageTooLarge(_too_large(COMPRESSION_SNAPPY, len(data), limit))
-        output = memoryview(bytearray(sum(sizes)))
+        output = _room(sum(sizes))
         position = 0
         for block, size in zip(blocks, sizes, strict=True):
             cramjam.snappy.decompress_raw_into(
