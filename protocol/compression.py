@@ -2,7 +2,7 @@
 
 Whoever sends a batch also chooses how large it becomes, so nothing is decompressed
 without a limit: at most ``limit`` bytes, and above 1 MiB at most a thousand times
-what came in. The output grows in steps towards that, in the order of what the data
+what came in. What the data say of their size is a hint; memory is taken for what they
 really hold.
 
 Kafka's Java client is the reader to please: it takes one LZ4 frame of independent
@@ -128,7 +128,7 @@ def _compress_at(codec: int, data: "Buffer", level: int) -> bytes:
     lz4 = cramjam.lz4.Compressor(
         level=level, content_checksum=False, block_linked=False
     )
-    lz4.compress(data)
+    lz4.compress(bytes(data))  # it takes nothing else
     return bytes(lz4.finish())
 
 
