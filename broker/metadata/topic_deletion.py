@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from protocol.errors import UnknownTopicOrPartition
 from protocol.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
@@ -36,9 +35,7 @@ async def delete_topics(services: Services, topic_ids: Iterable[bytes]) -> None:
     topics = services.metadata
     for deletion in await topics.begin_deletions(topic_ids):
         partitions = _partitions(deletion)
-        services.replica_manager.stop(
-            partitions, UnknownTopicOrPartition(f"Topic '{deletion.name}' is deleted")
-        )
+        await services.replica_manager.stop(partitions)
         _rename(services.log_manager, partitions)
         topics.release_name(deletion)
         _logger.info("topic %s is deleted", deletion.name)

@@ -1,0 +1,59 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from broker.config.broker_config import ALIASES, OPTIONS
+from broker.config.foreign_options import is_meaningless, is_refusable, why_refused
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "wire" / "describe_configs.json"
+
+
+def test_every_option_of_apache_kafka_is_ours_or_known_not_to_be() -> None:
+    names = [
+        each["name"] for each in json.loads(GOLDEN.read_text())["broker"]["configs"]
+    ]
+    assert len(names) > 300
+    strangers = [
+        name
+        for name in names
+        if not (
+            name in OPTIONS
+            or name in ALIASES
+            or is_meaningless(name)
+            or is_refusable(name)
+        )
+    ]
+    assert not strangers
+
+
+def test_nothing_of_ours_is_called_meaningless() -> None:
+    # controller.listener.names is: it begins like what only controllers have.
+    ours = [name for name in OPTIONS if is_meaningless(name)]
+    assert ours == ["controller.listener.names"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("authorizer.class.name", "org.apache.kafka.StandardAuthorizer"),
+        ("super.users", "User:admin"),
+        ("remote.log.storage.system.enable", "true"),
+        ("create.topic.policy.class.name", "my.Policy"),
+    ],
+)
+def test_what_would_be_a_lie_is_refused(name: str, value: str) -> None:
+    assert why_refused(name, value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("authorizer.class.name", ""),
+        ("remote.log.storage.system.enable", "false"),
+        ("num.network.threads", "3"),
+        ("process.roles", "broker,controller"),
+    ],
+)
+def test_harmless_values_are_not(name: str, value: str) -> None:
+    assert why_refused(name, value) is None

@@ -1,0 +1,62 @@
+import pytest
+
+from broker.config.listener import Listener, parse_listeners, parse_protocols
+
+
+@pytest.mark.parametrize(
+    ("text", "listener"),
+    [
+        ("PLAINTEXT://127.0.0.1:9092", Listener("PLAINTEXT", "127.0.0.1", 9092)),
+        ("plaintext://:0", Listener("PLAINTEXT", "", 0)),
+        ("IN_SIDE://[::1]:9092", Listener("IN_SIDE", "::1", 9092)),
+        (
+            "PLAINTEXT://broker-1.example:80",
+            Listener("PLAINTEXT", "broker-1.example", 80),
+        ),
+    ],
+)
+def test_listener_is_read(text: str, listener: Listener) -> None:
+    assert parse_listeners(text) == (listener,)
+
+
+def test_listeners_are_a_list() -> None:
+    both = "PLAINTEXT://:9092,CONTROLLER://[::1]:9093"
+    assert ",".join(map(str, parse_listeners(f" {both} , "))) == both
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["9092", "PLAINTEXT://host", "PLAINTEXT://host:99999", "PLAIN TEXT://a:1", "x:1"],
+)
+def test_something_else_is_refused_with_an_example(text: str) -> None:
+    with pytest.raises(ValueError, match="is not like PLAINTEXT://"):
+        parse_listeners(text)
+
+
+def test_a_name_comes_once() -> None:
+    with pytest.raises(ValueError, match="different name"):
+        parse_listeners("A://:1,a://:2")
+
+
+@pytest.mark.parametrize(
+    ("host", "is_loopback"),
+    [
+        ("localhost", True),
+        ("127.0.0.1", True),
+        ("127.1.2.3", True),
+        ("::1", True),
+        ("", False),
+        ("0.0.0.0", False),
+        ("::", False),
+        ("10.0.0.1", False),
+        ("example.org", False),
+    ],
+)
+def test_loopback_is_known(host: str, is_loopback: bool) -> None:
+    assert Listener("PLAINTEXT", host, 1).is_loopback is is_loopback
+
+
+def test_protocol_map_is_checked() -> None:
+    assert parse_protocols("a:plaintext, B:SSL") == ("A:PLAINTEXT", "B:SSL")
+    with pytest.raises(ValueError, match="is not like INTERNAL:PLAINTEXT"):
+        parse_protocols("A")

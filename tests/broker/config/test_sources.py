@@ -1,0 +1,195 @@
+from pathlib import Path
+
+import pytest
+
+from broker.config.listener import Listener
+from broker.config.option import OptionError
+from broker.config.sources import Flags, load, option_of_variable
+
+# What Apache Kafka ships for one node (its comments left out).
+KAFKAS_OWN_FILE = """\
+process.roles=broker,controller
+node.id=1
+controller.quorum.bootstrap.servers=localhost:9093
+listeners=PLAINTEXT://:9092,CONTROLLER://:9093
+inter.broker.listener.name=PLAINTEXT
+advertised.listeners=PLAINTEXT://localhost:9092,CONTROLLER://localhost:9093
+controller.listener.names=CONTROLLER
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SSL:SSL
+num.network.threads=3
+num.io.threads=8
+socket.send.buffer.bytes=102400
+socket.receive.buffer.bytes=102400
+socket.request.max.bytes=104857600
+log.dirs=/tmp/kraft-combined-logs
+num.partitions=1
+num.recovery.threads.per.data.dir=1
+offsets.topic.replication.factor=1
+share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+log.retention.hours=168
+log.segment.bytes=1073741824
+log.retention.check.interval.ms=300000
+"""
+
+
+def a_file(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "server.properties"
+    path.write_text(text)
+    return path
+
+
+def test_nothing_said_means_the_defaults() -> None:
+    config, notes = load()
+    assert config.num_partitions == 1
+    assert config.explicit == frozenset()
+    assert notes == []
+
+
+def test_each_source_is_stronger_than_the_one_before(tmp_path: Path) -> None:
+    path = a_file(
+        tmp_path, "num.partitions=2\nmessage.max.bytes=2\nfetch.max.bytes=2000\n"
+    )
+    environment = {"KAFKA_MESSAGE_MAX_BYTES": "3", "KAFKA_CFG_FETCH_MAX_BYTES": "3000"}
+    config, _ = load(path, environment, ["fetch.max.bytes=4000"])
+    assert config.num_partitions == 2
+    assert config.message_max_bytes == 3
+    assert config.fetch_max_bytes == 4000
+    assert config.explicit == {"num.partitions", "message.max.bytes", "fetch.max.bytes"}
+
+
+def test_flags_are_the_strongest() -> None:
+    flags = Flags(
+        host="0.0.0.0",
+        port=9999,
+        data_dir="here",
+        durability="none",
+        allow_unauthenticated=True,
+    )
+    pairs = ["durability=interval", "log.dirs=there", "listeners=PLAINTEXT://:1"]
+    config, notes = load(pairs=pairs, flags=flags)
+    assert config.listeners == (Listener("PLAINTEXT", "0.0.0.0", 9999),)
+    assert config.log_dirs == (Path("here"),)
+    assert config.durability == "none"
+    assert any("unauthenticated" in note for note in notes)
+
+
+def test_port_alone_keeps_the_host() -> None:
+    config, _ = load(flags=Flags(port=0))
+    assert config.listeners == (Listener("PLAINTEXT", "127.0.0.1", 0),)
+    assert "listeners" in config.explicit
+
+
+def test_port_zero_of_a_flag_leaves_the_controllers_listener_alone() -> None:
+    pairs = ["listeners=CONTROLLER://:9093,PLAINTEXT://127.0.0.1:9092"]
+    config, _ = load(pairs=pairs, flags=Flags(port=5))
+    assert config.client_listeners == (Listener("PLAINTEXT", "127.0.0.1", 5),)
+
+
+def test_kafkas_own_file_starts_odradek(tmp_path: Path) -> None:
+    path = a_file(tmp_path, KAFKAS_OWN_FILE)
+    config, notes = load(path, flags=Flags(allow_unauthenticated=True))
+    assert config.client_listeners == (Listener("PLAINTEXT", "", 9092),)
+    assert config.advertised_address("PLAINTEXT") == ("localhost", 9092)
+    (meaningless,) = [note for note in notes if "mean nothing" in note]
+    assert "process.roles" in meaningless
+    assert "num.io.threads" in meaningless
+    assert "num.partitions" not in meaningless
+    assert any("CONTROLLER://:9093" in note for note in notes)
+
+
+def test_kafkas_own_file_listens_everywhere_and_must_say_so(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match="--allow-unauthenticated"):
+        load(a_file(tmp_path, KAFKAS_OWN_FILE))
+
+
+@pytest.mark.parametrize(
+    ("pairs", "complaint"),
+    [
+        (["num.partition=3"], "'num.partition'; did you mean num.partitions?"),
+        (["log.retention.sm=3"], "did you mean log.retention.ms?"),
+        (["zzzzzzzz=3"], "there is no option 'zzzzzzzz'"),
+        (["num.partitions"], "-o num.partitions: expected name=value"),
+        (["num.partitions=many"], "Invalid value many for configuration num"),
+        (["default.replication.factor=3"], "Value must be no more than 1"),
+        (["durability=always"], "String must be one of: commit, interval, none"),
+        (["super.users=User:a"], "super.users=User:a is refused"),
+        (["log.dirs= "], "At least one directory is needed"),
+    ],
+)
+def test_bad_options_are_refused_in_one_line(pairs: list[str], complaint: str) -> None:
+    with pytest.raises(OptionError) as refused:
+        load(pairs=pairs)
+    assert complaint in str(refused.value)
+    assert "\n" not in str(refused.value)
+    assert str(refused.value).startswith("-o")
+
+
+def test_a_bad_line_of_the_file_is_named(tmp_path: Path) -> None:
+    path = a_file(tmp_path, "# options\nnum.partitions=3\nnum.partition=3\n")
+    with pytest.raises(OptionError, match=r"server\.properties:3: there is no option"):
+        load(path)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match=r"cannot read .*nothing: No such file"):
+        load(tmp_path / "nothing")
+
+
+def test_a_file_that_is_no_text_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "binary"
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(OptionError, match="it is not UTF-8 text"):
+        load(path)
+
+
+@pytest.mark.parametrize(
+    ("variable", "name"),
+    [
+        ("KAFKA_NUM_PARTITIONS", "num.partitions"),
+        ("KAFKA_CFG_NUM_PARTITIONS", "num.partitions"),
+        ("KAFKA_A__B___C_D", "a_b-c.d"),
+        ("KAFKA_", None),
+        ("PATH", None),
+    ],
+)
+def test_variables_name_options(variable: str, name: str | None) -> None:
+    assert option_of_variable(variable) == name
+
+
+def test_a_misspelt_variable_stops_the_start() -> None:
+    complaint = "KAFKA_NUM_PARTITION.*did you mean KAFKA_NUM_PARTITIONS"
+    with pytest.raises(OptionError, match=complaint):
+        load(environment={"KAFKA_NUM_PARTITION": "3"})
+    with pytest.raises(OptionError, match=r"KAFKA_CFG_NUM_PARTS.*there is no option"):
+        load(environment={"KAFKA_CFG_NUM_PARTS": "3"})
+
+
+def test_variables_of_applications_do_not() -> None:
+    environment = {
+        "KAFKA_BOOTSTRAP_SERVERS": "a:1",
+        "KAFKA_BROKERS": "a:1",
+        "KAFKA_HEAP_OPTS": "-Xmx1g",
+        "KAFKA_PORT": "tcp://10.0.0.1:9092",
+        "KAFKA_PORT_9092_TCP_ADDR": "10.0.0.1",
+        "KAFKA_HOME": "/opt/kafka",
+    }
+    config, notes = load(environment=environment)
+    assert config.explicit == frozenset()
+    (note,) = notes
+    assert all(variable in note for variable in environment)
+
+
+def test_other_names_of_kafka_work_too() -> None:
+    config, _ = load(pairs=["broker.id=7", "log.dir=x"])
+    assert config.node_id == 7
+    assert config.log_dirs == (Path("x"),)
+    assert config.explicit == {"node.id", "log.dirs"}
+
+
+def test_nothing_unsets_what_has_no_default() -> None:
+    config, _ = load(pairs=["log.retention.ms=", "broker.rack= "])
+    assert config.log_retention_ms is None
+    assert config.broker_rack is None
