@@ -189,6 +189,8 @@ def _lz4_size_hint(data: memoryview) -> int:
         position += _LITTLE_UINT32.size
         if size == 0:
             break
+        if size == _LZ4_UNCOMPRESSED_BLOCK:
+            raise CorruptMessage(_corrupt(COMPRESSION_LZ4, "an empty block"))
         position += (size & ~_LZ4_UNCOMPRESSED_BLOCK) + between
         count += 1
     if flags & _LZ4_CONTENT_CHECKSUM:
