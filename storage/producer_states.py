@@ -13,9 +13,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from protocol.control_records import read_marker
+
 from .append_info import AppendOrigin
-from .files import Files
-from .producer_append import check_data_batch
+from .files import Buffer, Files
+from .producer_append import check_data_batch, check_marker
 from .producer_snapshot import (
     SnapshotCorrupt,
     decode_snapshot,
@@ -23,13 +25,10 @@ from .producer_snapshot import (
     list_snapshots,
     snapshot_path,
 )
-from .producer_state import BatchMetadata, ProducerState
+from .producer_state import NO_OFFSET, BatchMetadata, ProducerState
 
 if TYPE_CHECKING:
-    from protocol.control_records import EndTxnMarker
     from protocol.record_batch import BatchHeader
-
-NO_OFFSET = -1
 
 _log = logging.getLogger(__name__)
 
@@ -65,20 +64,35 @@ class ProducerStates:
         return self._producers.get(producer_id)
 
     def check(
-        self, header: "BatchHeader", origin: AppendOrigin
+        self, header: "BatchHeader", batch: Buffer, origin: AppendOrigin
     ) -> BatchMetadata | None:
-        """Let a data batch pass, or say which one it repeats (`producer_append`)."""
-        return check_data_batch(self._producers.get(header.producer_id), header, origin)
+        """Let a producer's batch pass, or say which one it repeats.
 
-    def add_batch(
-        self, header: "BatchHeader", base_offset: int, max_timestamp: int
-    ) -> None:
-        """Note a data batch with a producer id that was written at ``base_offset``."""
-        producer_id = header.producer_id
-        state = self._producers.get(producer_id)
+        Raises:
+            KafkaError: what `producer_append` refuses.
+        """
+        state = self._producers.get(header.producer_id)
+        if not header.is_control:
+            return check_data_batch(state, header, origin)
+        marker = read_marker(batch)
+        if marker is not None:
+            check_marker(state, header, marker.coordinator_epoch)
+        return None
+
+    def add(
+        self, header: "BatchHeader", batch: Buffer, base_offset: int, max_timestamp: int
+    ) -> CompletedTransaction | None:
+        """Note a producer's batch that was written at ``base_offset``.
+
+        Returns the transaction that it ends, which is then to be `complete`d; None
+        also for a marker whose transaction wrote nothing here.
+        """
+        state = self._producers.get(header.producer_id)
         if state is None:
-            state = ProducerState(producer_id)
-            self._producers[producer_id] = state
+            state = ProducerState(header.producer_id)
+            self._producers[header.producer_id] = state
+        if header.is_control:
+            return _end_transaction(state, header, batch, base_offset, max_timestamp)
         delta = header.last_offset_delta
         state.add_batch(
             header.producer_epoch,
@@ -88,28 +102,9 @@ class ProducerStates:
         )
         if header.is_transactional and not state.has_transaction:
             state.current_txn_first_offset = base_offset
-            self._ongoing[base_offset] = producer_id
+            self._ongoing[base_offset] = header.producer_id
             self._find_first_unstable()
-
-    def add_marker(
-        self, header: "BatchHeader", marker: "EndTxnMarker", offset: int, timestamp: int
-    ) -> CompletedTransaction | None:
-        """Note an end marker. None when its transaction wrote nothing here."""
-        producer_id = header.producer_id
-        state = self._producers.get(producer_id)
-        if state is None:
-            state = ProducerState(producer_id)
-            self._producers[producer_id] = state
-        first_offset = state.current_txn_first_offset
-        had_transaction = state.has_transaction
-        state.end_transaction(
-            header.producer_epoch, marker.coordinator_epoch, timestamp
-        )
-        if not had_transaction:
-            return None
-        return CompletedTransaction(
-            producer_id, first_offset, offset, not marker.is_commit
-        )
+        return None
 
     def last_stable_offset(self, completed: CompletedTransaction) -> int:
         """Where committed reads could go to, were ``completed`` replicated."""
@@ -191,6 +186,25 @@ class ProducerStates:
         # Both are in no order that helps: open transactions are few.
         firsts = [*self._ongoing, *self._unreplicated]
         self.first_unstable_offset = min(firsts, default=NO_OFFSET)
+
+
+def _end_transaction(
+    state: ProducerState,
+    header: "BatchHeader",
+    batch: Buffer,
+    offset: int,
+    timestamp: int,
+) -> CompletedTransaction | None:
+    marker = read_marker(batch)
+    if marker is None:
+        return None
+    first_offset = state.current_txn_first_offset
+    state.end_transaction(header.producer_epoch, marker.coordinator_epoch, timestamp)
+    if first_offset == NO_OFFSET:
+        return None
+    return CompletedTransaction(
+        header.producer_id, first_offset, offset, not marker.is_commit
+    )
 
 
 def load_newest_snapshot(
