@@ -146,7 +146,7 @@ class BatchScan:
         end = self._log.size
         for candidate in self._candidates(position, damaged):
             if candidate + BATCH_OVERHEAD > end:
-                break
+                continue
             header = read_header(self._bytes(candidate, BATCH_OVERHEAD))
             if header.base_offset >= self._next_offset and self._is_valid(
                 candidate, header, True

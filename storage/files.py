@@ -237,29 +237,26 @@ class OsFiles(Files):
 
     def open_descriptor(self, file: OsFile, create: bool) -> int:
         """A new descriptor for ``file``; another file may lose its own for it."""
+        self._make_room()
+        flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
+        with _translated(file.path):
+            number = os.open(file.path, flags, 0o644)
         if not file.is_listed:
             file.is_listed = True
             self._opened.append(file)
-        if len(self._opened) > self.max_open_files:
-            self._evict_one()
-        flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
-        try:
-            return os.open(file.path, flags, 0o644)
-        except FileNotFoundError:
-            raise
-        except OSError as error:
-            raise failure(file.path, error) from error
+        return number
 
-    def _evict_one(self) -> None:
-        for _ in range(min(_EVICTION_TRIES, len(self._opened))):
+    def _make_room(self) -> None:
+        for _ in range(_EVICTION_TRIES):
+            if len(self._opened) < self.max_open_files:
+                return
             file = self._opened.popleft()
             if file.is_open and (file.was_used or file.is_dirty):
                 file.was_used = False
                 self._opened.append(file)
-                continue
-            file.is_listed = False
-            file.close()
-            return
+            else:
+                file.is_listed = False
+                file.close()
 
     def exists(self, path: Path) -> bool:
         """``stat``."""

@@ -2,7 +2,8 @@
 
 What is written is in the page cache; only `sync` makes it durable, and only
 `sync_directory` makes a name durable. `power_cut` drops the rest, names included. A
-killed process loses nothing: open the same `FakeFiles` again.
+killed process loses nothing: open the same `FakeFiles` again. After a sync that failed
+the next one succeeds without the bytes, as on Linux, unless they are written again.
 """
 
 import errno
@@ -24,6 +25,20 @@ class _Content:
     durable: bytes = b""
     modified_ms: int = 0
     is_cold: bool = False
+    lost_from: int | None = None
+    lost_to: int = 0
+
+    def sync(self) -> None:
+        """Make durable what the kernel calls dirty: not what a failed sync lost."""
+        durable = bytearray(self.data)
+        if self.lost_from is not None:
+            lost = slice(self.lost_from, min(self.lost_to, len(durable)))
+            durable[lost] = bytes(len(durable[lost]))
+        self.durable = bytes(durable)
+
+    def fail_sync(self) -> None:
+        """The kernel marks the pages clean, and they are not on disk."""
+        self.lost_from, self.lost_to = len(self.durable), len(self.data)
 
 
 @dataclass(eq=False)
@@ -270,7 +285,10 @@ class FakeFile(File):
         return memoryview(bytes(self._opened().data))
 
     def rewrite(self, position: int) -> None:
+        content = self._opened()
         self._files.called("rewrite", self.path)
+        if content.lost_from is not None and position <= content.lost_from:
+            content.lost_from = None
         self.is_dirty = True
 
     def truncate(self, size: int) -> None:
@@ -287,8 +305,9 @@ class FakeFile(File):
         try:
             self._files.called("sync", self.path)
         except KafkaStorageError as error:
+            content.fail_sync()
             raise StorageFailure(str(error)) from error
-        content.durable = bytes(content.data)
+        content.sync()
 
     def close(self) -> None:
         self._content = None
