@@ -27,11 +27,8 @@ if TYPE_CHECKING:
 
 COMMIT = "commit"
 INTERVAL = "interval"
-# How long the small files of a sync wait for room before they are tried again.
-FULL_DISK_RETRY_MS = 1000
 
-# Syncs tickets in a thread; gives the indexes of those that found the disk full.
-SyncFunction = Callable[[Sequence[Ticket]], list[int]]
+SyncFunction = Callable[[Sequence[Ticket]], None]
 OnFailure = Callable[[Path, StorageFailure], None]
 
 _logger = logging.getLogger(__name__)
@@ -181,13 +178,11 @@ class DirectoryCommitter:
         self,
         begun: list[tuple[Syncable, Any]],
         waiters: list[asyncio.Future[None]],
-        full: list[int] | None,
+        result: object,
         error: BaseException | None,
     ) -> None:
         self._is_running = False
         if error is None:
-            if full:
-                begun = self._put_off(begun, set(full))
             for partition, ticket in begun:
                 partition.finish_sync(ticket)
             # Before anybody is woken: the disk has no reason to wait for answers.
@@ -199,16 +194,6 @@ class DirectoryCommitter:
         else:
             self._fail_with(error)
         self._release_flushes(waiters, self.failure)
-
-    def _put_off(
-        self, begun: list[tuple[Syncable, Any]], full: set[int]
-    ) -> list[tuple[Syncable, Any]]:
-        """Try those that found the disk full again later; gives the others."""
-        _logger.warning("%s is full: %d logs wait", self.directory, len(full))
-        for index in full:
-            retry = functools.partial(self.request_sync, begun[index][0])
-            self._clock.call_later(FULL_DISK_RETRY_MS, retry)
-        return [each for index, each in enumerate(begun) if index not in full]
 
     def _has_due(self) -> bool:
         due = self._dirty if self._syncs_at_once else self._urgent

@@ -16,7 +16,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, Protocol
 
-from storage.files import DiskFull, StorageFailure
+from storage.files import StorageFailure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,7 +37,6 @@ class Ticket(Protocol):
 
         Raises:
             StorageFailure: what is on the disk is unknown. Never to be retried.
-            DiskFull: a small file had no room; the next ticket has it again.
         """
 
 
@@ -54,11 +53,8 @@ class SyncStrategy:
         self._file_seconds = 0.000_2
         self._file_system_seconds = 0.000_8
 
-    def sync(self, tickets: Sequence[Ticket]) -> list[int]:
+    def sync(self, tickets: Sequence[Ticket]) -> None:
         """Make everything durable that ``tickets`` stand for.
-
-        Returns which of them (their indexes) found the disk full, and are not
-        durable.
 
         Raises:
             StorageFailure: what is on the disk is unknown. Never to be retried.
@@ -69,14 +65,14 @@ class SyncStrategy:
             self._sync_at_once(tickets, self._sync_file_system)
             elapsed = self._timer() - began
             self._file_system_seconds += _WEIGHT * (elapsed - self._file_system_seconds)
-            return _run_all(tickets)
-        full = _run_all(tickets)
+            return
+        for ticket in tickets:
+            ticket.run()
         if file_count:
             elapsed = (self._timer() - began) / file_count
             self._file_seconds += _WEIGHT * (elapsed - self._file_seconds)
         # A stranger's gigabyte may have made the last syncfs slow; try again later.
         self._file_system_seconds *= _FORGETTING
-        return full
 
     def _prefers_one_call(self, file_count: int) -> bool:
         if file_count < 2:
@@ -94,16 +90,7 @@ class SyncStrategy:
         sync_file_system()
         for ticket in tickets:
             ticket.files.clear()
-
-
-def _run_all(tickets: Sequence[Ticket]) -> list[int]:
-    full = []
-    for index, ticket in enumerate(tickets):
-        try:
             ticket.run()
-        except DiskFull:
-            full.append(index)
-    return full
 
 
 def file_system_sync(directory: Path) -> Callable[[], None] | None:
