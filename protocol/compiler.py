@@ -50,7 +50,8 @@ def encoder(
 ) -> "Callable[[MessageT], list[Buffer]]":
     """The function that turns a ``cls`` into buffers of ``version``.
 
-    Records are in the list as the message holds them; between them are bytearrays.
+    Records are in the list as the message holds them, never empty; what stands
+    around them is in bytearrays, of which one is always the first.
 
     Raises:
         ValueError: ``cls`` has no such version.

@@ -50,7 +50,7 @@ class _EncoderWriter:
             source.line("buffers = []")
             source.line("out = bytearray()")
             self._struct(cls, "message")
-            with source.block("if out:"):
+            with source.block("if out or not buffers:"):
                 source.line("buffers.append(out)")
             source.line("return buffers")
         return source
@@ -177,8 +177,17 @@ class _EncoderWriter:
         self._length(items, "i")
         if element.kind in FIXED_CODES and element.kind != "uuid":
             code = FIXED_CODES[element.kind]
-            source.line(f'out += pack(f">{{len({items})}}{code}", *{items})')
+            # One call each is faster for up to five, as the replicas of a partition.
+            with source.block(f"if len({items}) < 6:"):
+                self._each(element, items)
+            with source.block("else:"):
+                source.line(f'out += pack(f">{{len({items})}}{code}", *{items})')
             return
+        self._each(element, items)
+
+    def _each(self, element: "Field", items: str) -> None:
+        """Write the loop that writes the elements of a list."""
+        source = self._source
         item = source.variable("item")
         with source.block(f"for {item} in {items}:"):
             if element.kind == "struct":

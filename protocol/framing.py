@@ -72,7 +72,8 @@ class FrameReader:
             if stop > end:
                 break
             frames.append(view[start + 4 : stop])
-            self._largest = max(self._largest, stop - start)
+            if stop - start > self._largest:
+                self._largest = stop - start
             start, size = stop, 0
         self._keep(start, end, size)
         if self._refusal is not None and not frames:
@@ -88,11 +89,13 @@ class FrameReader:
         if filled == 0 or self._refusal is not None:
             self._view = _NO_BUFFER
             return
-        room = max(2 * filled, UNFINISHED_SIZE_MIN)
+        view, room = self._view, max(2 * filled, UNFINISHED_SIZE_MIN)
+        is_too_small = end == len(view)
         if size:
             whole = size + 4
-            room = whole if whole <= self._largest else min(room, whole)
-        view = self._view
-        if start or end == len(view) or len(view) > room:
+            if whole <= room or whole <= self._largest:
+                room = whole
+                is_too_small = len(view) < whole
+        if start or is_too_small or len(view) > room:
             self._view = memoryview(bytearray(room))
             self._view[:filled] = view[start:end]

@@ -41,43 +41,36 @@ class RequestHeader(NamedTuple):
     client_id: str | None = None
 
 
-def request_class(api_key: int, api_version: int) -> "type[Request] | None":
-    """The request that a header announces; None when we do not know it."""
-    request = REQUESTS.get(api_key)
-    if request is None or not (
-        request.min_version <= api_version <= request.max_version
-    ):
-        return None
-    return request
-
-
 def decode_request_header(frame: memoryview) -> tuple[RequestHeader, int]:
     """The header that ``frame`` begins with, and the position of the body.
 
-    Of an API or version that ``request_class`` does not know the rest of the header
-    cannot be read: there is no client id, and the position is that of the rest.
+    Of an API or version that nothing declares (``schema.REQUESTS``) the rest of the
+    header cannot be read: client id None, and the position behind what is known.
 
     Raises:
         MalformedRequest: ``frame`` is too short, or the client id is no UTF-8.
     """
     try:
         api_key, api_version, correlation_id, size = _REQUEST.unpack_from(frame)
-        request = request_class(api_key, api_version)
-        if request is None:
+        request = REQUESTS.get(api_key)
+        if request is None or not (
+            request.min_version <= api_version <= request.max_version
+        ):
             return RequestHeader(api_key, api_version, correlation_id), _KNOWN_SIZE
-        client_id = None
-        position = _REQUEST.size
+        client_id, position = None, 10
         if size >= 0:
-            stop = position + size
-            if stop > len(frame):
+            position += size
+            if position > len(frame):
                 raise MalformedRequest(f"client id of {size} bytes, beyond the end")
-            client_id = str(frame[position:stop], "utf-8")
-            position = stop
+            client_id = str(frame[10:position], "utf-8")
         if api_version >= request.first_flexible_version:
-            position = skip_tags(frame, position)
+            # Nearly always there are no tagged fields.
+            position = skip_tags(frame, position) if frame[position] else position + 1
     except (IndexError, struct_error, UnicodeDecodeError) as error:
         raise MalformedRequest(f"request header: {error}") from error
-    return RequestHeader(api_key, api_version, correlation_id, client_id), position
+    header = (api_key, api_version, correlation_id, client_id)
+    # Half the time of RequestHeader(...), which is 0.2 µs.
+    return tuple.__new__(RequestHeader, header), position
 
 
 def has_flexible_header(response: "type[Response]", version: int) -> bool:

@@ -146,6 +146,11 @@ class Struct(metaclass=StructMeta):
             shown.append(f"unknown_tags={dict(self.unknown_tags)}")
         return f"{self.declared_class().__name__}({', '.join(shown)})"
 
+    def __reduce__(self) -> "tuple[Any, ...]":
+        """Copy and pickle by value: shared defaults and empty tags are neither."""
+        values = {field.name: getattr(self, field.name) for field in self.fields}
+        return _restore, (self.declared_class(), values, dict(self.unknown_tags))
+
     @classmethod
     def declared_class(cls) -> "type[Struct]":
         """The class as it was declared: a shared default has one of its own."""
@@ -249,6 +254,15 @@ class Response(Message):
             cls.api_key = api_key
             if RESPONSES.setdefault(api_key, cls) is not cls:
                 raise TypeError(f"API {api_key} has a response: {RESPONSES[api_key]}")
+
+
+def _restore(
+    cls: type[Struct], values: dict[str, Any], tags: dict[int, bytes]
+) -> Struct:
+    struct = cls(**values)
+    if tags:
+        struct.unknown_tags = tags
+    return struct
 
 
 def _shown(struct: Struct, field: Field) -> str:

@@ -45,7 +45,6 @@ def _make_shared_default(cls: "type[Struct]") -> "Struct | None":
         return None
     methods = {
         "__setattr__": _refuse_change,
-        "__deepcopy__": lambda self, _: self,
         "declared_class": classmethod(lambda _: cls),
     }
     shared = cls()
