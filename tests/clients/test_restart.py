@@ -1,0 +1,30 @@
+"""What was acknowledged is there after a clean stop, and after a kill."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.broker_process import BrokerProcess, running_broker
+from tests.clients.adapters import CLIENTS, Client, Message, Options, by_name, numbered
+
+
+@pytest.mark.parametrize("durability", ["commit", "interval", "none"])
+@pytest.mark.parametrize("client", CLIENTS, ids=by_name)
+def test_records_survive_a_stop_and_a_kill(
+    tmp_path: Path, client: Client, durability: str
+) -> None:
+    messages = [Message(b"%d" % n, b"v%d" % n, partition=n % 2) for n in range(200)]
+    with running_broker(tmp_path / "data", "--durability", durability) as broker:
+        client.create_topic(broker.address, "kept", 2)
+        stops = (BrokerProcess.terminate, BrokerProcess.kill, BrokerProcess.terminate)
+        for number, stop in enumerate(stops):
+            part = messages[number * 50 : (number + 1) * 50]
+            client.produce(broker.address, "kept", part, Options())
+            stop(broker)
+            broker.start()
+            sent = messages[: (number + 1) * 50]
+            for partition in (0, 1):
+                own = [each for each in sent if each.partition == partition]
+                found = client.consume(broker.address, "kept", partition, len(own))
+                assert found == list(numbered(own))
+        assert "Traceback" not in broker.log()
