@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-sys.path.append(str(HERE))  # behind the packages: there is a broker.py here too
+sys.path.append(str(HERE / "parts"))
 
 from tables import machine, replace_section, short, table  # noqa: E402
 
