@@ -1,0 +1,102 @@
+"""Runs a build of speedups on random payloads, in a process that may be aborted.
+
+Arguments: the path of the built module, the seconds to run, the seed.
+"""
+
+import sys
+import time
+from array import array
+from collections.abc import Callable
+from importlib.machinery import ExtensionFileLoader
+from importlib.util import module_from_spec, spec_from_loader
+from random import Random
+from types import ModuleType
+
+from protocol import records_plain
+from tests.plain.records import PlainRecord, write_record
+
+BORDERS = (0, 1, 2, 0x0F, 0x10, 0x7F, 0x80, 0xFF)
+
+
+def load(path: str) -> ModuleType:
+    loader = ExtensionFileLoader("speedups", path)
+    spec = spec_from_loader("speedups", loader)
+    assert spec is not None
+    module = module_from_spec(spec)
+    loader.exec_module(module)
+    return module
+
+
+def random_field(random: Random) -> bytes | None:
+    size = random.choice((None, 0, 1, 5, 63, 64, 200))
+    return None if size is None else random.randbytes(size)
+
+
+def random_payload(random: Random) -> tuple[bytearray, int]:
+    if random.random() < 0.1:
+        return bytearray(random.randbytes(random.randrange(64))), random.randrange(9)
+    count = random.randrange(5)
+    payload = bytearray()
+    for place in range(count):
+        bits = random.choice((1, 8, 40, 63))
+        headers = [
+            (random_field(random) or b"", random_field(random))
+            for _ in range(random.choice((0, 0, 1, 3)))
+        ]
+        delta = random.randrange(-(2**bits), 2**bits)
+        fields = random_field(random), random_field(random), headers
+        payload += write_record(PlainRecord(0, delta, place, *fields))
+    return payload, count
+
+
+def mutate(random: Random, payload: bytearray) -> None:
+    position = random.randrange(len(payload) + 1)
+    match random.randrange(4):
+        case 0:
+            payload[position : position + 1] = bytes([random.choice(BORDERS)])
+        case 1:
+            payload[position:position] = bytes([random.choice(BORDERS)])
+        case 2:
+            del payload[position : position + random.randrange(4)]
+        case _:
+            payload[position : position + 1] = random.randbytes(random.randrange(12))
+
+
+def outcome(function: Callable[..., object], *arguments: object) -> object:
+    try:
+        return function(*arguments)
+    except ValueError as error:
+        return str(error)
+
+
+def check(speedups: ModuleType, random: Random) -> None:
+    payload, count = random_payload(random)
+    for _ in range(random.choice((0, 1, 1, 2, 4))):
+        mutate(random, payload)
+    count += random.choice((0, 0, 0, 0, 1, -1))
+    base = random.choice((0, 1_700_000_000_000, 2**63 - 1, -(2**63)))
+    # A slice of an array has exactly its own bytes: one too far is seen.
+    exact = array("B", payload)[:]
+    fast = outcome(speedups.summarize, exact, count, base)
+    plain = outcome(records_plain.summarize, payload, count, base)
+    assert fast == plain, (payload.hex(), count, base, fast, plain)
+    rows = array("q", bytes(48 * max(count, 0)))[:]
+    wanted = array("q", rows)
+    fast = outcome(speedups.index_records, exact, count, rows)
+    plain = outcome(records_plain.index_records, payload, count, wanted)
+    assert fast == plain, (payload.hex(), count, fast, plain)
+    assert fast is not None or rows == wanted, (payload.hex(), count)
+
+
+def main(path: str, seconds: str, seed: str) -> None:
+    speedups, random = load(path), Random(int(seed))
+    end, runs = time.monotonic() + float(seconds), 0
+    while time.monotonic() < end:
+        for _ in range(100):
+            check(speedups, random)
+        runs += 100
+    print(f"{runs} payloads")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

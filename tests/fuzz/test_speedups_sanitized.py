@@ -1,0 +1,96 @@
+"""speedups.c under the address and undefined-behaviour sanitizers, on random bytes."""
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "protocol" / "speedups.c"
+IS_LONG = os.environ.get("ODRADEK_LONG") == "1"
+FLAGS = [
+    "-shared",
+    "-fPIC",
+    "-O1",
+    "-g",
+    "-Wall",
+    "-Wextra",
+    "-Werror",
+    "-fsanitize=address,undefined",
+    "-fno-sanitize-recover=all",
+    "-DPy_LIMITED_API=0x030B0000",
+    "-I" + sysconfig.get_path("include"),
+]
+
+
+@pytest.fixture(scope="module")
+def libasan() -> str:
+    """The runtime that must be loaded before a Python without sanitizers."""
+    if shutil.which("gcc") is None:
+        pytest.skip("gcc is not installed")
+    command = ["gcc", "-print-file-name=libasan.so"]
+    found = subprocess.run(command, capture_output=True, text=True, check=True)
+    path = found.stdout.strip()
+    if not os.path.isabs(path):
+        pytest.skip("gcc has no address sanitizer")
+    return path
+
+
+def build(source: str, folder: Path, *flags: str) -> Path:
+    copy, module = folder / "speedups.c", folder / "speedups.abi3.so"
+    copy.write_text(source)
+    command = ["gcc", *FLAGS, *flags, str(copy), "-o", str(module)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return module
+
+
+def drive(
+    module: Path, libasan: str, seconds: float, seed: int
+) -> subprocess.CompletedProcess[str]:
+    environment = {
+        **os.environ,
+        "LD_PRELOAD": libasan,
+        "ASAN_OPTIONS": "detect_leaks=0",
+        "PYTHONMALLOC": "malloc",  # a block of its own for every object
+        "PYTHONPATH": str(ROOT),
+    }
+    script = str(ROOT / "tests/fuzz/drive_speedups.py")
+    return subprocess.run(
+        [sys.executable, script, str(module), str(seconds), str(seed)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+        timeout=seconds + 60,
+    )
+
+
+def test_random_payloads_break_nothing(libasan: str, tmp_path: Path) -> None:
+    module = build(SOURCE.read_text(), tmp_path)
+    seconds, seed = (300, os.getpid()) if IS_LONG else (3, 1)
+    done = drive(module, libasan, seconds, seed)
+    assert done.returncode == 0, f"seed {seed}\n{done.stderr[-4000:]}"
+    assert int(done.stdout.split()[0]) >= 1000
+
+
+@pytest.mark.parametrize(
+    ("check", "without", "complaint"),
+    [
+        ("shift < 35 && byte < end", "shift < 35", "AddressSanitizer"),
+        ("(uint64_t)", "", "runtime error"),
+    ],
+)
+def test_a_missing_check_would_be_seen(
+    libasan: str, tmp_path: Path, check: str, without: str, complaint: str
+) -> None:
+    source = SOURCE.read_text()
+    assert check in source
+    broken = build(source.replace(check, without), tmp_path, "-w")
+    done = drive(broken, libasan, seconds=10, seed=1)
+    assert done.returncode != 0
+    assert complaint in done.stderr
