@@ -22,21 +22,22 @@ from protocol.errors import (
     UnknownLeaderEpoch,
 )
 from storage.log_config import UNLIMITED
-from storage.log_read import FetchedData, FetchIsolation
+from storage.log_read import FetchedData, FetchIsolation, TimestampOffset
+from storage.offset_lookup import EARLIEST, EARLIEST_LOCAL
 from storage.offset_metadata import OffsetMetadata
 
 if TYPE_CHECKING:
-    from storage.unified_log import UnifiedLog
-
     from protocol.topic_partition import TopicPartition
     from storage.append_info import AppendInfo, AppendOrigin
     from storage.files import Buffer
     from storage.log_config import LogConfig
+    from storage.unified_log import UnifiedLog
 
     from ..committer import DirectoryCommitter
     from .replica_state import ReplicaState
 
 ACKS_ALL = -1
+NO_TIMESTAMP = -1
 NO_EPOCH = -1
 
 # Before the first segment: what is appended first will lie behind it.
@@ -326,6 +327,20 @@ class Partition:
             raise OffsetOutOfRange
         is_committed = isolation is FetchIsolation.TXN_COMMITTED
         return FetchedData(_BEGINNING, b"", aborted=[] if is_committed else None)
+
+    def find_offset(
+        self, timestamp: int, may_block: bool = False
+    ) -> TimestampOffset | None:
+        """The first record that is not earlier; see ``storage.offset_lookup``.
+
+        Raises:
+            ColdRead: the bytes are not in memory, and ``may_block`` is False.
+        """
+        if self.log is not None:
+            return self.log.find_offset(timestamp, may_block)
+        if timestamp in (EARLIEST, EARLIEST_LOCAL):
+            return TimestampOffset(NO_TIMESTAMP, 0, self.leader_epoch)
+        return None
 
     def epoch_end_offset(self, epoch: int) -> tuple[int, int]:
         """The largest epoch up to ``epoch``, and where it ended; -1, -1 if unknown."""

@@ -1,0 +1,197 @@
+"""ListOffsets: the first offset at or after a moment, for each partition.
+
+Negative timestamps are questions of their own: the log's end (-1) and start (-2),
+the record with the largest timestamp (-3, KIP-734), the start of what is on local
+disk (-4, KIP-405), the end of what was moved to tiered storage (-5, KIP-1005) and
+the start of what was not (-6, KIP-1023). Nothing is tiered here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from protocol.errors import InvalidRequest, KafkaError, UnsupportedVersion
+from protocol.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+from protocol.topic_partition import TopicPartition
+from storage.files import ColdRead
+from storage.log_read import FetchIsolation
+from storage.offset_lookup import EARLIEST, EARLIEST_LOCAL, LATEST, MAX_TIMESTAMP
+
+from .fetch import CONSUMER, ISOLATIONS
+from .registry import answers_errors, handles
+
+if TYPE_CHECKING:
+    from ..network.request_context import RequestContext
+    from ..replica.partition import Partition
+
+LATEST_TIERED = -5
+EARLIEST_PENDING_UPLOAD = -6
+
+FIRST_VERSIONS = {
+    LATEST: 1,
+    EARLIEST: 1,
+    MAX_TIMESTAMP: 7,
+    EARLIEST_LOCAL: 8,
+    LATEST_TIERED: 9,
+    EARLIEST_PENDING_UPLOAD: 11,
+}
+
+
+@handles(ListOffsetsRequest, versions=(1, 11))
+def handle_list_offsets(ctx: RequestContext, request: ListOffsetsRequest) -> Any:
+    """Look every partition up; a coroutine when a log must be opened or read first."""
+    listing = Listing(ctx, request)
+    if ctx.services.replica_manager.unopened(listing.wanted):
+        return listing.find_all_when_open()
+    try:
+        listing.find_all()
+    except ColdRead as cold:
+        return listing.find_all_from_disk(cold)
+    return listing.response()
+
+
+class Listing:
+    """One request; a partition that it names twice is answered once, with an error."""
+
+    __slots__ = ("_ctx", "_duplicates", "_found", "_isolation", "_request", "wanted")
+
+    def __init__(self, ctx: RequestContext, request: ListOffsetsRequest) -> None:
+        self.wanted: dict[TopicPartition, ListOffsetsPartition] = {}
+        self._ctx = ctx
+        self._request = request
+        self._duplicates: set[TopicPartition] = set()
+        self._found: list[ListOffsetsPartitionResponse] = []
+        self._isolation = ISOLATIONS.get(request.isolation_level)
+        if request.replica_id != CONSUMER and self._isolation is not None:
+            self._isolation = FetchIsolation.LOG_END
+        for topic in request.topics:
+            for each in topic.partitions:
+                topic_partition = TopicPartition(topic.name, each.partition_index)
+                if topic_partition in self.wanted:
+                    self._duplicates.add(topic_partition)
+                self.wanted[topic_partition] = each
+
+    def find_all(self, may_block: bool = False) -> None:
+        """Look on where the last call stopped.
+
+        Raises:
+            ColdRead: the bytes are not in memory; call again with ``may_block``.
+        """
+        for topic_partition in list(self.wanted)[len(self._found) :]:
+            self._found.append(self._answer(topic_partition, may_block))
+            may_block = False
+
+    async def find_all_from_disk(self, cold: ColdRead) -> ListOffsetsResponse:
+        """The response, after the disk threads have read what is not in memory."""
+        while True:
+            await self._ctx.services.disk_threads.run(cold.warm)
+            try:
+                self.find_all(may_block=True)
+                return self.response()
+            except ColdRead as next_cold:
+                cold = next_cold
+
+    async def find_all_when_open(self) -> ListOffsetsResponse:
+        """The response, once the logs that were never used before are open."""
+        await self._ctx.services.replica_manager.open(self.wanted)
+        try:
+            self.find_all()
+        except ColdRead as cold:
+            return await self.find_all_from_disk(cold)
+        return self.response()
+
+    def response(self) -> ListOffsetsResponse:
+        """What was found, by topic."""
+        topics: dict[str, list[ListOffsetsPartitionResponse]] = {
+            topic.name: [] for topic in self._request.topics
+        }
+        for topic_partition, found in zip(self.wanted, self._found, strict=True):
+            topics[topic_partition.topic].append(found)
+        return ListOffsetsResponse(
+            topics=[
+                ListOffsetsTopicResponse(name=name, partitions=partitions)
+                for name, partitions in topics.items()
+            ]
+        )
+
+    def _answer(
+        self, topic_partition: TopicPartition, may_block: bool
+    ) -> ListOffsetsPartitionResponse:
+        answer = ListOffsetsPartitionResponse(partition_index=topic_partition.partition)
+        try:
+            self._look_up(topic_partition, answer, may_block)
+        except KafkaError as error:
+            answer.error_code = error.code
+        return answer
+
+    def _look_up(
+        self,
+        topic_partition: TopicPartition,
+        answer: ListOffsetsPartitionResponse,
+        may_block: bool,
+    ) -> None:
+        wanted = self.wanted[topic_partition]
+        timestamp = wanted.timestamp
+        self._check(topic_partition, timestamp)
+        partition = self._ctx.services.replica_manager.partition(topic_partition)
+        partition.check_leader(wanted.current_leader_epoch)
+        if timestamp == LATEST:
+            answer.offset = self._end_of(partition)
+            answer.leader_epoch = partition.leader_epoch
+            return
+        if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
+            return
+        found = partition.find_offset(timestamp, may_block)
+        if found is None:
+            return
+        if timestamp not in (EARLIEST, EARLIEST_LOCAL):
+            # A record that the asker may not read yet is not there.
+            if found.offset >= self._end_of(partition):
+                return
+            answer.timestamp = found.timestamp
+        answer.offset = found.offset
+        answer.leader_epoch = found.leader_epoch
+
+    def _check(self, topic_partition: TopicPartition, timestamp: int) -> None:
+        if topic_partition in self._duplicates:
+            raise InvalidRequest("the request names this partition twice")
+        if self._isolation is None:
+            raise InvalidRequest("there is no such isolation level")
+        if timestamp < 0:
+            first_version = FIRST_VERSIONS.get(timestamp)
+            if first_version is None or self._ctx.api_version < first_version:
+                raise UnsupportedVersion
+
+    def _end_of(self, partition: Partition) -> int:
+        if self._isolation is FetchIsolation.HIGH_WATERMARK:
+            return partition.high_watermark
+        if self._isolation is FetchIsolation.TXN_COMMITTED:
+            return partition.last_stable_offset
+        return partition.log_end_offset
+
+
+@answers_errors(ListOffsetsRequest)
+def refuse_list_offsets(
+    request: ListOffsetsRequest, error: KafkaError
+) -> ListOffsetsResponse:
+    """The same error for every partition."""
+    return ListOffsetsResponse(
+        topics=[
+            ListOffsetsTopicResponse(
+                name=topic.name,
+                partitions=[
+                    ListOffsetsPartitionResponse(
+                        partition_index=each.partition_index, error_code=error.code
+                    )
+                    for each in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
+    )
