@@ -1,0 +1,23 @@
+import pytest
+
+from broker.config.broker_config import BrokerConfig
+from broker.config.topic_config import validate_topic_options
+from broker.metadata.auto_create import new_topic
+from protocol.errors import InvalidTopic
+
+
+def test_a_topic_gets_the_brokers_partitions() -> None:
+    assert new_topic("a", BrokerConfig(num_partitions=7)) == ("a", 7, {})
+
+
+@pytest.mark.parametrize("name", ["__consumer_offsets", "__transaction_state"])
+def test_topics_of_the_coordinators_are_compacted(name: str) -> None:
+    topic = new_topic(name, BrokerConfig())
+    assert topic.partition_count == 50
+    assert topic.options["cleanup.policy"] == "compact"
+    validate_topic_options(topic.options, BrokerConfig())
+
+
+def test_an_illegal_name_is_not_made() -> None:
+    with pytest.raises(InvalidTopic):
+        new_topic("a b", BrokerConfig())

@@ -1,0 +1,164 @@
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from broker.metadata.catalog import Catalog, Change
+from broker.metadata.catalog_store import CatalogStore
+from protocol.errors import InvalidRequest, KafkaStorageError
+from protocol.uuids import from_text
+
+
+@pytest_asyncio.fixture
+async def catalog(tmp_path: Path) -> AsyncIterator[Catalog]:
+    opened = Catalog.open(tmp_path / "data")
+    yield opened
+    await opened.close()
+
+
+def counting(log: list[str], name: str) -> Change:
+    def write(store: CatalogStore) -> str:
+        log.append(f"write {name}")
+        return name
+
+    def apply(result: str) -> str:
+        log.append(f"apply {name}")
+        return result
+
+    return Change(apply, write)
+
+
+async def test_changes_are_decided_when_those_before_are_applied(
+    catalog: Catalog,
+) -> None:
+    log: list[str] = []
+
+    def decide(name: str) -> Change:
+        log.append(f"decide {name}")
+        return counting(log, name)
+
+    first = catalog.change(lambda: decide("a"))
+    second = catalog.change(lambda: decide("b"))
+    assert [await first, await second] == ["a", "b"]
+    assert log == [f"{step} {name}" for name in "ab" for step in STEPS]
+
+
+STEPS = ["decide", "write", "apply"]
+
+
+async def test_a_refusal_does_not_hold_up_the_others(catalog: Catalog) -> None:
+    def refuse() -> Change:
+        raise InvalidRequest("no")
+
+    refused = catalog.change(refuse)
+    done = catalog.change(lambda: Change(lambda _: 7))
+    with pytest.raises(InvalidRequest):
+        await refused
+    assert await done == 7
+
+
+async def test_a_caller_that_stops_waiting_changes_nothing(catalog: Catalog) -> None:
+    log: list[str] = []
+    waiting = catalog.change(lambda: counting(log, "a"))
+    waiting.cancel()
+    assert await catalog.change(lambda: counting(log, "b")) == "b"
+    assert log == ["write a", "apply a", "write b", "apply b"]
+
+
+async def test_after_a_failed_write_nothing_is_written_any_more(
+    catalog: Catalog,
+) -> None:
+    def fail(store: CatalogStore) -> None:
+        error = sqlite3.OperationalError("disk I/O error")
+        error.sqlite_errorcode = sqlite3.SQLITE_IOERR
+        raise error
+
+    with pytest.raises(KafkaStorageError, match="disk I/O error"):
+        await catalog.change(lambda: Change(lambda _: None, fail))
+    with pytest.raises(KafkaStorageError, match="failed earlier"):
+        await catalog.change(lambda: counting([], "a"))
+
+
+async def test_a_full_disk_is_over_when_it_is_over(catalog: Catalog) -> None:
+    def fail(store: CatalogStore) -> None:
+        error = sqlite3.OperationalError("database or disk is full")
+        error.sqlite_errorcode = sqlite3.SQLITE_FULL
+        raise error
+
+    with pytest.raises(KafkaStorageError, match="full"):
+        await catalog.change(lambda: Change(lambda _: None, fail))
+    assert await catalog.change(lambda: counting([], "a")) == "a"
+
+
+async def test_blocks_of_producer_ids_are_never_given_again(tmp_path: Path) -> None:
+    blocks = []
+    for _ in range(2):
+        catalog = Catalog.open(tmp_path)
+        blocks.append(await catalog.allocate_producer_id_block())
+        blocks.append(await catalog.allocate_producer_id_block())
+        await catalog.close()
+    assert [each for block in blocks for each in block] == list(range(4000))
+
+
+async def test_a_block_is_in_the_copy_before_anybody_has_it(tmp_path: Path) -> None:
+    catalog = Catalog.open(tmp_path)
+    block = await catalog.allocate_producer_id_block()
+    copy = tmp_path / "copy.db"
+    copy.write_bytes((tmp_path / "catalog.backup").read_bytes())
+    store = CatalogStore(copy)
+    assert store.take_producer_ids(1) == block.stop
+    store.close()
+    await catalog.close()
+
+
+async def test_the_cluster_id_is_made_once(tmp_path: Path) -> None:
+    first = Catalog.open(tmp_path)
+    await first.close()
+    again = Catalog.open(tmp_path)
+    await again.close()
+    assert first.cluster_id == again.cluster_id
+    assert len(from_text(first.cluster_id)) == 16
+
+
+async def test_a_change_of_topics_is_copied_soon(tmp_path: Path) -> None:
+    catalog = Catalog.open(tmp_path)
+    change = Change(
+        lambda _: None, lambda store: store.insert_topics([(b"i", "a", 1, {})]), True
+    )
+    await catalog.change(lambda: change)
+    await catalog.close()
+    store = CatalogStore(tmp_path / "catalog.backup")
+    assert [row.name for row in store.topics()] == ["a"]
+    store.close()
+
+
+async def test_a_busy_catalogue_is_copied_too(tmp_path: Path) -> None:
+    catalog = Catalog.open(tmp_path)
+
+    def insert(number: int) -> Change:
+        name = f"t{number}"
+        return Change(
+            lambda _: None,
+            lambda store: store.insert_topics([(name.encode(), name, 1, {})]),
+            True,
+        )
+
+    changes = [catalog.change(lambda n=n: insert(n)) for n in range(101)]  # type: ignore[misc]
+    await changes[-1]
+    assert (tmp_path / "catalog.backup").exists()
+    await catalog.close()
+
+
+async def test_what_is_queued_is_done_before_the_catalogue_closes(
+    tmp_path: Path,
+) -> None:
+    catalog = Catalog.open(tmp_path)
+    log: list[str] = []
+    futures = [catalog.change(lambda: counting(log, "x")) for _ in range(3)]
+    await catalog.close()
+    assert await asyncio.gather(*futures) == ["x"] * 3
+    with pytest.raises(KafkaStorageError, match="stopping"):
+        await catalog.change(lambda: counting(log, "y"))
