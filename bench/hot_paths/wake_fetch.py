@@ -1,8 +1,7 @@
 """A consumer that waits: its fetch parked in the purgatory, woken by an append."""
 
-from asyncio import Future
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from logs import temporary_root
 from measuring import Case, main
@@ -12,6 +11,9 @@ from samples import KIB, small_batch
 from broker.replica.fetch_reader import FetchParams, PartitionFetch
 from broker.replica.partition import Partition
 from storage.log_read import FetchIsolation
+
+if TYPE_CHECKING:
+    from asyncio import Future
 
 PARAMS = FetchParams(FetchIsolation.HIGH_WATERMARK, 500, 1, 50 * KIB * KIB)
 
