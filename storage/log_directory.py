@@ -1,4 +1,4 @@
-"""A log directory: its lock, its clean-shutdown marker, the names in it.
+"""A log directory: who may use it, how it was left, and what lies in it.
 
 A partition lives in ``topic-partition``. A deleted one is first renamed to
 ``topic-partition.<32 hex>-delete``, its topic shortened if the name would be longer
@@ -9,22 +9,42 @@ The marker says that everything was synced and closed in order. It is believed o
 it is removed, durably, before anything else may change.
 """
 
-import fcntl
-import os
+import logging
 import re
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
 from uuid import uuid4
 
 from protocol.topic_partition import TopicPartition
+from protocol.uuids import random_uuid
 
+from .checkpoints import (
+    HIGH_WATERMARKS_NAME,
+    LOG_STARTS_NAME,
+    RECOVERY_POINTS_NAME,
+    read_offsets,
+    write_offsets,
+)
 from .files import Files
+from .formats.checkpoint import CheckpointError
+from .log_loader import Checkpointed
+from .meta_properties import (
+    BadMetaProperties,
+    MetaProperties,
+    read_meta_properties,
+    write_meta_properties,
+)
+from .unified_log import UnifiedLog
 
-LOCK_NAME: Final = ".lock"
+if TYPE_CHECKING:
+    from protocol.errors import KafkaStorageError
+
 CLEAN_MARKER_NAME: Final = ".kafka_cleanshutdown"
 
 _CLEAN_MARKER: Final = b'{"version":0,"brokerEpoch":-1}'
+_KRAFT_METADATA: Final = "__cluster_metadata-0"
 _NAME_SIZE_MAX: Final = 255
 _PARTITION = re.compile(r"([a-zA-Z0-9._-]+)-(\d+)", re.ASCII)
 _SUFFIXED = re.compile(
@@ -32,8 +52,23 @@ _SUFFIXED = re.compile(
 )
 
 
-class DirectoryInUse(Exception):
-    """Another process holds the lock of a log directory."""
+Checkpoints: TypeAlias = Mapping[str, Mapping[TopicPartition, int]]
+
+_log = logging.getLogger(__name__)
+
+
+class Releasable(Protocol):
+    """A lock that is held."""
+
+    def release(self) -> None:
+        """Let go."""
+
+
+TakeLock: TypeAlias = Callable[[Path], Releasable]
+
+
+class BadLogDirectory(Exception):
+    """A log directory that cannot be used as it is; the message says why."""
 
 
 class DirectoryKind(Enum):
@@ -77,49 +112,128 @@ def deleted_name(topic_partition: TopicPartition) -> str:
     return topic_partition.topic[: _NAME_SIZE_MAX - len(suffix)] + suffix
 
 
-def has_clean_marker(files: Files, directory: Path) -> bool:
-    """Whether the last broker that used the directory closed everything in order."""
-    return files.exists(directory / CLEAN_MARKER_NAME)
+class LogDirectory:
+    """One of the broker's log directories.
 
-
-def remove_clean_marker(files: Files, directory: Path) -> None:
-    """Take the marker away, durably: from now on the directory may change."""
-    files.unlink(directory / CLEAN_MARKER_NAME)
-    files.sync_directory(directory)
-
-
-def write_clean_marker(files: Files, directory: Path) -> None:
-    """Say that everything in the directory is synced. The last thing to be done."""
-    files.write_atomic(directory / CLEAN_MARKER_NAME, _CLEAN_MARKER)
-
-
-class DirectoryLock:
-    """The hold that one process has on a log directory, until it lets go or dies.
-
-    Two locks are taken on one file: that of ``flock``, which also keeps a second
-    broker of the same process out, and that of ``lockf``, which is Apache Kafka's.
+    ``partitions`` are the directories of the partitions in it. ``was_clean`` says
+    that the broker before this one closed everything, or that there was none.
     """
 
-    def __init__(self, directory: Path) -> None:
-        """Take the lock.
+    def __init__(self, files: Files, path: Path) -> None:
+        self.path = path
+        self.partitions: dict[TopicPartition, Path] = {}
+        self.deleted: list[Path] = []
+        self.was_clean = False
+        self.failure: KafkaStorageError | None = None
+        self._files = files
+        self._lock: Releasable | None = None
+        self._recovery_points: dict[TopicPartition, int] = {}
+        self._log_starts: dict[TopicPartition, int] = {}
+
+    def open(self, cluster_id: str, node_id: int, take_lock: TakeLock) -> None:
+        """Take possession of the directory, made if need be.
 
         Raises:
-            DirectoryInUse: it is held; the message names the process, if it is known.
+            DirectoryInUse: another process has it.
+            BadLogDirectory: it belongs to another cluster or node.
         """
-        path = directory / LOCK_NAME
-        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            holder = os.pread(self._descriptor, 32, 0).decode("ascii", "replace")
-            os.close(self._descriptor)
-            process = f"process {holder.strip()}" if holder.strip() else "a process"
-            raise DirectoryInUse(f"{directory} is in use by {process}") from error
-        os.ftruncate(self._descriptor, 0)
-        os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)
+        self._files.mkdir(self.path)
+        self._lock = take_lock(self.path)
+        self._check_identity(cluster_id, node_id)
+        self._list_names()
+        self._recovery_points = self._read_checkpoint(RECOVERY_POINTS_NAME)
+        self._log_starts = self._read_checkpoint(LOG_STARTS_NAME)
+        marker = self.path / CLEAN_MARKER_NAME
+        self.was_clean = self._files.exists(marker) or not self.partitions
+        # Nothing may change in here while it is still said to be clean.
+        self._files.unlink(marker)
+        self._files.sync_directory(self.path)
 
     def release(self) -> None:
-        """Let go. The file stays: removing it would race with the next holder."""
-        os.ftruncate(self._descriptor, 0)
-        os.close(self._descriptor)
+        """Let others use the directory."""
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+    def checkpointed(self, topic_partition: TopicPartition) -> Checkpointed:
+        """What is known of a log that is still to be loaded."""
+        return Checkpointed(
+            self.was_clean,
+            self._recovery_points.get(topic_partition, 0),
+            self._log_starts.get(topic_partition, 0),
+        )
+
+    def rename_deleted(self, topic_partition: TopicPartition) -> Path:
+        """Give a partition's directory the name of one that is to be removed."""
+        path = self.path / deleted_name(topic_partition)
+        self._files.rename(self.partitions.pop(topic_partition), path)
+        self._recovery_points.pop(topic_partition, None)
+        self._log_starts.pop(topic_partition, None)
+        self.deleted.append(path)
+        return path
+
+    def checkpoints(self, logs: Iterable[UnifiedLog]) -> Checkpoints:
+        """What the open logs say, and what is still known of the others."""
+        high_watermarks = {}
+        for log in logs:
+            topic_partition = log.topic_partition
+            self._recovery_points[topic_partition] = log.recovery_point
+            high_watermarks[topic_partition] = log.high_watermark
+            self._log_starts.pop(topic_partition, None)
+            if log.log_start_offset > log.local.segments.first.base_offset:
+                self._log_starts[topic_partition] = log.log_start_offset
+        return {
+            RECOVERY_POINTS_NAME: dict(self._recovery_points),
+            LOG_STARTS_NAME: dict(self._log_starts),
+            # A log that is not open was replicated up to where it is durable.
+            HIGH_WATERMARKS_NAME: {**self._recovery_points, **high_watermarks},
+        }
+
+    def write_checkpoints(self, checkpoints: Checkpoints) -> None:
+        """Write them, durably. For a disk thread."""
+        for name, offsets in checkpoints.items():
+            write_offsets(self._files, self.path / name, offsets)
+
+    def mark_clean(self) -> None:
+        """Say that everything in here is durable: the last thing to be done."""
+        self._files.write_atomic(self.path / CLEAN_MARKER_NAME, _CLEAN_MARKER)
+
+    def _check_identity(self, cluster_id: str, node_id: int) -> None:
+        try:
+            found = read_meta_properties(self._files, self.path)
+        except BadMetaProperties as error:
+            raise BadLogDirectory(str(error)) from error
+        if found is None:
+            identity = MetaProperties(cluster_id, node_id, random_uuid())
+            write_meta_properties(self._files, self.path, identity)
+        elif found.cluster_id != cluster_id or found.node_id != node_id:
+            raise BadLogDirectory(
+                f"{self.path} belongs to node {found.node_id} of cluster"
+                f" {found.cluster_id}, this is node {node_id} of {cluster_id}"
+            )
+
+    def _list_names(self) -> None:
+        for name in self._files.listdir(self.path):
+            parsed = parse_directory_name(name)
+            if parsed is None or name == _KRAFT_METADATA:
+                continue
+            if parsed.kind is DirectoryKind.LOG:
+                self.partitions[parsed.topic_partition] = self.path / name
+            elif parsed.kind is DirectoryKind.DELETE:
+                self.deleted.append(self.path / name)
+            else:
+                _log.warning("%s is left as it is", self.path / name)
+
+    def _read_checkpoint(self, name: str) -> dict[TopicPartition, int]:
+        try:
+            offsets = read_offsets(self._files, self.path / name)
+        except CheckpointError as error:
+            # Without recovery points every log is read from its beginning; without
+            # log starts, what DeleteRecords gave up is readable again.
+            _log.warning("%s; it is not used", error)
+            return {}
+        return {
+            topic_partition: offset
+            for topic_partition, offset in offsets.items()
+            if topic_partition in self.partitions
+        }

@@ -69,29 +69,29 @@ class UnifiedLog:
         """Put the parts together; the log is durable to its end (`log_loader`)."""
         self.topic_partition = topic_partition
         self.topic_id = topic_id
-        self._local, self._epochs, self._producers, self._unsynced = parts
-        self._watermarks = Watermarks(self._local, log_start_offset)
+        self.local, self.epochs, self.producers, self._unsynced = parts
+        self._watermarks = Watermarks(self.local, log_start_offset)
         self._failure: KafkaError | None = None
 
     @property
     def directory(self) -> Path:
         """Where its files are."""
-        return self._local.directory
+        return self.local.directory
 
     @property
     def config(self) -> LogConfig:
         """The topic's options."""
-        return self._local.config
+        return self.local.config
 
     @property
     def log_end_offset(self) -> int:
         """The offset that the next record gets."""
-        return self._local.end.offset
+        return self.local.end.offset
 
     @property
     def end_metadata(self) -> OffsetMetadata:
         """The log end with its place in the files."""
-        return self._local.end
+        return self.local.end
 
     @property
     def log_start_offset(self) -> int:
@@ -121,12 +121,12 @@ class UnifiedLog:
     @property
     def last_stable_offset(self) -> int:
         """The offset up to which every transaction is decided, and replicated."""
-        return self._watermarks.stable(self._producers.first_unstable_offset)
+        return self._watermarks.stable(self.producers.first_unstable_offset)
 
     @property
     def latest_epoch(self) -> int:
         """The newest leader epoch in the log, -1 when there is none."""
-        return self._epochs.latest_epoch
+        return self.epochs.latest_epoch
 
     @property
     def is_failed(self) -> bool:
@@ -136,7 +136,7 @@ class UnifiedLog:
     @property
     def size(self) -> int:
         """The bytes of its batches on disk."""
-        return self._local.size
+        return self.local.size
 
     # Append
 
@@ -159,7 +159,7 @@ class UnifiedLog:
             KafkaStorageError: the log has failed.
         """
         self._check_writable()
-        config = self._local.config
+        config = self.local.config
         valid = validate(batch, config, now_ms, origin, self.topic_partition)
         header = valid.header
         if len(valid.batch) > config.segment_bytes:
@@ -168,14 +168,14 @@ class UnifiedLog:
                 f" {config.segment_bytes}"
             )
         if header.producer_id >= 0:
-            duplicate = self._producers.check(header, valid.batch, origin)
+            duplicate = self.producers.check(header, valid.batch, origin)
             if duplicate is not None:
                 return self._answer_again(duplicate)
         return self._write(valid, leader_epoch, now_ms)
 
     def _write(self, valid: ValidBatch, leader_epoch: int, now_ms: int) -> AppendInfo:
         batch, header, max_timestamp, log_append_time_ms = valid
-        local = self._local
+        local = self.local
         base_offset = local.end.offset
         last_offset = base_offset + header.last_offset_delta
         size = len(batch)
@@ -190,13 +190,13 @@ class UnifiedLog:
         except StorageFailure as error:
             self.fail(error)
             raise
-        if leader_epoch > self._epochs.latest_epoch:
-            self._epochs.assign(leader_epoch, base_offset)
+        if leader_epoch > self.epochs.latest_epoch:
+            self.epochs.assign(leader_epoch, base_offset)
         if header.producer_id >= 0:
-            completed = self._producers.add(header, batch, base_offset, max_timestamp)
+            completed = self.producers.add(header, batch, base_offset, max_timestamp)
             if completed is not None:
-                self._producers.complete(completed)
-        self._producers.map_end_offset = last_offset + 1
+                self.producers.complete(completed)
+        self.producers.map_end_offset = last_offset + 1
         return AppendInfo(
             base_offset,
             last_offset,
@@ -230,8 +230,8 @@ class UnifiedLog:
         The producers as they are now are kept beside the new segment, so that they
         need not be read from the segments before it.
         """
-        sealed = self._local.active
-        active = self._local.roll(expected_next_offset, now_ms)
+        sealed = self.local.active
+        active = self.local.roll(expected_next_offset, now_ms)
         snapshot = self._write_snapshot(active.base_offset)
         self._unsynced.note_roll(None if sealed is active else sealed, snapshot)
         self._watermarks.follow_roll()
@@ -239,10 +239,10 @@ class UnifiedLog:
     def _write_snapshot(self, offset: int) -> File | None:
         """Write a snapshot that the next sync will make durable."""
         path = snapshot_path(self.directory, offset)
-        file = self._local.files.open(path, create=True)
+        file = self.local.files.open(path, create=True)
         try:
             file.truncate(0)
-            file.append(self._producers.encode())
+            file.append(self.producers.encode())
         except DiskFull as error:
             _log.warning("no producer snapshot at %d: %s", offset, error)
             return None
@@ -272,7 +272,7 @@ class UnifiedLog:
                 f"offset {start_offset} is below the log start, {self.log_start_offset}"
             )
         limit = self.end_offset(isolation)
-        data = self._local.read(start_offset, size_max, min_one, limit, may_block)
+        data = self.local.read(start_offset, size_max, min_one, limit, may_block)
         if isolation is FetchIsolation.TXN_COMMITTED:
             return data._replace(aborted=[])
         return data
@@ -285,15 +285,15 @@ class UnifiedLog:
             stable = self.last_stable_offset
             if stable == self._watermarks.high.offset:
                 return self._watermarks.high
-            return self._local.convert_to_offset_metadata(stable)
-        return self._local.end if self._failure is None else self._watermarks.durable
+            return self.local.convert_to_offset_metadata(stable)
+        return self.local.end if self._failure is None else self._watermarks.durable
 
     def find_offset(
         self, timestamp: int, may_block: bool = True
     ) -> TimestampOffset | None:
         """The first record that is not earlier; see `offset_lookup`."""
         return find_offset(
-            self._local, self._epochs, self.log_start_offset, timestamp, may_block
+            self.local, self.epochs, self.log_start_offset, timestamp, may_block
         )
 
     # Watermarks
@@ -306,7 +306,7 @@ class UnifiedLog:
         """
         if self._failure is not None or not self._watermarks.raise_high(target):
             return False
-        self._producers.on_high_watermark(self._watermarks.high.offset)
+        self.producers.on_high_watermark(self._watermarks.high.offset)
         return True
 
     def increment_log_start(self, offset: int) -> bool:
@@ -318,8 +318,8 @@ class UnifiedLog:
         self._check_writable()
         if not self._watermarks.raise_log_start(offset):
             return False
-        self._epochs.truncate_from_start(offset)
-        self._producers.on_log_start_offset(offset)
+        self.epochs.truncate_from_start(offset)
+        self.producers.on_log_start_offset(offset)
         return True
 
     # Sync
@@ -333,17 +333,17 @@ class UnifiedLog:
         if self._failure is not None:
             return None
         return self._unsynced.draw(
-            self._local,
-            self._epochs,
-            self._local.end.offset > self.recovery_point,
-            self._producers if with_snapshot else None,
+            self.local,
+            self.epochs,
+            self.local.end.offset > self.recovery_point,
+            self.producers if with_snapshot else None,
         )
 
     def finish_sync(self, ticket: SyncTicket) -> None:
         """Note that ``ticket`` was run: the log is durable up to its end."""
         if self._failure is not None:
             return
-        self._unsynced.take_back(ticket, self._epochs)
+        self._unsynced.take_back(ticket, self.epochs)
         self._watermarks.raise_durable(ticket.end)
 
     def fail(self, error: KafkaError) -> None:
@@ -361,27 +361,27 @@ class UnifiedLog:
 
     def assign_epoch(self, leader_epoch: int) -> None:
         """Let a leader's epoch begin at the log end, before any record of it."""
-        if leader_epoch > self._epochs.latest_epoch:
-            self._epochs.assign(leader_epoch, self._local.end.offset)
+        if leader_epoch > self.epochs.latest_epoch:
+            self.epochs.assign(leader_epoch, self.local.end.offset)
 
     def epoch_end_offset(self, epoch: int) -> EpochEndOffset:
         """The newest epoch not above ``epoch`` and its end; (-1, -1) if unknown."""
-        return self._epochs.end_offset_for(epoch, self._local.end.offset)
+        return self.epochs.end_offset_for(epoch, self.local.end.offset)
 
     # Life
 
     def update_config(self, config: LogConfig) -> None:
         """Follow a change of the topic's options."""
-        self._local.config = config
+        self.local.config = config
 
-    def close(self, now_ms: int) -> bool:
+    def close(self) -> bool:
         """Make everything durable and let go of the files. For a clean stop.
 
         Returns whether that worked; if not, the log will be recovered.
         """
         try:
             if self._failure is None:
-                self._local.active.seal()
+                self.local.active.seal()
                 ticket = self.begin_sync(with_snapshot=True)
                 if ticket is not None:
                     ticket.run()
@@ -389,10 +389,11 @@ class UnifiedLog:
         except KafkaStorageError as error:
             self.fail(error)
         with suppress(KafkaStorageError):
-            self._local.close()
+            self.local.close()
         return self._failure is None
 
-    def move(self, directory: Path) -> None:
-        """Follow the directory to its new name, under which it is to be removed."""
-        self._local.moved(directory)
-        self._epochs.moved(directory)
+    def retire(self, directory: Path) -> None:
+        """Follow the directory to the name under which it is to be removed."""
+        self._failure = KafkaStorageError(f"{self.topic_partition} is deleted")
+        self.local.moved(directory)
+        self.epochs.moved(directory)

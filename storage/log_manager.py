@@ -1,0 +1,301 @@
+"""All logs of a broker: in which directories they are, opened, made and deleted.
+
+Opening a broker reads names and checkpoints, no logs. A log is loaded when it is first
+needed, in a disk thread, and then registered on the loop; `load` therefore changes
+nothing here. A partition has a directory from its first append on.
+
+A directory whose disk fails takes no more writes until the broker starts anew. The
+others go on.
+"""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from protocol.errors import InconsistentTopicId, KafkaStorageError
+from protocol.topic_partition import TopicPartition
+
+from .directory_lock import DirectoryLock
+from .files import Files
+from .log_config import LogConfig
+from .log_directory import BadLogDirectory, LogDirectory, TakeLock
+from .log_loader import Surroundings, create_log, load_log
+from .partition_metadata import (
+    BadPartitionMetadata,
+    read_partition_metadata,
+    write_partition_metadata,
+)
+from .unified_log import UnifiedLog
+
+_DAY_MS = 86_400_000
+
+_log = logging.getLogger(__name__)
+
+
+class LogManager:
+    """The logs in the directories of one broker."""
+
+    def __init__(
+        self,
+        directories: Sequence[Path],
+        files: Files,
+        *,
+        cluster_id: str,
+        node_id: int,
+        producer_id_expiration_ms: int = _DAY_MS,
+        take_lock: TakeLock = DirectoryLock,
+    ) -> None:
+        self.directories = [LogDirectory(files, path) for path in directories]
+        self._files = files
+        self._identity = cluster_id, node_id
+        self._expiration_ms = producer_id_expiration_ms
+        self._take_lock = take_lock
+        self._logs: dict[TopicPartition, UnifiedLog] = {}
+        self._homes: dict[TopicPartition, LogDirectory] = {}
+
+    # Start
+
+    def open(self) -> None:
+        """Take the directories, and find out what is in them. Waits for the disk.
+
+        One that cannot be read is left out, with its logs.
+
+        Raises:
+            DirectoryInUse: another process has one of them.
+            BadLogDirectory: one is another broker's, or a partition is in two.
+            KafkaStorageError: none of them can be used.
+        """
+        try:
+            for directory in self.directories:
+                self._open_directory(directory)
+            failures = [each.failure for each in self.directories if each.failure]
+            if failures and len(failures) == len(self.directories):
+                raise failures[0]
+        except BaseException:
+            self._release()
+            raise
+
+    def _open_directory(self, directory: LogDirectory) -> None:
+        try:
+            directory.open(*self._identity, self._take_lock)
+        except (KafkaStorageError, OSError) as error:
+            directory.failure = KafkaStorageError(f"{directory.path}: {error}")
+            _log.error("%s is left out: %s", directory.path, error)
+            return
+        for topic_partition, path in directory.partitions.items():
+            other = self._homes.get(topic_partition)
+            if other is not None:
+                raise BadLogDirectory(
+                    f"{topic_partition} is in {path} and in {other.path}"
+                )
+            self._homes[topic_partition] = directory
+
+    @property
+    def was_clean(self) -> bool:
+        """Whether every directory was closed in order, so that its logs are whole."""
+        return all(directory.was_clean for directory in self.directories)
+
+    # Which logs there are
+
+    def get(self, topic_partition: TopicPartition) -> UnifiedLog | None:
+        """The log, if it is open."""
+        return self._logs.get(topic_partition)
+
+    def logs(self) -> list[UnifiedLog]:
+        """All open logs."""
+        return list(self._logs.values())
+
+    def has_directory(self, topic_partition: TopicPartition) -> bool:
+        """Whether the partition has a directory, and with it perhaps records."""
+        return topic_partition in self._homes
+
+    def directories_of(self) -> Mapping[TopicPartition, Path]:
+        """The directory of every partition that has one."""
+        return {
+            topic_partition: home.partitions[topic_partition]
+            for topic_partition, home in self._homes.items()
+        }
+
+    def topic_id_of(self, topic_partition: TopicPartition) -> bytes | None:
+        """The topic id in a partition's directory; None when that does not say."""
+        home = self._homes[topic_partition]
+        try:
+            return read_partition_metadata(
+                self._files, home.partitions[topic_partition]
+            )
+        except BadPartitionMetadata as error:
+            _log.warning("%s", error)
+            return None
+
+    # Open, make, delete
+
+    def load(
+        self,
+        topic_partition: TopicPartition,
+        topic_id: bytes,
+        config: LogConfig,
+        now_ms: int,
+    ) -> UnifiedLog:
+        """Open a log that is on disk, recovered if need be, durable to its end.
+
+        For a disk thread; `register` it on the loop afterwards.
+
+        Raises:
+            InconsistentTopicId: the directory is that of another topic of this name.
+            KafkaStorageError: the disk fails.
+        """
+        home = self._homes[topic_partition]
+        path = home.partitions[topic_partition]
+        found = self.topic_id_of(topic_partition)
+        if found is None:
+            _log.warning("%s does not say of which topic it is; it does now", path)
+            write_partition_metadata(self._files, path, topic_id)
+        elif found != topic_id:
+            raise InconsistentTopicId(
+                f"{path} belongs to another topic of this name; it is left as it is"
+            )
+        return load_log(
+            topic_partition,
+            topic_id,
+            path,
+            config,
+            home.checkpointed(topic_partition),
+            self._surroundings(now_ms),
+        )
+
+    def register(self, log: UnifiedLog) -> None:
+        """Take in a log that was loaded, unless its partition is deleted by now."""
+        home = self._homes.get(log.topic_partition)
+        if home is None:
+            return
+        self._logs[log.topic_partition] = log
+        if home.failure is not None:
+            log.fail(home.failure)
+
+    def create(
+        self,
+        topic_partition: TopicPartition,
+        topic_id: bytes,
+        config: LogConfig,
+        directory: Path | None,
+        now_ms: int,
+    ) -> UnifiedLog:
+        """Make the log of a partition that has none, in ``directory`` or where there
+        are the fewest.
+
+        Raises:
+            DiskFull: there is no room for it.
+            KafkaStorageError: the directory has failed.
+        """
+        assert topic_partition not in self._homes, topic_partition
+        home = self._choose(directory)
+        path = home.path / str(topic_partition)
+        log = create_log(
+            topic_partition, topic_id, path, config, self._surroundings(now_ms)
+        )
+        home.partitions[topic_partition] = path
+        self._homes[topic_partition] = home
+        self._logs[topic_partition] = log
+        return log
+
+    def _choose(self, path: Path | None) -> LogDirectory:
+        usable = [
+            each
+            for each in self.directories
+            if each.failure is None and path in (None, each.path)
+        ]
+        if not usable:
+            raise KafkaStorageError(f"no log directory can be used ({path or 'any'})")
+        return min(usable, key=lambda each: len(each.partitions))
+
+    def _surroundings(self, now_ms: int) -> Surroundings:
+        return Surroundings(self._files, now_ms, self._expiration_ms)
+
+    def delete(self, topic_partition: TopicPartition) -> Path:
+        """Take a partition's log away: its directory gets another name, returned.
+
+        The files go with `remove_deleted`. Before the name is used again, checkpoints
+        are to be written: they still speak of the old log.
+        """
+        path = self._homes.pop(topic_partition).rename_deleted(topic_partition)
+        log = self._logs.pop(topic_partition, None)
+        if log is not None:
+            log.retire(path)
+        return path
+
+    def remove_deleted(self) -> None:
+        """Remove the directories of deleted partitions. For a disk thread."""
+        for directory in self.directories:
+            while directory.deleted and directory.failure is None:
+                self._files.rmtree(directory.deleted[0])
+                del directory.deleted[0]
+
+    # Failure, checkpoints, end
+
+    def fail_directory(self, path: Path, error: KafkaStorageError) -> None:
+        """Note that the disk under a log directory has failed: no more writes."""
+        for directory in self.directories:
+            if directory.path == path and directory.failure is None:
+                directory.failure = error
+                for topic_partition in directory.partitions:
+                    log = self._logs.get(topic_partition)
+                    if log is not None:
+                        log.fail(error)
+
+    def checkpoint_job(self) -> Callable[[], None]:
+        """What is to be written to the checkpoints now, as a job for a disk thread.
+
+        It raises `KafkaStorageError` when a directory fails.
+        """
+        jobs = [
+            (directory, directory.checkpoints(self._open_logs(directory)))
+            for directory in self.directories
+            if directory.failure is None
+        ]
+
+        def write() -> None:
+            for directory, checkpoints in jobs:
+                directory.write_checkpoints(checkpoints)
+
+        return write
+
+    def close(self, now_ms: int) -> bool:
+        """Make everything durable, say so, and let go. Waits for the disk.
+
+        The marker of a clean stop is written last, into each directory in which
+        nothing has failed and nothing is left to recover. Returns whether all have it.
+        """
+        is_clean = True
+        for directory in self.directories:
+            try:
+                is_clean = self._close_directory(directory) and is_clean
+            except (KafkaStorageError, OSError) as error:
+                _log.error("%s is not closed in order: %s", directory.path, error)
+                is_clean = False
+        self._release()
+        return is_clean
+
+    def _close_directory(self, directory: LogDirectory) -> bool:
+        logs = self._open_logs(directory)
+        is_clean = all([log.close() for log in logs])
+        if not is_clean or directory.failure is not None:
+            return False
+        directory.write_checkpoints(directory.checkpoints(logs))
+        if not directory.was_clean and len(logs) < len(directory.partitions):
+            _log.warning("%s has logs that were not recovered yet", directory.path)
+            return False
+        directory.mark_clean()
+        return True
+
+    def _open_logs(self, directory: LogDirectory) -> list[UnifiedLog]:
+        return [
+            self._logs[topic_partition]
+            for topic_partition in directory.partitions
+            if topic_partition in self._logs
+        ]
+
+    def _release(self) -> None:
+        for directory in self.directories:
+            with suppress(OSError):
+                directory.release()
