@@ -9,7 +9,9 @@ The marker says that everything was synced and closed in order. It is believed o
 it is removed, durably, before anything else may change.
 """
 
+import fcntl
 import logging
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
@@ -41,6 +43,7 @@ from .unified_log import UnifiedLog
 if TYPE_CHECKING:
     from protocol.errors import KafkaStorageError
 
+LOCK_NAME: Final = ".lock"
 CLEAN_MARKER_NAME: Final = ".kafka_cleanshutdown"
 
 _CLEAN_MARKER: Final = b'{"version":0,"brokerEpoch":-1}'
@@ -65,6 +68,10 @@ class Releasable(Protocol):
 
 
 TakeLock: TypeAlias = Callable[[Path], Releasable]
+
+
+class DirectoryInUse(Exception):
+    """Another process holds the lock of a log directory."""
 
 
 class BadLogDirectory(Exception):
@@ -110,6 +117,38 @@ def deleted_name(topic_partition: TopicPartition) -> str:
     """A new name for the directory of a partition that is to be removed."""
     suffix = f"-{topic_partition.partition}.{uuid4().hex}-delete"
     return topic_partition.topic[: _NAME_SIZE_MAX - len(suffix)] + suffix
+
+
+class DirectoryLock:
+    """The hold that one process has on a log directory, until it lets go or dies.
+
+    Two locks are taken on one file: that of ``flock``, which also keeps a second
+    broker of the same process out, and that of ``lockf``, which is Apache Kafka's.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        """Take the lock.
+
+        Raises:
+            DirectoryInUse: it is held; the message names the process, if it is known.
+        """
+        path = directory / LOCK_NAME
+        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            holder = os.pread(self._descriptor, 32, 0).decode("ascii", "replace")
+            os.close(self._descriptor)
+            process = f"process {holder.strip()}" if holder.strip() else "a process"
+            raise DirectoryInUse(f"{directory} is in use by {process}") from error
+        os.ftruncate(self._descriptor, 0)
+        os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)
+
+    def release(self) -> None:
+        """Let go. The file stays: removing it would race with the next holder."""
+        os.ftruncate(self._descriptor, 0)
+        os.close(self._descriptor)
 
 
 class LogDirectory:

@@ -16,10 +16,9 @@ from pathlib import Path
 from protocol.errors import InconsistentTopicId, KafkaStorageError
 from protocol.topic_partition import TopicPartition
 
-from .directory_lock import DirectoryLock
 from .files import Files
 from .log_config import LogConfig
-from .log_directory import BadLogDirectory, LogDirectory, TakeLock
+from .log_directory import BadLogDirectory, DirectoryLock, LogDirectory, TakeLock
 from .log_loader import Surroundings, create_log, load_log
 from .partition_metadata import (
     BadPartitionMetadata,
@@ -178,7 +177,7 @@ class LogManager:
         topic_partition: TopicPartition,
         topic_id: bytes,
         config: LogConfig,
-        directory: Path | None,
+        directory: Path | str | None,
         now_ms: int,
     ) -> UnifiedLog:
         """Make the log of a partition that has none, in ``directory`` or where there
@@ -189,7 +188,7 @@ class LogManager:
             KafkaStorageError: the directory has failed.
         """
         assert topic_partition not in self._homes, topic_partition
-        home = self._choose(directory)
+        home = self._choose(None if directory is None else Path(directory))
         path = home.path / str(topic_partition)
         log = create_log(
             topic_partition, topic_id, path, config, self._surroundings(now_ms)
