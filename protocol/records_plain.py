@@ -1,6 +1,6 @@
 """The walk over the records of a batch, in plain Python.
 
-``speedups.c`` does the same a hundred times faster; this serves where it was not
+``speedups.c`` does the same 250 times faster; this serves where it was not
 built, and says what it does. Both raise ValueError with the same sentence.
 """
 

@@ -2,6 +2,7 @@ import subprocess
 import sys
 
 import crc32c as package
+import pytest
 
 from protocol import checksum
 
@@ -25,3 +26,10 @@ def test_import_stays_out_of_the_installed_metadata() -> None:
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_package_is_used_where_its_extension_is_not_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(checksum.PathFinder, "find_spec", lambda *_: None)
+    assert checksum._load() is package.crc32c
