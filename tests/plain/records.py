@@ -34,7 +34,7 @@ class Reader:
         number = shift = 0
         while True:
             byte = self.take(1)[0]
-            number += (byte % 128) * 2**shift
+            number += (byte % 128) << shift
             shift += 7
             if byte < 128:
                 break
