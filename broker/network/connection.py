@@ -18,7 +18,7 @@ import asyncio
 import inspect
 from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from protocol.errors import MalformedRequest
 from protocol.framing import FrameReader
@@ -115,7 +115,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Let the client in, or close at once."""
-        assert isinstance(transport, asyncio.Transport)
+        transport = cast("asyncio.Transport", transport)  # uvloop's are no subclass
         self._transport = transport
         peer = transport.get_extra_info("peername") or ("unknown", 0)
         refusal = self._network.admission.refusal(peer[0])

@@ -1,0 +1,41 @@
+"""A listener on a real socket that serves word requests, for tests of the network."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Any
+
+from broker.network.listener import Listener
+from tests.fakes.clock import FakeClock
+from tests.fakes.network import WordDispatcher, fake_network
+
+
+class WordBroker:
+    """The listener, its clock, its dispatcher, and what it logged."""
+
+    def __init__(self, **options: Any) -> None:
+        self.clock = FakeClock()
+        self.log: list[str] = []
+        network, self.dispatcher = fake_network(self.clock, self.log.append, **options)
+        self.listener = Listener("PLAINTEXT", "127.0.0.1", 0, network)
+
+    dispatcher: WordDispatcher
+
+    async def until(self, condition: Any, timeout_s: float = 10) -> None:
+        """Return once ``condition()`` holds."""
+        async with asyncio.timeout(timeout_s):
+            while not condition():  # noqa: ASYNC110 - sockets tell nobody
+                await asyncio.sleep(0.001)
+
+
+@contextlib.asynccontextmanager
+async def word_broker(**options: Any) -> AsyncIterator[WordBroker]:
+    broker = WordBroker(**options)
+    await broker.listener.start()
+    try:
+        yield broker
+    finally:
+        stopping = asyncio.ensure_future(broker.listener.stop(1))
+        await broker.clock.tick(0)
+        broker.clock.advance(1000)
+        await stopping
