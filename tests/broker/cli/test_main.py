@@ -1,0 +1,83 @@
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from broker.cli import main as main_module
+from broker.cli.main import BUILT_IN, GROUP, find, main
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_built_in_commands_are_those_of_the_entry_points() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["entry-points"][GROUP] == {
+        name: f"{module}:command" for name, module in BUILT_IN.items()
+    }
+
+
+def test_nothing_said_shows_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+    assert main(["--help"]) == 0
+    shown = capsys.readouterr().out
+    for name in BUILT_IN:
+        assert f"  {name} " in shown
+
+
+@pytest.mark.parametrize(
+    ("word", "complaint"),
+    [("sevre", "did you mean serve?"), ("qqqq", "there are serve, health, version")],
+)
+def test_an_unknown_command_says_what_there_is(
+    word: str, complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([word]) == 2
+    line = capsys.readouterr().err
+    assert line.startswith(f"odradek {word}: there is no such command")
+    assert complaint in line
+    assert line.count("\n") == 1
+
+
+def test_a_command_of_another_package_is_found_by_its_entry_point(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class EntryPoint:
+        name = "load-table"
+
+        def load(self) -> object:
+            return len
+
+    monkeypatch.setattr(main_module, "_entry_points", lambda: [EntryPoint()])
+    assert find("load-table") is len
+    assert main(["load-table", "a", "b"]) == 2  # its exit code: what it returned
+
+
+def test_an_interrupted_command_ends_as_the_shell_expects(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupted(arguments: list[str]) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(main_module, "find", lambda name: interrupted)
+    assert main(["serve"]) == 130
+
+
+def test_help_of_a_command_loads_neither_loop_nor_storage() -> None:
+    """`odradek serve --help` and `odradek health` answer in well under 100 ms."""
+    script = (
+        "import sys; from broker.cli.main import main\n"
+        "try: main(['serve', '--help'])\n"
+        "except SystemExit: pass\n"
+        "heavy = {'asyncio', 'uvloop', 'sqlite3', 'storage', 'aiokafka', 'click'}\n"
+        "print(sorted(heavy & set(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr.strip() == "[]"

@@ -1,0 +1,28 @@
+import sys
+
+import pytest
+
+from broker.cli.version import command, odradek_version
+
+
+def test_version_says_what_a_bug_report_needs(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert command([]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == [
+        "odradek",
+        "python",
+        "loop",
+        "records",
+    ]
+    assert sys.version.split()[0] in lines[1]
+    assert lines[0].split()[1] == odradek_version().split()[0]
+
+
+def test_without_the_extension_it_says_so(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "protocol.speedups", None)
+    command([])
+    assert "plain Python" in capsys.readouterr().out

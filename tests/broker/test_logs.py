@@ -1,0 +1,41 @@
+import io
+import logging
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from broker.logs import configure_logs
+
+
+@pytest.fixture
+def lines() -> Iterator[io.StringIO]:
+    root = logging.getLogger()
+    before = root.handlers[:], root.level
+    stream = io.StringIO()
+    configure_logs("info", stream)
+    yield stream
+    root.handlers[:], level = before
+    root.setLevel(level)
+
+
+def test_a_line_has_time_level_and_place(lines: io.StringIO) -> None:
+    logging.getLogger("broker.some").warning("it %s", "happened")
+    logging.getLogger("broker.some").debug("unseen")
+    form = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z WARNING broker\.some: it happened\n"
+    assert re.fullmatch(form, lines.getvalue())
+
+
+def test_a_message_cannot_start_a_false_line(lines: io.StringIO) -> None:
+    logging.getLogger("broker").error("client %s", "x\n2030-01-01 INFO all is well\r")
+    (line,) = lines.getvalue().splitlines()
+    assert "x\\n2030-01-01 INFO all is well\\r" in line
+
+
+def test_a_traceback_keeps_its_lines(lines: io.StringIO) -> None:
+    try:
+        raise ValueError("a bug")
+    except ValueError:
+        logging.getLogger("broker").exception("unexpected")
+    assert "Traceback" in lines.getvalue()
+    assert lines.getvalue().count("\n") > 3

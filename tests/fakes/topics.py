@@ -1,0 +1,105 @@
+"""A catalogue with topics in a directory, and requests of it without a network."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, cast
+
+from broker.config.broker_config import BrokerConfig
+from broker.disk_threads import DiskThreads
+from broker.handlers import (  # noqa: F401 - to register them
+    cluster,
+    configs,
+    delete_topics,
+    describe_topic_partitions,
+    metadata,
+    topics,
+)
+from broker.handlers.registry import registered_handlers
+from broker.metadata.catalog import Catalog
+from broker.metadata.topics import Topics
+from broker.network.request_context import ConnectionInfo, RequestContext
+from broker.services import Services
+from protocol.compiler import decoder
+from protocol.schema import Request, Response
+from protocol.topic_partition import TopicPartition
+
+
+class FakeReplicaManager:
+    """Knows which partitions it was told to stop."""
+
+    def __init__(self) -> None:
+        self.stopped: list[TopicPartition] = []
+
+    async def stop(self, topic_partitions: list[TopicPartition]) -> None:
+        self.stopped += topic_partitions
+
+
+class FakeLogManager:
+    """Directories that are only names."""
+
+    def __init__(self, *directories: TopicPartition) -> None:
+        self.directories = set(directories)
+        self.renamed: list[TopicPartition] = []
+        self.removal_count = 0
+
+    def has_directory(self, topic_partition: TopicPartition) -> bool:
+        return topic_partition in self.directories
+
+    def delete(self, topic_partition: TopicPartition) -> None:
+        self.directories.remove(topic_partition)
+        self.renamed.append(topic_partition)
+
+    def remove_deleted(self) -> None:
+        self.renamed.clear()
+        self.removal_count += 1
+
+
+class TopicBroker:
+    """As much of a broker as the topic APIs need; ``ask`` calls their handlers."""
+
+    def __init__(self, the_topics: Topics, config: BrokerConfig) -> None:
+        self.topics = the_topics
+        self.config = config
+        self.replica_manager = FakeReplicaManager()
+        self.log_manager = FakeLogManager()
+        self.disk_threads = DiskThreads(1)
+        nothing = cast(Any, None)
+        self.services = Services(
+            config=config,
+            clock=nothing,
+            log_manager=cast(Any, self.log_manager),
+            disk_threads=self.disk_threads,
+            committer=nothing,
+            replica_manager=cast(Any, self.replica_manager),
+            metadata=the_topics,
+            scheduler=nothing,
+            cluster_id=the_topics.cluster_id,
+            node_id=config.node_id,
+        )
+
+    async def ask(self, request: Request, version: int) -> Any:
+        """The answer as a client reads it: encoded and decoded in that version."""
+        handler = registered_handlers()[request.api_key]
+        sent, _ = decoder(type(request), version)(
+            memoryview(request.encode(version)), 0
+        )
+        connection = ConnectionInfo(local_host="127.0.0.1", local_port=29692)
+        ctx = RequestContext(self.services, connection, request.api_key, version)
+        answer = handler.function(ctx, sent)
+        if not isinstance(answer, Response):
+            answer = await answer
+        data = memoryview(answer.encode(version))
+        response, _ = decoder(handler.response_class, version)(data, 0)
+        return response
+
+
+@asynccontextmanager
+async def topic_broker(directory: Path, **options: Any) -> AsyncIterator[TopicBroker]:
+    catalog = Catalog.open(directory)
+    broker = TopicBroker(Topics(catalog), BrokerConfig(**options))
+    try:
+        yield broker
+    finally:
+        await catalog.close()
+        broker.disk_threads.close()
