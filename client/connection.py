@@ -11,7 +11,12 @@ import struct
 from typing import TYPE_CHECKING, TypeVar
 
 from protocol.api_keys import ApiKey
-from protocol.errors import ErrorCode, UnsupportedVersion, error_class
+from protocol.errors import (
+    ErrorCode,
+    MalformedRequest,
+    UnsupportedVersion,
+    error_class,
+)
 from protocol.headers import decode_response, encode_request
 from protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from protocol.schema import RESPONSES
@@ -24,6 +29,8 @@ if TYPE_CHECKING:
 
 _SIZE = struct.Struct(">i")
 _SOFTWARE_NAME = "odradek"
+_ANSWER_SIZE_MAX = 1 << 30
+_READ_SIZE = 1 << 20
 
 _Response = TypeVar("_Response", bound="Response")
 
@@ -48,6 +55,7 @@ class Connection:
 
         Raises:
             OSError: nobody listens there, or no answer came within ``timeout_s``.
+            MalformedRequest: who listens there does not speak the protocol.
         """
         self.client_id = client_id
         self.software_version = software_version
@@ -127,8 +135,11 @@ class Connection:
 
         Raises:
             ConnectionClosed: there will be none.
+            MalformedRequest: what came is no such answer.
         """
         (size,) = _SIZE.unpack(self._read(_SIZE.size))
+        if not _SIZE.size <= size <= _ANSWER_SIZE_MAX:
+            raise MalformedRequest(f"an answer of {size} bytes")
         frame = memoryview(self._read(size))
         if api_key == ApiKey.API_VERSIONS and self._is_version_refused(frame):
             version = 0
@@ -156,14 +167,13 @@ class Connection:
         return bytes(frame[4:6]) == _UNSUPPORTED_VERSION
 
     def _read(self, size: int) -> bytearray:
-        data = bytearray(size)
-        view = memoryview(data)
-        position = 0
-        while position < size:
-            count = self._socket.recv_into(view[position:])
-            if count == 0:
+        # Memory follows what arrives, not what a stranger claims will.
+        data = bytearray()
+        while len(data) < size:
+            piece = self._socket.recv(min(size - len(data), _READ_SIZE))
+            if not piece:
                 raise ConnectionClosed("the broker closed the connection")
-            position += count
+            data += piece
         return data
 
 

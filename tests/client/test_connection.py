@@ -1,0 +1,201 @@
+import asyncio
+import contextlib
+import socket
+import struct
+import threading
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import broker.handlers
+from broker.config.broker_config import BrokerConfig
+from broker.handlers.dispatch import Dispatcher
+from broker.handlers.registry import registered_handlers
+from broker.network.admission import Admission
+from broker.network.connection import Network
+from broker.network.limits import LimitedLog, RequestMemory
+from broker.network.listener import Listener
+from broker.services import Bugs
+from client.connection import Connection, ConnectionClosed
+from protocol.errors import InvalidRequest, MalformedRequest, UnsupportedVersion
+from protocol.messages.api_versions import (
+    ApiVersion,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+)
+from protocol.messages.metadata import MetadataRequest
+from tests.fakes.clock import FakeClock
+
+TIMEOUT_S = 10
+
+
+def real_listener() -> Listener:
+    """Our own listener and dispatcher, as far as ApiVersions needs them."""
+    broker.handlers.load()
+    clock, config = FakeClock(), BrokerConfig()
+    services: Any = SimpleNamespace(bugs=Bugs())
+    network = Network(
+        options=config,
+        dispatcher=Dispatcher(services, registered_handlers()),
+        clock=clock,
+        memory=RequestMemory(-1),
+        admission=Admission(config, clock),
+        log=LimitedLog(clock),
+    )
+    return Listener("PLAINTEXT", "127.0.0.1", 0, network)
+
+
+async def test_it_learns_what_our_broker_can_do() -> None:
+    listener = real_listener()
+    await listener.start()
+
+    def talk() -> None:
+        with Connection("127.0.0.1", listener.port, timeout_s=TIMEOUT_S) as connection:
+            assert connection.api_versions[18] == (0, 4)
+            for version in range(5):
+                request = ApiVersionsRequest(
+                    client_software_name="a", client_software_version="1"
+                )
+                answer = connection.request(request, ApiVersionsResponse, version)
+                assert answer.error_code == 0
+
+    await asyncio.to_thread(talk)
+    await listener.stop(1000)
+
+
+Script = Callable[[int, int], bytes]  # (version, correlation id) -> body
+
+
+@contextlib.contextmanager
+def scripted_broker(script: Script) -> Iterator[int]:
+    """A broker that answers every request with what ``script`` makes of its header."""
+    server = socket.create_server(("127.0.0.1", 0))
+    server.settimeout(TIMEOUT_S)
+
+    def serve() -> None:
+        connection, _ = server.accept()
+        with connection:
+            connection.settimeout(TIMEOUT_S)
+            with contextlib.suppress(ConnectionError):
+                while prefix := connection.recv(4, socket.MSG_WAITALL):
+                    (size,) = struct.unpack(">i", prefix)
+                    frame = connection.recv(size, socket.MSG_WAITALL)
+                    _, version, correlation_id = struct.unpack_from(">hhi", frame)
+                    body = script(version, correlation_id)
+                    if not body:
+                        return
+                    connection.sendall(struct.pack(">i", len(body)) + body)
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    try:
+        yield server.getsockname()[1]
+    finally:
+        thread.join(TIMEOUT_S)
+        server.close()
+
+
+def api_versions(
+    version: int,
+    correlation_id: int,
+    ranges: list[tuple[int, int, int]],
+    error: int = 0,
+) -> bytes:
+    keys = [ApiVersion(api_key=k, min_version=a, max_version=b) for k, a, b in ranges]
+    response = ApiVersionsResponse(error_code=error, api_keys=keys)
+    return struct.pack(">i", correlation_id) + response.encode(version)
+
+
+def test_an_older_broker_is_asked_again_in_its_version() -> None:
+    asked = []
+
+    def script(version: int, correlation_id: int) -> bytes:
+        asked.append(version)
+        if version > 2:
+            return api_versions(0, correlation_id, [(18, 0, 2)], error=35)
+        return api_versions(version, correlation_id, [(18, 0, 2), (3, 0, 1)])
+
+    with scripted_broker(script) as port, Connection("127.0.0.1", port) as connection:
+        assert connection.api_versions == {18: (0, 2), 3: (0, 1)}
+        assert connection.version_of(MetadataRequest()) == 1
+    assert asked == [4, 2]
+
+
+def test_a_broker_that_lists_nothing_with_its_error_is_asked_in_version_0() -> None:
+    asked = []
+
+    def script(version: int, correlation_id: int) -> bytes:
+        asked.append(version)
+        error = 35 if version else 0
+        return api_versions(0, correlation_id, [], error=error)
+
+    with scripted_broker(script) as port, Connection("127.0.0.1", port) as connection:
+        assert connection.api_versions == {}
+        with pytest.raises(UnsupportedVersion, match="MetadataRequest"):
+            connection.version_of(MetadataRequest())
+    assert asked == [4, 0]
+
+
+def test_versions_that_do_not_overlap_are_refused() -> None:
+    def script(version: int, correlation_id: int) -> bytes:
+        return api_versions(version, correlation_id, [(3, 90, 99)])
+
+    with (
+        scripted_broker(script) as port,
+        Connection("127.0.0.1", port) as connection,
+        pytest.raises(UnsupportedVersion, match="90-99"),
+    ):
+        connection.version_of(MetadataRequest())
+
+
+def test_another_error_is_raised() -> None:
+    def script(version: int, correlation_id: int) -> bytes:
+        return api_versions(version, correlation_id, [], error=42)
+
+    with scripted_broker(script) as port, pytest.raises(InvalidRequest):
+        Connection("127.0.0.1", port)
+
+
+def test_a_broker_that_closes_is_noticed() -> None:
+    with (
+        scripted_broker(lambda *_: b"") as port,
+        pytest.raises(ConnectionClosed, match="closed"),
+    ):
+        Connection("127.0.0.1", port)
+
+
+def test_an_answer_to_something_else_is_noticed() -> None:
+    def script(version: int, correlation_id: int) -> bytes:
+        return api_versions(version, correlation_id + 1, [])
+
+    with (
+        scripted_broker(script) as port,
+        pytest.raises(ConnectionError, match="answer 1, asked 0"),
+    ):
+        Connection("127.0.0.1", port)
+
+
+@pytest.mark.parametrize("answer", [b"HTTP/1.1 400 Bad Request", b"\xff" * 4, bytes(4)])
+def test_what_is_no_answer_is_noticed(answer: bytes) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(1000)
+                connection.sendall(answer)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        with pytest.raises(MalformedRequest, match="an answer of"):
+            Connection("127.0.0.1", server.getsockname()[1], timeout_s=TIMEOUT_S)
+        thread.join(TIMEOUT_S)
+
+
+def test_nobody_there_is_an_os_error() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    with pytest.raises(ConnectionRefusedError):
+        Connection("127.0.0.1", port)
