@@ -7,6 +7,7 @@ space that is kept back, so that a full disk can be looked at and cleared.
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,7 +20,10 @@ SAMPLE_INTERVAL_MS = 250
 
 def free_bytes(directory: Path) -> int:
     """What the file system of ``directory`` would still take from us."""
-    status = os.statvfs(directory)
+    try:
+        status = os.statvfs(directory)
+    except OSError:
+        return sys.maxsize  # what is wrong with it, the next write says
     return status.f_bavail * status.f_frsize
 
 

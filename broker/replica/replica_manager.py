@@ -38,9 +38,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from storage.log_manager import LogManager
-
     from storage.files import Buffer
+    from storage.log_manager import LogManager
     from storage.unified_log import UnifiedLog
 
     from ..clock import Clock
@@ -95,7 +94,7 @@ class ReplicaManager:
         self._committer = committer
         self._partitions: dict[TopicPartition, Partition] = {}
         self._opener = LogOpener(topics, log_manager, disk_threads, clock)
-        self._free_space = FreeSpace(config.log_dirs, config.log_min_free_bytes)
+        self.free_space = FreeSpace(config.log_dirs, config.log_min_free_bytes)
         self._written_partitions = WrittenPartitions(topics)
         self._fetch_executor = FetchExecutor(self.partition, self.fetches, disk_threads)
         committer.on_failure = self._on_directory_failure
@@ -148,10 +147,11 @@ class ReplicaManager:
                 gone.refuse(UnknownTopicOrPartition())
         await self._opener.forget(stopped)
 
-    def close(self) -> None:
-        """Answer everything that waits with what there is."""
+    async def close(self) -> None:
+        """Answer everything that waits with what there is; nothing uses a log then."""
         self.produces.close()
         self.fetches.close()
+        await self._written_partitions.recorded()
 
     def _make(self, topic_partition: TopicPartition) -> Partition:
         topic = self._topics.get(topic_partition.topic)
@@ -224,7 +224,7 @@ class ReplicaManager:
             refused = AppendResult(ErrorCode.INVALID_REQUIRED_ACKS)
             return finish(dict.fromkeys(entries, refused))
         now_ms = self._clock.now_ms()
-        self._free_space.sample_if_due(now_ms)
+        self.free_space.sample_if_due(now_ms)
         results: AppendResults = {}
         pending: dict[TopicPartition, PendingAppend] = {}
         is_client = origin is AppendOrigin.CLIENT
@@ -261,7 +261,7 @@ class ReplicaManager:
     def _check_client(self, found: Partition, internal_topics_allowed: bool) -> None:
         if found.is_internal and not internal_topics_allowed:
             raise InvalidTopic("the broker's own topics take no records from clients")
-        low = self._free_space.low_directories
+        low = self.free_space.low_directories
         if low and _directory_of(found, self._config) in low:
             raise DiskFull("less than log.min.free.bytes are left in the log directory")
 
@@ -351,6 +351,7 @@ class ReplicaManager:
             found.committer.fail(error)
 
     def _on_directory_failure(self, directory: Path, error: StorageFailure) -> None:
+        self._log_manager.fail_directory(directory, error)
         for each in list(self._partitions.values()):
             if each.committer is not None and each.committer.directory == directory:
                 each.fail(error)

@@ -34,6 +34,11 @@ class WrittenPartitions:
                 self._record_all(), name="record written partitions"
             )
 
+    async def recorded(self) -> None:
+        """Return once the catalogue knows all that was added."""
+        while self._task is not None:
+            await asyncio.shield(self._task)
+
     async def _record_all(self) -> None:
         try:
             while self._unrecorded:
