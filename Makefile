@@ -41,13 +41,13 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: pyproject.toml setup.py $(wildcard protocol/*.c) | $(BIN)/python
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable .
+	$(BIN)/pip install --quiet --disable-pip-version-check --config-settings editable_mode=compat --editable .
 	touch $@
 
 $(VENV)/.installed-test: $(VENV)/.installed
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[test]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --config-settings editable_mode=compat --editable '.[test]'
 	touch $@
 
 $(VENV)/.installed-lint: $(VENV)/.installed-test
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[lint]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --config-settings editable_mode=compat --editable '.[lint]'
 	touch $@
