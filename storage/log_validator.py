@@ -150,6 +150,11 @@ def delimit(data: Buffer) -> tuple[memoryview, BatchHeader]:
         CorruptMessage: a length or format that no batch can have.
     """
     view = memoryview(data)
+    if len(view) >= BATCH_OVERHEAD:  # nearly always it is just one batch
+        header = read_header(view)
+        is_whole = header.batch_length + LOG_OVERHEAD == len(view)
+        if is_whole and header.magic == CURRENT_MAGIC:
+            return view, header
     size = _batch_size(view)
     if size < 0:
         raise InvalidRecord("there is no whole batch in the record set")
