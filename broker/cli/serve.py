@@ -100,14 +100,19 @@ def _run(loaded: Loaded) -> int:
 def explain(error: Exception) -> str | None:
     """What an error of the start tells the operator; None for a bug of ours."""
     from protocol.errors import KafkaStorageError
-    from storage.log_directory import DirectoryInUse
+    from storage.log_directory import BadLogDirectory, DirectoryInUse
 
     from ..metadata.catalog_store import CatalogError
     from ..start_error import StartError
 
-    if isinstance(
-        error, StartError | CatalogError | DirectoryInUse | KafkaStorageError
-    ):
+    named = (
+        StartError,
+        CatalogError,
+        DirectoryInUse,
+        BadLogDirectory,
+        KafkaStorageError,
+    )
+    if isinstance(error, named):
         return str(error)
     if not isinstance(error, OSError):
         return None

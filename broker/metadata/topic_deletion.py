@@ -36,7 +36,10 @@ async def delete_topics(services: Services, topic_ids: Iterable[bytes]) -> None:
     for deletion in await topics.begin_deletions(topic_ids):
         partitions = _partitions(deletion)
         await services.replica_manager.stop(partitions)
-        _rename(services.log_manager, partitions)
+        if _rename(services.log_manager, partitions):
+            # The checkpoints must not speak of the old log when a new one has its
+            # name; writing them also makes the renaming durable.
+            await services.disk_threads.run(services.log_manager.checkpoint_job())
         topics.release_name(deletion)
         _logger.info("topic %s is deleted", deletion.name)
 
@@ -45,11 +48,15 @@ def finish_interrupted(topics: Topics, log_manager: LogManager) -> None:
     """At the start: rename what a deletion before the last stop did not get to.
 
     Where a topic of the same name lives, the renaming was done: only then was the
-    name free.
+    name free. Blocking.
     """
+    renamed_count = 0
     for deletion in topics.deletions.values():
         if topics.get(deletion.name) is None:
-            _rename(log_manager, _partitions(deletion))
+            renamed_count += _rename(log_manager, _partitions(deletion))
+    if renamed_count:
+        log_manager.checkpoint_job()()
+    for deletion in topics.deletions.values():
         topics.release_name(deletion)
 
 
@@ -73,7 +80,9 @@ def _partitions(deletion: Deletion) -> list[TopicPartition]:
     ]
 
 
-def _rename(log_manager: LogManager, partitions: Iterable[TopicPartition]) -> None:
-    for partition in partitions:
-        if log_manager.has_directory(partition):
-            log_manager.delete(partition)
+def _rename(log_manager: LogManager, partitions: Iterable[TopicPartition]) -> int:
+    """Rename the directories that there are, and count them."""
+    there = [each for each in partitions if log_manager.has_directory(each)]
+    for partition in there:
+        log_manager.delete(partition)
+    return len(there)

@@ -1,6 +1,6 @@
 """A catalogue with topics in a directory, and requests of it without a network."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, cast
@@ -42,6 +42,7 @@ class FakeLogManager:
         self.directories = set(directories)
         self.renamed: list[TopicPartition] = []
         self.removal_count = 0
+        self.checkpoint_count = 0
 
     def has_directory(self, topic_partition: TopicPartition) -> bool:
         return topic_partition in self.directories
@@ -49,6 +50,12 @@ class FakeLogManager:
     def delete(self, topic_partition: TopicPartition) -> None:
         self.directories.remove(topic_partition)
         self.renamed.append(topic_partition)
+
+    def checkpoint_job(self) -> Callable[[], None]:
+        def write() -> None:
+            self.checkpoint_count += 1
+
+        return write
 
     def remove_deleted(self) -> None:
         self.renamed.clear()

@@ -10,7 +10,7 @@ from broker.cli.serve import command, explain
 from broker.metadata.catalog_store import CatalogError
 from broker.start_error import StartError
 from protocol.errors import KafkaStorageError
-from storage.log_directory import DirectoryInUse
+from storage.log_directory import BadLogDirectory, DirectoryInUse
 
 ROOT = Path(__file__).parents[3]
 
@@ -62,6 +62,7 @@ def system_error(code: int, filename: str | None = None) -> OSError:
         (StartError("no"), "no"),
         (CatalogError("catalogue"), "catalogue"),
         (DirectoryInUse("data is in use by process 7"), "data is in use by process 7"),
+        (BadLogDirectory("data belongs to node 2"), "data belongs to node 2"),
         (KafkaStorageError("broken"), "broken"),
         (
             system_error(errno.EADDRINUSE),

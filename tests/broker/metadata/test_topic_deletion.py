@@ -17,6 +17,7 @@ async def test_a_deletion_goes_all_the_way(tmp_path: Path) -> None:
         broker.log_manager.directories |= {A0, A2}
         await delete_topics(broker.services, [topic.topic_id])
         assert broker.log_manager.renamed == [A0, A2]
+        assert broker.log_manager.checkpoint_count == 1
         assert broker.replica_manager.stopped == [A0, A1, A2]
         assert list(broker.topics.deletions) == [topic.topic_id]
         await remove_deleted(broker.services)
@@ -36,6 +37,7 @@ async def test_a_kill_after_the_row_is_finished_by_the_next_start(
         broker.log_manager.directories |= {A0, A1}
         finish_interrupted(broker.topics, broker.services.log_manager)
         assert broker.log_manager.renamed == [A0, A1]
+        assert broker.log_manager.checkpoint_count == 1
         assert not broker.topics.is_reserved("a")
         await remove_deleted(broker.services)
     async with topic_broker(tmp_path) as broker:
