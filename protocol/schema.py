@@ -162,14 +162,14 @@ class Message(Struct):
 
     ``flexible`` is the first version with compact lengths and tagged fields.
     ``object_count_max`` limits how many array elements and unknown tags decoding
-    makes objects of. What strangers send gets as many as take 0.1 s and 30 MB; the
+    makes objects of. What strangers send gets as many as take 0.1 s and 25 MB; the
     largest request of a real client has a tenth of them.
     """
 
     min_version: ClassVar[int] = 0
     max_version: ClassVar[int] = 0
     first_flexible_version: ClassVar[int] = NEVER_FLEXIBLE
-    object_count_max: ClassVar[int] = 200_000
+    object_count_max: ClassVar[int] = 100_000
 
     def __init_subclass__(
         cls,

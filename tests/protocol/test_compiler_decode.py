@@ -8,7 +8,7 @@ import pytest
 from protocol.compiler import decoder
 from protocol.compiler_decode import STRING_SIZE_MAX, read_string_length, read_tags
 from protocol.errors import MalformedRequest
-from protocol.primitives import NO_TAGS, unsigned_varint
+from protocol.primitives import NO_TAGS, Buffer, unsigned_varint
 from protocol.schema import (
     Message,
     Response,
@@ -46,13 +46,17 @@ class Numbers(Message, versions=(0, 1), flexible=1):
     numbers: list[int] = array(of=int32)
 
 
+class MaybeLists(Message, versions=(0, 1), flexible=1):
+    items: list[Item] | None = array(nullable=True)
+
+
 class ManyNumbers(Response, versions=(0, 1), flexible=1):
     numbers: list[int] = array(of=int32)
 
 
 class Blob(Message, versions=(0, 1), flexible=1):
-    blob: memoryview | None = bytes_(nullable=True)
-    batch: memoryview | None = records()
+    blob: Buffer | None = bytes_(nullable=True)
+    batch: Buffer | None = records()
 
 
 class Choice(Message, versions=(0, 1), flexible=1):
@@ -68,7 +72,7 @@ class Tagged(Message, versions=(1, 1), flexible=1):
     items: list[Item] = array(tag=1)
 
 
-def decode(cls: type[Message], data: bytes, version: int) -> Message:
+def decode(cls: type[Message], data: Buffer, version: int) -> Message:
     return decoder(cls, version)(memoryview(data), 0)[0]
 
 
@@ -106,18 +110,39 @@ def test_longest_string() -> None:
 @pytest.mark.parametrize(
     ("version", "data"),
     [
-        (0, pack(">i", -1)),
         (0, pack(">i", 2) + b"\1"),
         (0, pack(">i", (1 << 31) - 1) + bytes(100)),
-        (1, b"\0\0"),
         (1, b"\x03\1\0\1"),
         (1, b"\xff\xff\xff\xff\x0f" + bytes(100)),
     ],
 )
-@pytest.mark.parametrize("cls", [Lists, Numbers])
+@pytest.mark.parametrize("cls", [Lists, Numbers, MaybeLists])
 def test_impossible_array(cls: type[Message], version: int, data: bytes) -> None:
     with pytest.raises(MalformedRequest):
         decode(cls, data, version)
+
+
+@pytest.mark.parametrize(("version", "null"), [(0, pack(">i", -1)), (1, b"\0\0")])
+def test_null_array_only_where_it_may_be(version: int, null: bytes) -> None:
+    assert decode(MaybeLists, null, version) == MaybeLists(items=None)
+    for cls in (Lists, Numbers):
+        with pytest.raises(MalformedRequest, match="-1 elements"):
+            decode(cls, null, version)
+
+
+def test_too_many_elements_are_refused_before_anything_is_made() -> None:
+    # Each of the elements would fit, but not all of them.
+    data = memoryview(unsigned_varint(50_001) + b"\1\0" * 30_000)
+    functions = [decoder(cls, 1) for cls in (Lists, MaybeLists)]
+    tracemalloc.start()
+    try:
+        for function in functions:
+            with pytest.raises(MalformedRequest, match="50000 elements"):
+                function(data[:60_000], 0)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 64 << 10
 
 
 def test_length_is_refused_before_anything_is_made() -> None:
@@ -134,7 +159,7 @@ def test_length_is_refused_before_anything_is_made() -> None:
     assert peak < 64 << 10
 
 
-@pytest.mark.parametrize("count", [Numbers.object_count_max, 200_001])
+@pytest.mark.parametrize("count", [Numbers.object_count_max, 100_001])
 def test_number_of_objects_is_limited(count: int) -> None:
     data = pack(">i", count) + bytes(4 * count)
     if count > Numbers.object_count_max:
@@ -150,8 +175,17 @@ def test_unknown_tags_count_as_objects() -> None:
     assert read_tags(data, 0, 2) == ({0: b"", 1: b""}, 5)
     with pytest.raises(MalformedRequest, match="2 tagged fields"):
         read_tags(data, 0, 1)
+    each = b"\1" + b"\x01\x09\x00"  # an element with one unknown tag
+    assert decode(Lists, unsigned_varint(50_001) + each * 50_000 + b"\0", 1)
+    with pytest.raises(MalformedRequest, match="1 tagged fields"):
+        decode(Lists, unsigned_varint(50_002) + each * 50_001 + b"\0", 1)
     with pytest.raises(MalformedRequest, match="too many tagged"):
-        decode(Tagged, unsigned_varint(200_001) + bytes(10), 1)
+        decode(Tagged, unsigned_varint(100_001) + bytes(10), 1)
+
+
+def test_unknown_tag_beyond_the_end() -> None:
+    with pytest.raises(MalformedRequest, match="tag 9 of 4 bytes"):
+        decode(Lists, b"\x01" + b"\x01\x09\x04abc", 1)
 
 
 def test_elements_of_no_bytes_cannot_be_many() -> None:
@@ -170,7 +204,7 @@ def test_bytes_and_records_are_views_of_the_data() -> None:
     assert isinstance(blob.batch, memoryview)
     blob.batch[0] = ord("X")  # an offset is stamped into the client's own bytes
     assert b"Xyz" in frame
-    assert blob.blob == b"ab"
+    assert bytes(blob.blob) == b"ab"
 
 
 def test_null_and_empty_differ() -> None:

@@ -3,6 +3,7 @@
 import pytest
 
 from protocol.compiler import encoder
+from protocol.primitives import Buffer
 from protocol.schema import (
     Message,
     Struct,
@@ -21,7 +22,7 @@ from .sample_messages import Point
 
 
 class Batches(Struct):
-    batch: bytes | None = records()
+    batch: Buffer | None = records()
 
 
 class Carrier(Message, versions=(0, 1), flexible=1):

@@ -4,6 +4,7 @@ from protocol.fields import (
     ALL_VERSIONS,
     NO_VERSION,
     Field,
+    Versions,
     between,
     records,
     since,
@@ -29,7 +30,7 @@ def field(cls: type[Struct], name: str) -> Field:
         (NO_VERSION, []),
     ],
 )
-def test_versions(versions: object, covered: list[int]) -> None:
+def test_versions(versions: Versions, covered: list[int]) -> None:
     assert [version for version in range(5) if versions.cover(version)] == covered
 
 

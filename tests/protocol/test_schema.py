@@ -83,7 +83,7 @@ def test_field_cannot_hide_a_method() -> None:
     with pytest.raises(TypeError, match="decode"):
 
         class Bad(Message):
-            decode: int = int32()
+            decode: int = int32()  # type: ignore[assignment]
 
 
 def test_messages_know_their_versions() -> None:
