@@ -36,6 +36,11 @@ class TopicOption:
     only: tuple[Any, ...] = ()
     is_hidden: bool = False
 
+    @property
+    def synonym(self) -> str | None:
+        """The broker option of the same unit and meaning."""
+        return self.synonyms[0] if self.synonyms else None
+
     def default(self, broker: BrokerConfig) -> Any:
         """The value when the topic does not set the option."""
         if self.attribute is None:

@@ -6,7 +6,15 @@
 from importlib import import_module
 from typing import Final
 
-MODULES: Final = ("api_versions",)
+MODULES: Final = (
+    "api_versions",
+    "cluster",
+    "configs",
+    "delete_topics",
+    "describe_topic_partitions",
+    "metadata",
+    "topics",
+)
 
 
 def load() -> None:
