@@ -5,9 +5,9 @@ its checksum. The checksum does not cover the base offset: of two neighbours who
 offsets contradict each other, the one that does not continue what came before is the
 damaged one.
 
-Behind damage the scan looks for the next valid batch: first where the damaged one says
-that it ends, then at every byte. So one flipped bit costs one batch, and a tail in
-which nothing valid follows is told apart from damage inside.
+Behind damage the scan looks for the next valid batch, at every byte. So one flipped
+bit costs one batch, and a tail in which nothing valid follows is told apart from
+damage inside.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,6 +17,7 @@ from protocol.checksum import crc32c
 from protocol.record_batch import (
     BATCH_OVERHEAD,
     CURRENT_MAGIC,
+    LOG_OVERHEAD,
     BatchHeader,
     read_header,
 )
@@ -121,7 +122,7 @@ class BatchScan:
                 position = self._next_valid(position, header)
 
     def _is_valid(self, position: int, header: BatchHeader, checks_crc: bool) -> bool:
-        size = header.batch_length + 12
+        size = header.batch_length + LOG_OVERHEAD
         return (
             header.magic == CURRENT_MAGIC
             and BATCH_OVERHEAD <= size <= self._log.size - position
@@ -142,24 +143,44 @@ class BatchScan:
         return crc
 
     def _next_valid(self, position: int, damaged: BatchHeader) -> int:
-        """Where the next valid batch begins; the end of the file if nowhere."""
+        """Where the next valid batch begins; the end of the file if nowhere.
+
+        The damaged batch says where it ends. If a valid one begins there, only a
+        chain of batches that leads up to it can be between: what a record holds may
+        look like a batch, too.
+        """
         end = self._log.size
-        for candidate in self._candidates(position, damaged):
-            if candidate + BATCH_OVERHEAD > end:
-                continue
-            header = read_header(self._bytes(candidate, BATCH_OVERHEAD))
-            if header.base_offset >= self._next_offset and self._is_valid(
-                candidate, header, True
+        target = position + damaged.batch_length + LOG_OVERHEAD
+        if damaged.batch_length <= 0 or not self._is_next(target):
+            target = end
+        for candidate in self._candidates(position, target):
+            if self._is_next(candidate) and (
+                target == end or self._leads_to(candidate, target)
             ):
                 return candidate
-        return end
+        return target
 
-    def _candidates(self, position: int, damaged: BatchHeader) -> Iterator[int]:
-        if damaged.batch_length + 12 >= BATCH_OVERHEAD:
-            yield position + damaged.batch_length + 12
-        position, end = position + 1 + _MAGIC_POSITION, self._log.size
+    def _is_next(self, position: int) -> bool:
+        if position + BATCH_OVERHEAD > self._log.size:
+            return False
+        header = read_header(self._bytes(position, BATCH_OVERHEAD))
+        return header.base_offset >= self._next_offset and self._is_valid(
+            position, header, True
+        )
+
+    def _leads_to(self, position: int, target: int) -> bool:
+        while position < target and self._is_next(position):
+            position += read_header(self._bytes(position, BATCH_OVERHEAD)).size
+        return position == target
+
+    def _candidates(self, position: int, end: int) -> Iterator[int]:
+        """Where the magic byte could be that of a batch behind ``position``."""
+        position += 1 + _MAGIC_POSITION
+        end += _MAGIC_POSITION
         while position < end:
-            piece = bytes(self._log.read_at(position, _CHUNK_SIZE))
+            piece = bytes(self._log.read_at(position, min(end - position, _CHUNK_SIZE)))
+            if not piece:
+                return
             at = piece.find(_MAGIC)
             while at >= 0:
                 yield position + at - _MAGIC_POSITION

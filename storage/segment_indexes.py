@@ -12,10 +12,10 @@ anew from it, with one line in the broker's log.
 import logging
 from pathlib import Path
 
-from protocol.record_batch import BatchHeader
+from protocol.record_batch import BATCH_OVERHEAD, BatchHeader, read_header
 
 from .batch_scan import BatchScan, OnBatch, Recovery
-from .batch_walk import BATCH_START_SIZE, last_offset_at
+from .batch_walk import last_offset_at
 from .files import File, Files
 from .log_files import OFFSET_INDEX, TIME_INDEX, segment_path
 from .mapped_index import CorruptIndex
@@ -151,9 +151,19 @@ class SegmentIndexes:
         return self._scan_from(self.offsets.last.position, None, checks_crc=False)
 
     def _check_last(self) -> None:
-        """Compare the last entries with the log. Raises `CorruptIndex`."""
-        self._check(self.offsets.last)
+        """Compare the last entries with the log.
+
+        Raises:
+            CorruptIndex: they are not those of a batch, or the batch of the last
+                offset entry has a timestamp that the time index should have.
+        """
+        last = self.offsets.last
+        self._check(last)
         timestamp, offset = self.times.last
+        if last.position and timestamp < max(
+            self._timestamp_at(0), self._timestamp_at(last.position)
+        ):
+            raise CorruptIndex(f"{self.times.path} ends too early")
         if timestamp == NO_TIMESTAMP:
             return
         start = self.offsets.lookup(offset).position
@@ -164,10 +174,13 @@ class SegmentIndexes:
                 break
         raise CorruptIndex(f"{self.times.path}: no batch has its last timestamp")
 
+    def _timestamp_at(self, position: int) -> int:
+        return read_header(self._log.read_at(position, BATCH_OVERHEAD)).max_timestamp
+
     def _check(self, entry: OffsetPosition) -> None:
         if entry.position:
-            start = self._log.read_at(entry.position, BATCH_START_SIZE)
-            if last_offset_at(start) != entry.offset:
+            start = self._log.read_at(entry.position, BATCH_OVERHEAD)
+            if len(start) < BATCH_OVERHEAD or last_offset_at(start) != entry.offset:
                 raise CorruptIndex(f"{self.offsets.path}: {entry} is no batch")
 
     def recover(

@@ -1,0 +1,204 @@
+"""Damage in a log file, and how much of it a scan gives up."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from storage.batch_scan import BatchScan, ByteRange, Recovery
+from tests.fakes.files import FakeFiles
+from tests.storage.batches import batch, sized_batch
+
+PATH = Path("/data/t-0/00000000000000000000.log")
+COUNT = 6
+SIZE = 200
+
+
+def whole_log() -> bytearray:
+    """Six batches of one record and 200 bytes each."""
+    return bytearray(b"".join(sized_batch(offset, SIZE) for offset in range(COUNT)))
+
+
+def scan_bytes(
+    data: bytes | bytearray, start: int = 0, checks_crc: bool = True
+) -> tuple[list[int], Recovery]:
+    """The base offsets of the valid batches, and what the scan says of the rest."""
+    files = FakeFiles()
+    files.put(PATH, bytes(data))
+    scan = BatchScan(files.open(PATH), start, 0, checks_crc)
+    offsets = []
+    for position, header, found in scan:
+        assert found == data[position : position + header.size]
+        offsets.append(header.base_offset)
+    return offsets, scan.recovery()
+
+
+def number(data: bytearray, position: int, size: int, value: int) -> None:
+    data[position : position + size] = value.to_bytes(size, "big", signed=True)
+
+
+def test_undamaged_log_is_clean() -> None:
+    offsets, recovery = scan_bytes(whole_log())
+    assert offsets == list(range(COUNT))
+    assert recovery == Recovery(COUNT * SIZE, COUNT, COUNT * SIZE, ())
+    assert recovery.is_clean
+
+
+def test_empty_log_is_clean() -> None:
+    assert scan_bytes(b"") == ([], Recovery(0, 0, 0, ()))
+    assert scan_bytes(b"")[1].is_clean
+
+
+def test_scan_starts_where_it_is_told() -> None:
+    offsets, recovery = scan_bytes(whole_log(), start=2 * SIZE)
+    assert offsets == [2, 3, 4, 5]
+    assert recovery.is_clean
+
+
+@pytest.mark.parametrize("kept", range(SIZE))
+def test_batch_cut_at_any_byte_is_a_torn_tail(kept: int) -> None:
+    data = whole_log()[: 5 * SIZE + kept]
+    offsets, recovery = scan_bytes(data)
+    assert offsets == [0, 1, 2, 3, 4]
+    assert recovery == Recovery(5 * SIZE, 5, len(data), ())
+    assert recovery.is_torn == (kept > 0)
+
+
+@pytest.mark.parametrize("tail", [bytes(1000), b"\xff" * 96, b"\2" * 96, b"\0" * 3])
+def test_zeros_and_noise_behind_the_end_are_a_torn_tail(tail: bytes) -> None:
+    offsets, recovery = scan_bytes(whole_log() + tail)
+    assert offsets == list(range(COUNT))
+    assert (recovery.valid_end, recovery.damaged) == (COUNT * SIZE, ())
+    assert recovery.is_torn
+
+
+@given(st.integers(0, COUNT - 1), st.integers(0, SIZE - 1), st.integers(0, 7))
+def test_flipped_bit_costs_one_batch_at_most(
+    batch_number: int, at: int, bit: int
+) -> None:
+    data = whole_log()
+    data[batch_number * SIZE + at] ^= 1 << bit
+    offsets, recovery = scan_bytes(data)
+    lost = set(range(COUNT)) - set(offsets)
+    is_outside_crc = at < 8 or 12 <= at < 16  # base offset, leader epoch
+    assert lost == {batch_number} or (is_outside_crc and len(lost) <= 1)
+    if at < 8 and batch_number == COUNT - 1:
+        return  # nothing follows that would contradict a higher offset
+    if lost and batch_number < COUNT - 1:
+        start = batch_number * SIZE
+        assert recovery.damaged == (ByteRange(start, start + SIZE),)
+        assert not recovery.is_torn
+    elif lost:
+        assert recovery.is_torn
+
+
+def test_two_damaged_batches_are_two_ranges() -> None:
+    data = whole_log()
+    data[1 * SIZE + 100] ^= 1
+    data[4 * SIZE + 100] ^= 1
+    offsets, recovery = scan_bytes(data)
+    assert offsets == [0, 2, 3, 5]
+    assert recovery.damaged == (
+        ByteRange(SIZE, 2 * SIZE),
+        ByteRange(4 * SIZE, 5 * SIZE),
+    )
+
+
+def test_neighbours_that_are_damaged_are_one_range() -> None:
+    data = whole_log()
+    data[1 * SIZE : 3 * SIZE - 7] = bytes(2 * SIZE - 7)
+    offsets, recovery = scan_bytes(data)
+    assert offsets == [0, 3, 4, 5]
+    assert recovery.damaged == (ByteRange(SIZE, 3 * SIZE),)
+
+
+@pytest.mark.parametrize("length", [-1, 0, 48, 49, 5000, 2**31 - 1, 2 * SIZE - 12])
+def test_length_that_lies_costs_one_batch(length: int) -> None:
+    data = whole_log()
+    number(data, SIZE + 8, 4, length)
+    offsets, recovery = scan_bytes(data)
+    assert offsets == [0, 2, 3, 4, 5]
+    assert recovery.damaged == (ByteRange(SIZE, 2 * SIZE),)
+
+
+def test_offset_that_is_too_high_is_the_damaged_one() -> None:
+    data = whole_log()
+    number(data, 2 * SIZE, 8, 1000)
+    offsets, recovery = scan_bytes(data)
+    assert offsets == [0, 1, 3, 4, 5]
+    assert recovery.damaged == (ByteRange(2 * SIZE, 3 * SIZE),)
+
+
+def test_offset_that_is_too_low_is_the_damaged_one() -> None:
+    data = whole_log()
+    number(data, 3 * SIZE, 8, 1)
+    offsets, recovery = scan_bytes(data)
+    assert offsets == [0, 1, 2, 4, 5]
+    assert recovery.damaged == (ByteRange(3 * SIZE, 4 * SIZE),)
+
+
+@pytest.mark.parametrize("offset", [-1, 2**31, 2**62])
+def test_offset_outside_the_segment_is_damage(offset: int) -> None:
+    data = whole_log()
+    number(data, 5 * SIZE, 8, offset)
+    offsets, recovery = scan_bytes(data)
+    assert offsets == [0, 1, 2, 3, 4]
+    assert recovery.is_torn
+
+
+def test_gaps_between_offsets_are_not_damage() -> None:
+    data = b"".join(bytes(batch(offset, 3)) for offset in (0, 10, 50, 51 + 3))
+    offsets, recovery = scan_bytes(data)
+    assert offsets == [0, 10, 50, 54]
+    assert recovery.is_clean
+    assert recovery.next_offset == 57
+
+
+def test_without_checksums_only_shape_and_order_count() -> None:
+    data = whole_log()
+    data[1 * SIZE + 100] ^= 1
+    assert scan_bytes(data, checks_crc=False)[0] == list(range(COUNT))
+    data[3 * SIZE + 16] = 1  # magic
+    offsets, recovery = scan_bytes(data, checks_crc=False)
+    assert offsets == [0, 1, 2, 4, 5]
+    assert recovery.damaged == (ByteRange(3 * SIZE, 4 * SIZE),)
+
+
+def test_old_batch_inside_a_damaged_one_is_not_taken_for_the_next() -> None:
+    inner = bytes(batch(0))
+    outer = bytearray(batch(6, value=b"x" * 30 + inner + b"y" * 30))
+    outer[-1] ^= 1
+    data = whole_log() + outer + batch(7)
+    offsets, recovery = scan_bytes(data)
+    assert offsets == [0, 1, 2, 3, 4, 5, 7]
+    assert len(recovery.damaged) == 1
+
+
+def test_batch_inside_a_damaged_one_does_not_lead_to_its_end() -> None:
+    inner = bytes(batch(8))
+    outer = bytearray(batch(6, 2, value=b"x" * 30 + inner + b"y" * 30))
+    outer[-1] ^= 1
+    data = whole_log() + outer + batch(8)
+    offsets, recovery = scan_bytes(data)
+    assert offsets == [0, 1, 2, 3, 4, 5, 8]
+    assert recovery.damaged == (ByteRange(6 * SIZE, 6 * SIZE + len(outer)),)
+
+
+def test_batch_larger_than_what_is_read_at_once() -> None:
+    large = batch(1, value=bytes(5 << 20))
+    data = batch(0) + large + batch(2)
+    assert scan_bytes(data)[0] == [0, 1, 2]
+    data[-100 - len(large) // 2] ^= 1
+    offsets, recovery = scan_bytes(data)
+    assert offsets == [0, 2]
+    assert recovery.damaged == (ByteRange(len(batch(0)), len(data) - len(batch(2))),)
+
+
+def test_everything_damaged_is_a_torn_file() -> None:
+    data = whole_log()
+    for start in range(0, len(data), SIZE):
+        data[start + 100] ^= 1
+    offsets, recovery = scan_bytes(data)
+    assert offsets == []
+    assert recovery == Recovery(0, 0, len(data), ())
