@@ -12,7 +12,12 @@ MODULES: Final = (
     "configs",
     "delete_topics",
     "describe_topic_partitions",
+    "fetch",
+    "find_coordinator",
+    "init_producer_id",
+    "list_offsets",
     "metadata",
+    "produce",
     "topics",
 )
 

@@ -1,0 +1,270 @@
+"""The broker as a whole: its parts, in the order in which they start and stop.
+
+Start: the locks, the catalogue, the logs, then the listeners; when those are open
+everything that was acknowledged before is there. Stop: nothing new is accepted, what
+was asked is answered, everything is synced, and only then said to be clean.
+
+Periodic jobs are all listed in ``Server._add_jobs``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from protocol.errors import KafkaStorageError
+from storage.files import Files, OsFiles
+from storage.log_directory import DirectoryLock
+from storage.log_manager import LogManager
+
+from . import handlers
+from .clock import Clock, SystemClock
+from .committer import Committer
+from .disk_threads import DiskThreads
+from .handlers.dispatch import Dispatcher
+from .handlers.registry import registered_handlers
+from .metadata.catalog import Catalog
+from .metadata.topic_deletion import (
+    REMOVAL_INTERVAL_MS,
+    finish_interrupted,
+    remove_deleted,
+)
+from .metadata.topics import Topics
+from .network.admission import Admission
+from .network.connection import Network
+from .network.limits import LimitedLog, RequestMemory
+from .network.listener import SWEEP_INTERVAL_MS, Listener
+from .process import open_files_limit, run_until_signal
+from .replica.replica_manager import ReplicaManager
+from .scheduler import Scheduler
+from .services import Bugs, Services
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from .config.broker_config import BrokerConfig
+
+_logger = logging.getLogger(__name__)
+
+
+class Server:
+    """One broker in this process; ``services`` is there once it has started."""
+
+    services: Services
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        *,
+        clock: Clock | None = None,
+        files: Files | None = None,
+        bugs: Bugs | None = None,
+    ) -> None:
+        self.config = config
+        self.listeners: list[Listener] = []
+        self.bugs = bugs or Bugs()
+        self._clock = clock or SystemClock()
+        self._files = files
+        self._lock: DirectoryLock | None = None
+        self._catalog: Catalog | None = None
+        self._opening: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Return when clients can connect.
+
+        Raises:
+            StartError, CatalogError, KafkaStorageError, OSError: it cannot start;
+                nothing is held any more.
+        """
+        try:
+            self._open_storage()
+            await self._listen()
+        except BaseException:
+            await self._let_go()
+            raise
+        self._add_jobs()
+        self._opening = asyncio.get_running_loop().create_task(
+            self._open_logs(), name="open logs"
+        )
+
+    def ready_line(self) -> str:
+        """One line for people and scripts: where it listens, and what it promises."""
+        addresses = ", ".join(
+            f"{listener.host or '*'}:{listener.port}" for listener in self.listeners
+        )
+        data = ", ".join(str(directory) for directory in self.config.log_dirs)
+        if not data.startswith(("/", ".")):
+            data = f"./{data}"
+        return (
+            f"odradek ready on {addresses}, data in {data}, "
+            f"durability {self.config.durability}"
+        )
+
+    async def stop(self) -> None:
+        """Answer what was asked, make everything durable, and let go of it."""
+        services = self.services
+        draining = [
+            asyncio.ensure_future(listener.stop(self.config.shutdown_drain_timeout_ms))
+            for listener in self.listeners
+        ]
+        await asyncio.sleep(0)  # the sockets are closed: nothing new comes
+        with suppress(KafkaStorageError):  # was reported when it happened
+            await services.committer.flush()
+        # Who waits for records to come gets what there is.
+        await services.replica_manager.close()
+        await asyncio.gather(*draining)
+        await services.scheduler.stop()
+        if self._opening is not None:
+            self._opening.cancel()
+            await asyncio.gather(self._opening, return_exceptions=True)
+        await self._let_go()
+
+    # Start
+
+    def _open_storage(self) -> None:
+        config = self.config
+        limit = open_files_limit()
+        files = self._files or OsFiles(config.max_open_files or max(limit - 512, 256))
+        self._lock_catalog()
+        self._catalog = Catalog.open(config.catalog_directory)
+        topics = Topics(self._catalog)
+        log_manager = LogManager(
+            config.log_dirs,
+            files,
+            cluster_id=topics.cluster_id,
+            node_id=config.node_id,
+            producer_id_expiration_ms=config.producer_id_expiration_ms,
+            take_lock=self._take_lock,
+        )
+        log_manager.open()
+        finish_interrupted(topics, log_manager)
+        _report_strangers(topics, log_manager)
+        disk_threads = DiskThreads(config.disk_threads)
+        committer = Committer(self._clock, config)
+        self.services = Services(
+            config=config,
+            clock=self._clock,
+            log_manager=log_manager,
+            disk_threads=disk_threads,
+            committer=committer,
+            replica_manager=ReplicaManager(
+                config=config,
+                clock=self._clock,
+                topics=topics,
+                log_manager=log_manager,
+                disk_threads=disk_threads,
+                committer=committer,
+            ),
+            metadata=topics,
+            scheduler=Scheduler(self._clock, self.bugs),
+            cluster_id=topics.cluster_id,
+            node_id=config.node_id,
+            bugs=self.bugs,
+        )
+
+    def _lock_catalog(self) -> None:
+        """Take the catalogue's directory before the catalogue itself.
+
+        A second broker is then told the process that has it, and touches nothing.
+        """
+        directory = self.config.catalog_directory
+        directory.mkdir(parents=True, exist_ok=True)
+        self._lock = DirectoryLock(directory)
+
+    def _take_lock(self, directory: Path) -> DirectoryLock:
+        """The lock of a log directory: the one we have, or a new one."""
+        lock = self._lock
+        if lock is not None and directory == self.config.catalog_directory:
+            self._lock = None  # from here on it is the log manager's to release
+            return lock
+        return DirectoryLock(directory)
+
+    async def _listen(self) -> None:
+        config = self.config
+        handlers.load()
+        network = Network(
+            options=config,
+            dispatcher=Dispatcher(self.services, registered_handlers()),
+            clock=self._clock,
+            memory=RequestMemory(config.queued_max_request_bytes),
+            admission=Admission(config, self._clock),
+            log=LimitedLog(self._clock),
+        )
+        for address in config.client_listeners:
+            listener = Listener(address.name, address.host, address.port, network)
+            await listener.start()
+            self.listeners.append(listener)
+
+    def _add_jobs(self) -> None:
+        every = self.services.scheduler.every
+        for listener in self.listeners:
+            every(SWEEP_INTERVAL_MS, f"sweep {listener.name}", listener.sweep)
+        every(
+            self.config.replica_high_watermark_checkpoint_interval_ms,
+            "checkpoints",
+            self._write_checkpoints,
+        )
+        every(
+            REMOVAL_INTERVAL_MS,
+            "remove deleted topics",
+            lambda: remove_deleted(self.services),
+            first_after_ms=0,
+        )
+
+    async def _write_checkpoints(self) -> None:
+        job = self.services.log_manager.checkpoint_job()
+        try:
+            await self.services.disk_threads.run(job)
+        except KafkaStorageError as error:
+            _logger.error("checkpoints are not written: %s", error)
+
+    async def _open_logs(self) -> None:
+        try:
+            await self.services.replica_manager.open_all()
+        except Exception as error:
+            self.bugs.record("open logs", error)
+
+    # Stop
+
+    async def _let_go(self) -> None:
+        """Close what is open, in the order that makes the stop a clean one."""
+        for listener in self.listeners:
+            await listener.stop(0)
+        self.listeners.clear()
+        if hasattr(self, "services"):
+            services = self.services
+            now_ms = self._clock.now_ms()
+            await services.disk_threads.run(services.log_manager.close, now_ms)
+            services.committer.close()
+            services.disk_threads.close()
+        if self._catalog is not None:
+            await self._catalog.close()
+            self._catalog = None
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+
+def run(
+    config: BrokerConfig,
+    *,
+    loop: str | None = None,
+    announce: Callable[[str], None] | None = None,
+) -> int:
+    """Run a broker until SIGTERM or SIGINT; returns the exit code.
+
+    ``loop`` is "uvloop" or "asyncio"; by default what ``ODRADEK_LOOP`` says, else
+    uvloop where it is installed. ``announce`` gets the ready line.
+    """
+    server = Server(config)
+    return run_until_signal(server, loop=loop, announce=announce)
+
+
+def _report_strangers(topics: Topics, log_manager: LogManager) -> None:
+    """Name the directories that belong to no topic: they are kept as they are."""
+    for topic_partition, path in log_manager.directories_of().items():
+        if topics.partition(topic_partition) is None:
+            _logger.warning("%s belongs to no topic; it is left as it is", path)
