@@ -140,9 +140,10 @@ class _Loader:
         else:
             next_offset = self._recover(segments)
         local = self._local_log(segments, next_offset)
-        self._epochs.truncate_from_end(local.end.offset)
+        self._epochs.truncate_from_end(local.end.offset + 1)
         self._epochs.truncate_from_start(self.log_start_offset)
         self._producers.map_end_offset = local.end.offset
+        self._producers.on_high_watermark(local.end.offset)
         unsynced = self._make_durable(local)
         return LogParts(local, self._epochs, self._producers, unsynced)
 

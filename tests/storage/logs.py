@@ -1,0 +1,136 @@
+"""Partition logs in a file system in memory: made, written to, opened again."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from protocol.record_batch import scan
+from protocol.records import NewRecord, Record, build_batch, iterate
+from protocol.topic_partition import TopicPartition
+from storage.append_info import AppendInfo, AppendOrigin
+from storage.files import Files
+from storage.log_config import LogConfig
+from storage.log_loader import Checkpointed, Surroundings, create_log, load_log
+from storage.log_read import FetchIsolation
+from storage.unified_log import UnifiedLog
+from tests.fakes.files import FakeFiles
+
+NOW = 1_700_000_000_000
+ROOT = Path("/data")
+DIRECTORY = ROOT / "topic-0"
+PARTITION = TopicPartition("topic", 0)
+TOPIC_ID = bytes(range(16))
+EPOCH = 4
+
+
+class Producer(NamedTuple):
+    """Who sends a batch: nobody in particular, or an idempotent producer."""
+
+    producer_id: int = -1
+    producer_epoch: int = -1
+    sequence: int = -1
+
+
+ANYBODY = Producer()
+
+
+def new_log(files: Files | None = None, **options: object) -> UnifiedLog:
+    """A new log, with small segments unless ``segment_bytes`` says otherwise."""
+    if files is None:
+        files = FakeFiles()
+    files.mkdir(ROOT)
+    files.sync_directory(Path("/"))
+    return create_log(
+        PARTITION, TOPIC_ID, DIRECTORY, _config(options), Surroundings(files, NOW)
+    )
+
+
+def reopened(
+    log: UnifiedLog,
+    *,
+    was_clean: bool = False,
+    recovery_point: int = 0,
+    log_start_offset: int = 0,
+    now_ms: int = NOW,
+) -> UnifiedLog:
+    """The log as the next process finds it; nothing is closed before."""
+    return load_log(
+        PARTITION,
+        TOPIC_ID,
+        DIRECTORY,
+        log.config,
+        Checkpointed(was_clean, recovery_point, log_start_offset),
+        Surroundings(log.local.files, now_ms),
+    )
+
+
+def produce(
+    log: UnifiedLog,
+    count: int = 1,
+    *,
+    producer: Producer = ANYBODY,
+    value: bytes = b"value",
+    timestamp: int = NOW,
+    leader_epoch: int = EPOCH,
+    is_transactional: bool = False,
+) -> AppendInfo:
+    """Append a batch of ``count`` records, the keys of which are their offsets."""
+    start = log.log_end_offset
+    batch = build_batch(
+        [
+            NewRecord(b"%d" % offset, value, timestamp)
+            for offset in range(start, start + count)
+        ],
+        producer_id=producer.producer_id,
+        producer_epoch=producer.producer_epoch,
+        base_sequence=producer.sequence,
+        is_transactional=is_transactional,
+    )
+    return append(log, batch, leader_epoch=leader_epoch)
+
+
+def append(
+    log: UnifiedLog,
+    batch: bytearray,
+    origin: AppendOrigin = AppendOrigin.CLIENT,
+    leader_epoch: int = EPOCH,
+    now_ms: int = NOW,
+) -> AppendInfo:
+    """Append one batch as it is."""
+    return log.append_as_leader(memoryview(batch), leader_epoch, now_ms, origin)
+
+
+def sync(log: UnifiedLog, with_snapshot: bool = False) -> None:
+    """What the committer does: all at once, and the high watermark follows."""
+    ticket = log.begin_sync(with_snapshot)
+    if ticket is not None:
+        ticket.run()
+        log.finish_sync(ticket)
+    log.update_high_watermark(log.recovery_point)
+
+
+def read_all(
+    log: UnifiedLog, isolation: FetchIsolation = FetchIsolation.LOG_END
+) -> list[Record]:
+    """Every record that a consumer of this isolation sees, control records too."""
+    records: list[Record] = []
+    offset = log.log_start_offset
+    while True:
+        data = log.read(offset, 1 << 20, isolation, may_block=True).records
+        for position, header in scan(data):
+            batch = memoryview(data)[position : position + header.size]
+            records += [each for each in iterate(batch) if each.offset >= offset]
+            offset = max(offset, header.next_offset)
+        if not len(data):
+            return records
+
+
+def offsets(log: UnifiedLog) -> list[int]:
+    """The offsets of all records, each of which has its offset as the key."""
+    records = read_all(log)
+    assert all(record.key == b"%d" % record.offset for record in records)
+    return [record.offset for record in records]
+
+
+def _config(options: dict[str, object]) -> LogConfig:
+    defaults: dict[str, object] = {"segment_bytes": 1000, "index_interval_bytes": 200}
+    return LogConfig(**{**defaults, **options})  # type: ignore[arg-type]
