@@ -29,7 +29,7 @@ from tables import machine, replace_section, short, table  # noqa: E402
 
 ROOT = HERE.parent
 SCRIPTS = HERE / "hot_paths"
-PARTS = {"logs", "measuring", "partitions", "samples"}  # shared by the scripts
+PARTS = {"logs", "measuring", "partitions", "samples", "serving"}  # of the scripts
 SECTION = "hot paths"
 
 Timings = dict[str, dict[str, Any]]  # by the name of the case, in their order

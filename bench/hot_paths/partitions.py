@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from logs import EPOCH, TOPIC_ID, new_log, now_ms
 
@@ -23,6 +23,9 @@ try:
     from uvloop import new_event_loop
 except ImportError:
     from asyncio import new_event_loop
+
+
+T = TypeVar("T")
 
 
 class Durability:
@@ -101,6 +104,9 @@ class Loop:
     ) -> Callable[[int], None]:
         """``work`` as the ``run`` of a case."""
         return lambda count: self._loop.run_until_complete(work(count))
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        return self._loop.run_until_complete(work)
 
     def close(self) -> None:
         self._loop.close()

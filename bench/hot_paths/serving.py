@@ -1,0 +1,124 @@
+"""All of a broker but its sockets, with real files, for requests that do not travel."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from broker.clock import SystemClock
+from broker.committer import Committer
+from broker.config.broker_config import BrokerConfig
+from broker.disk_threads import DiskThreads
+from broker.handlers import fetch, produce
+from broker.handlers.dispatch import Dispatcher
+from broker.handlers.registry import registered_handlers
+from broker.metadata.catalog import Catalog
+from broker.metadata.topics import Topics
+from broker.network.admission import Admission
+from broker.network.connection import Connection, Network
+from broker.network.limits import LimitedLog, RequestMemory
+from broker.network.listener import Listener
+from broker.replica.replica_manager import ReplicaManager
+from broker.scheduler import Scheduler
+from broker.services import Bugs, Services
+from storage.files import OsFiles
+from storage.log_manager import LogManager
+
+HANDLERS = (fetch, produce)  # registered by being imported
+
+
+class Serving:
+    """The parts of a broker, put together; to be made on a running loop."""
+
+    def __init__(self, root: Path, durability: str) -> None:
+        config = BrokerConfig(log_dirs=(root,), durability=durability)
+        clock, bugs = SystemClock(), Bugs(_raise)
+        self.catalog = Catalog.open(root)
+        self.topics = Topics(self.catalog)
+        self.log_manager = LogManager(
+            [root], OsFiles(), cluster_id=self.topics.cluster_id, node_id=1
+        )
+        self.log_manager.open()
+        self.disk_threads = DiskThreads(2)
+        self.committer = Committer(clock, config)
+        self.replica_manager = ReplicaManager(
+            config=config,
+            clock=clock,
+            topics=self.topics,
+            log_manager=self.log_manager,
+            disk_threads=self.disk_threads,
+            committer=self.committer,
+        )
+        self.services = Services(
+            config=config,
+            clock=clock,
+            log_manager=self.log_manager,
+            disk_threads=self.disk_threads,
+            committer=self.committer,
+            replica_manager=self.replica_manager,
+            metadata=self.topics,
+            scheduler=Scheduler(clock, bugs),
+            cluster_id=self.topics.cluster_id,
+            node_id=1,
+            bugs=bugs,
+        )
+        self.dispatcher = Dispatcher(self.services, registered_handlers())
+        network = Network(
+            options=config,
+            dispatcher=self.dispatcher,
+            clock=clock,
+            memory=RequestMemory(config.queued_max_request_bytes),
+            admission=Admission(config, clock),
+            log=LimitedLog(clock, print),
+        )
+        self._listener = Listener("PLAINTEXT", "127.0.0.1", 0, network)
+
+    def connect(self) -> "tuple[Connection, NullTransport]":
+        """A connection whose answers go nowhere."""
+        connection, transport = Connection(self._listener), NullTransport()
+        connection.connection_made(transport)
+        return connection, transport
+
+    async def close(self) -> None:
+        await self.replica_manager.close()
+        await self.committer.flush()
+        self.committer.close()
+        self.disk_threads.close()
+        self.log_manager.close(self.services.clock.now_ms())
+        await self.catalog.close()
+
+
+class NullTransport(asyncio.Transport):
+    """Counts the bytes that it is given."""
+
+    def __init__(self) -> None:
+        super().__init__({"peername": ("127.0.0.1", 1), "sockname": ("127.0.0.1", 2)})
+        self.size = 0
+
+    def write(self, data: Any) -> None:
+        self.size += len(data)
+
+    def writelines(self, list_of_data: Any) -> None:
+        self.size += sum(map(len, list_of_data))
+
+    def set_write_buffer_limits(
+        self, high: int | None = None, low: int | None = None
+    ) -> None: ...
+
+    def get_write_buffer_size(self) -> int:
+        return 0
+
+    def is_closing(self) -> bool:
+        return False
+
+    def pause_reading(self) -> None: ...
+
+    def resume_reading(self) -> None: ...
+
+    def abort(self) -> None:
+        raise AssertionError("the broker refused the request")
+
+    close = abort
+
+
+def _raise(error: BaseException) -> None:
+    raise error
