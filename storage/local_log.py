@@ -26,6 +26,7 @@ from .log_segments import LogSegments
 from .offset_metadata import OffsetMetadata
 
 _logger = logging.getLogger(__name__)
+_new = tuple.__new__
 
 
 class LocalLog:
@@ -89,7 +90,10 @@ class LocalLog:
         """
         active = self.active
         active.append(batch, last_offset, max_timestamp, offset_of_max)
-        self.end = OffsetMetadata(last_offset + 1, active.base_offset, active.log.size)
+        # The tuple's own constructor takes half the time of the class's.
+        self.end = _new(
+            OffsetMetadata, (last_offset + 1, active.base_offset, active.log.size)
+        )
 
     def read(
         self,
@@ -198,7 +202,7 @@ class LocalLog:
         return gone
 
     def truncate_fully_and_start_at(self, offset: int, now_ms: int) -> list[LogSegment]:
-        """Replace all segments by an empty one at ``offset``; returns those that went."""
+        """Replace all segments by an empty one; returns those that went."""
         gone = list(self.segments)
         self.remove_segments(gone)
         for segment in gone:

@@ -55,6 +55,7 @@ class MappedIndex(ABC):
         self._flushed_size = 0
         self.count = 0
         self._is_checked = True
+        self._note_last()
 
     def grow(self) -> None:
         """Read a sealed index into memory, so that entries can follow.
@@ -70,6 +71,7 @@ class MappedIndex(ABC):
             file.truncate(len(entries))
         self._growing = entries
         self._flushed_size = len(entries)
+        self._note_last()
 
     def flush(self) -> None:
         """Append what is new to the file; it exists afterwards, if empty."""
@@ -129,6 +131,10 @@ class MappedIndex(ABC):
     def _check(self, entries: memoryview) -> None:
         """Raise `CorruptIndex` when the entries contradict each other."""
 
+    @abstractmethod
+    def _note_last(self) -> None:
+        """Keep what the next entry of a growing index is compared with."""
+
     def _append(self, entry: bytes) -> None:
         assert self._growing is not None, f"{self.path} is sealed"
         self._growing += entry
@@ -143,6 +149,7 @@ class MappedIndex(ABC):
         if self._flushed_size > size:
             self._opened().truncate(size)
             self._flushed_size = size
+        self._note_last()
 
     def _opened(self, create: bool = False) -> File:
         if self._file is None:

@@ -40,13 +40,15 @@ class OffsetIndex(MappedIndex):
     ) -> None:
         super().__init__(files, path, base_offset)
         self._log_size = log_size
+        self._last_offset = -1  # of a growing index
 
     def append(self, offset: int, position: int) -> None:
         """Add the batch at ``position`` that ends at ``offset``."""
         relative_offset = offset - self.base_offset
         assert 0 <= relative_offset <= RELATIVE_OFFSET_MAX, (offset, self.base_offset)
-        assert not self.count or self.last.offset < offset, (offset, self.last)
+        assert offset > self._last_offset, (offset, self._last_offset)
         self._append(INDEX_ENTRY.pack(relative_offset, position))
+        self._last_offset = offset
 
     @property
     def last(self) -> OffsetPosition:
@@ -78,6 +80,9 @@ class OffsetIndex(MappedIndex):
             return OffsetPosition(self.base_offset, 0)
         fields = INDEX_ENTRY.unpack_from(self.entries(), number * INDEX_ENTRY_SIZE)
         return OffsetPosition(self.base_offset + fields[0], fields[1])
+
+    def _note_last(self) -> None:
+        self._last_offset = self.last.offset if self.count else -1
 
     def _count_below(self, offset: int) -> int:
         entries = self.entries()

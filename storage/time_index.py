@@ -34,15 +34,17 @@ class TimeIndex(MappedIndex):
     """Offsets by timestamp."""
 
     entry_size = TIME_INDEX_ENTRY_SIZE
+    _last: TimestampedBatch  # of a growing index
 
     def maybe_append(self, timestamp: int, offset: int) -> None:
         """Add an entry, unless the last one is as late already."""
-        if timestamp <= self.last.timestamp:
+        if timestamp <= self._last.timestamp:
             return
         relative_offset = offset - self.base_offset
         assert 0 <= relative_offset <= RELATIVE_OFFSET_MAX, (offset, self.base_offset)
-        assert not self.count or self.last.offset < offset, (offset, self.last)
+        assert not self.count or offset > self._last.offset, (offset, self._last)
         self._append(TIME_INDEX_ENTRY.pack(timestamp, relative_offset))
+        self._last = TimestampedBatch(timestamp, offset)
 
     @property
     def last(self) -> TimestampedBatch:
@@ -85,6 +87,9 @@ class TimeIndex(MappedIndex):
         start = number * TIME_INDEX_ENTRY_SIZE
         fields = TIME_INDEX_ENTRY.unpack_from(self.entries(), start)
         return TimestampedBatch(fields[0], self.base_offset + fields[1])
+
+    def _note_last(self) -> None:
+        self._last = self.last
 
     def _check(self, entries: memoryview) -> None:
         # 15 ms for the index of a full 1 GiB segment, once after start.
