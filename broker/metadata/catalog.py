@@ -21,6 +21,7 @@ from protocol.uuids import random_uuid, to_text
 
 from ..disk_threads import DiskThreads
 from .catalog_recovery import BACKUP, open_store
+from .catalog_store import make_directory
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -74,7 +75,7 @@ class Catalog:
             CatalogError: it cannot be used; the message says why.
             OSError: the directory cannot be used.
         """
-        directory.mkdir(parents=True, exist_ok=True)
+        make_directory(directory)
         return cls(open_store(directory), directory)
 
     def change(self, decide: Callable[[], Change]) -> asyncio.Future[Any]:

@@ -262,6 +262,15 @@ class CatalogStore:
             raise
 
 
+def make_directory(path: Path) -> None:
+    """``mkdir -p`` that a power cut does not undo."""
+    if path.is_dir():
+        return
+    make_directory(path.parent)
+    path.mkdir(exist_ok=True)
+    sync_path(path.parent)
+
+
 def sync_path(path: Path) -> None:
     """Wait until a file, or the entries of a directory, are on the disk."""
     fd = os.open(path, os.O_RDONLY)

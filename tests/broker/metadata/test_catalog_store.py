@@ -10,7 +10,9 @@ from broker.metadata.catalog_store import (
     CatalogStore,
     PartitionRow,
     TopicRow,
+    make_directory,
 )
+
 
 ID_A, ID_B = b"a" * 16, b"b" * 16
 
@@ -139,3 +141,12 @@ def test_a_migration_that_fails_changes_nothing(path: Path) -> None:
         CatalogStore(path, broken)
     CatalogStore(path).close()
     CatalogStore(path, (*SCHEMA, "CREATE TABLE users (name TEXT)")).close()
+
+
+def test_directories_are_made_with_their_parents(tmp_path: Path) -> None:
+    for _ in range(2):
+        make_directory(tmp_path / "a" / "b")
+        assert (tmp_path / "a" / "b").is_dir()
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(OSError, match="file"):
+        make_directory(tmp_path / "file" / "c")

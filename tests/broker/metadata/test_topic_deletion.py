@@ -1,11 +1,15 @@
 from pathlib import Path
+from typing import Any
 
 from broker.metadata.topic_deletion import (
     delete_topics,
     finish_interrupted,
     remove_deleted,
 )
+from protocol.errors import ErrorCode
 from protocol.topic_partition import TopicPartition
+from tests.fakes.files import FakeFiles
+from tests.fakes.replicas import LOG_DIR, Replicas, batch_of, replicas
 from tests.fakes.topics import FakeLogManager, topic_broker
 
 A0, A1, A2 = (TopicPartition("a", number) for number in range(3))
@@ -83,3 +87,80 @@ def test_the_fake_renames_what_it_has() -> None:
     manager = FakeLogManager(A0)
     manager.delete(A0)
     assert not manager.has_directory(A0)
+
+
+async def write(broker: Replicas, topic_partition: TopicPartition) -> Any:
+    """The result of a batch that is acknowledged by acks=all."""
+    entries = {topic_partition: batch_of(b"v")}
+    future = broker.manager.append_records(entries, acks=-1, timeout_ms=30_000)
+    await broker.commit()
+    return (await future)[topic_partition]
+
+
+def names(files: FakeFiles) -> list[str]:
+    return sorted(
+        path.name
+        for path in (each.parent for each in files.paths())
+        if path.name.startswith("a-0")
+    )
+
+
+def disk() -> FakeFiles:
+    """A disk whose data directory a power cut leaves there."""
+    files = FakeFiles()
+    files.mkdir(LOG_DIR)
+    files.sync_directory(LOG_DIR.parent)
+    return files
+
+
+async def test_a_new_topic_of_the_same_name_starts_empty(tmp_path: Path) -> None:
+    files = disk()
+    async with replicas(tmp_path, files, stops_cleanly=False) as broker:
+        await broker.create_topic("a")
+        for _ in range(3):
+            assert (await write(broker, A0)).error_code == 0
+        old = broker.topics.known("a")
+        await delete_topics(broker.services, [old.topic_id])
+        await broker.create_topic("a")
+        new = broker.topics.known("a")
+        assert (await write(broker, A0)).base_offset == 0
+    files.power_cut()
+    async with replicas(tmp_path, files) as broker:
+        finish_interrupted(broker.topics, broker.logs)
+        await broker.manager.open([A0])
+        assert broker.topics.known("a").topic_id == new.topic_id
+        assert broker.logs.topic_id_of(A0) == new.topic_id
+        assert broker.log_of(A0).log_end_offset == 1
+        await remove_deleted(broker.services)
+        assert set(names(files)) == {"a-0"}
+        assert broker.topics.deletions == {}
+
+
+async def test_whoever_waits_for_a_deleted_topic_is_told(tmp_path: Path) -> None:
+    async with replicas(tmp_path) as broker:
+        await broker.create_topic("a")
+        entries = {A0: batch_of(b"v")}
+        future = broker.manager.append_records(entries, acks=-1, timeout_ms=30_000)
+        await delete_topics(broker.services, [broker.topics.known("a").topic_id])
+        (result,) = (await future).values()
+        assert result.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+async def test_a_kill_before_the_renaming_leaves_nothing_of_the_topic(
+    tmp_path: Path,
+) -> None:
+    files = disk()
+    async with replicas(tmp_path, files, stops_cleanly=False) as broker:
+        await broker.create_topic("a")
+        await write(broker, A0)
+        await broker.topics.begin_deletions([broker.topics.known("a").topic_id])
+    files.power_cut()
+    async with replicas(tmp_path, files) as broker:
+        finish_interrupted(broker.topics, broker.logs)
+        assert not broker.logs.has_directory(A0)
+    async with replicas(tmp_path, files) as broker:
+        finish_interrupted(broker.topics, broker.logs)
+        await broker.create_topic("a")
+        assert (await write(broker, A0)).base_offset == 0
+        await remove_deleted(broker.services)
+        assert broker.topics.deletions == {}
