@@ -125,4 +125,6 @@ def explain(error: Exception) -> str | None:
         return reason
     if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
         return f"cannot write {error.filename}: {reason}; choose another --data-dir"
+    if error.errno in (errno.EEXIST, errno.ENOTDIR):
+        return f"{error.filename} is no directory; choose another --data-dir"
     return f"{error.filename}: {reason}"

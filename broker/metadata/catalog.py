@@ -21,7 +21,7 @@ from protocol.uuids import random_uuid, to_text
 
 from ..disk_threads import DiskThreads
 from .catalog_recovery import BACKUP, open_store
-from .catalog_store import make_directory
+from .catalog_store import CatalogError, make_directory
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -76,7 +76,12 @@ class Catalog:
             OSError: the directory cannot be used.
         """
         make_directory(directory)
-        return cls(open_store(directory), directory)
+        store = open_store(directory)
+        try:
+            return cls(store, directory)
+        except sqlite3.Error as error:
+            store.close()
+            raise CatalogError(f"{store.path} cannot be used: {error}") from error
 
     def change(self, decide: Callable[[], Change]) -> asyncio.Future[Any]:
         """Queue a change; the future has what it applied, or why it was refused."""

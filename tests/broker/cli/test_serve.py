@@ -1,13 +1,15 @@
 import errno
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from broker.cli.serve import command, explain
-from broker.metadata.catalog_store import CatalogError
+from broker.metadata.catalog_store import SCHEMA, CatalogError, CatalogStore
 from broker.start_error import StartError
 from protocol.errors import KafkaStorageError
 from storage.log_directory import BadLogDirectory, DirectoryInUse
@@ -78,6 +80,10 @@ def system_error(code: int, filename: str | None = None) -> OSError:
         ),
         (system_error(errno.ENOSPC, "/data"), "/data: No space left on device"),
         (system_error(errno.ENOSPC), "No space left on device"),
+        (
+            system_error(errno.EEXIST, "/data"),
+            "/data is no directory; choose another --data-dir",
+        ),
         (ValueError("a bug"), None),
     ],
 )
@@ -87,15 +93,84 @@ def test_what_stops_the_start_is_told_in_one_line(
     assert explain(error) == told
 
 
+def start(*arguments: str, cwd: Path = ROOT) -> subprocess.Popen[str]:
+    command = [sys.executable, "-P", "-m", "broker", "serve", *arguments]
+    return subprocess.Popen(
+        command,
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.fixture(scope="module")
+def running(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[tuple[int, Path, str]]:
+    """A broker's process id, its data directory, its ready line."""
+    data = tmp_path_factory.mktemp("serve") / "new" / "data"
+    process = start("--port", "0", "--data-dir", str(data))
+    assert process.stdout is not None
+    yield process.pid, data, process.stdout.readline()
+    process.terminate()
+    _, log = process.communicate(timeout=20)
+    assert process.returncode == 0, log
+
+
+def test_the_ready_line_says_where_and_how_safe(
+    running: tuple[int, Path, str],
+) -> None:
+    _, data, line = running
+    form = rf"odradek ready on 127\.0\.0\.1:\d+, data in {data}, durability commit\n"
+    assert re.fullmatch(form, line)
+
+
+def refusal(*arguments: str) -> str:
+    """The one line with which a start is refused."""
+    process = start(*arguments)
+    out, line = process.communicate(timeout=20)
+    assert (process.returncode, out) == (1, "")
+    assert line.startswith("odradek serve: ")
+    assert line.count("\n") == 1
+    return line
+
+
+def test_a_directory_in_use_names_the_process(running: tuple[int, Path, str]) -> None:
+    pid, data, _ = running
+    line = refusal("--port", "0", "--data-dir", str(data))
+    assert f"{data} is in use by process {pid}" in line
+
+
+def test_a_port_in_use_says_so(running: tuple[int, Path, str], tmp_path: Path) -> None:
+    port = running[2].split(",")[0].rsplit(":", 1)[1]
+    assert f":{port}" in (line := refusal("--port", port, "--data-dir", str(tmp_path)))
+    assert "in use" in line
+
+
+def test_a_file_in_the_place_of_the_directory(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("")
+    line = refusal("--port", "0", "--data-dir", str(tmp_path / "data"))
+    assert "data is no directory; choose another --data-dir" in line
+
+
+def test_a_newer_catalogue_is_refused(tmp_path: Path) -> None:
+    CatalogStore(tmp_path / "catalog.db", (*SCHEMA, "CREATE TABLE x (y)")).close()
+    line = refusal("--port", "0", "--data-dir", str(tmp_path))
+    assert "was written by a newer odradek" in line
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_read_only_directory(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    line = refusal("--port", "0", "--data-dir", str(tmp_path / "data"))
+    assert "cannot write" in line
+
+
 def test_the_command_does_not_import_what_lies_around(tmp_path: Path) -> None:
     (tmp_path / "protocol.py").write_text("raise SystemExit('the wrong one')")
-    done = subprocess.run(
-        [sys.executable, "-P", "-m", "broker", "serve", "--prot"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 2
-    assert "did you mean --port" in done.stderr
+    process = start("--prot", cwd=tmp_path)
+    _, line = process.communicate(timeout=20)
+    assert process.returncode == 2
+    assert "did you mean --port" in line

@@ -13,7 +13,6 @@ from broker.metadata.catalog_store import (
     make_directory,
 )
 
-
 ID_A, ID_B = b"a" * 16, b"b" * 16
 
 
