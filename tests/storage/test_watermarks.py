@@ -1,0 +1,89 @@
+"""Watermarks rise together with their places, and never pass the log end."""
+
+import pytest
+
+from protocol.errors import OffsetOutOfRange
+from storage.offset_metadata import OffsetMetadata
+from storage.watermarks import Watermarks
+
+from .batches import append, batch, new_log
+
+
+def watermarks(batches: int = 4) -> tuple[Watermarks, list[OffsetMetadata]]:
+    """Those of a log that was empty when they began, and its ends batch by batch."""
+    log = new_log()
+    marks = Watermarks(log, 0)
+    ends = [log.end]
+    for number in range(batches):
+        append(log, batch(5 * number, 5))
+        ends.append(log.end)
+    return marks, ends
+
+
+def test_the_high_watermark_only_rises_here() -> None:
+    marks, ends = watermarks()
+    assert marks.raise_high(ends[2])
+    assert not marks.raise_high(ends[1])
+    assert not marks.raise_high(ends[2])
+    assert marks.high == ends[2]
+
+
+def test_it_stops_at_the_log_end() -> None:
+    marks, ends = watermarks()
+    assert marks.raise_high(1000)
+    assert marks.high == ends[4]
+
+
+def test_an_offset_finds_its_place() -> None:
+    marks, ends = watermarks()
+    assert marks.raise_high(10)
+    assert marks.high == ends[2]
+    marks.raise_durable(ends[3])
+    assert marks.raise_high(15)
+    assert marks.high is ends[3]
+
+
+def test_the_durable_offset_does_not_fall() -> None:
+    marks, ends = watermarks()
+    marks.raise_durable(ends[3])
+    marks.raise_durable(ends[1])
+    assert marks.durable == ends[3]
+
+
+def test_the_log_start_takes_the_durable_offset_along() -> None:
+    marks, ends = watermarks()
+    marks.raise_high(ends[3])
+    marks.raise_durable(ends[1])
+    assert marks.raise_log_start(12)
+    assert (marks.log_start_offset, marks.durable.offset) == (12, 12)
+    assert not marks.raise_log_start(12)
+    with pytest.raises(OffsetOutOfRange):
+        marks.raise_log_start(16)
+
+
+def test_a_roll_moves_what_stands_at_the_end() -> None:
+    log = new_log()
+    append(log, batch(0, 5))
+    marks = Watermarks(log, 0)
+    log.roll(0, 0)
+    marks.follow_roll()
+    assert marks.high == marks.durable == OffsetMetadata(5, 5, 0)
+
+
+def test_after_a_failure_only_what_is_durable_is_shown() -> None:
+    marks, ends = watermarks()
+    marks.raise_high(ends[4])
+    marks.raise_durable(ends[2])
+    marks.fall_to_durable()
+    assert marks.high == ends[2]
+
+
+def test_the_stable_offset_is_below_open_transactions() -> None:
+    marks, ends = watermarks()
+    marks.raise_high(ends[3])
+    assert marks.stable(-1) == 15
+    assert marks.stable(7) == 7
+    assert marks.stable(15) == 15
+    assert marks.stable(100) == 15
+    marks.raise_log_start(10)
+    assert marks.stable(7) == 10
