@@ -15,7 +15,7 @@ import logging
 from collections.abc import Iterable
 from pathlib import Path
 
-from protocol.errors import OffsetOutOfRange
+from protocol.errors import KafkaStorageError, OffsetOutOfRange
 
 from .files import Buffer, Files
 from .log_config import LogConfig
@@ -163,17 +163,21 @@ class LocalLog:
         """
         active = self.active
         base_offset = max(expected_next_offset, self.end.offset)
-        if base_offset == active.base_offset and not active.size:
-            self.segments.remove(base_offset)
-            active.close()
-            active.delete_files()
-        else:
+        is_anew = base_offset == active.base_offset and not active.size
+        if not is_anew:
             assert base_offset > active.base_offset, (base_offset, active.base_offset)
             self._remove_stale_files(base_offset)
-            active.seal()
         segment = LogSegment.create(
             self.files, self.directory, base_offset, self._config, now_ms
         )
+        if is_anew:
+            active.log.close()
+        else:
+            try:
+                active.seal()
+            except KafkaStorageError:
+                segment.delete_files()
+                raise
         self.segments.add(segment)
         self.active = segment
         self.end = OffsetMetadata(self.end.offset, base_offset, 0)

@@ -251,6 +251,7 @@ class SegmentIndexes:
         """Give the largest timestamp its entry, and write what is only in memory."""
         if self.times.is_growing:
             self.times.maybe_append(self._max_timestamp, self._offset_of_max)
+        self.flush()  # both or none: if it fails, the segment still grows
         self.offsets.seal()
         self.times.seal()
 

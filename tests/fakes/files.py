@@ -222,12 +222,15 @@ class FakeFiles(Files):
     def called(self, operation: str, path: Path) -> None:
         """Count a call, and fail it when that is its fate."""
         self.counts[operation] += 1
+        due = None
         for fault in list(self._faults):
             if fault.operation in (None, operation):
                 fault.countdown -= 1
                 if not fault.countdown:
                     self._faults.remove(fault)
-                    raise failure(path, OSError(fault.error, os.strerror(fault.error)))
+                    due = fault
+        if due is not None:
+            raise failure(path, OSError(due.error, os.strerror(due.error)))
 
     def file_at(self, path: Path) -> _Content:
         node = self._node_at(path)

@@ -1,12 +1,9 @@
-"""Segments as one log; the last test compares it with a plain list."""
+"""Segments as one log. `test_local_log_model` compares it with a plain list."""
 
 import logging
-from typing import Any
+from contextlib import suppress
 
 import pytest
-from hypothesis import settings
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from protocol.errors import OffsetOutOfRange
 from protocol.record_batch import scan
@@ -14,7 +11,6 @@ from storage.file_system import DiskFull
 from storage.local_log import LocalLog
 from storage.log_config import LogConfig
 from storage.log_read import FetchedData
-from storage.log_segments import LogSegments
 from storage.offset_metadata import OffsetMetadata
 from tests.fakes.files import FakeFiles
 from tests.storage.batches import (
@@ -23,7 +19,6 @@ from tests.storage.batches import (
     batch,
     filled_segment,
     new_log,
-    reopened,
 )
 
 
@@ -230,18 +225,36 @@ def test_stale_files_in_the_way_are_removed_with_a_warning(
     assert caplog.text.count("removed") == 2
 
 
-@pytest.mark.parametrize("operation", ["append", "open"])
-def test_failed_roll_leaves_the_active_segment(operation: str) -> None:
+@pytest.mark.parametrize("nth", range(1, 12))
+def test_failed_roll_leaves_the_active_segment(nth: int) -> None:
     files = FakeFiles()
     log = filled_log(files, index_interval_bytes=0)
     end, active = log.end, log.active
-    files.fail(operation, error=28)
-    with pytest.raises(DiskFull):
+    files.fail(nth=nth, error=28)
+    try:
         log.roll(30, now_ms=0)
-    assert (log.end, log.active) == (end, active)
+    except DiskFull:
+        assert (log.end, log.active) == (end, active)
+    else:
+        assert nth > 5
+    files.heal()
     append(log, batch(30, 5))
-    assert bases(read(log, 20)) == [20, 25, 30]
+    assert bases(read(log, 25))[0] == 25
+    assert bases(read(log, 30)) == [30]
     assert log.roll(35, now_ms=0).base_offset == 35
+
+
+def test_failed_remake_of_an_empty_segment_leaves_it() -> None:
+    for nth in range(1, 4):
+        files = FakeFiles()
+        log = new_log(files)
+        files.fail(nth=nth, error=28)
+        with suppress(DiskFull):
+            log.roll(0, now_ms=0)
+        files.heal()
+        append(log, batch(0, 5))
+        assert bases(read(log, 0)) == [0]
+        log.close()
 
 
 # Truncation, removal, options.
@@ -305,88 +318,6 @@ def test_log_follows_its_directory_and_is_read_after_close() -> None:
     log.close()
     assert bases(read(log, 10)) == [10, 15]
     assert {path.parent for path in files.paths()} == {elsewhere}
-
-
-class LogAgainstList(RuleBasedStateMachine):
-    """Appends, rolls, truncations and restarts, beside a list of batches."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.files = FakeFiles()
-        self.log = new_log(self.files, index_interval_bytes=150)
-        self.batches: list[tuple[int, int, bytes]] = []  # first, last, bytes
-        self.end = 0
-
-    @rule(count=st.integers(1, 5), gap=st.integers(0, 3), size=st.integers(0, 200))
-    def append(self, count: int, gap: int, size: int) -> None:
-        base = max(self.end + gap, self.log.active.base_offset)
-        data = batch(base, count, timestamp=base, value=bytes(size))
-        append(self.log, data)
-        self.end = base + count
-        self.batches.append((base, self.end - 1, bytes(data)))
-
-    @precondition(lambda self: self.log.active.size)
-    @rule(gap=st.integers(0, 3))
-    def roll(self, gap: int) -> None:
-        self.log.roll(self.end + gap, now_ms=0)
-        self.end = self.log.end.offset
-
-    @rule(data=st.data())
-    def truncate(self, data: Any) -> None:
-        first = self.log.segments.first.base_offset
-        offset = data.draw(st.integers(first, max(first, self.end - 1)))
-        if offset < self.end:
-            self.log.truncate_to(offset, now_ms=0)
-            self.end = offset
-            self.batches = [b for b in self.batches if b[1] < offset]
-
-    @rule(is_clean=st.booleans())
-    def restart(self, is_clean: bool) -> None:
-        config, found = self.log.config, list(self.log.segments)
-        if is_clean:
-            self.log.close()
-        segments = LogSegments(reopened(segment) for segment in found)
-        for segment in segments:
-            recovery = segment.activate() if is_clean else segment.recover()
-            assert recovery.is_clean
-            if segment is not segments.last:
-                segment.seal()
-        self.log = LocalLog(self.files, DIRECTORY, config, segments, self.end)
-
-    @rule(data=st.data(), size_max=st.integers(0, 900))
-    def read(self, data: Any, size_max: int) -> None:
-        offset = data.draw(st.integers(0, self.end))
-        found = self.log.read(offset, size_max, True, self.log.end)
-        held = [b for b in self.batches if b[1] >= offset]
-        if offset == self.end or not held:
-            assert found.records == b""
-            return
-        expected = b"".join(raw for _, _, raw in held)
-        assert len(found.records) >= min(size_max, 1)
-        assert bytes(found.records) == expected[: len(found.records)]
-        assert len(found.records) <= max(size_max, len(held[0][2]))
-
-    @rule(timestamp=st.integers(-1, 60))
-    def search(self, timestamp: int) -> None:
-        found = None
-        for segment in self.log.segments:
-            found = found or segment.find_offset_by_timestamp(timestamp)
-        offsets = [
-            offset
-            for first, last, _ in self.batches
-            for offset in range(first, last + 1)
-            if offset >= timestamp  # a record's timestamp is its offset
-        ]
-        assert (found and found.offset) == (offsets[0] if offsets else None)
-
-    @invariant()
-    def end_is_the_same(self) -> None:
-        assert self.log.end.offset == self.end
-        assert self.log.size == sum(len(raw) for _, _, raw in self.batches)
-
-
-TestLogAgainstList = LogAgainstList.TestCase
-TestLogAgainstList.settings = settings(max_examples=60, stateful_step_count=30)
 
 
 def test_segment_files_have_kafkas_names() -> None:
