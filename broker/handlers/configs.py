@@ -34,7 +34,7 @@ from ..metadata.topic_names import check_name
 from .registry import answers_errors, handles
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from ..network.request_context import RequestContext
 
@@ -52,7 +52,8 @@ def handle_describe_configs(
 ) -> DescribeConfigsResponse:
     """Show options with their values and where those come from."""
     results = []
-    for resource in request.resources:
+    # Each once: the answer is much longer than the question.
+    for resource in _distinct(request.resources):
         result = DescribeConfigsResult(
             resource_type=resource.resource_type, resource_name=resource.resource_name
         )
@@ -119,6 +120,14 @@ def refuse_incremental_alter_configs(
     return IncrementalAlterConfigsResponse(
         responses=[_altered(resource, error) for resource in request.resources]
     )
+
+
+def _distinct(
+    resources: list[DescribeConfigsResource],
+) -> Iterable[DescribeConfigsResource]:
+    return {
+        (each.resource_type, each.resource_name): each for each in resources
+    }.values()
 
 
 def _describe(

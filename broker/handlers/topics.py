@@ -63,6 +63,7 @@ async def handle_create_topics(
         except KafkaError as error:
             errors[name] = error
     results = {name: _refused(name, error) for name, error in errors.items()}
+    shown = _ShownOptions(config)
     if request.validate_only:
         made: list[Topic | KafkaError] = [_unmade(new) for new in possible]
     else:
@@ -71,7 +72,7 @@ async def handle_create_topics(
         if isinstance(topic, KafkaError):
             results[new.name] = _refused(new.name, topic)
         else:
-            results[new.name] = _made(topic, new.partition_count, config)
+            results[new.name] = _made(topic, new.partition_count, shown)
     return CreateTopicsResponse(
         topics=[results[name] for name in _by_name(request.topics)]
     )
@@ -161,8 +162,29 @@ def _unmade(new: NewTopic) -> Topic:
     return Topic(new.name, random_uuid(), [], new.options)
 
 
+class _ShownOptions:
+    """The options as the answer shows them; topics that agree share a list."""
+
+    def __init__(self, config: BrokerConfig) -> None:
+        self._config = config
+        self._lists: dict[frozenset[tuple[str, str]], list[CreatableTopicConfigs]] = {}
+
+    def of(self, topic: Topic) -> list[CreatableTopicConfigs]:
+        key = frozenset(topic.options.items())
+        if key not in self._lists:
+            self._lists[key] = [
+                CreatableTopicConfigs(
+                    name=described.name,
+                    value=described.value,
+                    config_source=described.source,
+                )
+                for described in describe_topic(topic.options, self._config)
+            ]
+        return self._lists[key]
+
+
 def _made(
-    topic: Topic, partition_count: int, config: BrokerConfig
+    topic: Topic, partition_count: int, shown: _ShownOptions
 ) -> CreatableTopicResult:
     return CreatableTopicResult(
         name=topic.name,
@@ -170,14 +192,7 @@ def _made(
         error_message=None,
         num_partitions=partition_count,
         replication_factor=1,
-        configs=[
-            CreatableTopicConfigs(
-                name=described.name,
-                value=described.value,
-                config_source=described.source,
-            )
-            for described in describe_topic(topic.options, config)
-        ],
+        configs=shown.of(topic),
     )
 
 

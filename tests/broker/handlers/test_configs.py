@@ -75,6 +75,15 @@ async def test_synonyms_and_meaning_are_shown_to_those_who_ask(tmp_path: Path) -
         assert option.documentation == "Size at which a segment rolls."
 
 
+async def test_a_resource_that_is_asked_for_twice_is_shown_once(
+    tmp_path: Path,
+) -> None:
+    async with topic_broker(tmp_path) as broker:
+        await broker.topics.create_topic("a", 1)
+        request = DescribeConfigsRequest(resources=[of_topic("a")] * 1000)
+        assert len((await broker.ask(request, 4)).results) == 1
+
+
 async def test_no_keys_means_all_keys(tmp_path: Path) -> None:
     async with topic_broker(tmp_path) as broker:
         await broker.topics.create_topic("a", 1)
