@@ -22,6 +22,7 @@ from protocol.messages.produce import (
 from protocol.record_batch import COMPRESSION_MASK, COMPRESSION_ZSTD, TRANSACTIONAL
 from protocol.topic_partition import TopicPartition
 from protocol.uuids import to_text
+from storage.log_validator import delimit
 
 from ..replica.delayed_produce import AppendResult
 from .registry import NO_RESPONSE, answers_errors, handles, reads_refused
@@ -120,11 +121,12 @@ class Produce:
                 for data in topic.partition_data
                 if (result := results.pop(TopicPartition(name, data.index), None))
             ]
-            responses.append(
-                TopicProduceResponse(
-                    name=name, topic_id=topic.topic_id, partition_responses=answers
+            if answers:  # else all of them were named, and answered, before
+                responses.append(
+                    TopicProduceResponse(
+                        name=name, topic_id=topic.topic_id, partition_responses=answers
+                    )
                 )
-            )
         return ProduceResponse(responses=responses)
 
     def _name_of(self, topic_id: bytes) -> str | None:
@@ -138,20 +140,24 @@ class Produce:
             self.refused[topic_partition] = _TWO_BATCHES
         elif records is None:
             self.refused[topic_partition] = _NO_RECORDS
+        elif len(records) > _ATTRIBUTES_POSITION and (
+            refusal := self._refusal(records, records[_ATTRIBUTES_POSITION])
+        ):
+            self.refused[topic_partition] = refusal
         else:
-            # Shorter ones are refused by the log, which says what is wrong.
-            attributes = 0
-            if len(records) > _ATTRIBUTES_POSITION:
-                attributes = records[_ATTRIBUTES_POSITION]
-            if attributes & TRANSACTIONAL:
-                self.refused[topic_partition] = self._transactional_refusal()
-            elif (
-                attributes & COMPRESSION_MASK == COMPRESSION_ZSTD
-                and self._ctx.api_version < FIRST_VERSION_WITH_ZSTD
-            ):
-                self.refused[topic_partition] = _NO_ZSTD_YET
-            else:
-                self.entries[topic_partition] = records
+            self.entries[topic_partition] = records
+
+    def _refusal(self, records: Buffer, attributes: int) -> AppendResult | None:
+        """Why a batch with these attributes is not for the log; mostly None."""
+        is_zstd = attributes & COMPRESSION_MASK == COMPRESSION_ZSTD
+        is_early_zstd = is_zstd and self._ctx.api_version < FIRST_VERSION_WITH_ZSTD
+        if not (attributes & TRANSACTIONAL or is_early_zstd):
+            return None
+        try:
+            delimit(records)
+        except KafkaError:
+            return None  # no batch at all: the log says what is wrong with it
+        return _NO_ZSTD_YET if is_early_zstd else self._transactional_refusal()
 
     def _transactional_refusal(self) -> AppendResult:
         message = "this broker serves no transactions"

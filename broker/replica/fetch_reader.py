@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from .partition import Partition
 
 
+_NO_LOG = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
+
+
 class FetchParams(NamedTuple):
     """What holds for a fetch as a whole. Sizes are those of the records."""
 
@@ -116,7 +119,7 @@ class FetchReader:
 
     def _read_one(self, wanted: PartitionFetch, may_block: bool) -> FetchResult:
         if wanted.refusal != ErrorCode.NONE:
-            return FetchResult(wanted.refusal, aborted=[])
+            return _failed(wanted.refusal)
         offset = wanted.fetch_offset
         try:
             partition = self._find(wanted.topic_partition)
@@ -145,7 +148,7 @@ class FetchReader:
                 may_block,
             )
         except KafkaError as error:
-            return FetchResult(error.code)
+            return _failed(error.code)
         return FetchResult(
             ErrorCode.NONE,
             high_watermark,
@@ -156,3 +159,8 @@ class FetchReader:
             None,
             data.offset_metadata,
         )
+
+
+def _failed(error_code: int) -> FetchResult:
+    # As Apache Kafka answers: an empty list where no log was asked, else none.
+    return FetchResult(error_code, aborted=[] if error_code in _NO_LOG else None)

@@ -275,7 +275,7 @@ class ReplicaManager:
             error.code,
             log_start_offset=log_start_offset,
             record_errors=getattr(error, "record_errors", None),
-            message=str(error),
+            message=_own_message(error),
         )
 
     def _answer_when_durable(
@@ -361,6 +361,12 @@ def _directory_of(found: Partition, config: BrokerConfig) -> Path:
     if found.committer is not None:
         return found.committer.directory
     return config.log_dirs[0]
+
+
+def _own_message(error: KafkaError) -> str | None:
+    """What the message says beyond the code; clients have the code's own text."""
+    message = str(error)
+    return None if message == type(error).default_message() else message
 
 
 def _identity(results: Any) -> Any:

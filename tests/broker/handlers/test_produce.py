@@ -136,6 +136,8 @@ async def test_shapes_that_are_no_batch(tmp_path: Path) -> None:
         broken = whole[:-1] + bytes([whole[-1] ^ 1])
         assert await code_of(broker, broken) == ErrorCode.CORRUPT_MESSAGE
         assert await code_of(broker, whole + whole[:20]) == ErrorCode.NONE
+        noise = bytes(range(255, 155, -1))
+        assert await code_of(broker, noise) == ErrorCode.CORRUPT_MESSAGE
 
 
 async def test_bad_records_are_named(tmp_path: Path) -> None:
@@ -156,7 +158,11 @@ async def test_the_same_partition_twice_is_refused_and_answered_once(
         asked = request(
             ("t", 0, batch_of(b"a")), ("t", 0, batch_of(b"b")), ("t", 1, batch_of(b"c"))
         )
-        refused, stored = await produce(broker, asked)
+        again = asked.topic_data[0].partition_data[:1]
+        asked.topic_data.append(TopicProduceData(name="t", partition_data=again))
+        answer = handle_produce(broker.context(9), asked)
+        (topic,) = answer.responses
+        refused, stored = topic.partition_responses
         assert refused.error_code == ErrorCode.INVALID_REQUEST
         assert stored.error_code == ErrorCode.NONE
         assert broker.manager.partition(TopicPartition("t", 0)).log_end_offset == 0
@@ -234,11 +240,12 @@ async def test_a_log_on_disk_is_opened_first(tmp_path: Path) -> None:
     async with replicas(tmp_path, files) as broker:
         await broker.create_topic()
         await produce(broker, request(("t", 0, batch_of(b"v")), acks=-1))
-    for acks in (1, -1):
+    for acks, end in ((1, 2), (-1, 3)):
         async with replicas(tmp_path, files) as broker:
             asked = request(("t", 0, batch_of(b"v")), acks=acks)
             task = asyncio.ensure_future(handle_produce(broker.context(9), asked))
-            while not broker.manager.partition(TopicPartition("t", 0)).log_end_offset:
+            partition = broker.manager.partition(TopicPartition("t", 0))
+            while partition.log_end_offset < end:
                 await broker.threads.run(int)
             await broker.commit()
             answer = await task
