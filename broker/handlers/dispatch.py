@@ -128,18 +128,18 @@ class Dispatcher:
         Raises:
             MalformedRequest: there is nothing to answer; the connection closes.
         """
+        header, position = decode_request_header(frame)
+        api_key, api_version, correlation_id, client_id = header
+        route = self._routes.get((api_key, api_version))
+        if route is None:
+            route = self._routes[api_key, api_version] = self._find_route(header)
         try:
-            header, position = decode_request_header(frame)
-            api_key, api_version, correlation_id, client_id = header
-            route = self._routes.get((api_key, api_version))
-            if route is None:
-                route = self._routes[api_key, api_version] = self._find_route(header)
             request, _ = route.decode(frame, position)
-        except MalformedRequest:
-            raise
+        except MalformedRequest as error:
+            raise MalformedRequest(f"{route.name}: {error}") from error
         except Exception as error:
-            self._services.bugs.record("reading a request", error)
-            raise MalformedRequest("a request that could not be read") from error
+            self._services.bugs.record(f"the decoder of {route.name}", error)
+            raise MalformedRequest(f"{route.name} cannot be read") from error
         context = RequestContext(
             self._services, connection, api_key, api_version, correlation_id, client_id
         )

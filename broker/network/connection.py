@@ -241,8 +241,9 @@ class Connection(asyncio.BufferedProtocol):
         dispatch = self._dispatch
         info = self.info
         responses = self._responses
+        waiting = responses.waiting
         for frame in frames:
-            if self._is_blocked or (responses.count and has_bulky_answer(frame)):
+            if self._is_blocked or (waiting and has_bulky_answer(frame)):
                 self._is_blocked = True
                 self._backlog.append(frame)
                 self._backlog_size += len(frame)

@@ -68,9 +68,9 @@ class ResponseQueue:
         "_out",
         "_out_size",
         "_transport",
-        "_waiting",
         "parked_size",
         "unsent_size",
+        "waiting",
     )
 
     def __init__(
@@ -84,7 +84,7 @@ class ResponseQueue:
         self._failure = failure
         self._on_progress = on_progress
         self._on_unanswerable = on_unanswerable
-        self._waiting: deque[Waiting] = deque()
+        self.waiting: deque[Waiting] = deque()
         self._out: list[Buffer] = []
         self._out_size = 0
         self._is_flush_due = False
@@ -95,7 +95,7 @@ class ResponseQueue:
     @property
     def count(self) -> int:
         """How many requests wait for their answer, or for their turn."""
-        return len(self._waiting)
+        return len(self.waiting)
 
     def add(
         self,
@@ -114,7 +114,7 @@ class ResponseQueue:
         if isinstance(answer, asyncio.Future):
             self.parked_size += size
             answer.add_done_callback(self._answered)
-        elif not self._waiting and not self._is_held:
+        elif not self.waiting and not self._is_held:
             size = self._encode(route, correlation_id, answer, request, self._out)
             self._out_size += size
             if self._out_size >= FLUSH_BYTES:
@@ -124,7 +124,7 @@ class ResponseQueue:
             response, answer = answer, []
             size = self._encode(route, correlation_id, response, request, answer)
             self.unsent_size += size
-        self._waiting.append(Waiting(route, correlation_id, answer, request, size))
+        self.waiting.append(Waiting(route, correlation_id, answer, request, size))
         return True
 
     def flush(self) -> None:
@@ -154,20 +154,20 @@ class ResponseQueue:
     def close(self) -> None:
         """Forget all answers: there is nobody to send them to."""
         self._transport = None
-        for waiting in self._waiting:
+        for waiting in self.waiting:
             if isinstance(waiting.answer, asyncio.Future):
                 waiting.answer.add_done_callback(partial(self._discard, waiting.route))
-        self._waiting.clear()
+        self.waiting.clear()
         self._out.clear()
         self.parked_size = self.unsent_size = 0
 
     def _answered(self, future: asyncio.Future[Any]) -> None:
-        if self._waiting and self._waiting[0].answer is future:
+        if self.waiting and self.waiting[0].answer is future:
             self._drain()
 
     def _drain(self) -> None:
         """Encode from the head of the queue whatever is ready."""
-        waiting = self._waiting
+        waiting = self.waiting
         while waiting and not self._is_held and self._transport is not None:
             head = waiting[0]
             answer = head.answer
