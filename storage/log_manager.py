@@ -12,6 +12,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from protocol.errors import InconsistentTopicId, KafkaStorageError
 from protocol.topic_partition import TopicPartition
@@ -20,12 +21,16 @@ from .files import Files
 from .log_config import LogConfig
 from .log_directory import BadLogDirectory, DirectoryLock, LogDirectory, TakeLock
 from .log_loader import Surroundings, create_log, load_log
+from .log_retention import delete_old_segments
 from .partition_metadata import (
     BadPartitionMetadata,
     read_partition_metadata,
     write_partition_metadata,
 )
 from .unified_log import UnifiedLog
+
+if TYPE_CHECKING:
+    from .log_segment import LogSegment
 
 _DAY_MS = 86_400_000
 
@@ -52,6 +57,7 @@ class LogManager:
         self._take_lock = take_lock
         self._logs: dict[TopicPartition, UnifiedLog] = {}
         self._homes: dict[TopicPartition, LogDirectory] = {}
+        self._segments_to_remove: list[tuple[int, LogSegment]] = []
 
     # Start
 
@@ -229,6 +235,35 @@ class LogManager:
             while directory.deleted and directory.failure is None:
                 self._files.rmtree(directory.deleted[0])
                 del directory.deleted[0]
+
+    # What is done from time to time
+
+    def delete_old_segments(self, now_ms: int) -> int:
+        """Let go of what the topics' retention lets go. Returns how many segments."""
+        count = 0
+        for log in self._logs.values():
+            gone = delete_old_segments(log, now_ms)
+            due_ms = now_ms + log.config.file_delete_delay_ms
+            self._segments_to_remove += [(due_ms, segment) for segment in gone]
+            count += len(gone)
+        return count
+
+    def segment_removal_job(self, now_ms: int) -> Callable[[], None]:
+        """The removal of files whose ``file.delete.delay.ms`` is over, for a thread."""
+        due = [each for each in self._segments_to_remove if each[0] <= now_ms]
+        self._segments_to_remove = [
+            each for each in self._segments_to_remove if each[0] > now_ms
+        ]
+
+        def remove() -> None:
+            for _, segment in due:
+                segment.delete_files()
+
+        return remove
+
+    def remove_expired_producers(self, now_ms: int) -> int:
+        """Forget producers that were silent for too long. Returns how many."""
+        return sum(log.producers.remove_expired(now_ms) for log in self.logs())
 
     # Failure, checkpoints, end
 

@@ -14,7 +14,7 @@ from storage.log_manager import LogManager
 from storage.unified_log import UnifiedLog
 from tests.fakes.files import FakeFiles
 
-from .logs import NOW, TOPIC_ID, produce, sync
+from .logs import NOW, TOPIC_ID, Producer, produce, sync
 from .test_log_directory import NoLock
 
 ROOT, OTHER = Path("/data"), Path("/more")
@@ -314,3 +314,27 @@ def test_records_are_whole_with_real_files(tmp_path: Path) -> None:
         else:
             manager.directories[0].release()  # as a kill does
         assert manager.was_clean == (round_ != 2)
+
+
+def test_old_segments_go_and_their_files_later() -> None:
+    files = FakeFiles()
+    manager = started(files)
+    config = LogConfig(segment_bytes=200, retention_ms=0, file_delete_delay_ms=1000)
+    log = manager.create(A, TOPIC_ID, config, None, NOW)
+    for _ in range(3):
+        produce(log, 2, value=bytes(40))
+    sync(log)
+    assert manager.delete_old_segments(NOW + 1) == 3
+    deleted = [path for path in files.paths() if path.suffix == ".deleted"]
+    manager.segment_removal_job(NOW + 1000)()
+    assert deleted
+    assert all(map(files.exists, deleted))
+    manager.segment_removal_job(NOW + 1001)()
+    assert not any(map(files.exists, deleted))
+
+
+def test_silent_producers_are_forgotten() -> None:
+    manager = started(FakeFiles())
+    produce(made(manager), producer=Producer(7, 0, 0))
+    assert manager.remove_expired_producers(NOW + 86_399_999) == 0
+    assert manager.remove_expired_producers(NOW + 86_400_000) == 1

@@ -1,0 +1,89 @@
+"""Which segments of a log may go, and letting them go.
+
+Only a prefix of the log is ever removed: the scan stops at the first segment that
+stays. A segment may go when all of it is replicated and
+
+- all its records lie below the log start (DeleteRecords), or
+- its newest record is older than ``retention.ms``, or
+- the log without it still holds ``retention.bytes``.
+
+The log start rises before the segments vanish, so no reader meets a hole. Their files
+are renamed at once, and removed after ``file.delete.delay.ms`` by the caller.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from .producer_snapshot import snapshot_path
+
+if TYPE_CHECKING:
+    from .log_segment import LogSegment
+    from .unified_log import UnifiedLog
+
+Question = Callable[["LogSegment", int], bool]
+
+
+def delete_old_segments(log: "UnifiedLog", now_ms: int) -> list["LogSegment"]:
+    """Take every segment out of ``log`` that may go; their files are to be removed.
+
+    A log that is only compacted loses what lies below its start.
+    """
+    if log.is_failed:
+        return []
+    gone = _delete(log, _is_below_start(log), now_ms)
+    if "delete" in log.config.cleanup_policy:
+        gone += _delete(log, _is_beyond_size(log), now_ms)
+        gone += _delete(log, _is_too_old(log, now_ms), now_ms)
+    return gone
+
+
+def _is_below_start(log: "UnifiedLog") -> Question:
+    return lambda segment, next_offset: next_offset <= log.log_start_offset
+
+
+def _is_beyond_size(log: "UnifiedLog") -> Question:
+    retention_bytes = log.config.retention_bytes
+    surplus = log.size - retention_bytes if retention_bytes >= 0 else 0
+
+    def is_beyond(segment: "LogSegment", next_offset: int) -> bool:
+        nonlocal surplus
+        # The log may stay above the limit by less than a segment.
+        surplus -= segment.size
+        return surplus >= 0
+
+    return is_beyond
+
+
+def _is_too_old(log: "UnifiedLog", now_ms: int) -> Question:
+    retention_ms = log.config.retention_ms
+    if retention_ms < 0:
+        return lambda segment, next_offset: False
+    return lambda segment, next_offset: (
+        now_ms - segment.largest_timestamp() > retention_ms
+    )
+
+
+def _delete(log: "UnifiedLog", may_go: Question, now_ms: int) -> list["LogSegment"]:
+    gone = list(_prefix(log, may_go))
+    if not gone:
+        return []
+    if gone[-1] is log.local.active:
+        log.roll(now_ms)  # a log always has a segment to append to
+    following = log.local.segments.higher(gone[-1].base_offset)
+    assert following is not None
+    log.increment_log_start(following.base_offset)
+    log.local.remove_segments(gone)
+    for segment in gone:
+        log.local.files.unlink(snapshot_path(log.directory, segment.base_offset))
+    return gone
+
+
+def _prefix(log: "UnifiedLog", may_go: Question) -> Iterator["LogSegment"]:
+    for segment in log.local.segments:
+        following = log.local.segments.higher(segment.base_offset)
+        next_offset = log.log_end_offset if following is None else following.base_offset
+        is_replicated = next_offset <= log.high_watermark
+        is_only_begun = following is None and not segment.size
+        if is_only_begun or not is_replicated or not may_go(segment, next_offset):
+            return
+        yield segment
