@@ -176,7 +176,6 @@ class BatchScan:
     def _candidates(self, position: int, end: int) -> Iterator[int]:
         """Where the magic byte could be that of a batch behind ``position``."""
         position += 1 + _MAGIC_POSITION
-        end += _MAGIC_POSITION
         while position < end:
             piece = bytes(self._log.read_at(position, min(end - position, _CHUNK_SIZE)))
             if not piece:

@@ -55,13 +55,15 @@ class LogSegment:
         base_offset: int,
         config: LogConfig,
         now_ms: int,
+        create: bool = False,
     ) -> None:
         """Open the segment that is there. It is sealed until `activate`."""
         self.files = files
         self.directory = directory
         self.base_offset = base_offset
         self.created_ms = now_ms
-        self.log: File = files.open(segment_path(directory, base_offset, LOG))
+        path = segment_path(directory, base_offset, LOG)
+        self.log: File = files.open(path, create=create)
         self.indexes = SegmentIndexes(
             files, directory, base_offset, self.log, config.index_interval_bytes
         )
@@ -82,8 +84,7 @@ class LogSegment:
         now_ms: int,
     ) -> "LogSegment":
         """A new, empty, active segment. Old files of its names are emptied."""
-        files.open(segment_path(directory, base_offset, LOG), create=True)
-        segment = cls(files, directory, base_offset, config, now_ms)
+        segment = cls(files, directory, base_offset, config, now_ms, create=True)
         if segment.log.size:
             segment.log.truncate(0)
         segment.indexes.start()

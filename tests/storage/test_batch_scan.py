@@ -138,6 +138,15 @@ def test_offset_that_is_too_low_is_the_damaged_one() -> None:
     assert recovery.damaged == (ByteRange(3 * SIZE, 4 * SIZE),)
 
 
+def test_offset_that_falls_into_the_batch_before_is_the_damaged_one() -> None:
+    batches = [batch(offset, 5) for offset in range(0, 25, 5)]
+    number(batches[2], 0, 8, 7)
+    offsets, recovery = scan_bytes(b"".join(map(bytes, batches)))
+    assert offsets == [0, 5, 15, 20]
+    size = len(batches[0])
+    assert recovery.damaged == (ByteRange(2 * size, 3 * size),)
+
+
 @pytest.mark.parametrize("offset", [-1, 2**31, 2**62])
 def test_offset_outside_the_segment_is_damage(offset: int) -> None:
     data = whole_log()
@@ -176,7 +185,7 @@ def test_old_batch_inside_a_damaged_one_is_not_taken_for_the_next() -> None:
 
 
 def test_batch_inside_a_damaged_one_does_not_lead_to_its_end() -> None:
-    inner = bytes(batch(8))
+    inner = bytes(batch(7))
     outer = bytearray(batch(6, 2, value=b"x" * 30 + inner + b"y" * 30))
     outer[-1] ^= 1
     data = whole_log() + outer + batch(8)

@@ -210,6 +210,19 @@ def test_uncached_bytes_are_refused_until_warm(tmp_path: Path) -> None:
         pytest.skip("this file system keeps everything in memory")
 
 
+def test_bytes_of_which_only_the_first_are_cached_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = OsFiles().open(tmp_path / "a", create=True)
+    file.append(b"hello world")
+    monkeypatch.setattr("storage.files._NO_WAIT", 8)
+    monkeypatch.setattr(os, "preadv", lambda *_: 4)
+    file._files.can_refuse_to_wait = True
+    with pytest.raises(ColdRead) as raised:
+        file.read_at(1, 10, may_block=False)
+    assert (raised.value.position, raised.value.size) == (5, 6)
+
+
 def test_cold_read_of_a_file_that_is_gone_warms_nothing(tmp_path: Path) -> None:
     file = OsFiles().open(tmp_path / "a", create=True)
     file.append(b"hello")

@@ -19,6 +19,7 @@ from tests.storage.batches import (
     batch,
     filled_segment,
     new_log,
+    sized_batch,
 )
 
 
@@ -162,13 +163,44 @@ def test_reader_at_the_end_reads_once_from_then_on() -> None:
 
 
 def test_remembered_place_is_forgotten_by_truncation() -> None:
+    log = new_log()
+    append(log, sized_batch(0, 200))
+    append(log, sized_batch(1, 200))
+    read(log, 0)  # up to the end: offset 2 would begin at position 400
+    log.truncate_to(1, now_ms=0)
+    append(log, sized_batch(1, 150))
+    append(log, sized_batch(2, 50 + 100))
+    append(log, sized_batch(3, 150))
+    log.truncate_to(1, now_ms=0)
+    for offset, size in ((1, 100), (2, 100), (3, 100)):
+        append(log, sized_batch(offset, size))
+    assert bases(read(log, 2)) == [2, 3]
+
+
+def test_remembered_place_is_that_of_the_limits_segment() -> None:
+    log = new_log()
+    append(log, sized_batch(0, 200))
+    append(log, sized_batch(1, 200))
+    log.roll(2, now_ms=0)
+    append(log, sized_batch(2, 200))
+    append(log, sized_batch(3, 200))
+    append(log, sized_batch(4, 200))
+    limit = log.convert_to_offset_metadata(4)
+    assert limit.position == log.segments.first.size
+    log.read(0, 1 << 20, True, limit)  # ends where the limit is in the other segment
+    assert bases(read(log, 0)) == [0, 1]
+    assert bases(read(log, 4)) == [4]
+    with pytest.raises(OffsetOutOfRange):
+        read(log, 6)
+    assert log.segments.first.read(4, None, 1 << 20) is None
+
+
+def test_reader_at_the_limit_gets_the_limits_own_place() -> None:
     log = filled_log()
-    read(log, 20)
-    log.truncate_to(25, now_ms=0)
-    append(log, batch(25, 2))
-    append(log, batch(27, 3))
-    append(log, batch(30, 1))
-    assert bases(read(log, 30)) == [30]
+    limit = log.end
+    log.roll(30, now_ms=0)
+    assert limit != log.end
+    assert log.read(30, 1 << 20, True, limit).offset_metadata == limit
 
 
 # Rolling.
@@ -235,6 +267,7 @@ def test_failed_roll_leaves_the_active_segment(nth: int) -> None:
         log.roll(30, now_ms=0)
     except DiskFull:
         assert (log.end, log.active) == (end, active)
+        assert not files.exists(DIRECTORY / f"{30:020d}.log")
     else:
         assert nth > 5
     files.heal()

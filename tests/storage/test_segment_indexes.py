@@ -7,6 +7,14 @@ import pytest
 
 from protocol.record_batch import BatchHeader, scan
 from storage.file_system import Files
+from storage.formats.index_entry import (
+    IndexEntry,
+    TimeIndexEntry,
+    pack_index_entry,
+    pack_time_index_entry,
+    parse_index,
+    parse_time_index,
+)
 from storage.log_segment import LogSegment
 from tests.fakes.files import FakeFiles
 from tests.storage.batches import append, batch, filled_segment, new_segment, reopened
@@ -26,8 +34,19 @@ def index_bytes(files: FakeFiles) -> tuple[bytes, bytes]:
     return files.content(INDEX), files.content(TIME_INDEX)
 
 
+def plausible(data: bytes) -> bytes:
+    """Entries in order, inside the log, and each one wrong by one."""
+    if len(data) % 12 == 0 and len(data) % 8:
+        times = [(e.timestamp + 1, e.relative_offset) for e in parse_time_index(data)]
+        return b"".join(pack_time_index_entry(TimeIndexEntry(*e)) for e in times)
+    places = [(e.relative_offset, e.position + 1) for e in parse_index(data)]
+    return b"".join(pack_index_entry(IndexEntry(*e)) for e in places)
+
+
 @pytest.mark.parametrize("name", [INDEX, TIME_INDEX])
-@pytest.mark.parametrize("damage", ["missing", "empty", "garbled", "shifted", "half"])
+@pytest.mark.parametrize(
+    "damage", ["missing", "empty", "garbled", "shifted", "half", "plausible"]
+)
 def test_t066_wrong_index_is_written_anew_when_it_is_needed(
     name: str, damage: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -40,6 +59,7 @@ def test_t066_wrong_index_is_written_anew_when_it_is_needed(
         "garbled": b"\x5a" * len(files.content(name)),
         "shifted": bytes(byte + 1 for byte in files.content(name)),
         "half": files.content(name)[:-1],
+        "plausible": plausible(files.content(name)),
     }
     if damage == "missing":
         files.unlink(path)
@@ -61,13 +81,15 @@ def test_t066_wrong_index_is_written_anew_when_it_is_needed(
 
 
 @pytest.mark.parametrize("name", [INDEX, TIME_INDEX])
-@pytest.mark.parametrize("data", [None, b"\x5a" * 24, b"\1" * 7])
+@pytest.mark.parametrize("data", [None, b"\x5a" * 24, b"\1" * 7, b"plausible"])
 def test_wrong_index_is_written_anew_when_the_segment_grows(
     name: str, data: bytes | None
 ) -> None:
     files = FakeFiles()
     segment = closed_segment(files)
     before = index_bytes(files)
+    if data == b"plausible":
+        data = plausible(files.content(name))
     path = segment.directory / name
     files.unlink(path)
     if data is not None:
