@@ -54,8 +54,11 @@ def run_until_signal(
     """
     # Nothing that is made until then is garbage.
     gc.disable()
-    with asyncio.Runner(loop_factory=loop_factory(loop)) as runner:
-        return runner.run(_serve(server, announce or _print))
+    try:
+        with asyncio.Runner(loop_factory=loop_factory(loop)) as runner:
+            return runner.run(_serve(server, announce or _print))
+    finally:
+        gc.enable()
 
 
 def loop_factory(name: str | None = None) -> LoopFactory:

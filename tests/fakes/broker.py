@@ -2,12 +2,12 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from broker.network.listener import Listener
 from tests.fakes.clock import FakeClock
-from tests.fakes.network import WordDispatcher, fake_network
+from tests.fakes.network import fake_network
 
 
 class WordBroker:
@@ -19,13 +19,12 @@ class WordBroker:
         network, self.dispatcher = fake_network(self.clock, self.log.append, **options)
         self.listener = Listener("PLAINTEXT", "127.0.0.1", 0, network)
 
-    dispatcher: WordDispatcher
 
-    async def until(self, condition: Any, timeout_s: float = 10) -> None:
-        """Return once ``condition()`` holds."""
-        async with asyncio.timeout(timeout_s):
-            while not condition():  # noqa: ASYNC110 - sockets tell nobody
-                await asyncio.sleep(0.001)
+async def until(condition: Callable[[], Any], timeout_s: float = 10) -> None:
+    """Return once ``condition()`` holds: what comes over a socket takes its time."""
+    async with asyncio.timeout(timeout_s):
+        while not condition():  # noqa: ASYNC110 - sockets tell nobody
+            await asyncio.sleep(0.001)
 
 
 @contextlib.asynccontextmanager

@@ -8,7 +8,7 @@ import pytest
 
 from broker.network.connection import Connection
 from broker.network.listener import Listener, ListenerError
-from tests.fakes.broker import WordBroker, word_broker
+from tests.fakes.broker import WordBroker, until, word_broker
 from tests.fakes.network import frame
 
 
@@ -66,7 +66,7 @@ async def test_requests_split_at_every_byte_are_answered() -> None:
             client.writer.write(data[position : position + 1])
             await client.writer.drain()
             await asyncio.sleep(0)
-        await broker.until(lambda: "park:3" in broker.dispatcher.parked)
+        await until(lambda: "park:3" in broker.dispatcher.parked)
         broker.dispatcher.resolve("park:3")
         assert await client.answers(4) == ["now:1", "now:22", "park:3", "now:4"]
 
@@ -74,9 +74,9 @@ async def test_requests_split_at_every_byte_are_answered() -> None:
 async def test_parked_and_blocking_answers_keep_their_order() -> None:
     async with word_broker() as broker, connected(broker) as client:
         client.send("park:1", "wait:2", "now:3", "park:4", "now:5")
-        await broker.until(lambda: "wait:2" in broker.dispatcher.parked)
+        await until(lambda: "wait:2" in broker.dispatcher.parked)
         broker.dispatcher.resolve("wait:2")
-        await broker.until(lambda: "park:4" in broker.dispatcher.parked)
+        await until(lambda: "park:4" in broker.dispatcher.parked)
         broker.dispatcher.resolve("park:4")
         broker.dispatcher.resolve("park:1")
         expected = ["park:1", "wait:2", "now:3", "park:4", "now:5"]
@@ -120,7 +120,7 @@ async def test_half_a_frame_is_cut_off_at_its_deadline() -> None:
     async with word_broker() as broker, connected(broker) as client:
         client.writer.write(frame("now:1")[:6])
         (connection,) = await _connections(broker, 1)
-        await broker.until(lambda: connection._reader.pending)
+        await until(lambda: connection._reader.pending)
         for _ in range(32):
             broker.clock.advance(1000)
             broker.listener.sweep()
@@ -132,14 +132,14 @@ async def test_a_reader_that_stalls_stops_being_served_and_is_cut_off() -> None:
     options = {"connection_unread_max_bytes": 1 << 20}
     async with word_broker(**options) as broker, connected(broker) as client:
         client.send("big:30000000", "now:2")
-        await broker.until(lambda: broker.dispatcher.started)
+        await until(lambda: broker.dispatcher.started)
         (connection,) = await _connections(broker, 1)
-        await broker.until(lambda: connection._is_write_paused)
+        await until(lambda: connection._is_write_paused)
         assert broker.dispatcher.started == ["big:30000000"]
         for _ in range(62):
             broker.clock.advance(1000)
             broker.listener.sweep()
-        await broker.until(lambda: not broker.listener.connections)
+        await until(lambda: not broker.listener.connections)
         with pytest.raises((asyncio.IncompleteReadError, ConnectionError)):
             await client.answer()
 
@@ -149,7 +149,7 @@ async def test_a_slow_reader_gets_everything_in_the_end() -> None:
     async with word_broker(**options) as broker, connected(broker) as client:
         client.send("big:30000000", "now:2")
         (connection,) = await _connections(broker, 1)
-        await broker.until(lambda: connection._is_write_paused)
+        await until(lambda: connection._is_write_paused)
         assert len(await client.answer()) == 30_000_000
         assert await client.answer() == "now:2"
         assert not connection._is_write_paused
@@ -159,14 +159,14 @@ async def test_a_client_that_leaves_is_forgotten() -> None:
     async with word_broker() as broker:
         async with connected(broker) as client:
             client.send("wait:1", "now:2")
-            await broker.until(lambda: "wait:1" in broker.dispatcher.parked)
+            await until(lambda: "wait:1" in broker.dispatcher.parked)
             # While its requests wait the socket is not read: only a reset shows.
             sock = client.writer.get_extra_info("socket")
             sock.setsockopt(
                 socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
             )
         broker.dispatcher.resolve("wait:1")
-        await broker.until(lambda: not broker.listener.connections)
+        await until(lambda: not broker.listener.connections)
         assert broker.listener.network.memory.used == 0
 
 
@@ -175,7 +175,7 @@ async def test_stop_answers_what_was_asked() -> None:
     await broker.listener.start()
     async with connected(broker) as client:
         client.send("park:1", "wait:2", "now:3")
-        await broker.until(lambda: "wait:2" in broker.dispatcher.parked)
+        await until(lambda: "wait:2" in broker.dispatcher.parked)
         stopping = asyncio.ensure_future(broker.listener.stop(3000))
         await asyncio.sleep(0)
         broker.dispatcher.resolve("park:1")
@@ -192,7 +192,7 @@ async def test_stop_cuts_off_what_is_not_answered_in_time() -> None:
     await broker.listener.start()
     async with connected(broker) as client:
         client.send("park:1", "wait:2")
-        await broker.until(lambda: "wait:2" in broker.dispatcher.parked)
+        await until(lambda: "wait:2" in broker.dispatcher.parked)
         stopping = asyncio.ensure_future(broker.listener.stop(3000))
         await broker.clock.tick(2999)
         assert not stopping.done()
@@ -231,5 +231,5 @@ async def test_an_address_of_another_machine_is_said_in_one_line() -> None:
 
 
 async def _connections(broker: WordBroker, count: int) -> list[Connection]:
-    await broker.until(lambda: len(broker.listener.connections) == count)
+    await until(lambda: len(broker.listener.connections) == count)
     return list(broker.listener.connections)
