@@ -53,12 +53,16 @@ def test_what_is_written_is_read(states: list[ProducerState]) -> None:
     assert list(map(fields, read)) == list(map(fields, states))
 
 
-@pytest.mark.parametrize(
-    "path", sorted(GOLDEN.glob("*/log-dir/*/*.snapshot")), ids=lambda path: path.name
-)
-def test_kafkas_own_snapshots_are_written_alike(path: Path) -> None:
-    data = path.read_bytes()
-    assert encode_snapshot(decode_snapshot(data)) == data
+def test_kafkas_own_snapshots_are_written_alike() -> None:
+    paths = sorted(GOLDEN.glob("*/log-dir/*/*.snapshot"))
+    assert len(paths) > 50
+    for path in paths:
+        data = path.read_bytes()
+        if data.strip(b"\xff"):
+            assert encode_snapshot(decode_snapshot(data)) == data, path
+        else:  # the case snapshot-garbled
+            with pytest.raises(SnapshotCorrupt):
+                decode_snapshot(data)
 
 
 def test_only_the_last_batch_survives() -> None:
