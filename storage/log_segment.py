@@ -19,7 +19,7 @@ from protocol.records import iterate
 from .batch_scan import OnBatch, Recovery
 from .batch_verification import BatchVerification
 from .batch_walk import find_batch, is_whole_batch, last_offset_at
-from .files import Buffer, File, Files
+from .files import Buffer, ColdRead, File, Files
 from .formats.index_entry import (
     INDEX_ENTRY_SIZE,
     RELATIVE_OFFSET_MAX,
@@ -186,7 +186,11 @@ class LogSegment:
             data = self.log.read_at(position, min(end - position, size_max), may_block)
             if is_whole_batch(data):
                 return SegmentRead(position, self._verified(data, position), False)
-        found = self.find(start_offset, may_block)
+        try:
+            found = self.find(start_offset, may_block)
+        except ColdRead as cold:
+            cold.size += size_max  # warm what will be read next, too
+            raise
         if found is None:
             return None
         position, batch_size = found
@@ -301,6 +305,7 @@ class LogSegment:
         self.activate()
         found = self.find(offset)
         size = self.log.size
+        self._known = OffsetPosition(self.base_offset, 0)
         self.indexes.truncate_to(offset)
         if found is not None:
             self.cut(found[0])
