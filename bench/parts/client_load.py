@@ -60,7 +60,8 @@ def _requests_sent(producer: Producer, stats: dict[str, Any]) -> int:
 
 
 def consume(args: argparse.Namespace, config: dict[str, Any]) -> dict[str, Any]:
-    consumer = Consumer({**config, "group.id": f"bench-{time.time_ns()}"})
+    names = {"group.id": "bench", "enable.auto.commit": False}  # of no interest here
+    consumer = Consumer({**config, **names})
     began, cpu = _wait_for_go()
     consumer.assign([TopicPartition(args.topic, p, 0) for p in range(args.partitions)])
     count, last = 0, time.monotonic()
