@@ -71,11 +71,11 @@ class Partition:
     __slots__ = (
         "_first_dirty_ms",
         "_has_enough_in_sync",
-        "_has_flush_options",
         "_host",
         "_is_dirty",
         "committer",
         "config",
+        "has_flush_options",
         "is_internal",
         "is_written",
         "leader_epoch",
@@ -125,7 +125,7 @@ class Partition:
     def update_config(self, config: LogConfig) -> None:
         """Follow the options of the topic."""
         self.config = config
-        self._has_flush_options = (
+        self.has_flush_options = (
             config.flush_messages != UNLIMITED or config.flush_ms != UNLIMITED
         )
         self._look_at_replicas()
@@ -186,9 +186,9 @@ class Partition:
         elif self.log_end_fetch_count:
             self._host.check_log_end_fetches(self)
 
-    def must_sync_before_answer(self, now_ms: int) -> bool:
+    def must_sync_now(self, now_ms: int) -> bool:
         """Whether ``flush.messages`` or ``flush.ms`` is reached. Begins the sync."""
-        if not self._has_flush_options or not self._is_dirty or self.log is None:
+        if not self._is_dirty or self.log is None:
             return False
         unsynced_count = self.log.log_end_offset - self.log.recovery_point
         if (

@@ -94,16 +94,24 @@ class Purgatory(Generic[K]):
         Returns whether it is complete. ``keys`` must not be empty: nothing but
         the deadline could complete it.
         """
-        if operation.try_complete():
-            return True
+        if not operation.try_complete():
+            self.watch(operation, keys, timeout_ms)
+        return operation.is_completed
+
+    def watch(
+        self, operation: DelayedOperation[K], keys: Iterable[K], timeout_ms: int
+    ) -> None:
+        """Keep ``operation``, which cannot complete yet, until a check or its deadline.
+
+        With no time to wait it expires at once.
+        """
         if timeout_ms <= 0:
             self._expire(operation)
-            return True
+            return
         self._watch(operation, keys)
         self._add_deadline(operation, timeout_ms)
         if self.watched_count - self._live_watch_count > self._purge_interval:
             self.purge()
-        return False
 
     def check(self, key: K) -> int:
         """Let the operations that watch ``key`` look again. How many completed."""

@@ -53,6 +53,8 @@ if TYPE_CHECKING:
 AppendResults = dict[TopicPartition, AppendResult]
 
 _ACKS = (0, 1, ACKS_ALL)
+# NamedTuple's own constructor costs three times as much as the tuple.
+_new = tuple.__new__
 # Kafka tells the log start only where the batch itself was at fault.
 _WITHOUT_LOG_START = frozenset(
     {
@@ -239,24 +241,31 @@ class ReplicaManager:
                 results[topic_partition] = self._refused(found, error)
                 continue
             next_offset = info.last_offset + 1
-            must_sync = found.must_sync_before_answer(now_ms)
-            error_code: int | None = ErrorCode.NONE
+            must_sync = found.has_flush_options and found.must_sync_now(now_ms)
+            error_code: int | None = 0
             if acks == ACKS_ALL or (must_sync and acks):
                 error_code = found.acknowledgement(next_offset, must_sync)
                 if error_code is None:
-                    pending[topic_partition] = PendingAppend(
-                        found, next_offset, must_sync
-                    )
-            results[topic_partition] = AppendResult(
-                error_code or ErrorCode.NONE,
-                info.base_offset,
-                info.log_append_time_ms,
-                info.log_start_offset,
-                next_offset,
+                    waits = _new(PendingAppend, (found, next_offset, must_sync))
+                    pending[topic_partition] = waits
+            results[topic_partition] = _new(
+                AppendResult,
+                (
+                    error_code or 0,
+                    info.base_offset,
+                    info.log_append_time_ms,
+                    info.log_start_offset,
+                    next_offset,
+                    None,
+                    None,
+                ),
             )
         if not pending:
             return finish(results)
-        return self._answer_when_durable(results, pending, timeout_ms, finish)
+        future = asyncio.get_running_loop().create_future()
+        delayed = DelayedProduce(results, pending, future, finish)
+        self.produces.watch(delayed, pending, timeout_ms)
+        return future
 
     def _check_client(self, found: Partition, internal_topics_allowed: bool) -> None:
         if found.is_internal and not internal_topics_allowed:
@@ -277,20 +286,6 @@ class ReplicaManager:
             record_errors=getattr(error, "record_errors", None),
             message=_own_message(error),
         )
-
-    def _answer_when_durable(
-        self,
-        results: AppendResults,
-        pending: dict[TopicPartition, PendingAppend],
-        timeout_ms: int,
-        finish: Callable[[AppendResults], Any],
-    ) -> Any:
-        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        keys = list(pending)
-        delayed = DelayedProduce(results, pending, future, finish)
-        if self.produces.try_complete_else_watch(delayed, keys, timeout_ms):
-            return future.result()
-        return future
 
     # Read
 

@@ -158,14 +158,14 @@ def test_flush_options_ask_for_syncs() -> None:
     led = partition(host, flush_messages=2, flush_ms=700)
     append(led)
     assert host.calls == ["sync within 700", "check"]
-    assert not led.must_sync_before_answer(NOW_MS)
-    assert led.must_sync_before_answer(NOW_MS + 700)
+    assert not led.must_sync_now(NOW_MS)
+    assert led.must_sync_now(NOW_MS + 700)
     append(led)
-    assert led.must_sync_before_answer(NOW_MS)
+    assert led.must_sync_now(NOW_MS)
     assert led.acknowledgement(2, must_be_durable=True) is None
     host.committer.sync()
     assert led.acknowledgement(2, must_be_durable=True) == ErrorCode.NONE
-    assert not led.must_sync_before_answer(NOW_MS + 5000), "nothing is dirty"
+    assert not led.must_sync_now(NOW_MS + 5000), "nothing is dirty"
 
 
 def test_a_reader_of_the_log_end_is_told_of_appends() -> None:
