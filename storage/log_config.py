@@ -7,7 +7,7 @@ UNLIMITED = (1 << 63) - 1
 
 @dataclass(frozen=True, slots=True)
 class LogConfig:
-    """What a topic's options say to its logs (``spec`` C1). Immutable: a change replaces.
+    """What a topic's options say to its logs. Immutable: a change replaces it.
 
     ``compression_type`` is ``"producer"``, ``"uncompressed"`` or a codec's name;
     retention of -1 is unlimited.
