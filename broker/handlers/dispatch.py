@@ -80,8 +80,7 @@ class Route:
     @property
     def name(self) -> str:
         """The API and its version, for people."""
-        request_name = self.handler.request_class.__name__
-        return f"{request_name.removesuffix('Request')} v{self.api_version}"
+        return _name(self.handler, self.api_version)
 
     def write(self, correlation_id: int, response: Any, out: list[Buffer]) -> int:
         """Append the whole frame of ``response`` to ``out``; returns its size.
@@ -192,7 +191,11 @@ class Dispatcher:
                 _decoder_of_refused(handler, version),
                 version,
             )
-        raise MalformedRequest(f"{handler.request_class.__name__} version {version}")
+        raise MalformedRequest(f"{_name(handler, version)} is not supported")
+
+
+def _name(handler: Handler, version: int) -> str:
+    return f"{handler.request_class.__name__.removesuffix('Request')} v{version}"
 
 
 def has_bulky_answer(frame: memoryview) -> bool:
@@ -226,7 +229,7 @@ def _decoder_of_refused(
         return decoder(request_class, version)
     read = refused_reader(request_class)
     if read is None:
-        raise MalformedRequest(f"{request_class.__name__} version {version}")
+        raise MalformedRequest(f"{_name(handler, version)} is not supported")
 
     def decode(frame: memoryview, position: int) -> tuple[Any, int]:
         # Of versions that it does not know, the header's reader leaves the client

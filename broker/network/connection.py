@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ..clock import Clock
-    from ..config.network_options import NetworkOptions
+    from ..config.broker_config import BrokerConfig
     from ..handlers.dispatch import Dispatcher, Exchange
     from .admission import Admission
     from .limits import LimitedLog, RequestMemory
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 class Network:
     """What all connections of a broker share."""
 
-    options: NetworkOptions
+    options: BrokerConfig
     dispatcher: Dispatcher
     clock: Clock
     memory: RequestMemory

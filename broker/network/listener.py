@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import socket
 from typing import TYPE_CHECKING, Any
 
 from ..start_error import StartError
@@ -61,6 +62,7 @@ class Listener:
                 f"cannot listen on {self.host or '*'}:{self.port}: {reason}"
             ) from error
         self.port = self._server.sockets[0].getsockname()[1]
+        self._set_buffer_sizes()
 
     async def stop(self, drain_ms: int) -> None:
         """Accept nothing more, answer what was asked, close.
@@ -119,6 +121,30 @@ class Listener:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+    def _set_buffer_sizes(self) -> None:
+        """Give the sockets the buffers that somebody asked for.
+
+        Only then: Kafka's defaults of 100 KiB are less than what the system finds
+        out by itself for each connection.
+        """
+        options = self.network.options
+        assert self._server is not None
+        for name, size, option in (
+            (
+                "socket.send.buffer.bytes",
+                options.socket_send_buffer_bytes,
+                socket.SO_SNDBUF,
+            ),
+            (
+                "socket.receive.buffer.bytes",
+                options.socket_receive_buffer_bytes,
+                socket.SO_RCVBUF,
+            ),
+        ):
+            if name in options.explicit and size > 0:
+                for listening in self._server.sockets:
+                    listening.setsockopt(socket.SOL_SOCKET, option, size)
 
     def _abort_all(self) -> None:
         for connection in list(self.connections):

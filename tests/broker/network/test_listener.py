@@ -202,6 +202,24 @@ async def test_stop_cuts_off_what_is_not_answered_in_time() -> None:
     assert broker.dispatcher.parked["wait:2"].cancelled()
 
 
+async def test_buffers_of_sockets_are_set_when_somebody_asks_for_it() -> None:
+    sizes = {
+        "socket_send_buffer_bytes": 50_000,
+        "socket_receive_buffer_bytes": 60_000,
+        "explicit": frozenset(
+            {"socket.send.buffer.bytes", "socket.receive.buffer.bytes"}
+        ),
+    }
+    async with word_broker(**sizes) as broker, connected(broker):
+        (connection,) = await _connections(broker, 1)
+        accepted = connection._transport.get_extra_info("socket")
+        # Linux doubles what it is given, for its own bookkeeping.
+        sent = accepted.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
+        received = accepted.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
+    assert sent in (50_000, 100_000)
+    assert received in (60_000, 120_000)
+
+
 async def test_too_many_connections_are_refused() -> None:
     async with (
         word_broker(max_connections=1) as broker,
