@@ -94,7 +94,12 @@ class Load:
 
 def latest_offsets(address: str, topic: str) -> list[int]:
     consumer = confluent_kafka.Consumer(
-        {"bootstrap.servers": address, "group.id": "oracle", "log_level": 0}
+        {
+            "bootstrap.servers": address,
+            "group.id": "oracle",
+            "enable.auto.commit": False,
+            "log_level": 0,
+        }
     )
     places = [confluent_kafka.TopicPartition(topic, p) for p in range(PARTITIONS)]
     try:
@@ -109,6 +114,7 @@ def read_partition(address: str, topic: str, partition: int, end: int) -> list[i
         {
             "bootstrap.servers": address,
             "group.id": "oracle",
+            "enable.auto.commit": False,
             "check.crcs": True,
             "log_level": 0,
         }
@@ -117,7 +123,7 @@ def read_partition(address: str, topic: str, partition: int, end: int) -> list[i
     found: list[int] = []
     try:
         while len(found) < end:
-            messages = consumer.consume(10_000, 30)
+            messages = consumer.consume(min(10_000, end - len(found)), 30)
             assert messages, f"{len(found)} of {end}"
             for message in messages:
                 assert message.error() is None
