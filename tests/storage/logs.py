@@ -131,6 +131,33 @@ def offsets(log: UnifiedLog) -> list[int]:
     return [record.offset for record in records]
 
 
+def files_of(log: UnifiedLog) -> FakeFiles:
+    files = log.local.files
+    assert isinstance(files, FakeFiles)
+    return files
+
+
+def filled(batches: int = 30, **options: object) -> UnifiedLog:
+    """Some segments of batches of three records, by two producers, durable."""
+    log = new_log(**options)
+    for number in range(batches):
+        produce(log, 3, producer=Producer(number % 2, 0, 3 * (number // 2)))
+    sync(log)
+    return log
+
+
+def producers(log: UnifiedLog) -> dict[int, tuple[int, int, int]]:
+    return {
+        each.producer_id: (each.producer_epoch, each.last_sequence, each.last_offset)
+        for each in log.producers
+    }
+
+
+def closed(log: UnifiedLog) -> UnifiedLog:
+    assert log.close()
+    return log
+
+
 def _config(options: dict[str, object]) -> LogConfig:
     defaults: dict[str, object] = {"segment_bytes": 1000, "index_interval_bytes": 200}
     return LogConfig(**{**defaults, **options})  # type: ignore[arg-type]

@@ -4,52 +4,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from protocol.control_records import ControlType, EndTxnMarker, build_marker_batch
-from storage.append_info import AppendOrigin
 from storage.files import StorageFailure
 from storage.unified_log import UnifiedLog
-from tests.fakes.files import FakeFiles
 
 from .logs import (
     DIRECTORY,
     NOW,
     Producer,
-    append,
+    closed,
+    files_of,
+    filled,
     new_log,
     offsets,
     produce,
+    producers,
     read_all,
     reopened,
     sync,
 )
-
-
-def files_of(log: UnifiedLog) -> FakeFiles:
-    files = log.local.files
-    assert isinstance(files, FakeFiles)
-    return files
-
-
-def filled(batches: int = 30, **options: object) -> UnifiedLog:
-    """Some segments of batches of three records, by two producers, durable."""
-    log = new_log(**options)
-    for number in range(batches):
-        produce(log, 3, producer=Producer(number % 2, 0, 3 * (number // 2)))
-    sync(log)
-    return log
-
-
-def producers(log: UnifiedLog) -> dict[int, tuple[int, int, int]]:
-    return {
-        each.producer_id: (each.producer_epoch, each.last_sequence, each.last_offset)
-        for each in log.producers
-    }
-
-
-def closed(log: UnifiedLog) -> UnifiedLog:
-    assert log.close()
-    return log
-
 
 # After a clean stop
 
@@ -82,12 +54,6 @@ def test_it_goes_on_where_it_ended() -> None:
     assert offsets(again) == list(range(93))
 
 
-def test_t093_a_snapshot_keeps_only_the_last_batch() -> None:
-    again = reopened(closed(filled()), was_clean=True, recovery_point=90)
-    with pytest.raises(Exception, match="expected 45"):
-        produce(again, 3, producer=Producer(1, 0, 39))
-
-
 @pytest.mark.parametrize("tail", [bytes(1000), b"\xff" * 96, b"\x00" * 17])
 def test_a_tail_behind_the_last_batch_is_cut(tail: bytes) -> None:
     log = closed(filled())
@@ -105,10 +71,19 @@ def test_a_half_batch_is_cut_and_its_offsets_are_not_used_again() -> None:
     again = reopened(log, was_clean=True, recovery_point=90)
     assert again.log_end_offset == 90
     assert produce(again, 3).base_offset == 90
-    assert offsets(again) == [*range(87), *range(90, 93)]
+    sync(again)
+    files_of(log).power_cut()
     for recovery_point in (0, 90):
         third = reopened(again, recovery_point=recovery_point)
         assert offsets(third) == [*range(87), *range(90, 93)]
+
+
+def test_the_end_is_kept_in_the_name_of_a_segment() -> None:
+    log = closed(filled())
+    files_of(log).cut(log.local.active.log.path, by=50)
+    reopened(log, was_clean=True, recovery_point=90)
+    files_of(log).power_cut()
+    assert reopened(log).log_end_offset == 90
 
 
 def test_missing_indexes_are_made_again() -> None:
@@ -125,22 +100,6 @@ def test_missing_indexes_are_made_again() -> None:
     for path, content in before.items():
         if path.suffix == ".index":
             assert files.content(path) == content
-
-
-def test_without_snapshots_a_clean_log_has_no_producers() -> None:
-    log = closed(filled())
-    files = files_of(log)
-    for path in files.paths():
-        if path.suffix == ".snapshot":
-            files.unlink(path)
-    assert not producers(reopened(log, was_clean=True, recovery_point=90))
-
-
-def test_an_older_snapshot_is_followed_up() -> None:
-    log = closed(filled())
-    files_of(log).unlink(DIRECTORY / f"{90:020d}.snapshot")
-    again = reopened(log, was_clean=True, recovery_point=90)
-    assert producers(again) == producers(log)
 
 
 def test_t050_the_log_start_is_the_checkpointed_one() -> None:
@@ -293,102 +252,3 @@ def test_a_disk_that_fails_while_loading_says_so() -> None:
     files_of(log).fail("sync")
     with pytest.raises(StorageFailure):
         reopened(log)
-
-
-# Producers, transactions and epochs after a kill
-
-
-@pytest.mark.parametrize("recovery_point", [0, 10, 45, 90])
-def test_t077_recover_without_snapshots_equals_with_snapshots(
-    recovery_point: int,
-) -> None:
-    log = filled()
-    sync(log, with_snapshot=True)
-    produce(log, 3, producer=Producer(0, 1, 0))
-    expected = producers(log)
-    assert producers(reopened(log, recovery_point=recovery_point)) == expected
-    files = files_of(log)
-    for path in files.paths():
-        if path.suffix == ".snapshot":
-            files.unlink(path)
-    assert producers(reopened(log, recovery_point=recovery_point)) == expected
-
-
-def test_t094_corrupt_snapshot_falls_back_to_previous() -> None:
-    log = filled()
-    sync(log, with_snapshot=True)
-    files_of(log).flip(DIRECTORY / f"{90:020d}.snapshot", 20)
-    assert producers(reopened(log, recovery_point=90)) == producers(log)
-
-
-def test_a_snapshot_above_the_end_is_not_believed() -> None:
-    log = filled(batches=10)
-    produce(log, 3, producer=Producer(9, 0, 0))
-    ticket = log.begin_sync(with_snapshot=True)
-    assert ticket
-    assert ticket.snapshot
-    files = files_of(log)
-    files.power_cut()
-    files.put(*ticket.snapshot)  # it was on the disk before the log was
-    again = reopened(log, recovery_point=30)
-    assert 9 not in producers(again)
-    assert not files.exists(ticket.snapshot[0])
-
-
-def test_silent_producers_are_not_loaded() -> None:
-    log = closed(filled())
-    again = reopened(log, was_clean=True, recovery_point=90, now_ms=NOW + 86_400_000)
-    assert not producers(again)
-
-
-@pytest.mark.parametrize("was_clean", [True, False])
-def test_an_open_transaction_is_open_again(was_clean: bool) -> None:
-    log = filled()
-    produce(log, 3, producer=Producer(5, 0, 0), is_transactional=True)
-    produce(log, 3, producer=Producer(6, 0, 0), is_transactional=True)
-    marker = EndTxnMarker(ControlType.COMMIT, 0)
-    append(log, build_marker_batch(marker, 6, 0, NOW), AppendOrigin.COORDINATOR)
-    closed(log)
-    again = reopened(log, was_clean=was_clean, recovery_point=97 if was_clean else 40)
-    assert (again.last_stable_offset, again.high_watermark) == (90, 97)
-    append(
-        again,
-        build_marker_batch(marker, 5, 0, NOW),
-        AppendOrigin.COORDINATOR,
-    )
-    sync(again)
-    assert again.last_stable_offset == again.high_watermark == 98
-
-
-def test_epochs_come_from_the_batches_when_their_file_is_gone() -> None:
-    log = filled(batches=5)
-    produce(log, 3, leader_epoch=7)
-    sync(log)
-    files_of(log).unlink(DIRECTORY / "leader-epoch-checkpoint")
-    again = reopened(log)
-    assert (again.latest_epoch, again.epoch_end_offset(4)) == (7, (4, 15))
-
-
-def test_an_epoch_that_leaps_is_not_believed() -> None:
-    log = filled(batches=5)
-    produce(log, 3)
-    active = log.local.active
-    found = active.find(15)
-    assert found
-    files_of(log).flip(active.log.path, found[0] + 12)  # 2**24
-    again = reopened(log, recovery_point=15)
-    assert again.latest_epoch == 4
-    assert again.log_end_offset == 18
-
-
-def test_t079_epochs_beyond_the_end_are_dropped() -> None:
-    log = filled(batches=5)
-    files_of(log).put(DIRECTORY / "leader-epoch-checkpoint", b"0\n3\n1 0\n4 6\n9 40\n")
-    again = reopened(log, was_clean=True, recovery_point=15, log_start_offset=3)
-    assert [tuple(each) for each in again.epochs.entries] == [(1, 3), (4, 6)]
-
-
-def test_a_bad_epoch_file_does_not_stop_the_load() -> None:
-    log = filled(batches=5)
-    files_of(log).put(DIRECTORY / "leader-epoch-checkpoint", b"nonsense")
-    assert reopened(log).latest_epoch == 4

@@ -136,8 +136,8 @@ def test_small_files_without_room_come_with_the_next_ticket() -> None:
     log = new_log(files)
     produce(log)
     ticket = begun(log)
-    for _ in ticket.texts:
-        files.fail("append", error=errno.ENOSPC)
+    for nth in range(1, len(ticket.texts) + 1):
+        files.fail("append", nth=nth, error=errno.ENOSPC)
     ticket.run()
     log.finish_sync(ticket)
     assert log.recovery_point == 1

@@ -364,6 +364,17 @@ def test_a_failed_log_shows_what_is_durable_and_takes_nothing() -> None:
         log.increment_log_start(1)
 
 
+def test_a_closed_log_is_durable_with_its_last_index_entries() -> None:
+    files = FakeFiles()
+    log = new_log(files)
+    produce(log, 3)
+    assert log.close()
+    before = {path: files.content(path) for path in files.paths()}
+    assert files.content("00000000000000000000.timeindex")
+    files.power_cut()
+    assert {path: files.content(path) for path in files.paths()} == before
+
+
 def test_time_is_looked_up() -> None:
     log = new_log()
     for number in range(10):
