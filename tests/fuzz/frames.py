@@ -6,6 +6,10 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
+import broker.handlers
+from broker.handlers.registry import registered_handlers
+from protocol.headers import encode_request
+
 GOLDEN = Path(__file__).parents[1] / "golden" / "wire"
 EXTREMES = (b"\x7f\xff\xff\xff", b"\x80\x00\x00\x00", b"\xff\xff\xff\xff", b"\x00" * 4)
 
@@ -17,15 +21,25 @@ def recorded_requests() -> list[bytes]:
         for line in path.read_text().splitlines():
             exchange = json.loads(line)
             request = exchange.get("request_hex")
-            if request and not exchange.get("cut") and not exchange.get("raw"):
+            if request and "." not in request and not exchange.get("raw"):
                 found.add(bytes.fromhex(request))
     return sorted(found)
+
+
+def plainest_requests() -> list[bytes]:
+    """The smallest request of every API and version that we answer."""
+    broker.handlers.load()
+    return [
+        bytes(encode_request(handler.request_class(), version, 7, "fuzz"))[4:]
+        for handler in registered_handlers().values()
+        for version in range(handler.min_version, handler.max_version + 1)
+    ]
 
 
 def hostile_frames(count: int, seed: int) -> Iterator[bytes]:
     """``count`` frames without their length: nine mutated ones to one of noise."""
     chance = random.Random(seed)
-    corpus = recorded_requests()
+    corpus = recorded_requests() + plainest_requests()
     for number in range(count):
         if number % 10 == 9:
             yield chance.randbytes(chance.choice([1, 8, 40, 400, 4000]))
