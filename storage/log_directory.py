@@ -113,9 +113,9 @@ def parse_directory_name(name: str) -> DirectoryName | None:
     return DirectoryName(TopicPartition(match[1], int(match[2])), kind)
 
 
-def deleted_name(topic_partition: TopicPartition) -> str:
-    """A new name for the directory of a partition that is to be removed."""
-    suffix = f"-{topic_partition.partition}.{uuid4().hex}-delete"
+def suffixed_name(topic_partition: TopicPartition, kind: DirectoryKind) -> str:
+    """A new name for the directory of a partition that is served no more."""
+    suffix = f"-{topic_partition.partition}.{uuid4().hex}-{kind.value}"
     return topic_partition.topic[: _NAME_SIZE_MAX - len(suffix)] + suffix
 
 
@@ -202,13 +202,14 @@ class LogDirectory:
             self._log_starts.get(topic_partition, 0),
         )
 
-    def rename_deleted(self, topic_partition: TopicPartition) -> Path:
-        """Give a partition's directory the name of one that is to be removed."""
-        path = self.path / deleted_name(topic_partition)
+    def rename(self, topic_partition: TopicPartition, kind: DirectoryKind) -> Path:
+        """Let a partition's directory be one to be removed, or a stray one."""
+        path = self.path / suffixed_name(topic_partition, kind)
         self._files.rename(self.partitions.pop(topic_partition), path)
         self._recovery_points.pop(topic_partition, None)
         self._log_starts.pop(topic_partition, None)
-        self.deleted.append(path)
+        if kind is DirectoryKind.DELETE:
+            self.deleted.append(path)
         return path
 
     def checkpoints(self, logs: Iterable[UnifiedLog]) -> Checkpoints:

@@ -19,7 +19,13 @@ from protocol.topic_partition import TopicPartition
 
 from .files import Files
 from .log_config import LogConfig
-from .log_directory import BadLogDirectory, DirectoryLock, LogDirectory, TakeLock
+from .log_directory import (
+    BadLogDirectory,
+    DirectoryKind,
+    DirectoryLock,
+    LogDirectory,
+    TakeLock,
+)
 from .log_loader import Surroundings, create_log, load_log
 from .log_retention import delete_old_segments
 from .partition_metadata import (
@@ -223,7 +229,16 @@ class LogManager:
         The files go with `remove_deleted`. Before the name is used again, checkpoints
         are to be written: they still speak of the old log.
         """
-        path = self._homes.pop(topic_partition).rename_deleted(topic_partition)
+        return self._rename(topic_partition, DirectoryKind.DELETE)
+
+    def set_aside(self, topic_partition: TopicPartition) -> Path:
+        """Rename a directory that is in the way of a topic of its name; it is kept."""
+        path = self._rename(topic_partition, DirectoryKind.STRAY)
+        _log.warning("what was in %s is kept as %s", topic_partition, path)
+        return path
+
+    def _rename(self, topic_partition: TopicPartition, kind: DirectoryKind) -> Path:
+        path = self._homes.pop(topic_partition).rename(topic_partition, kind)
         log = self._logs.pop(topic_partition, None)
         if log is not None:
             log.retire(path)

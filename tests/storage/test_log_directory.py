@@ -17,12 +17,13 @@ from storage.log_directory import (
     DirectoryKind,
     DirectoryLock,
     LogDirectory,
-    deleted_name,
     parse_directory_name,
+    suffixed_name,
 )
 from tests.fakes.files import FakeFiles
 
 ROOT = Path("/data")
+DELETE = DirectoryKind.DELETE
 TOPICS = st.text("abcXYZ019._-", min_size=1, max_size=249).filter(
     lambda topic: topic not in (".", "..")
 )
@@ -53,7 +54,7 @@ def test_t083_topic_name_with_dots_and_dashes_parsing(topic: str, number: int) -
 
 @given(TOPICS, st.integers(0, 2**31 - 1))
 def test_the_name_of_a_deleted_one_is_never_too_long(topic: str, number: int) -> None:
-    name = deleted_name(TopicPartition(topic, number))
+    name = suffixed_name(TopicPartition(topic, number), DELETE)
     assert len(name) <= 255
     parsed = parse_directory_name(name)
     assert parsed is not None
@@ -141,7 +142,7 @@ def test_t067_the_clean_marker_is_gone_for_good_before_anything_else() -> None:
 
 def test_partitions_deleted_ones_and_strangers_are_told_apart() -> None:
     files = FakeFiles()
-    deleted = deleted_name(TopicPartition("a", 0))
+    deleted = suffixed_name(TopicPartition("a", 0), DELETE)
     for name in ("a-1", "b.c-d-0", deleted, "__cluster_metadata-0", "lost+found"):
         files.put(ROOT / name / "file", b"")
     files.put(ROOT / f"a-2.{'1' * 32}-stray" / "file", b"")
@@ -178,7 +179,7 @@ def test_a_deleted_partition_leaves_the_checkpoints() -> None:
     files.put(ROOT / "a-0" / "file", b"")
     files.put(ROOT / "recovery-point-offset-checkpoint", b"0\n1\na 0 7\n")
     directory = opened(files)
-    path = directory.rename_deleted(TopicPartition("a", 0))
+    path = directory.rename(TopicPartition("a", 0), DELETE)
     assert files.exists(path / "file")
     assert directory.deleted == [path]
     directory.write_checkpoints(directory.checkpoints([]))

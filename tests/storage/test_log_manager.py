@@ -233,6 +233,19 @@ def test_a_directory_of_another_topic_is_kept_and_refused() -> None:
     assert loaded(again).log_end_offset == 1
 
 
+def test_it_can_be_set_aside_for_a_new_topic() -> None:
+    files = FakeFiles()
+    manager = started(files)
+    produce(made(manager), 3)
+    path = manager.set_aside(A)
+    assert path.name.endswith("-stray")
+    assert produce(made(manager)).base_offset == 0
+    again = started(files)
+    again.remove_deleted()
+    assert files.exists(path)
+    assert set(again.directories_of()) == {A}
+
+
 @pytest.mark.parametrize("content", [None, b"", b"version: 9\n"])
 def test_a_directory_that_does_not_say_gets_its_topic_id(content: bytes | None) -> None:
     files = FakeFiles()
