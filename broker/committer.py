@@ -13,7 +13,9 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
 
 COMMIT = "commit"
 INTERVAL = "interval"
+# Logs that one sync also writes a snapshot for: each costs several small syncs, and
+# the answers that wait for the next sync must not wait for a thousand of them.
+SNAPSHOTS_PER_SYNC = 8
 
 SyncFunction = Callable[[Sequence[Ticket]], None]
 OnFailure = Callable[[Path, StorageFailure], None]
@@ -37,8 +42,11 @@ _logger = logging.getLogger(__name__)
 class Syncable(Protocol):
     """A partition, as the committer sees it."""
 
-    def begin_sync(self) -> Any:
-        """The ticket of what is to be synced now; None when there is nothing."""
+    def begin_sync(self, with_snapshot: bool = False) -> Any:
+        """The ticket of what is to be synced now; None when there is nothing.
+
+        ``with_snapshot`` adds what spares a recovery from beginning further back.
+        """
 
     def finish_sync(self, ticket: Any) -> None:
         """What the ticket stands for is durable. Wakes nobody yet."""
@@ -80,6 +88,9 @@ class DirectoryCommitter:
         self._thread = DiskThreads(1, f"sync-{directory.name}")
         self._dirty: dict[Syncable, None] = {}
         self._urgent: dict[Syncable, None] = {}
+        # Synced since their last snapshot; and those whose turn for one has come.
+        self._unsnapshotted: dict[Syncable, None] = {}
+        self._snapshots_due: dict[Syncable, None] = {}
         self._flush_waiters: list[asyncio.Future[None]] = []
         self._interval_timer: TimerHandle | None = None
         self._is_running = False
@@ -118,6 +129,18 @@ class DirectoryCommitter:
         self._start_soon()
         await waiter
 
+    async def checkpoint(self) -> None:
+        """Like ``flush``; a recovery will begin where the logs end now.
+
+        Raises:
+            StorageFailure: it could not be made durable.
+        """
+        self._snapshots_due.update(self._unsnapshotted)
+        self._snapshots_due.update(self._dirty)
+        self._unsnapshotted.clear()
+        while self._snapshots_due:
+            await self.flush()
+
     def fail(self, error: StorageFailure) -> None:
         """Stop syncing for good; nothing after this is acknowledged."""
         if self.failure is not None:
@@ -126,6 +149,8 @@ class DirectoryCommitter:
         _logger.error("%s takes no more writes: %s", self.directory, error)
         self._dirty.clear()
         self._urgent.clear()
+        self._unsnapshotted.clear()
+        self._snapshots_due.clear()
         self._release_flushes(self._take_flush_waiters(), error)
         self._on_failure(self.directory, error)
 
@@ -150,9 +175,15 @@ class DirectoryCommitter:
     def _begin(self) -> None:
         waiters = self._take_flush_waiters()
         begun = []
-        for partition in self._take_due(bool(waiters)):
+        due = self._take_due(bool(waiters))
+        for partition in self._take_snapshots(due):
+            ticket = partition.begin_sync(with_snapshot=True)
+            if ticket is not None:
+                begun.append((partition, ticket))
+        for partition in due:
             ticket = partition.begin_sync()
             if ticket is not None:
+                self._unsnapshotted[partition] = None
                 begun.append((partition, ticket))
         if not begun:
             self._is_running = False
@@ -164,7 +195,15 @@ class DirectoryCommitter:
             functools.partial(self._on_synced, begun, waiters),
         )
 
-    def _take_due(self, takes_all: bool) -> Iterable[Syncable]:
+    def _take_snapshots(self, due: dict[Syncable, None]) -> list[Syncable]:
+        """Some of those whose turn for a snapshot has come, taken out of ``due``."""
+        taken = list(islice(self._snapshots_due, SNAPSHOTS_PER_SYNC))
+        for partition in taken:
+            del self._snapshots_due[partition]
+            due.pop(partition, None)
+        return taken
+
+    def _take_due(self, takes_all: bool) -> dict[Syncable, None]:
         if self._syncs_at_once or takes_all:
             due, self._dirty = self._dirty, {}
             self._urgent.clear()
@@ -261,8 +300,14 @@ class Committer:
     async def flush(self) -> None:
         """Return once everything that is dirty now is durable, where that works."""
         for committer in list(self._directories.values()):
-            if committer.failure is None:
+            with suppress(StorageFailure):  # reported when it happened
                 await committer.flush()
+
+    async def checkpoint(self) -> None:
+        """The same, and a recovery will begin where the logs end now."""
+        for committer in list(self._directories.values()):
+            with suppress(StorageFailure):  # reported when it happened
+                await committer.checkpoint()
 
     def close(self) -> None:
         """End the threads; what is still dirty is synced by closing the logs."""

@@ -205,9 +205,9 @@ class Server:
         for listener in self.listeners:
             every(SWEEP_INTERVAL_MS, f"sweep {listener.name}", listener.sweep)
         every(
-            self.config.replica_high_watermark_checkpoint_interval_ms,
+            self.config.log_flush_offset_checkpoint_interval_ms,
             "checkpoints",
-            self._write_checkpoints,
+            self.services.replica_manager.checkpointer.write,
         )
         every(
             REMOVAL_INTERVAL_MS,
@@ -215,13 +215,6 @@ class Server:
             lambda: remove_deleted(self.services),
             first_after_ms=0,
         )
-
-    async def _write_checkpoints(self) -> None:
-        job = self.services.log_manager.checkpoint_job()
-        try:
-            await self.services.disk_threads.run(job)
-        except KafkaStorageError as error:
-            _logger.error("checkpoints are not written: %s", error)
 
     async def _open_logs(self) -> None:
         try:

@@ -220,12 +220,12 @@ class Partition:
 
     # Sync: called by the committer
 
-    def begin_sync(self) -> Any:
+    def begin_sync(self, with_snapshot: bool = False) -> Any:
         """The ticket of what is to be synced now; None when there is nothing."""
         self._is_dirty = False
         if self.log is None or self.refusal is not None:
             return None
-        return self.log.begin_sync()
+        return self.log.begin_sync(with_snapshot)
 
     def finish_sync(self, ticket: Any) -> None:
         """What the ticket stands for is durable."""

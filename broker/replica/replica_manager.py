@@ -25,6 +25,7 @@ from storage.files import DiskFull, StorageFailure
 
 from ..committer import COMMIT
 from ..config.topic_config import log_config
+from .checkpointer import Checkpointer
 from .delayed_produce import AppendResult, DelayedProduce, PendingAppend
 from .fetch_executor import FetchExecutor
 from .free_space import FreeSpace
@@ -97,6 +98,12 @@ class ReplicaManager:
         self._partitions: dict[TopicPartition, Partition] = {}
         self._opener = LogOpener(topics, log_manager, disk_threads, clock)
         self.free_space = FreeSpace(config.log_dirs, config.log_min_free_bytes)
+        self.checkpointer = Checkpointer(
+            committer,
+            log_manager,
+            disk_threads,
+            config.log_flush_offset_checkpoint_bytes,
+        )
         self._written_partitions = WrittenPartitions(topics)
         self._fetch_executor = FetchExecutor(self.partition, self.fetches, disk_threads)
         committer.on_failure = self._on_directory_failure
@@ -154,6 +161,7 @@ class ReplicaManager:
         self.produces.close()
         self.fetches.close()
         await self._written_partitions.recorded()
+        await self.checkpointer.close()
 
     def _make(self, topic_partition: TopicPartition) -> Partition:
         topic = self._topics.get(topic_partition.topic)
@@ -240,6 +248,7 @@ class ReplicaManager:
             except KafkaError as error:
                 results[topic_partition] = self._refused(found, error)
                 continue
+            self.checkpointer.note_append(info.size)
             next_offset = info.last_offset + 1
             must_sync = found.has_flush_options and found.must_sync_now(now_ms)
             error_code: int | None = 0

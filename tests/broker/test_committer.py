@@ -7,7 +7,11 @@ from typing import Any
 
 import pytest
 
-from broker.committer import Committer, DirectoryCommitter
+from broker.committer import (
+    SNAPSHOTS_PER_SYNC,
+    Committer,
+    DirectoryCommitter,
+)
 from storage.files import StorageFailure
 from tests.fakes.clock import FakeClock
 
@@ -24,6 +28,7 @@ class Durability:
 class FakeTicket:
     partition: "FakePartition"
     end: int
+    with_snapshot: bool
 
 
 class FakePartition:
@@ -31,17 +36,22 @@ class FakePartition:
 
     def __init__(self, name: str = "p") -> None:
         self.name = name
-        self.end = self.synced = self.durable = 0
+        self.end = self.synced = self.durable = self.snapshot = 0
         self.on_durable_hook: Callable[[], None] | None = None
 
     def append(self, count: int = 1) -> None:
         self.end += count
 
-    def begin_sync(self) -> FakeTicket | None:
-        return FakeTicket(self, self.end) if self.end > self.synced else None
+    def begin_sync(self, with_snapshot: bool = False) -> FakeTicket | None:
+        is_due = with_snapshot and self.end > self.snapshot
+        if self.end > self.synced or is_due:
+            return FakeTicket(self, self.end, with_snapshot)
+        return None
 
     def finish_sync(self, ticket: FakeTicket) -> None:
         self.synced = ticket.end
+        if ticket.with_snapshot:
+            self.snapshot = ticket.end
 
     def on_durable(self) -> None:
         self.durable = self.synced
@@ -249,6 +259,33 @@ async def test_flush_does_not_trust_a_sync_that_began_before_it(
     await commit.disk.finish_one()
     await flush
     assert partition.durable == 2
+
+
+async def test_a_checkpoint_writes_snapshots_a_few_at_a_time(commit: Fixture) -> None:
+    partitions = [FakePartition(f"p{number}") for number in range(10)]
+    for partition in partitions:
+        partition.append()
+        commit.directory.mark_dirty(partition)
+    await commit.disk.finish_one()
+    await until(lambda: all(each.durable for each in partitions))
+    assert not any(each.snapshot for each in partitions)
+
+    checkpoint = asyncio.create_task(commit.committer.checkpoint())
+    await asyncio.sleep(0)
+    late = FakePartition("late")
+    late.append()
+    commit.directory.mark_dirty(late)
+    await commit.disk.finish_one()
+    await until(lambda: late.durable == 1)
+    assert sum(each.snapshot for each in partitions) == SNAPSHOTS_PER_SYNC
+    await commit.disk.finish_one()
+    await checkpoint
+    assert all(each.snapshot == 1 for each in partitions)
+
+    checkpoint = asyncio.create_task(commit.committer.checkpoint())
+    await commit.disk.finish_one()
+    await checkpoint
+    assert commit.disk.batches[-1] == [("late", 1)], "the others have not changed"
 
 
 async def test_a_failed_sync_is_final(commit: Fixture) -> None:

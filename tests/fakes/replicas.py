@@ -89,6 +89,9 @@ class FakeCommitter:
         for directory in self.directories.values():
             directory.sync()
 
+    async def checkpoint(self) -> None:
+        self.sync()
+
 
 class Replicas:
     def __init__(self, catalog: Catalog, files: FakeFiles, **options: Any) -> None:

@@ -1,0 +1,71 @@
+"""Bounds what a recovery has to read: syncs the logs and writes where that got to.
+
+Every few seconds, and whenever so many bytes were appended, all logs are synced
+with a producer snapshot at their ends, then the checkpoints of their directories
+are written. A broker that is killed reads what came after that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from protocol.errors import KafkaStorageError
+
+if TYPE_CHECKING:
+    from storage.log_manager import LogManager
+
+    from ..committer import Committer
+    from ..disk_threads import DiskThreads
+
+_logger = logging.getLogger(__name__)
+
+
+class Checkpointer:
+    """Writes checkpoints, one round at a time."""
+
+    def __init__(
+        self,
+        committer: Committer,
+        log_manager: LogManager,
+        disk_threads: DiskThreads,
+        appended_bytes_max: int,
+    ) -> None:
+        self._committer = committer
+        self._log_manager = log_manager
+        self._disk_threads = disk_threads
+        self._appended_bytes_max = appended_bytes_max
+        self._appended_bytes = 0
+        self._round: asyncio.Task[None] | None = None
+
+    def note_append(self, size: int) -> None:
+        """Count appended bytes; enough of them begin a round."""
+        self._appended_bytes += size
+        if self._appended_bytes >= self._appended_bytes_max and self._round is None:
+            self._start()
+
+    async def write(self) -> None:
+        """A round of checkpoints; the one that is under way, if there is one."""
+        await asyncio.shield(self._round or self._start())
+
+    async def close(self) -> None:
+        """Return when no round is under way."""
+        while self._round is not None:
+            await asyncio.shield(self._round)
+
+    def _start(self) -> asyncio.Task[None]:
+        self._appended_bytes = 0
+        self._round = asyncio.get_running_loop().create_task(
+            self._write(), name="checkpoints"
+        )
+        return self._round
+
+    async def _write(self) -> None:
+        try:
+            await self._committer.checkpoint()
+            await self._disk_threads.run(self._log_manager.checkpoint_job())
+        except KafkaStorageError as error:
+            _logger.error("checkpoints are not written: %s", error)
+        finally:
+            self._round = None

@@ -1,0 +1,86 @@
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+
+from broker.disk_threads import DiskThreads
+from broker.replica.checkpointer import Checkpointer
+from protocol.errors import KafkaStorageError
+
+
+class FakeStorage:
+    """The committer and the log manager, as far as checkpoints need them."""
+
+    def __init__(self) -> None:
+        self.events: list[str] = []
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self.error: Exception | None = None
+
+    async def checkpoint(self) -> None:
+        self.events.append("sync")
+        await self.gate.wait()
+
+    def checkpoint_job(self) -> Callable[[], None]:
+        self.events.append("values")
+        return self.write
+
+    def write(self) -> None:
+        if self.error is not None:
+            raise self.error
+        self.events.append("write")
+
+
+class Fixture:
+    def __init__(self) -> None:
+        self.storage: Any = FakeStorage()
+        self.threads = DiskThreads(1)
+        self.checkpointer = Checkpointer(self.storage, self.storage, self.threads, 100)
+
+
+@pytest.fixture
+async def fixture() -> AsyncIterator[Fixture]:
+    made = Fixture()
+    yield made
+    await made.checkpointer.close()
+    made.threads.close()
+
+
+async def test_the_logs_are_synced_before_it_is_written_how_far(
+    fixture: Fixture,
+) -> None:
+    await fixture.checkpointer.write()
+    assert fixture.storage.events == ["sync", "values", "write"]
+
+
+async def test_enough_bytes_begin_a_round(fixture: Fixture) -> None:
+    fixture.checkpointer.note_append(99)
+    await asyncio.sleep(0)
+    assert fixture.storage.events == []
+    fixture.checkpointer.note_append(1)
+    await fixture.checkpointer.close()
+    assert fixture.storage.events == ["sync", "values", "write"]
+
+
+async def test_there_is_one_round_at_a_time(fixture: Fixture) -> None:
+    fixture.storage.gate.clear()
+    first = asyncio.create_task(fixture.checkpointer.write())
+    await asyncio.sleep(0)
+    second = asyncio.create_task(fixture.checkpointer.write())
+    fixture.checkpointer.note_append(1000)
+    await asyncio.sleep(0)
+    fixture.storage.gate.set()
+    await asyncio.gather(first, second)
+    assert fixture.storage.events == ["sync", "values", "write"]
+
+
+async def test_a_failure_is_logged_and_the_next_round_tries_again(
+    fixture: Fixture, caplog: pytest.LogCaptureFixture
+) -> None:
+    fixture.storage.error = KafkaStorageError("no room")
+    await fixture.checkpointer.write()
+    assert "no room" in caplog.text
+    fixture.storage.error = None
+    await fixture.checkpointer.write()
+    assert fixture.storage.events[-1] == "write"
