@@ -32,9 +32,14 @@ class SnapshotCorrupt(Exception):
     """The file is not a producer snapshot, or not a whole one."""
 
 
+def snapshot_name(offset: int) -> str:
+    """The file name of the snapshot at ``offset``."""
+    return f"{offset:020d}{SUFFIX}"
+
+
 def snapshot_path(directory: Path, offset: int) -> Path:
     """Where the snapshot at ``offset`` lies."""
-    return directory / f"{offset:020d}{SUFFIX}"
+    return directory / snapshot_name(offset)
 
 
 def snapshot_offset(name: str) -> int | None:

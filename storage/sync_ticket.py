@@ -9,10 +9,10 @@ A ticket is drawn on the loop, run in a disk thread, and handed back on the loop
 It holds values and files, nothing of the log's state. `run` does, in this order:
 
 1. the bytes: log files, indexes and snapshots of sealed segments;
-2. the small files that are replaced (partition.metadata, leader epochs), then the
-   names: the partition's directory and, the first time, the one above it;
-3. the producer snapshot at ``end``, if one is due, and then the removal of the one
-   before it.
+2. the small files that are replaced: partition.metadata, leader epochs, and if one is
+   due the producer snapshot at ``end``;
+3. the names: the partition's directory and, the first time, the one above it;
+4. the removal of the producer snapshot before.
 
 So the recovery point never passes anything that a reader after a crash would miss.
 """
@@ -27,7 +27,7 @@ from .leader_epochs import LeaderEpochs
 from .local_log import LocalLog
 from .log_segment import LogSegment
 from .offset_metadata import OffsetMetadata
-from .producer_snapshot import snapshot_path
+from .producer_snapshot import snapshot_name
 from .producer_states import ProducerStates
 
 NO_OFFSET = -1
@@ -50,8 +50,8 @@ class SyncTicket:
         self.is_new_directory = False
         self.texts: dict[str, bytes] = {}
         self.unwritten: dict[str, bytes] = {}
-        self.snapshot: tuple[Path, bytes] | None = None
-        self.old_snapshots: list[Path] = []
+        self.snapshot: tuple[str, bytes] | None = None
+        self.old_snapshots: list[str] = []
         self._files = files
         self._directory = directory
 
@@ -69,36 +69,40 @@ class SyncTicket:
         if not (self.texts or self.has_new_names or self.snapshot):
             return
         try:
-            self._write_texts()
-            if self.has_new_names:
-                self._files.sync_directory(self._directory)
-            if self.is_new_directory:
-                self._files.sync_directory(self._directory.parent)
-            self._write_snapshot()
+            self._replace_small_files()
         except FileNotFoundError:
             # The partition was deleted meanwhile, and its directory renamed.
             if self._files.exists(self._directory):
                 raise
 
-    def _write_texts(self) -> None:
+    def _replace_small_files(self) -> None:
+        """One sync of the directory for all of them, not one for each."""
         for name, data in self.texts.items():
-            try:
-                self._files.write_atomic(self._directory / name, data)
-            except DiskFull as error:
-                _log.warning("%s is not written: %s", self._directory / name, error)
+            if not self._replace(name, data):
                 self.unwritten[name] = data
+        has_snapshot = self.snapshot is not None and self._replace(*self.snapshot)
+        self._files.sync_directory(self._directory)
+        if self.is_new_directory:
+            self._files.sync_directory(self._directory.parent)
+        if has_snapshot:
+            for name in self.old_snapshots:
+                self._files.unlink(self._directory / name)
 
-    def _write_snapshot(self) -> None:
-        if self.snapshot is None:
-            return
-        path, data = self.snapshot
+    def _replace(self, name: str, data: bytes) -> bool:
+        """Let ``name`` hold ``data``; False when there is no room for it."""
+        path = self._directory / name
+        temporary = self._directory / f"{name}.tmp"
+        self._files.unlink(temporary)
         try:
-            self._files.write_atomic(path, data)
+            file = self._files.open(temporary, create=True)
+            file.append(data)
         except DiskFull as error:
-            _log.warning("no producer snapshot %s: %s", path, error)
-            return
-        for old in self.old_snapshots:
-            self._files.unlink(old)
+            _log.warning("%s is not written: %s", path, error)
+            return False
+        file.sync()
+        file.close()
+        self._files.rename(temporary, path)
+        return True
 
 
 class Unsynced:
@@ -140,23 +144,19 @@ class Unsynced:
 
         None when everything is durable; ``is_behind`` says that the log end is not.
         """
-        end = local.end
-        is_snapshot_due = producers is not None and end.offset != self._last_snapshot
-        if not (is_behind or self._has_new_names or epochs.is_dirty or is_snapshot_due):
+        is_more_due = self._has_new_names or epochs.is_dirty
+        if producers is None and not (is_behind or is_more_due):
             return None
-        ticket = SyncTicket(local.files, local.directory, end)
-        if producers is not None and is_snapshot_due:
-            _flush_indexes(local)
-            path = snapshot_path(local.directory, end.offset)
-            ticket.snapshot = path, producers.encode()
-            if local.segments.get(self._last_snapshot) is None:
-                ticket.old_snapshots = self._last_snapshot_path(local)
-            self._last_snapshot = end.offset
+        ticket = SyncTicket(local.files, local.directory, local.end)
+        if producers is not None:
+            self._add_snapshot(ticket, local, producers)
         for segment in (*self._sealed, local.active):
             ticket.files += segment.dirty_files()
-        if self._has_new_names or epochs.is_dirty:
-            self._move_rare_parts(ticket, epochs)
-        return ticket
+        if is_more_due:
+            self._move_to(ticket, epochs)
+        if is_behind or is_more_due or ticket.files or ticket.snapshot:
+            return ticket
+        return None
 
     def take_back(self, ticket: SyncTicket, epochs: LeaderEpochs) -> None:
         """Keep what the disk had no room for, for the next ticket."""
@@ -166,7 +166,24 @@ class Unsynced:
             self._texts.update(ticket.unwritten)
             self._has_new_names = True
 
-    def _move_rare_parts(self, ticket: SyncTicket, epochs: LeaderEpochs) -> None:
+    def _add_snapshot(
+        self, ticket: SyncTicket, local: LocalLog, producers: ProducerStates
+    ) -> None:
+        """Add a snapshot, unless there is one of that offset, and the indexes."""
+        try:
+            local.active.flush_indexes()
+        except DiskFull as error:
+            # They can be written from the log again.
+            _log.warning("indexes of %s are not written: %s", local.directory, error)
+        last, end = self._last_snapshot, local.end.offset
+        if last == end:
+            return
+        ticket.snapshot = snapshot_name(end), producers.encode()
+        if last != NO_OFFSET and local.segments.get(last) is None:
+            ticket.old_snapshots = [snapshot_name(last)]
+        self._last_snapshot = end
+
+    def _move_to(self, ticket: SyncTicket, epochs: LeaderEpochs) -> None:
         ticket.files += [file for file in self._snapshots if file.is_dirty]
         ticket.has_new_names = self._has_new_names
         ticket.is_new_directory = self._is_new_directory
@@ -176,16 +193,3 @@ class Unsynced:
             epochs.mark_flushed()
         self._sealed, self._snapshots, self._texts = [], [], {}
         self._has_new_names = self._is_new_directory = False
-
-    def _last_snapshot_path(self, local: LocalLog) -> list[Path]:
-        if self._last_snapshot == NO_OFFSET:
-            return []
-        return [snapshot_path(local.directory, self._last_snapshot)]
-
-
-def _flush_indexes(local: LocalLog) -> None:
-    try:
-        local.active.flush_indexes()
-    except DiskFull as error:
-        # They can be written from the log again.
-        _log.warning("indexes of %s are not written: %s", local.directory, error)

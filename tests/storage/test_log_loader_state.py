@@ -73,10 +73,11 @@ def test_a_snapshot_above_the_end_is_not_believed() -> None:
     assert ticket.snapshot
     files = files_of(log)
     files.power_cut()
-    files.put(*ticket.snapshot)  # it was on the disk before the log was
+    name, data = ticket.snapshot
+    files.put(DIRECTORY / name, data)  # it was on the disk before the log was
     again = reopened(log, recovery_point=30)
     assert 9 not in producers(again)
-    assert not files.exists(ticket.snapshot[0])
+    assert not files.exists(DIRECTORY / name)
 
 
 def test_nor_one_beside_a_segment_that_was_read_again() -> None:

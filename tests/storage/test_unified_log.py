@@ -368,6 +368,7 @@ def test_a_closed_log_is_durable_with_its_last_index_entries() -> None:
     files = FakeFiles()
     log = new_log(files)
     produce(log, 3)
+    sync(log, with_snapshot=True)
     assert log.close()
     before = {path: files.content(path) for path in files.paths()}
     assert files.content("00000000000000000000.timeindex")
