@@ -3,7 +3,10 @@
 ``fdatasync`` costs the same for every file; ``syncfs`` costs little more for
 many files than for one, but also writes what strangers left in the page cache of
 that file system. Both are measured as they are used, and the cheaper one wins.
-Measured with 64 dirty files: 16 ms one after the other, 1.5 ms with ``syncfs``.
+Several syncs of single files run beside each other, in threads.
+
+Measured with 64 dirty files: 16 ms one after the other, 5.4 ms in 8 threads, 1.5 ms
+with ``syncfs``.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import platform
 import re
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Any, Protocol
 
 from storage.files import StorageFailure
@@ -27,10 +31,19 @@ _WEIGHT = 0.2
 _FORGETTING = 0.995
 
 
+_THREADS = 8
+
+
 class Ticket(Protocol):
-    """What one log needs for its records to be durable; ``files`` have its bytes."""
+    """What one log needs for its records to be durable; ``files`` have its bytes.
+
+    The others say whether there are small files and names to be made durable too.
+    """
 
     files: list[Any]
+    texts: Any
+    has_new_names: bool
+    snapshot: Any
 
     def run(self) -> None:
         """Sync the dirty ones of the files, then write what else is needed. Blocks.
@@ -50,6 +63,7 @@ class SyncStrategy:
     ) -> None:
         self._sync_file_system = sync_file_system
         self._timer = timer
+        self._threads: ThreadPoolExecutor | None = None
         self._file_seconds = 0.000_2
         self._file_system_seconds = 0.000_8
 
@@ -66,8 +80,7 @@ class SyncStrategy:
             elapsed = self._timer() - began
             self._file_system_seconds += _WEIGHT * (elapsed - self._file_system_seconds)
             return
-        for ticket in tickets:
-            ticket.run()
+        self._run(tickets)
         if file_count:
             elapsed = (self._timer() - began) / file_count
             self._file_seconds += _WEIGHT * (elapsed - self._file_seconds)
@@ -90,7 +103,25 @@ class SyncStrategy:
         sync_file_system()
         for ticket in tickets:
             ticket.files.clear()
-            ticket.run()
+        self._run(tickets)
+
+    def _run(self, tickets: Sequence[Ticket]) -> None:
+        """What is left of the tickets; several of them beside each other."""
+        left = [ticket for ticket in tickets if _has_work(ticket)]
+        if len(left) <= 2:
+            for ticket in left:
+                ticket.run()
+            return
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(_THREADS, "sync")
+        futures = [self._threads.submit(ticket.run) for ticket in left]
+        wait(futures)
+        for future in futures:
+            future.result()
+
+
+def _has_work(ticket: Ticket) -> bool:
+    return bool(ticket.files or ticket.texts or ticket.has_new_names or ticket.snapshot)
 
 
 def file_system_sync(directory: Path) -> Callable[[], None] | None:

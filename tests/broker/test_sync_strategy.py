@@ -1,6 +1,7 @@
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 
 import pytest
 
@@ -17,10 +18,16 @@ class DirtyFile:
 class FakeTicket:
     disk: "FakeDisk"
     files: list[DirtyFile] = field(default_factory=list)
+    texts: dict[str, bytes] = field(default_factory=dict)
+    has_new_names: bool = False
+    snapshot: bytes | None = None
+    error: StorageFailure | None = None
     run_count: int = 0
 
     def run(self) -> None:
         self.run_count += 1
+        if self.error is not None:
+            raise self.error
         for file in self.files:
             if file.is_dirty:
                 self.disk.sync_file(file)
@@ -33,14 +40,16 @@ class FakeDisk:
         self.file_ms, self.file_system_ms = file_ms, file_system_ms
         self.seconds = 0.0
         self.file_syncs = self.file_system_syncs = 0
+        self._lock = Lock()
 
     def now(self) -> float:
         return self.seconds
 
     def sync_file(self, file: DirtyFile) -> None:
         file.is_dirty = False
-        self.file_syncs += 1
-        self.seconds += self.file_ms / 1000
+        with self._lock:
+            self.file_syncs += 1
+            self.seconds += self.file_ms / 1000
 
     def sync_file_system(self) -> None:
         self.file_system_syncs += 1
@@ -70,7 +79,26 @@ def test_many_dirty_files_are_synced_at_once() -> None:
     chosen.sync(tickets)
     assert (disk.file_syncs, disk.file_system_syncs) == (0, 1)
     assert not any(file.is_dirty for file in files)
-    assert all(ticket.run_count == 1 for ticket in tickets), "names and small files"
+    assert not any(ticket.run_count for ticket in tickets), "nothing is left to do"
+
+
+def test_names_and_small_files_come_after_the_bytes() -> None:
+    disk = FakeDisk(file_ms=0.25, file_system_ms=1.5)
+    tickets = disk.tickets(64)
+    tickets[0].texts = {"partition.metadata": b"x"}
+    tickets[1].has_new_names = True
+    tickets[2].snapshot = b"x"
+    strategy(disk).sync(tickets)
+    assert [ticket.run_count for ticket in tickets[:4]] == [1, 1, 1, 0]
+
+
+def test_a_failure_in_one_of_many_threads_is_raised_when_all_have_ended() -> None:
+    disk = FakeDisk(file_ms=0.25, file_system_ms=1.5)
+    tickets = disk.tickets(10)
+    tickets[3].error = StorageFailure("expected by this test")
+    with pytest.raises(StorageFailure, match="expected"):
+        SyncStrategy(None, disk.now).sync(tickets)
+    assert all(ticket.run_count == 1 for ticket in tickets)
 
 
 def test_a_file_that_gets_dirty_during_the_call_is_left_to_the_next_ticket() -> None:
