@@ -24,6 +24,7 @@ from protocol.errors import MalformedRequest
 from protocol.framing import FrameReader
 
 from ..handlers.dispatch import has_bulky_answer
+from .deadlines import Deadlines
 from .request_context import ConnectionInfo
 from .response_queue import ResponseQueue
 
@@ -56,13 +57,10 @@ class Connection(asyncio.BufferedProtocol):
     __slots__ = (
         "_backlog",
         "_backlog_size",
+        "_deadlines",
         "_dispatch",
         "_frame_count",
-        "_frame_seen",
-        "_frame_since_ms",
         "_held",
-        "_idle_seen",
-        "_idle_since_ms",
         "_is_blocked",
         "_is_closed",
         "_is_finishing",
@@ -75,8 +73,6 @@ class Connection(asyncio.BufferedProtocol):
         "_task",
         "_task_size",
         "_transport",
-        "_unread",
-        "_unread_since_ms",
         "_waits_for_memory",
         "info",
     )
@@ -97,12 +93,7 @@ class Connection(asyncio.BufferedProtocol):
         self._task_size = 0
         self._held = 0
         self._frame_count = 0
-        self._frame_seen = -1
-        self._frame_since_ms = 0
-        self._idle_seen = 0
-        self._idle_since_ms = network.clock.monotonic_ms()
-        self._unread = 0
-        self._unread_since_ms = 0
+        self._deadlines = Deadlines(network.options, network.clock.monotonic_ms())
         # Set once the client is let in; until then nothing is served.
         self._is_closed = True
         self._is_blocked = True
@@ -165,7 +156,7 @@ class Connection(asyncio.BufferedProtocol):
         """Too many answers are unread: serve nothing until they have left."""
         self._is_write_paused = True
         self._is_blocked = True
-        self._unread = -1  # so that the next sweep starts its clock
+        self._deadlines.forget_unread()
         self._responses.hold()
         self._update_reading()
         self._listener.watch(self)
@@ -215,23 +206,25 @@ class Connection(asyncio.BufferedProtocol):
         """
         has_frame = self._reader.pending > 0
         has_unread = self._is_write_paused or self._transport.is_closing()
-        if has_frame and self._is_frame_late(now_ms):
+        # When it is for want of memory that we do not read, the half-received
+        # frames are what fills the memory, and no excuse.
+        is_excused = not self._is_reading and not self._waits_for_memory
+        if has_frame and self._deadlines.is_frame_late(
+            now_ms, self._frame_count, is_excused
+        ):
             self._cut("a request took too long to arrive")
-        elif has_unread and self._is_reader_stalled(now_ms):
+            return False
+        if has_unread and self._deadlines.is_reader_stalled(
+            now_ms, self._transport.get_write_buffer_size()
+        ):
             self._cut("its answers are not read")
-        else:
-            return has_frame or has_unread
-        return False
+            return False
+        return has_frame or has_unread
 
     def check_idle(self, now_ms: int) -> None:
         """Close when nothing was asked for the time of ``connections.max.idle.ms``."""
-        if self._idle_seen != self._frame_count or self._responses.count:
-            self._idle_seen = self._frame_count
-            self._idle_since_ms = now_ms
-        elif (
-            now_ms - self._idle_since_ms
-            >= self._network.options.connections_max_idle_ms
-        ):
+        is_busy = self._responses.count > 0
+        if self._deadlines.is_idle(now_ms, self._frame_count, is_busy):
             self.finish()
 
     # Starting requests.
@@ -378,23 +371,3 @@ class Connection(asyncio.BufferedProtocol):
     def _cut(self, why: str) -> None:
         self._network.log.warn(f"cutting off {self.info.peer_host}: {why}")
         self.abort()
-
-    def _is_frame_late(self, now_ms: int) -> bool:
-        # While we do not read, the client cannot help being slow. But when it is
-        # for want of memory, the half-received frames are what fills the memory.
-        is_ours = not self._is_reading and not self._waits_for_memory
-        if self._frame_seen != self._frame_count or is_ours:
-            self._frame_seen = self._frame_count
-            self._frame_since_ms = now_ms
-            return False
-        limit_ms = self._network.options.request_arrival_timeout_ms
-        return now_ms - self._frame_since_ms >= limit_ms
-
-    def _is_reader_stalled(self, now_ms: int) -> bool:
-        unread = self._transport.get_write_buffer_size()
-        if unread != self._unread:
-            self._unread = unread
-            self._unread_since_ms = now_ms
-            return False
-        limit_ms = self._network.options.connection_unread_timeout_ms
-        return now_ms - self._unread_since_ms >= limit_ms

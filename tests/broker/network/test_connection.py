@@ -1,50 +1,12 @@
 import struct
-from typing import Any
 
 import pytest
 
-from broker.network.connection import Connection
-from broker.network.listener import SWEEP_INTERVAL_MS, Listener
-from tests.fakes.clock import FakeClock
+from tests.fakes.client import Client
 from tests.fakes.network import (
-    FakeTransport,
-    WordDispatcher,
-    fake_network,
     frame,
     settle,
 )
-
-
-class Client:
-    """One connection over a fake transport, and everything around it."""
-
-    def __init__(self, listener: Listener | None = None, **options: Any) -> None:
-        self.log: list[str] = []
-        self.clock = FakeClock()
-        if listener is None:
-            network, _ = fake_network(self.clock, self.log.append, **options)
-            listener = Listener("PLAINTEXT", "127.0.0.1", 0, network)
-        self.listener = listener
-        self.clock = listener.network.clock  # type: ignore[assignment]
-        self.transport = FakeTransport()
-        self.connection = Connection(listener)
-        self.transport.connect(self.connection)
-
-    @property
-    def dispatcher(self) -> WordDispatcher:
-        return self.listener.network.dispatcher  # type: ignore[return-value]
-
-    @property
-    def answers(self) -> list[str]:
-        return self.transport.frames()
-
-    def ask(self, *texts: str) -> None:
-        self.transport.feed(b"".join(map(frame, texts)))
-
-    def pass_time(self, duration_ms: int) -> None:
-        for _ in range(duration_ms // SWEEP_INTERVAL_MS):
-            self.clock.advance(SWEEP_INTERVAL_MS)
-            self.listener.sweep()
 
 
 async def test_requests_of_one_read_are_answered_in_one_write() -> None:
@@ -200,58 +162,6 @@ async def test_an_answer_too_big_for_the_client_blocks_those_of_the_same_read() 
     assert client.answers == ["300000", "now:2"]
 
 
-async def test_a_reader_that_stalls_is_cut_off() -> None:
-    client = Client(connection_unread_max_bytes=1000)
-    client.transport.client_reads = False
-    client.ask("big:2000")
-    client.pass_time(59_000)
-    client.transport.client_takes(1)
-    client.pass_time(59_000)
-    assert not client.transport.is_aborted, "it made progress"
-    client.pass_time(3_000)
-    assert client.transport.is_aborted
-    await settle()
-    assert not client.listener.connections
-    assert "its answers are not read" in client.log[0]
-
-
-async def test_half_a_frame_has_a_deadline() -> None:
-    client = Client()
-    client.transport.feed(frame("now:1")[:6])
-    client.pass_time(29_000)
-    assert not client.transport.is_aborted
-    client.transport.feed(frame("now:1")[6:7])
-    client.pass_time(3_000)
-    assert client.transport.is_aborted, "a byte now and then is no excuse"
-    assert "took too long to arrive" in client.log[0]
-
-
-async def test_the_deadline_is_of_each_frame_alone() -> None:
-    client = Client()
-    data = frame("now:1")
-    for _ in range(5):
-        client.transport.feed(data[:6])
-        client.pass_time(20_000)
-        client.transport.feed(data[6:])
-    assert client.answers == ["now:1"] * 5
-    assert not client.transport.is_aborted
-
-
-async def test_while_we_do_not_read_no_deadline_runs() -> None:
-    client = Client()
-    client.ask("wait:1")
-    client.transport.feed(frame("now:2") + frame("now:3")[:3])
-    assert not client.transport.is_reading_now
-    client.pass_time(120_000)
-    assert not client.transport.is_aborted
-    await settle()
-    client.dispatcher.resolve("wait:1")
-    await settle()
-    assert client.answers == ["wait:1", "now:2"]
-    client.pass_time(32_000)
-    assert client.transport.is_aborted
-
-
 @pytest.mark.parametrize(
     "data",
     [
@@ -375,29 +285,3 @@ async def test_small_requests_are_served_while_memory_is_full() -> None:
     small.ask("now:1", "now:2")
     assert small.answers == ["now:1", "now:2"]
     assert small.transport.is_reading_now
-
-
-async def test_what_waits_for_memory_is_cut_at_its_deadline() -> None:
-    client = Client(queued_max_request_bytes=10)
-    other = Client(client.listener)
-    for one in (client, other):
-        one.transport.feed(frame("now:" + "x" * 80)[:60])
-    client.pass_time(32_000)
-    assert client.transport.is_aborted
-    assert other.transport.is_aborted
-    await settle()
-    assert client.listener.network.memory.used == 0
-
-
-async def test_an_idle_connection_is_closed() -> None:
-    client = Client(connections_max_idle_ms=60_000)
-    busy = Client(client.listener)
-    parked = Client(client.listener)
-    parked.ask("park:1")
-    for _ in range(7):
-        busy.ask("now:1")
-        client.pass_time(10_000)
-        await settle()
-    assert client.transport.is_closing()
-    assert not busy.transport.is_closing()
-    assert not parked.transport.is_closing()
