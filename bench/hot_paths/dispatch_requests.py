@@ -37,6 +37,21 @@ class Sender:
             rest = rest[count:]
 
 
+class SyncedSenders:
+    """Connections that all send, then wait until the disk has it: one group commit."""
+
+    def __init__(self, serving: Serving, request: bytes, count: int) -> None:
+        self._senders = [Sender(serving, request) for _ in range(count)]
+        self._serving = serving
+
+    async def run(self, count: int) -> None:
+        """``count`` requests in all."""
+        for _ in range(max(1, count // len(self._senders))):
+            for sender in self._senders:
+                await sender.run(1)
+            await self._serving.committer.flush()
+
+
 def produce_bytes(records: bytearray, acks: int) -> bytes:
     frame = produce_frame(records, acks=acks)
     return len(frame).to_bytes(4, "big") + frame
@@ -49,8 +64,8 @@ def fetch_bytes() -> bytes:
     return encode_request(request, FETCH_VERSION, 7, "bench-client")
 
 
-async def _start(root: Path) -> Serving:
-    serving = Serving(root, "none")
+async def _start(root: Path, durability: str = "none") -> Serving:
+    serving = Serving(root, durability)
     await serving.topics.create_topic(TOPIC, 1)
     return serving
 
@@ -69,6 +84,10 @@ def cases() -> Iterator[Case]:
             yield Case(f"whole Produce, {label}", loop.case(sender.run), len(records))
         sender = Sender(serving, fetch_bytes())
         yield Case("whole Fetch, 1 KiB", loop.case(sender.run), KIB)
+        loop.run(serving.close())
+        serving = loop.run(_start(root / "synced", "commit"))
+        senders = SyncedSenders(serving, produce_bytes(small, -1), 64)
+        yield Case("whole Produce, 100 B, one of 64 synced", loop.case(senders.run))
         loop.run(serving.close())
     loop.close()
 
