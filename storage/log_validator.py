@@ -54,6 +54,10 @@ _NO_KEY: Final = (
 )
 
 
+class NotOneBatch(InvalidRecord):
+    """The bytes are not one whole batch, so that there is nothing to look into."""
+
+
 class RecordValidationError:
     """Some records of a batch are refused, and with them the batch.
 
@@ -146,7 +150,7 @@ def delimit(data: Buffer) -> tuple[memoryview, BatchHeader]:
     """The one batch in ``data``, without the beginning of another that was cut.
 
     Raises:
-        InvalidRecord: no whole batch, more than one, or of a format before v2.
+        NotOneBatch: no whole batch, more than one, or of a format before v2.
         CorruptMessage: a length or format that no batch can have.
     """
     view = memoryview(data)
@@ -157,16 +161,16 @@ def delimit(data: Buffer) -> tuple[memoryview, BatchHeader]:
             return view, header
     size = _batch_size(view)
     if size < 0:
-        raise InvalidRecord("there is no whole batch in the record set")
+        raise NotOneBatch("there is no whole batch in the record set")
     if view[_MAGIC_END - 1] != CURRENT_MAGIC:
-        raise InvalidRecord(
+        raise NotOneBatch(
             f"the batch has format v{view[_MAGIC_END - 1]}; only v2 is taken"
         )
     if size < BATCH_OVERHEAD:
         raise CorruptMessage(f"a batch of {size} bytes is shorter than its header")
     if size != len(view):
         if _batch_size(view[size:]) >= 0:
-            raise InvalidRecord("there is more than one batch in the record set")
+            raise NotOneBatch("there is more than one batch in the record set")
         view = view[:size]
     return view, read_header(view)
 
