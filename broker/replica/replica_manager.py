@@ -22,6 +22,7 @@ from protocol.errors import (
 from protocol.topic_partition import TopicPartition
 from storage.append_info import AppendOrigin
 from storage.files import DiskFull, StorageFailure
+from storage.log_validator import NotOneBatch
 
 from ..committer import COMMIT
 from ..config.topic_config import log_config
@@ -56,7 +57,7 @@ AppendResults = dict[TopicPartition, AppendResult]
 _ACKS = (0, 1, ACKS_ALL)
 # NamedTuple's own constructor costs three times as much as the tuple.
 _new = tuple.__new__
-# Kafka tells the log start only where the batch itself was at fault.
+# Kafka tells the log start only where the batch itself was at fault (and was one).
 _WITHOUT_LOG_START = frozenset(
     {
         ErrorCode.CORRUPT_MESSAGE,
@@ -287,7 +288,8 @@ class ReplicaManager:
         if isinstance(error, StorageFailure) and found is not None:
             self._on_broken_device(found, error)
         log_start_offset = -1
-        if found is not None and error.code not in _WITHOUT_LOG_START:
+        is_before_log = isinstance(error, NotOneBatch)
+        if not (found is None or is_before_log or error.code in _WITHOUT_LOG_START):
             log_start_offset = found.log_start_offset
         return AppendResult(
             error.code,

@@ -110,6 +110,7 @@ async def test_t006_two_batches_in_one_partition_rejected(tmp_path: Path) -> Non
         asked = request(("t", 0, memoryview(two)), ("t", 1, batch_of(b"c")))
         bad, good = await produce(broker, asked)
         assert bad.error_code == ErrorCode.INVALID_RECORD
+        assert bad.log_start_offset == -1  # it was refused before the log was asked
         assert good.error_code == ErrorCode.NONE
         assert broker.manager.partition(TopicPartition("t", 0)).log_end_offset == 0
 
