@@ -64,7 +64,7 @@ def fetch_bytes() -> bytes:
     return encode_request(request, FETCH_VERSION, 7, "bench-client")
 
 
-async def _start(root: Path, durability: str = "none") -> Serving:
+async def start(root: Path, durability: str = "none") -> Serving:
     serving = Serving(root, durability)
     await serving.topics.create_topic(TOPIC, 1)
     return serving
@@ -73,7 +73,7 @@ async def _start(root: Path, durability: str = "none") -> Serving:
 def cases() -> Iterator[Case]:
     loop = Loop()
     with temporary_root() as root:
-        serving = loop.run(_start(root / "data"))
+        serving = loop.run(start(root / "data"))
         small, large = small_batch(), large_batch()
         for label, records, acks in (
             ("100 B, acks=all", small, -1),
@@ -85,7 +85,7 @@ def cases() -> Iterator[Case]:
         sender = Sender(serving, fetch_bytes())
         yield Case("whole Fetch, 1 KiB", loop.case(sender.run), KIB)
         loop.run(serving.close())
-        serving = loop.run(_start(root / "synced", "commit"))
+        serving = loop.run(start(root / "synced", "commit"))
         senders = SyncedSenders(serving, produce_bytes(small, -1), 64)
         yield Case("whole Produce, 100 B, one of 64 synced", loop.case(senders.run))
         loop.run(serving.close())
