@@ -81,6 +81,10 @@ class Server:
         """
         try:
             self._open_storage()
+            if not self.services.log_manager.was_clean:
+                # All at once, before anybody is told an epoch: a commit for every
+                # log that is opened would take minutes.
+                await self.services.metadata.bump_leader_epochs()
             await self._listen()
         except BaseException:
             await self._let_go()

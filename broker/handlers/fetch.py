@@ -35,6 +35,9 @@ FIRST_VERSION_WITH_REPLICA_STATE = 15
 FULL_FETCH_EPOCHS = (0, -1)
 CONSUMER = -1
 
+# NamedTuple's own constructor costs three times as much as the tuple.
+_new = tuple.__new__
+
 ISOLATIONS = {0: FetchIsolation.HIGH_WATERMARK, 1: FetchIsolation.TXN_COMMITTED}
 
 
@@ -92,14 +95,17 @@ class Fetch:
                     refusal = _refusal_of_replica(each)
                 else:
                     refusal = ErrorCode.NONE
-                topic_partition = TopicPartition(key, each.partition)
-                self.wanted[topic_partition] = PartitionFetch(
-                    topic_partition,
-                    each.fetch_offset,
-                    each.partition_max_bytes,
-                    each.current_leader_epoch,
-                    each.last_fetched_epoch,
-                    refusal,
+                topic_partition = _new(TopicPartition, (key, each.partition))
+                self.wanted[topic_partition] = _new(
+                    PartitionFetch,
+                    (
+                        topic_partition,
+                        each.fetch_offset,
+                        each.partition_max_bytes,
+                        each.current_leader_epoch,
+                        each.last_fetched_epoch,
+                        refusal,
+                    ),
                 )
 
     def read(self) -> Any:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from .partition import Partition
 
 
+# NamedTuple's own constructor costs three times as much as the tuple.
+_new = tuple.__new__
 _NO_LOG = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
 
 
@@ -129,9 +131,7 @@ class FetchReader:
                 diverging = partition.diverging_epoch(offset, wanted.last_fetched_epoch)
             # Before the read: a reader must not be told that it has seen everything
             # up to a watermark that rose behind what it gets.
-            high_watermark = partition.high_watermark
-            last_stable_offset = partition.last_stable_offset
-            log_start_offset = partition.log_start_offset
+            high_watermark, last_stable_offset, log_start_offset = partition.offsets()
             if diverging is not None:
                 return FetchResult(
                     ErrorCode.NONE,
@@ -149,15 +149,18 @@ class FetchReader:
             )
         except KafkaError as error:
             return _failed(error.code)
-        return FetchResult(
-            ErrorCode.NONE,
-            high_watermark,
-            last_stable_offset,
-            log_start_offset,
-            b"" if data.first_batch_incomplete else data.records,
-            data.aborted,
-            None,
-            data.offset_metadata,
+        return _new(
+            FetchResult,
+            (
+                0,
+                high_watermark,
+                last_stable_offset,
+                log_start_offset,
+                b"" if data.first_batch_incomplete else data.records,
+                data.aborted,
+                None,
+                data.offset_metadata,
+            ),
         )
 
 

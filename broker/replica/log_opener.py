@@ -17,9 +17,8 @@ from protocol.errors import KafkaError, KafkaStorageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from storage.log_manager import LogManager
-
     from protocol.topic_partition import TopicPartition
+    from storage.log_manager import LogManager
     from storage.unified_log import UnifiedLog
 
     from ..clock import Clock
@@ -77,6 +76,10 @@ class LogOpener:
         if tasks:
             # A connection that closes must not stop what others wait for.
             await asyncio.shield(asyncio.gather(*tasks))
+
+    async def close(self) -> None:
+        """Open nothing any more; return when nothing is being opened."""
+        await self.forget(self.unopened | self._opening.keys())
 
     async def forget(self, topic_partitions: Iterable[TopicPartition]) -> None:
         """Open these no more; return when none of them is being opened."""

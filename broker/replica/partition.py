@@ -234,6 +234,8 @@ class Partition:
 
     def on_durable(self) -> None:
         """The durable offset has moved."""
+        if self.refusal is not None:
+            return  # deleted; its name may be another topic's by now
         if not self.is_written:
             # The row goes in behind the files: a power cut between the two must
             # not leave a partition that is said to be written and has no directory.
@@ -302,6 +304,13 @@ class Partition:
     def log_end_offset(self) -> int:
         """The offset of the next record."""
         return 0 if self.log is None else self.log.log_end_offset
+
+    def offsets(self) -> tuple[int, int, int]:
+        """The high watermark, the last stable offset and the log start together."""
+        log = self.log
+        if log is None:
+            return 0, 0, 0
+        return log.high_watermark, log.last_stable_offset, log.log_start_offset
 
     def end_offset(self, isolation: FetchIsolation) -> OffsetMetadata:
         """Up to where a reader of that isolation sees records."""

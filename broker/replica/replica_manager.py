@@ -159,6 +159,7 @@ class ReplicaManager:
 
     async def close(self) -> None:
         """Answer everything that waits with what there is; nothing uses a log then."""
+        await self._opener.close()
         self.produces.close()
         self.fetches.close()
         await self._written_partitions.recorded()
@@ -179,9 +180,9 @@ class ReplicaManager:
         )
         made.is_internal = topic.is_internal
         made.is_written = info.written
-        if topic_partition in self._opener.unopened:
+        if self._log_manager.has_directory(topic_partition):
             made.refusal = KafkaStorageError(f"{topic_partition} is not open yet")
-        elif info.written and not self._log_manager.has_directory(topic_partition):
+        elif info.written:
             made.refusal = KafkaStorageError(
                 f"{topic_partition} was written, and its directory is gone"
             )

@@ -50,6 +50,8 @@ class WrittenPartitions:
     async def _record(self, batch: dict[TopicPartition, Partition]) -> None:
         by_directory: dict[str, dict[TopicPartition, Partition]] = {}
         for topic_partition, partition in batch.items():
+            if partition.refusal is not None:
+                continue  # deleted; its name may be another topic's by now
             assert partition.committer is not None
             directory = str(partition.committer.directory)
             by_directory.setdefault(directory, {})[topic_partition] = partition

@@ -225,3 +225,19 @@ async def test_every_periodic_job_has_a_name(tmp_path: Path) -> None:
     async with running(tmp_path) as server:
         names = server.services.scheduler.names
         assert names == ["sweep PLAINTEXT", "checkpoints", "remove deleted topics"]
+
+
+async def test_after_an_unclean_stop_every_leader_epoch_is_higher(
+    tmp_path: Path,
+) -> None:
+    async with running(tmp_path) as server:
+        await with_client(server, create_topic)
+        await with_client(server, produce)
+    (tmp_path / MARKER).unlink()
+    async with running(tmp_path) as server:
+        topic = server.services.metadata.get("t")
+        assert topic is not None
+        assert {info.leader_epoch for info in topic.partitions} == {1}
+        await server.services.replica_manager.open_all()
+        await with_client(server, produce)
+        assert {info.leader_epoch for info in topic.partitions} == {1}

@@ -2,6 +2,7 @@ import asyncio
 from pathlib import Path
 
 from broker.replica.log_opener import LogOpener
+from protocol.errors import ErrorCode
 from protocol.topic_partition import TopicPartition
 from tests.fakes.files import FakeFiles
 from tests.fakes.replicas import Replicas, batch_of, replicas
@@ -65,3 +66,28 @@ async def test_what_is_forgotten_is_not_opened(tmp_path: Path) -> None:
         await opener(broker).forget([t0])
         await broker.manager.open([t0])
         assert broker.logs.get(t0) is None
+
+
+async def test_close_waits_for_what_is_being_opened(tmp_path: Path) -> None:
+    files = FakeFiles()
+    t0 = await written_topic(tmp_path, files)
+    async with replicas(tmp_path, files) as broker:
+        opening = asyncio.create_task(broker.manager.open_all())
+        await asyncio.sleep(0)
+        await broker.manager.close()
+        assert opener(broker)._opening == {}
+        assert broker.logs.get(t0) is not None
+        await opening
+
+
+async def test_what_is_closed_before_it_was_opened_stays_as_it_is(
+    tmp_path: Path,
+) -> None:
+    files = FakeFiles()
+    t0 = await written_topic(tmp_path, files)
+    async with replicas(tmp_path, files) as broker:
+        await broker.manager.close()
+        results = broker.manager.append_records(
+            {t0: batch_of(b"v")}, acks=1, timeout_ms=1000
+        )
+        assert results[t0].error_code == ErrorCode.KAFKA_STORAGE_ERROR

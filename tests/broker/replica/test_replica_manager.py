@@ -151,7 +151,10 @@ async def test_a_deleted_partition_answers_what_waits(tmp_path: Path) -> None:
         future = append(broker, t0)
         await broker.manager.stop([t0])
         assert codes(await future) == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
-        broker.sync()  # of a log that nobody needs any more
+        await broker.commit()  # of a log that nobody needs any more
+        info = broker.topics.partition(t0)
+        assert info is not None
+        assert not info.written, "the name may be another topic's by then"
         topic = broker.topics.get("t")
         assert topic is not None
         await broker.topics.begin_deletions([topic.topic_id])

@@ -3,7 +3,7 @@ from pathlib import Path
 from typing import Any
 
 from broker.replica.written_partitions import WrittenPartitions
-from protocol.errors import KafkaError, KafkaStorageError
+from protocol.errors import KafkaError, KafkaStorageError, UnknownTopicOrPartition
 from protocol.topic_partition import TopicPartition
 
 
@@ -29,6 +29,7 @@ class FakePartition:
         self.topic_partition = TopicPartition("t", number)
         self.committer = FakeCommitter(directory)
         self.events: list[object] = []
+        self.refusal: KafkaError | None = None
 
     def on_written(self) -> None:
         self.events.append("written")
@@ -73,6 +74,15 @@ async def test_what_comes_meanwhile_goes_into_the_next() -> None:
         [second.topic_partition],
     ]
     assert second.events == ["written"]
+
+
+async def test_a_partition_that_is_deleted_meanwhile_is_left_out() -> None:
+    written, topics = fixture()
+    partition = FakePartition(0)
+    written.add(partition)
+    partition.refusal = UnknownTopicOrPartition()
+    await written.recorded()
+    assert (topics.commits, partition.events) == ([], [])
 
 
 async def test_a_catalogue_that_fails_fails_the_partitions() -> None:
