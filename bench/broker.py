@@ -120,9 +120,8 @@ class Run:
                 broker = Broker(target, root)
                 brokers.append(broker)
                 broker.start()
-                self._attempt(
-                    "warm up", target.name, scenarios.warm_up, broker, scenarios.QUICK
-                )
+                warm_up = scenarios.warm_up
+                self._attempt("warm up", target.name, warm_up, broker, self._size)
             for _ in range(self._rounds):
                 for name in names:
                     for broker in brokers:

@@ -18,7 +18,6 @@ class Append:
         self._log = new_log(root)
 
     def prepare(self) -> None:
-        self._log.close(now_ms())
         for path in self._log.directory.iterdir():
             path.unlink()
         self._log = new_log(self._root)

@@ -46,8 +46,8 @@ class SyncedSenders:
 
     async def run(self, count: int) -> None:
         """``count`` requests in all."""
-        for _ in range(max(1, count // len(self._senders))):
-            for sender in self._senders:
+        for first in range(0, count, len(self._senders)):
+            for sender in self._senders[: count - first]:
                 await sender.run(1)
             await self._serving.committer.flush()
 
