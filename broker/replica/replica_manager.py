@@ -271,9 +271,18 @@ class ReplicaManager:
                     None,
                 ),
             )
-        if not pending:
-            return finish(results)
-        future = asyncio.get_running_loop().create_future()
+        if pending:
+            return self._answer_later(results, pending, timeout_ms, finish)
+        return finish(results)
+
+    def _answer_later(
+        self,
+        results: AppendResults,
+        pending: dict[TopicPartition, PendingAppend],
+        timeout_ms: int,
+        finish: Callable[[AppendResults], Any],
+    ) -> asyncio.Future[Any]:
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         delayed = DelayedProduce(results, pending, future, finish)
         self.produces.watch(delayed, pending, timeout_ms)
         return future
