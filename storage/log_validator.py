@@ -142,8 +142,10 @@ def validate(
     if config.is_log_append_time:
         _stamp_time(batch, header, LOG_APPEND_TIME, now_ms)
         return ValidBatch(batch, header, now_ms, now_ms)
-    _stamp_time(batch, header, 0, summary.max_timestamp)
-    return ValidBatch(batch, header, summary.max_timestamp, NO_TIMESTAMP)
+    # A record may be from before the epoch (Apache Kafka takes it); a batch may not.
+    max_timestamp = max(summary.max_timestamp, NO_TIMESTAMP)
+    _stamp_time(batch, header, 0, max_timestamp)
+    return ValidBatch(batch, header, max_timestamp, NO_TIMESTAMP)
 
 
 def delimit(data: Buffer) -> tuple[memoryview, BatchHeader]:
