@@ -1,176 +1,240 @@
-"""Ask our broker what Apache Kafka was asked, and compare the answers field by field.
+"""Ask our broker what Apache Kafka was asked, and compare the answers.
 
-Ids that differ from run to run are translated: where the recording has an id that an
-earlier answer brought, ours is sent instead (topic ids stand in requests as 16 bytes
-that occur nowhere else), and answers are compared after the same translation.
+A step is sent as it was recorded, byte for byte, except for what cannot be the same:
+
+- topic ids that an earlier answer brought are replaced by ours (they stand in requests
+  as 16 bytes that occur nowhere else);
+- where the answer was about the clock, the records are as old as they were then;
+- a request of which only the beginning was kept is made whole again.
 """
 
 import json
+import re
+import select
 import socket
 import struct
-from collections.abc import Iterator
+import time
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import TracebackType
+from typing import Any
 
 from protocol.compiler import decoder
-from protocol.schema import Response, Struct
+from protocol.headers import (
+    decode_request_header,
+    decode_response,
+    encode_request,
+)
+from protocol.messages.fetch import FetchResponse
+from protocol.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    TopicProduceData,
+)
+from protocol.record_batch import BATCH_OVERHEAD, read_header, restamp_time, stamp
+from protocol.schema import Response
+from tests.wire_compare import Comparison, Difference, error_codes
 
-GOLDEN = Path(__file__).parent / "golden" / "wire" / "behaviours.jsonl"
+GOLDEN = Path(__file__).parent / "golden" / "wire"
 TIMEOUT_S = 10
+QUIET_S = 0.3  # no answer for so long is none
+WOKEN_S = 2  # less than any long poll would wait by itself
+# When the steps about the clock were recorded, give or take half a second.
+RECORDED_AT_MS = 1_795_221_848_700
+BASE_TIMESTAMP_POSITION = 27
+AN_API_VERSIONS_REQUEST = bytes.fromhex("0000000b0012000000000064000170")
 
-# Never the same in two runs, or ours to word: messages say what to do in our words.
-# (Whether there is a message at all is compared.)
-FREE = {"port", "throttle_time_ms", "cluster_id", "host"}
-WORDED = {"error_message", "batch_index_error_message"}
-
-
-class Difference(NamedTuple):
-    """A field in which our answer is not Apache Kafka's."""
-
-    path: str
-    kafka: Any
-    ours: Any
+Step = dict[str, Any]
 
 
-def recorded_group(name: str) -> list[dict[str, Any]]:
+def recorded_group(name: str) -> list[Step]:
     """The steps of one recorded conversation, in order."""
-    steps = [json.loads(line) for line in GOLDEN.read_text().splitlines()]
-    return [step for step in steps if step["group"] == name]
+    return [step for step in recorded("behaviours") if step["group"] == name]
+
+
+def recorded(name: str) -> list[Step]:
+    """Every line of one of the recordings."""
+    lines = (GOLDEN / f"{name}.jsonl").read_text().splitlines()
+    return [json.loads(line) for line in lines]
 
 
 class Replay:
     """The connections of one conversation, and the ids learned so far."""
 
-    def __init__(self, address: tuple[str, int], responses: dict[int, Any]) -> None:
+    def __init__(
+        self, address: tuple[str, int], responses: Mapping[int, type[Response]]
+    ) -> None:
         self.address = address
-        self.responses = responses  # api key -> response class
-        self.ids: dict[bytes, bytes] = {}  # the recording's -> ours
+        self.responses = responses  # by API key
+        self.comparison = Comparison()
         self._connections: dict[str, socket.socket] = {}
 
-    def play(self, step: dict[str, Any]) -> list[Difference]:
+    def __enter__(self) -> "Replay":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.disconnect()
+
+    def play(self, step: Step) -> list[Difference]:
         """Ask what the step asked; say where the answer differs."""
-        request = self._translated(bytes.fromhex(step["request_hex"]))
-        raw = bool(step.get("raw"))
-        connection = self._connect(step, fresh=raw)
-        sent = request if raw else struct.pack(">i", len(request)) + request
+        if step.get("raw"):
+            self._forget(step)
+        connection = self._connection(step)
         try:
-            connection.sendall(sent)
+            self._send(connection, step)
             return self._compare(step, self._answer(connection, step))
         finally:
-            if raw or step["answer"] != "response":
+            if step.get("raw") or step["answer"] != "response":
                 self._forget(step)
 
-    def close(self) -> None:
+    def disconnect(self) -> None:
+        """Close every connection; the next step opens its own again."""
         for connection in self._connections.values():
             connection.close()
         self._connections.clear()
 
-    def _connect(self, step: dict[str, Any], *, fresh: bool) -> socket.socket:
+    def _connection(self, step: Step) -> socket.socket:
         name = step.get("connection") or "a"
-        if fresh:
-            self._forget(step)
         if name not in self._connections:
-            connection = socket.create_connection(self.address, timeout=TIMEOUT_S)
-            self._connections[name] = connection
+            self._connections[name] = self._connect()
         return self._connections[name]
 
-    def _forget(self, step: dict[str, Any]) -> None:
+    def _connect(self) -> socket.socket:
+        connection = socket.create_connection(self.address, timeout=TIMEOUT_S)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return connection
+
+    def _forget(self, step: Step) -> None:
         connection = self._connections.pop(step.get("connection") or "a", None)
         if connection is not None:
             connection.close()
 
-    def _translated(self, data: bytes) -> bytes:
-        for theirs, ours in self.ids.items():
-            data = data.replace(theirs, ours)
-        return data
+    def _send(self, connection: socket.socket, step: Step) -> None:
+        if "byte by byte" in step["description"]:  # of which one byte was recorded
+            for byte in AN_API_VERSIONS_REQUEST:
+                connection.sendall(bytes([byte]))
+            return
+        request = whole_request(step)
+        if step.get("raw"):
+            connection.sendall(request)
+            return
+        for (kind, theirs), ours in self.comparison.ids.items():
+            if kind == "topic_id":
+                request = request.replace(theirs, ours)
+        if "INVALID_TIMESTAMP" in str(step.get("errors")):
+            request = in_our_time(request)
+        connection.sendall(struct.pack(">i", len(request)) + request)
+        if "is woken by a produce" in step["description"]:
+            self._wake(connection, step)
 
-    def _answer(
-        self, connection: socket.socket, step: dict[str, Any]
-    ) -> bytes | str | None:
+    def _wake(self, waiting: socket.socket, step: Step) -> None:
+        """Produce from elsewhere the records that the recorded answer brought."""
+        readable, _, _ = select.select([waiting], [], [], QUIET_S)
+        assert not readable, "answered while there was nothing to answer"
+        waiting.settimeout(WOKEN_S)
+        answer = self._recorded_answer(step)
+        assert isinstance(answer, FetchResponse)
+        [topic] = answer.responses
+        [partition] = topic.partitions
+        batch = bytearray(partition.records or b"")
+        stamp(batch, 0, -1)
+        data = PartitionProduceData(index=partition.partition_index, records=batch)
+        topics = [TopicProduceData(name=topic.topic, partition_data=[data])]
+        request = ProduceRequest(acks=-1, timeout_ms=1000, topic_data=topics)
+        with self._connect() as producer:
+            producer.sendall(encode_request(request, 9))
+            read_frame(producer)
+
+    def _answer(self, connection: socket.socket, step: Step) -> bytes | str:
         """The answer's bytes, or "closed", or "timeout"."""
         if step["answer"] == "timeout":
-            connection.settimeout(0.3)
+            connection.settimeout(QUIET_S)
         if step["answer"] == "closed" and "shut" in step["description"]:
             connection.shutdown(socket.SHUT_WR)
         try:
-            size = _read(connection, 4)
-            return _read(connection, struct.unpack(">i", size)[0])
+            answer = read_frame(connection)
+            for expected in step.get("correlation_ids_in_order", [])[1:]:
+                assert read_frame(connection)[:4] == struct.pack(">i", expected)
+            return answer
         except TimeoutError:
             return "timeout"
         except (ConnectionError, EOFError):
             return "closed"
 
-    def _compare(
-        self, step: dict[str, Any], answer: bytes | str | None
-    ) -> list[Difference]:
-        if step["answer"] != "response" or not isinstance(answer, bytes):
-            ours = answer if isinstance(answer, str) else "response"
-            if ours == step["answer"]:
+    def _compare(self, step: Step, answer: bytes | str) -> list[Difference]:
+        if isinstance(answer, str):
+            if answer == step["answer"]:
                 return []
-            return [Difference("answer", step["answer"], ours)]
-        theirs = bytes.fromhex(step["response_hex"])
-        if "api_key" not in step:  # bytes sent raw: the header is all there is to see
-            return (
-                [] if theirs[:4] == answer[:4] else [Difference("id", theirs, answer)]
-            )
-        return list(self._differences(step, theirs, answer))
+            return [Difference("answer", step["answer"], answer)]
+        if step["answer"] != "response":
+            codes = error_codes(self._decoded(step, answer)) if "api" in step else []
+            return [Difference("answer", step["answer"], f"response {codes}")]
+        recorded_hex = step["response_hex"] or AN_API_VERSIONS_REQUEST[8:12].hex()
+        if not recorded_hex.startswith(answer[:4].hex()):
+            return [Difference("correlation id", recorded_hex[:8], answer[:4].hex())]
+        if "api" not in step:  # bytes sent raw: that there is an answer is all
+            return []
+        ours = self._decoded(step, answer)
+        expected = self._recorded_answer(step)
+        return list(self.comparison.differences(expected, ours))
 
-    def _differences(
-        self, step: dict[str, Any], theirs: bytes, ours: bytes
-    ) -> Iterator[Difference]:
+    def _recorded_answer(self, step: Step) -> Response:
+        """What Apache Kafka said; at last, where it had to be asked again."""
+        answer = self._decoded(step, bytes.fromhex(step["response_hex"]))
+        if step.get("retried_until_ready"):  # the bytes are those of the first answer
+            for name, value in step["response"].items():
+                setattr(answer, re.sub("[A-Z]", r"_\g<0>", name).lower(), value)
+        return answer
+
+    def _decoded(self, step: Step, answer: bytes) -> Response:
         response = self.responses[step["api_key"]]
-        version = step.get("response_version", step["version"])
-        expected = decode_answer(response, version, theirs)
-        found = decode_answer(response, version, ours)
-        yield from self._walk("", expected, found)
-
-    def _walk(self, path: str, theirs: Any, ours: Any) -> Iterator[Difference]:
-        name = path.rpartition(".")[2]
-        if name in FREE:
-            return
-        if name in WORDED:
-            if (theirs is None) != (ours is None):
-                yield Difference(path, theirs, ours)
-        elif isinstance(theirs, Struct):
-            for field in fields_of(theirs):
-                yield from self._walk(
-                    f"{path}.{field}", getattr(theirs, field), getattr(ours, field)
-                )
-        elif isinstance(theirs, list) and isinstance(ours, list):
-            yield from self._walk_list(path, theirs, ours)
-        elif name == "topic_id":
-            if self.ids.setdefault(bytes(theirs), bytes(ours)) != bytes(ours):
-                yield Difference(path, theirs.hex(), ours.hex())
-        elif _plain(theirs) != _plain(ours):
-            yield Difference(path, _plain(theirs), _plain(ours))
-
-    def _walk_list(
-        self, path: str, theirs: list[Any], ours: list[Any]
-    ) -> Iterator[Difference]:
-        if len(theirs) != len(ours):
-            yield Difference(f"{path}.length", len(theirs), len(ours))
-        for number, pair in enumerate(zip(theirs, ours, strict=False)):
-            yield from self._walk(f"{path}[{number}]", *pair)
+        # An unsupported version of ApiVersions is answered in another.
+        field = "response_version" if "response_version" in step else "version"
+        return decode_response(answer, response, step[field])[1]
 
 
-def decode_answer(response: type[Response], version: int, data: bytes) -> Response:
-    """The body behind the correlation id (and the header's tags, where it has any)."""
-    is_tagged = version >= response.first_flexible_version and response.api_key != 18
-    view = memoryview(data)
-    body, end = decoder(response, version)(view, 5 if is_tagged else 4)
-    assert end == len(data), f"{len(data) - end} bytes behind the answer"
-    return body
+def whole_request(step: Step) -> bytes:
+    """The request of a step, without its length."""
+    text: str = step["request_hex"]
+    if not text.endswith("..."):
+        return bytes.fromhex(text)
+    # The value of its one record goes on with the same letter to the end, but for
+    # the number of headers and the (empty) tags of partition, topic and request.
+    # Were it anything else, the checksum would tell.
+    start = bytes.fromhex(text.removesuffix("..."))
+    end = bytes(4)
+    missing: int = step["request_size"] - len(start) - len(end)
+    return start + start[-1:] * missing + end
 
 
-def fields_of(value: Struct) -> list[str]:
-    slots: list[str] = []
-    for kind in type(value).__mro__:
-        slots += getattr(kind, "__slots__", ())
-    return [slot for slot in slots if not slot.startswith("_") and "tags" not in slot]
+def in_our_time(request: bytes) -> bytes:
+    """A Produce request whose records are as old as they were when recorded."""
+    frame = bytearray(request)
+    header, position = decode_request_header(memoryview(frame))
+    decode = decoder(ProduceRequest, header.api_version)
+    later_ms = time.time_ns() // 1_000_000 - RECORDED_AT_MS
+    for topic in decode(memoryview(frame), position)[0].topic_data:
+        for partition in topic.partition_data:
+            batch = partition.records  # a view: what is written here is in the frame
+            assert isinstance(batch, memoryview)
+            assert len(batch) > BATCH_OVERHEAD
+            found = read_header(batch)
+            struct.pack_into(
+                ">q", batch, BASE_TIMESTAMP_POSITION, found.base_timestamp + later_ms
+            )
+            restamp_time(batch, found.attributes, found.max_timestamp + later_ms)
+    return bytes(frame)
 
 
-def _plain(value: Any) -> Any:
-    return bytes(value).hex() if isinstance(value, bytes | memoryview) else value
+def read_frame(connection: socket.socket) -> bytes:
+    """One answer, without its length."""
+    (size,) = struct.unpack(">i", _read(connection, 4))
+    return _read(connection, size)
 
 
 def _read(connection: socket.socket, size: int) -> bytes:

@@ -1,0 +1,142 @@
+"""Compare two answers field by field: Apache Kafka's, as recorded, and ours.
+
+Ids that differ from run to run are learned: the first time that the recording has an
+id where we have another, they are a pair, and must be a pair ever after.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+from protocol.schema import Struct
+from protocol.uuids import ZERO_UUID
+
+
+class Difference(NamedTuple):
+    """A field in which our answer is not Apache Kafka's.
+
+    ``path`` leads to it, as in ``.topics.0.name``; ``error_code`` is the one that
+    stands beside it in our answer.
+    """
+
+    path: str
+    kafka: Any
+    ours: Any
+    error_code: int = 0
+
+
+# What differs from run to run, or is ours to word: only this much is compared.
+SEEN_AS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "throttle_time_ms": lambda value: None,
+    "port": lambda value: value > 0,
+    "host": bool,
+    "cluster_id": bool,
+    "error_message": lambda value: value is None,
+    "batch_index_error_message": lambda value: value is None,
+}
+# Lists whose elements are found by a name, and need not all be there.
+KEYED: Final = {
+    "api_keys": "api_key",
+    "configs": "name",
+    "supported_features": "name",
+    "finalized_features": "name",
+}
+# Ids to be learned, and the one that means none.
+LEARNED: Final = {"topic_id": ZERO_UUID, "producer_id": -1}
+
+
+class Comparison:
+    """The differences between answers, and the ids learned so far."""
+
+    def __init__(self) -> None:
+        self.ids: dict[tuple[str, Any], Any] = {}  # (field, theirs) -> ours
+
+    def differences(self, theirs: Struct, ours: Struct) -> Iterator[Difference]:
+        """Every field of ``ours`` that is not as in ``theirs``."""
+        code = getattr(ours, "error_code", 0)
+        for field in fields_of(theirs):
+            pair = getattr(theirs, field), getattr(ours, field)
+            for found in self._walk("." + field, *pair):
+                # What stands deeper may have brought a code of its own.
+                yield found if found.error_code else found._replace(error_code=code)
+
+    def _walk(self, path: str, theirs: Any, ours: Any) -> Iterator[Difference]:
+        name = path.rpartition(".")[2]
+        if isinstance(theirs, Struct) and isinstance(ours, Struct):
+            for found in self.differences(theirs, ours):
+                yield found._replace(path=path + found.path)
+        elif isinstance(theirs, list) and isinstance(ours, list):
+            if name in KEYED:
+                yield from self._walk_keyed(path, KEYED[name], theirs, ours)
+            else:
+                yield from self._walk_list(path, theirs, ours)
+        elif name in SEEN_AS:
+            if SEEN_AS[name](theirs) != SEEN_AS[name](ours):
+                yield Difference(path, theirs, ours)
+        elif name in LEARNED:
+            if not self._is_pair(name, plain(theirs), plain(ours)):
+                yield Difference(path, plain(theirs), plain(ours))
+        elif plain(theirs) != plain(ours):
+            yield Difference(path, plain(theirs), plain(ours))
+
+    def _walk_list(
+        self, path: str, theirs: list[Any], ours: list[Any]
+    ) -> Iterator[Difference]:
+        if len(theirs) != len(ours):
+            yield Difference(f"{path}.length", len(theirs), len(ours))
+        for number, pair in enumerate(zip(theirs, ours, strict=False)):
+            yield from self._walk(f"{path}.{number}", *pair)
+
+    def _walk_keyed(
+        self, path: str, key: str, theirs: list[Any], ours: list[Any]
+    ) -> Iterator[Difference]:
+        their_keys = [getattr(element, key) for element in theirs]
+        our_keys = [getattr(element, key) for element in ours]
+        missing = [found for found in their_keys if found not in our_keys]
+        more = [found for found in our_keys if found not in their_keys]
+        yield from (Difference(f"{path}.{one}", "listed", None) for one in missing)
+        yield from (Difference(f"{path}.{one}", None, "listed") for one in more)
+        in_their_order = [found for found in their_keys if found in our_keys]
+        if in_their_order != [found for found in our_keys if found in their_keys]:
+            yield Difference(f"{path}.order", their_keys, our_keys)
+        by_key = dict(zip(our_keys, ours, strict=True))
+        for found, element in zip(their_keys, theirs, strict=True):
+            if found in by_key:
+                yield from self._walk(f"{path}.{found}", element, by_key[found])
+
+    def _is_pair(self, name: str, theirs: Any, ours: Any) -> bool:
+        if LEARNED[name] in (theirs, ours):
+            return bool(theirs == ours)
+        if (name, theirs) not in self.ids:
+            taken = {mine for (kind, _), mine in self.ids.items() if kind == name}
+            if ours in taken:
+                return False
+            self.ids[name, theirs] = ours
+        return bool(self.ids[name, theirs] == ours)
+
+
+def error_codes(value: Any) -> list[int]:
+    """The error codes in an answer, but for those that say that all is well."""
+    if isinstance(value, list):
+        return [code for element in value for code in error_codes(element)]
+    if not isinstance(value, Struct):
+        return []
+    codes = [getattr(value, "error_code", 0)]
+    codes += [
+        code
+        for field in fields_of(value)
+        for code in error_codes(getattr(value, field))
+    ]
+    return [code for code in codes if code]
+
+
+def fields_of(value: Struct) -> list[str]:
+    """The fields of a message or of a part of one."""
+    slots: list[str] = []
+    for kind in type(value).__mro__:
+        slots += getattr(kind, "__slots__", ())
+    return [slot for slot in slots if not slot.startswith("_") and "tags" not in slot]
+
+
+def plain(value: Any) -> Any:
+    """Bytes of any kind as bytes, everything else as it is."""
+    return bytes(value) if isinstance(value, bytearray | memoryview) else value

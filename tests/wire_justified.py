@@ -1,0 +1,284 @@
+"""Where our answers differ from Apache Kafka's on purpose, and why.
+
+Each entry must be needed: one that no longer matches any difference fails the test of
+its group, so that this page stays true.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from fnmatch import fnmatchcase
+from typing import Any, Final, NamedTuple
+
+from protocol.errors import ErrorCode
+from protocol.record_batch import scan
+from tests.wire_compare import Difference
+
+Check = Callable[[Difference], bool]
+
+ANY_STEP: Final[tuple[int, ...]] = ()
+BASE_OFFSET_SIZE: Final = 8
+
+
+class Justified(NamedTuple):
+    """Differences that are meant.
+
+    ``steps`` are those of each group, ``path`` is a pattern of the fields, and
+    ``check`` looks at the values: no other difference of these fields is meant.
+    """
+
+    why: str
+    steps: Mapping[str, Collection[int]]
+    path: str
+    check: Check
+
+    def explains(self, group: str, step: int, difference: Difference) -> bool:
+        """Whether this is why there is such a difference."""
+        steps = self.steps.get(group)
+        if steps is None or (steps and step not in steps):
+            return False
+        return fnmatchcase(difference.path, self.path) and self.check(difference)
+
+
+class Justifications:
+    """Those of one group, and which of them have been needed."""
+
+    def __init__(self, group: str) -> None:
+        self._group = group
+        self._needed: list[tuple[Justified, int]] = []
+
+    def explain(self, step: int, difference: Difference) -> bool:
+        """Whether the difference is meant."""
+        needed = [
+            (reason, step)
+            for reason in JUSTIFIED
+            if reason.explains(self._group, step, difference)
+        ]
+        self._needed += needed
+        return bool(needed)
+
+    def stale(self) -> Iterator[str]:
+        """The reasons that had nothing to explain."""
+        for reason in JUSTIFIED:
+            if self._group in reason.steps:
+                steps = {step for needed, step in self._needed if needed is reason}
+                missing = set(reason.steps[self._group]) - steps
+                if missing or not steps:
+                    yield f"{reason.why} ({reason.path} {sorted(missing)})"
+
+
+def says(kafka: Any, ours: Any) -> Check:
+    """Exactly these two values."""
+    return lambda difference: difference[1:3] == (kafka, ours)
+
+
+def we_say(ours: Any) -> Check:
+    """This value of ours, whatever Apache Kafka said."""
+    return lambda difference: bool(difference.ours == ours)
+
+
+def behind(count: int) -> Check:
+    """An offset that is so much lower than Apache Kafka's."""
+    return lambda difference: bool(difference.ours == difference.kafka - count)
+
+
+def with_error(code: int) -> Check:
+    """Whatever stands beside this error of ours."""
+    return lambda difference: difference.error_code == code
+
+
+def is_only_kafkas(difference: Difference) -> bool:
+    """Something that we do not list."""
+    return difference.ours is None
+
+
+def is_hint(difference: Difference) -> bool:
+    """A message of ours to an error."""
+    return difference.kafka is None and bool(difference.error_code and difference.ours)
+
+
+def are_times(difference: Difference) -> bool:
+    """Both are times, as far as one can tell."""
+    return all(time > 1_700_000_000_000 for time in difference[1:3])
+
+
+def lacks_batches(count: int) -> Check:
+    """The same batches in the same order, but for so many, with offsets to match."""
+
+    def check(difference: Difference) -> bool:
+        theirs, ours = list(batches(difference.kafka)), list(batches(difference.ours))
+        rest = iter(theirs)
+        return len(theirs) - len(ours) == count and all(one in rest for one in ours)
+
+    return check
+
+
+def batches(records: bytes) -> Iterable[bytes]:
+    for position, header in scan(records):
+        yield records[position + BASE_OFFSET_SIZE : position + header.size]
+
+
+CREATES_TOPICS: Final = (
+    "metadata",
+    "produce-versions",
+    "produce-errors",
+    "produce-limits",
+    "produce-idempotent",
+    "fetch-versions",
+    "fetch-offsets",
+    "fetch-sizes",
+    "fetch-epochs",
+    "fetch-diverging",
+    "fetch-session-cache",
+    "list-offsets",
+    "create-topics",
+    "create-partitions",
+    "cluster-admin",
+)
+REFUSES: Final = (
+    "produce-errors",
+    "produce-limits",
+    "produce-idempotent",
+    "fetch-diverging",
+)
+
+JUSTIFIED: Final = (
+    Justified(
+        "Apache Kafka's feature eligible.leader.replicas.version sets this option for"
+        " the cluster, dynamically; here it has its default",
+        dict.fromkeys(CREATES_TOPICS, ANY_STEP),
+        "*.configs.min.insync.replicas.config_source",
+        says(3, 5),
+    ),
+    Justified(
+        "we say what is wrong where Apache Kafka gives only the code",
+        dict.fromkeys(REFUSES, ANY_STEP),
+        "*.error_message",
+        is_hint,
+    ),
+    Justified(
+        "an API is listed when it works",
+        {"api-versions": (1, 2, 3, 4, 5, 8, 11)},
+        ".api_keys.*",
+        is_only_kafkas,
+    ),
+    Justified(
+        "no feature is finalised: clients then use the first protocols of groups and"
+        " transactions, and nothing else depends on one",
+        {"api-versions": (4, 5, 11)},
+        ".*_features.*",
+        is_only_kafkas,
+    ),
+    Justified(
+        "the same: without features there is no epoch of them",
+        {"api-versions": (4, 5, 11)},
+        ".finalized_features_epoch",
+        we_say(-1),
+    ),
+    Justified(
+        "SaslHandshake is no API of this broker yet",
+        {"framing": (25,)},
+        "answer",
+        says("response", "closed"),
+    ),
+    Justified(
+        "a topic is made before the answer, so that nobody has to ask again",
+        {"metadata": (22, 23, 33, 35)},
+        ".topics.0.*",
+        with_error(ErrorCode.NONE),
+    ),
+    Justified(
+        "of names that collide: Apache Kafka makes them wait for ever",
+        {"metadata": (34,)},
+        ".topics.0.error_code",
+        says(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.INVALID_TOPIC_EXCEPTION),
+    ),
+    Justified(
+        "Apache Kafka never answers, and the connection is dead afterwards",
+        {"produce-errors": (13, 14)},
+        "answer",
+        says("timeout", f"response [{ErrorCode.INVALID_RECORD:d}]"),
+    ),
+    Justified(
+        "offsets in a batch that are not 0, 1, 2 ... are not made so, but refused",
+        {"produce-errors": (26,)},
+        ".responses.0.partition_responses.0.*",
+        with_error(ErrorCode.INVALID_RECORD),
+    ),
+    Justified(
+        "what cannot be decompressed is the client's error, not ours",
+        {"produce-errors": (32, 33)},
+        ".responses.0.partition_responses.0.error_code",
+        says(ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.INVALID_RECORD),
+    ),
+    Justified(
+        "of two batches for one partition Apache Kafka drops one and says nothing",
+        {"produce-errors": (44, 45)},
+        ".responses.0.partition_responses.0.*",
+        with_error(ErrorCode.INVALID_REQUEST),
+    ),
+    Justified(
+        "the two records of step 26 were refused",
+        {"produce-errors": (34, 39, 40, 42, 43)},
+        ".responses.0.partition_responses.0.base_offset",
+        behind(2),
+    ),
+    Justified(
+        "the records of steps 26, 44 and 45 were refused",
+        {"produce-errors": (47,)},
+        ".responses.0.partition_responses.0.base_offset",
+        behind(4),
+    ),
+    Justified(
+        "the records of steps 26, 44 and 45 were refused",
+        {"produce-errors": (48,)},
+        ".topics.0.partitions.0.offset",
+        behind(4),
+    ),
+    Justified(
+        "the records of steps 26, 44 and 45 were refused",
+        {"produce-errors": (49,)},
+        ".responses.0.partitions.0.[hl]*_[wo]*",  # high_watermark, last_stable_offset
+        behind(4),
+    ),
+    Justified(
+        "the batches of steps 26, 44 and 45 were refused",
+        {"produce-errors": (49,)},
+        ".responses.0.partitions.0.records",
+        lacks_batches(3),
+    ),
+    Justified(
+        "this is when it was appended",
+        {"produce-limits": (11,)},
+        ".responses.0.partition_responses.0.log_append_time_ms",
+        are_times,
+    ),
+    Justified(
+        "DeleteRecords is no API of this broker yet: nothing was deleted",
+        {"fetch-offsets": (16,)},
+        ".responses.0.partitions.0.*",
+        with_error(ErrorCode.NONE),
+    ),
+    Justified(
+        "DeleteRecords is no API of this broker yet: nothing was deleted",
+        {"fetch-offsets": (17, 18, 20)},
+        ".responses.0.partitions.0.log_start_offset",
+        says(3, 0),
+    ),
+    Justified(
+        "a request that makes no sense is the client's error, not ours",
+        {"fetch-sizes": (14,), "list-offsets": (39,)},
+        "*.partitions.0.error_code",
+        says(ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.INVALID_REQUEST),
+    ),
+    Justified(
+        "there are no groups in this broker yet, and so no coordinators",
+        {"find-coordinator": (1, 2, 3, 4, 5, 6, 7, 11, 12), "no-auto-create": (6,)},
+        "*",
+        with_error(ErrorCode.COORDINATOR_NOT_AVAILABLE),
+    ),
+    Justified(
+        "there are no transactions in this broker yet",
+        {"init-producer-id": (8, 9, 10, 11, 12, 13, 16, 17, 18)},
+        "*",
+        with_error(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
+    ),
+)
