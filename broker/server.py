@@ -26,6 +26,7 @@ from .disk_threads import DiskThreads
 from .handlers.dispatch import Dispatcher
 from .handlers.registry import registered_handlers
 from .metadata.catalog import Catalog
+from .metadata.catalog_store import make_directory
 from .metadata.topic_deletion import (
     REMOVAL_INTERVAL_MS,
     finish_interrupted,
@@ -177,7 +178,7 @@ class Server:
         A second broker is then told the process that has it, and touches nothing.
         """
         directory = self.config.catalog_directory
-        directory.mkdir(parents=True, exist_ok=True)
+        make_directory(directory)
         self._lock = DirectoryLock(directory)
 
     def _take_lock(self, directory: Path) -> DirectoryLock:

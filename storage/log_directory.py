@@ -176,7 +176,7 @@ class LogDirectory:
             DirectoryInUse: another process has it.
             BadLogDirectory: it belongs to another cluster or node.
         """
-        self._files.mkdir(self.path)
+        self._make()
         self._lock = take_lock(self.path)
         self._check_identity(cluster_id, node_id)
         self._list_names()
@@ -237,6 +237,17 @@ class LogDirectory:
     def mark_clean(self) -> None:
         """Say that everything in here is durable: the last thing to be done."""
         self._files.write_atomic(self.path / CLEAN_MARKER_NAME, _CLEAN_MARKER)
+
+    def _make(self) -> None:
+        """``mkdir -p`` that a power cut does not undo."""
+        made = []
+        path = self.path
+        while not self._files.exists(path):
+            made.append(path)
+            path = path.parent
+        self._files.mkdir(self.path)
+        for path in made:
+            self._files.sync_directory(path.parent)
 
     def _check_identity(self, cluster_id: str, node_id: int) -> None:
         try:

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from struct import Struct
 
-from crc32c import crc32c
+from protocol.checksum import crc32c
 
 from .files import Files
 from .producer_state import BatchMetadata, ProducerState

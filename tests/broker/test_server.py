@@ -173,6 +173,25 @@ async def test_stop_does_not_wait_for_a_fetch_to_fill(tmp_path: Path) -> None:
     assert not response.responses[0].partitions[0].records
 
 
+def inodes(*paths: Path) -> set[int]:
+    return {path.stat().st_ino for path in paths}
+
+
+async def test_a_new_data_directory_is_durable_before_it_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[int] = []
+    fsync = os.fsync
+
+    def note(descriptor: int) -> None:
+        synced.append(os.fstat(descriptor).st_ino)
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", note)
+    async with running(tmp_path / "new" / "data"):
+        assert inodes(tmp_path, tmp_path / "new") < set(synced)
+
+
 async def test_a_second_broker_is_told_who_has_the_directory(tmp_path: Path) -> None:
     async with running(tmp_path) as server:
         with pytest.raises(DirectoryInUse, match=f"process {os.getpid()}"):

@@ -42,6 +42,15 @@ def opened(files: FakeFiles) -> LogDirectory:
     return directory
 
 
+def test_a_new_directory_survives_a_power_cut_with_those_above_it() -> None:
+    files = FakeFiles()
+    path = Path("/mnt/new/data")
+    files.put(Path("/mnt/there"), b"")
+    LogDirectory(files, path).open("cluster", 1, NoLock)
+    files.power_cut()
+    assert files.exists(path / "meta.properties")
+
+
 # Names
 
 

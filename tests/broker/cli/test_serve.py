@@ -174,3 +174,17 @@ def test_the_command_does_not_import_what_lies_around(tmp_path: Path) -> None:
     _, line = process.communicate(timeout=20)
     assert process.returncode == 2
     assert "did you mean --port" in line
+
+
+def test_what_takes_long_to_import_is_not_imported_at_the_start() -> None:
+    code = "import sys, broker.server; print(*sys.modules)"
+    modules = subprocess.run(
+        [sys.executable, "-P", "-c", code],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    slow = {"importlib.metadata", "aiokafka", "prometheus_client", "email", "cramjam"}
+    assert not slow & set(modules)
