@@ -39,6 +39,7 @@ from .network.limits import LimitedLog, RequestMemory
 from .network.listener import SWEEP_INTERVAL_MS, Listener
 from .process import open_files_limit, run_until_signal
 from .replica.replica_manager import ReplicaManager
+from .replica.retention import FILE_REMOVAL_INTERVAL_MS, Retention
 from .scheduler import Scheduler
 from .services import Bugs, Services
 
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from .config.broker_config import BrokerConfig
+
+FIRST_RETENTION_MS = 30_000
 
 _logger = logging.getLogger(__name__)
 
@@ -219,6 +222,32 @@ class Server:
             "remove deleted topics",
             lambda: remove_deleted(self.services),
             first_after_ms=0,
+        )
+        self._add_retention()
+
+    def _add_retention(self) -> None:
+        config, services = self.config, self.services
+        every = services.scheduler.every
+        retention = Retention(
+            self._clock,
+            services.log_manager,
+            services.committer,
+            services.disk_threads,
+        )
+        every(
+            config.log_retention_check_interval_ms,
+            "delete old segments",
+            retention.delete_segments,
+            # As Kafka does: not while a start has enough to do.
+            first_after_ms=min(
+                FIRST_RETENTION_MS, config.log_retention_check_interval_ms
+            ),
+        )
+        every(FILE_REMOVAL_INTERVAL_MS, "remove segment files", retention.remove_files)
+        every(
+            config.producer_id_expiration_check_interval_ms,
+            "forget producers",
+            retention.forget_producers,
         )
 
     async def _open_logs(self) -> None:

@@ -253,32 +253,35 @@ class LogManager:
 
     # What is done from time to time
 
-    def delete_old_segments(self, now_ms: int) -> int:
-        """Let go of what the topics' retention lets go. Returns how many segments."""
-        count = 0
-        for log in self._logs.values():
-            gone = delete_old_segments(log, now_ms)
-            due_ms = now_ms + log.config.file_delete_delay_ms
-            self._segments_to_remove += [(due_ms, segment) for segment in gone]
-            count += len(gone)
-        return count
+    def delete_old_segments(self, log: UnifiedLog, now_ms: int) -> int:
+        """Let go of what the topic's retention lets go. Returns how many segments.
 
-    def segment_removal_job(self, now_ms: int) -> Callable[[], None]:
+        Raises:
+            KafkaStorageError: the disk fails, or is full.
+        """
+        gone = delete_old_segments(log, now_ms)
+        due_ms = now_ms + log.config.file_delete_delay_ms
+        self._segments_to_remove += [(due_ms, segment) for segment in gone]
+        return len(gone)
+
+    def segment_removal_job(self, now_ms: int) -> Callable[[], None] | None:
         """The removal of files whose ``file.delete.delay.ms`` is over, for a thread."""
         due = [each for each in self._segments_to_remove if each[0] <= now_ms]
+        if not due:
+            return None
         self._segments_to_remove = [
             each for each in self._segments_to_remove if each[0] > now_ms
         ]
 
         def remove() -> None:
             for _, segment in due:
-                segment.delete_files()
+                try:
+                    segment.delete_files()
+                except (KafkaStorageError, FileNotFoundError) as error:
+                    # The next start removes what is left of it.
+                    _log.warning("%s is not removed: %s", segment.log.path, error)
 
         return remove
-
-    def remove_expired_producers(self, now_ms: int) -> int:
-        """Forget producers that were silent for too long. Returns how many."""
-        return sum(log.producers.remove_expired(now_ms) for log in self.logs())
 
     # Failure, checkpoints, end
 

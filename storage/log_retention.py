@@ -14,6 +14,7 @@ are renamed at once, and removed after ``file.delete.delay.ms`` by the caller.
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from .files import DiskFull
 from .producer_snapshot import snapshot_path
 
 if TYPE_CHECKING:
@@ -65,10 +66,13 @@ def _is_too_old(log: "UnifiedLog", now_ms: int) -> Question:
 
 def _delete(log: "UnifiedLog", may_go: Question, now_ms: int) -> list["LogSegment"]:
     gone = list(_prefix(log, may_go))
+    if gone and gone[-1] is log.local.active:
+        try:
+            log.roll(now_ms)  # a log always has a segment to append to
+        except DiskFull:
+            gone.pop()  # those before it make room for that
     if not gone:
         return []
-    if gone[-1] is log.local.active:
-        log.roll(now_ms)  # a log always has a segment to append to
     following = log.local.segments.higher(gone[-1].base_offset)
     assert following is not None
     log.increment_log_start(following.base_offset)

@@ -31,8 +31,10 @@ from protocol.messages.produce import (
 )
 from protocol.record_batch import read_header
 from protocol.records import NewRecord, build_batch
+from protocol.topic_partition import TopicPartition
 from storage.log_directory import DirectoryInUse
 from tests.fakes.broker import until
+from tests.fakes.clock import FakeClock
 
 Result = TypeVar("Result")
 MARKER = ".kafka_cleanshutdown"
@@ -243,7 +245,14 @@ async def test_a_directory_of_no_topic_is_reported_and_kept(
 async def test_every_periodic_job_has_a_name(tmp_path: Path) -> None:
     async with running(tmp_path) as server:
         names = server.services.scheduler.names
-        assert names == ["sweep PLAINTEXT", "checkpoints", "remove deleted topics"]
+        assert names == [
+            "sweep PLAINTEXT",
+            "checkpoints",
+            "remove deleted topics",
+            "delete old segments",
+            "remove segment files",
+            "forget producers",
+        ]
 
 
 async def test_after_an_unclean_stop_every_leader_epoch_is_higher(
@@ -260,3 +269,23 @@ async def test_after_an_unclean_stop_every_leader_epoch_is_higher(
         await server.services.replica_manager.open_all()
         await with_client(server, produce)
         assert {info.leader_epoch for info in topic.partitions} == {1}
+
+
+async def test_retention_is_on_the_clock_of_the_broker(tmp_path: Path) -> None:
+    clock = FakeClock(now_ms=0)
+    server = Server(config(tmp_path, log_retention_hours=1), clock=clock)
+    await server.start()
+    try:
+        await with_client(server, create_topic)
+        await with_client(server, produce)
+        partition = server.services.replica_manager.partition(TopicPartition("t", 0))
+        for _ in range(12):
+            await clock.tick(300_000)
+        assert partition.log_start_offset == 0
+        await clock.tick(300_000)
+        assert partition.log_start_offset == 1
+        await clock.tick(60_000)
+        await until(lambda: not any(tmp_path.rglob("*.deleted")))
+    finally:
+        await server.stop()
+    assert server.bugs.count == 0

@@ -1,5 +1,7 @@
 """Which segments go by size, by time and by log start, and which stay."""
 
+import errno
+
 import pytest
 
 from storage.files import StorageFailure
@@ -77,6 +79,16 @@ def test_t061_all_segments_expired_rolls_empty_active() -> None:
     assert log.log_start_offset == log.log_end_offset == 8
     assert retain(log, NOW + 1) == 0
     assert produce(log).base_offset == 8
+
+
+def test_on_a_full_disk_what_is_before_the_active_segment_makes_room() -> None:
+    log = filled(retention_ms=0)
+    files = log.local.files
+    assert isinstance(files, FakeFiles)
+    files.fail("open", error=errno.ENOSPC)
+    assert retain(log, NOW + 1) == 3
+    assert segments_of(log) == [6]
+    assert retain(log, NOW + 1) == 1
 
 
 def test_t062_compact_only_topic_deletes_below_start_only() -> None:

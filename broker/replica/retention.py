@@ -1,0 +1,87 @@
+"""Lets go of what is too old or too much: segments, their files, silent producers.
+
+The loop decides and takes segments out of their logs, in which their files only get
+another name. The files go in a disk thread, ``file.delete.delay.ms`` later.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from protocol.errors import KafkaStorageError
+from storage.files import StorageFailure
+
+from ..settled_time import SettledTime
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from storage.log_manager import LogManager
+    from storage.unified_log import UnifiedLog
+
+    from ..clock import Clock
+    from ..committer import Committer
+    from ..disk_threads import DiskThreads
+
+FILE_REMOVAL_INTERVAL_MS = 1_000
+# Logs that are looked at before others get their turn: some 10 us each.
+_LOGS_AT_ONCE = 50
+
+_logger = logging.getLogger(__name__)
+
+
+class Retention:
+    """What is done to all logs from time to time, by topics' options."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        log_manager: LogManager,
+        committer: Committer,
+        disk_threads: DiskThreads,
+    ) -> None:
+        self._log_manager = log_manager
+        self._committer = committer
+        self._disk_threads = disk_threads
+        self._time = SettledTime(clock)
+
+    async def delete_segments(self) -> None:
+        """Let go of the segments that ``retention.*`` lets go. A periodic job."""
+        await self._for_each_log(self._delete_segments_of)
+        await self.remove_files()
+
+    async def remove_files(self) -> None:
+        """Remove the files whose delay is over. A periodic job."""
+        job = self._log_manager.segment_removal_job(self._time.now_ms())
+        if job is not None:
+            await self._disk_threads.run(job)
+
+    async def forget_producers(self) -> None:
+        """Forget the producers that were silent for too long. A periodic job."""
+        now_ms = self._time.now_ms()
+        await self._for_each_log(lambda log: log.producers.remove_expired(now_ms))
+
+    async def _for_each_log(self, action: Callable[[UnifiedLog], object]) -> None:
+        for number, log in enumerate(self._log_manager.logs(), 1):
+            if self._log_manager.get(log.topic_partition) is log:
+                action(log)
+            if number % _LOGS_AT_ONCE == 0:
+                await asyncio.sleep(0)
+
+    def _delete_segments_of(self, log: UnifiedLog) -> None:
+        try:
+            count = self._log_manager.delete_old_segments(log, self._time.now_ms())
+        except StorageFailure as error:
+            self._committer.for_directory(log.directory.parent).fail(error)
+        except KafkaStorageError as error:
+            _logger.warning("%s keeps what is old: %s", log.topic_partition, error)
+        else:
+            if count:
+                _logger.info(
+                    "%s: %d old segments are gone, it begins at %d",
+                    log.topic_partition,
+                    count,
+                    log.log_start_offset,
+                )
