@@ -72,10 +72,14 @@ _LENGTH_POSITION = 8
 _LEADER_EPOCH_POSITION = 12
 _CRC_POSITION = 17
 _ATTRIBUTES_POSITION = 21
+CHECKED_POSITION: Final = 21  # from here on the checksum covers the batch
 _MAX_TIMESTAMP_POSITION = 35
 
 _BATCH_LENGTH_MIN = BATCH_OVERHEAD - LOG_OVERHEAD
 _SEQUENCE_MAX = 2**31 - 1
+
+# The fields of a `BatchHeader` as a bare tuple; struct.error without 61 bytes.
+unpack_header = _HEADER.unpack_from
 
 # NamedTuple's own constructor costs twice as much as the tuple.
 _new = tuple.__new__
@@ -168,7 +172,7 @@ def read_header(data: "Buffer", position: int = 0) -> BatchHeader:
 
 def compute_crc(batch: "Buffer", size: int) -> int:
     """The checksum that a batch of ``size`` bytes should carry."""
-    return crc32c(memoryview(batch)[_ATTRIBUTES_POSITION:size])
+    return crc32c(memoryview(batch)[CHECKED_POSITION:size])
 
 
 def check_crc(batch: "Buffer", header: BatchHeader) -> bool:
@@ -177,7 +181,7 @@ def check_crc(batch: "Buffer", header: BatchHeader) -> bool:
     view = memoryview(batch)
     if not BATCH_OVERHEAD <= size <= len(view):
         return False
-    return crc32c(view[_ATTRIBUTES_POSITION:size]) == header.crc
+    return crc32c(view[CHECKED_POSITION:size]) == header.crc
 
 
 def stamp(batch: "Buffer", base_offset: int, leader_epoch: int) -> None:

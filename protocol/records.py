@@ -43,6 +43,9 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
+# What `summarize` returns as a bare tuple; ValueError for what breaks a rule.
+sum_up = _summarize
+
 _ROW = Struct("=6q")
 _ONE_BYTE = tuple(bytes([number]) for number in range(0x80))
 _NULL = b"\x01"  # the length -1

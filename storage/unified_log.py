@@ -39,6 +39,7 @@ from .producer_snapshot import snapshot_path
 from .producer_state import BatchMetadata
 from .producer_states import ProducerStates
 from .sync_ticket import SyncTicket, Unsynced
+from .usual_batch import usual_batch
 from .watermarks import Watermarks
 
 if TYPE_CHECKING:
@@ -160,13 +161,13 @@ class UnifiedLog:
         """
         self._check_writable()
         config = self.local.config
-        valid = validate(batch, config, now_ms, origin, self.topic_partition)
+        valid = usual_batch(batch, config, now_ms) or validate(
+            batch, config, now_ms, origin, self.topic_partition
+        )
         header = valid.header
-        if len(valid.batch) > config.segment_bytes:
-            raise RecordListTooLarge(
-                f"a batch of {len(valid.batch)} bytes, segment.bytes is"
-                f" {config.segment_bytes}"
-            )
+        size, size_max = len(valid.batch), config.segment_bytes
+        if size > size_max:
+            raise RecordListTooLarge(f"{size} bytes, segment.bytes is {size_max}")
         if header.producer_id >= 0:
             duplicate = self.producers.check(header, valid.batch, origin)
             if duplicate is not None:
