@@ -4,6 +4,9 @@ A log is loaded in a disk thread when it is first asked for. Its leader epoch is
 the larger of the catalogue's and the newest in the log, one more after an unclean
 stop: what a reader saw of the tail may be gone then. It is committed before the
 partition is served, so no epoch is ever used for two histories.
+
+A directory that is not that of the topic, but of another one of its name, is set
+aside: kept under another name and reported.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-from protocol.errors import KafkaError, KafkaStorageError
+from protocol.errors import InconsistentTopicId, KafkaError, KafkaStorageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -45,6 +48,14 @@ class LogOpener:
         self._disk_threads = disk_threads
         self._clock = clock
         self._opening: dict[TopicPartition, asyncio.Task[None]] = {}
+        self._strangers: set[TopicPartition] = set()
+
+    def find_unopened(self) -> None:
+        """Note what is on disk; that of no topic is in the way if one is made."""
+        self.unopened.update(self._log_manager.directories_of())
+        self._strangers.update(
+            each for each in self.unopened if self._topics.partition(each) is None
+        )
 
     def select_unopened(
         self, topic_partitions: Iterable[TopicPartition]
@@ -98,6 +109,9 @@ class LogOpener:
     ) -> None:
         topic_partition = partition.topic_partition
         try:
+            if topic_partition in self._strangers:
+                await self._set_aside(partition)
+                return
             log = await self._disk_threads.run(
                 self._log_manager.load,
                 topic_partition,
@@ -107,12 +121,31 @@ class LogOpener:
             )
             self._log_manager.register(log)
             on_opened(partition, log, await self._begin_epoch(partition, log))
+        except InconsistentTopicId as error:
+            if partition.is_written:  # its records must be somewhere: touch nothing
+                _refuse(partition, error)
+            else:
+                await self._set_aside(partition)
         except (KafkaError, OSError) as error:
-            _logger.error("%s cannot be opened: %s", topic_partition, error)
-            partition.refuse(KafkaStorageError(f"{topic_partition}: {error}"))
+            _refuse(partition, error)
         finally:
             self.unopened.discard(topic_partition)
             del self._opening[topic_partition]
+
+    async def _set_aside(self, partition: Partition) -> None:
+        """Clear the way for the log of ``partition``."""
+        topic_partition, not_open = partition.topic_partition, partition.refusal
+        try:
+            self._log_manager.set_aside(topic_partition)
+            self._strangers.discard(topic_partition)
+            # They must not speak of the old log when the new one has its name.
+            await self._disk_threads.run(self._log_manager.checkpoint_job())
+        except KafkaStorageError as error:
+            _logger.error("%s is not set aside: %s", topic_partition, error)
+            partition.refuse(error)
+            return
+        if partition.refusal is not_open:  # else deleted meanwhile
+            partition.refusal = None
 
     async def _begin_epoch(self, partition: Partition, log: UnifiedLog) -> int:
         epoch = log.latest_epoch
@@ -122,3 +155,8 @@ class LogOpener:
             await self._topics.set_leader_epochs({partition.topic_partition: epoch})
             return epoch
         return partition.leader_epoch
+
+
+def _refuse(partition: Partition, error: Exception) -> None:
+    _logger.error("%s cannot be opened: %s", partition.topic_partition, error)
+    partition.refuse(KafkaStorageError(f"{partition.topic_partition}: {error}"))

@@ -109,7 +109,7 @@ class ReplicaManager:
         self._fetch_executor = FetchExecutor(self.partition, self.fetches, disk_threads)
         committer.on_failure = self._on_directory_failure
         topics.watch_options(self._update_options)
-        self._opener.unopened.update(log_manager.directories_of())
+        self._opener.find_unopened()
 
     # Partitions
 
@@ -136,14 +136,15 @@ class ReplicaManager:
             try:
                 partitions.append(self.partition(topic_partition))
             except UnknownTopicOrPartition:
-                self._opener.unopened.discard(topic_partition)
+                continue  # of no topic, until one of its name is made
         await self._opener.open(partitions, self._use_opened_log)
 
     async def open_all(self) -> None:
         """Open every log that is on disk, a few at a time: for the time after ready."""
         count = self._config.num_recovery_threads_per_data_dir
-        while self._opener.unopened:
-            await self.open(list(islice(self._opener.unopened, count)))
+        unopened = iter(list(self._opener.unopened))
+        while some := list(islice(unopened, count)):
+            await self.open(some)
 
     async def stop(self, topic_partitions: Iterable[TopicPartition]) -> None:
         """Serve these no more: they are deleted. Who waits for them is told.
@@ -343,8 +344,11 @@ class ReplicaManager:
 
     def check_waiting(self, partition: Partition) -> None:
         """Look again at the answers that wait for this partition."""
-        self.produces.check(partition.topic_partition)
-        self.fetches.check(partition.topic_partition)
+        # Mostly nobody waits: that is asked of the purgatories without a call.
+        if self.produces.watched_count:
+            self.produces.check(partition.topic_partition)
+        if self.fetches.watched_count:
+            self.fetches.check(partition.topic_partition)
 
     def check_log_end_fetches(self, partition: Partition) -> None:
         """Look again at the fetches that wait for the log end of this partition."""

@@ -1,11 +1,14 @@
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from broker.replica.log_opener import LogOpener
-from protocol.errors import ErrorCode
+from protocol.errors import ErrorCode, KafkaStorageError
 from protocol.topic_partition import TopicPartition
+from storage.partition_metadata import format_partition_metadata
 from tests.fakes.files import FakeFiles
-from tests.fakes.replicas import Replicas, batch_of, replicas
+from tests.fakes.replicas import LOG_DIR, Replicas, batch_of, replicas
 
 
 async def written_topic(tmp_path: Path, files: FakeFiles) -> TopicPartition:
@@ -91,3 +94,84 @@ async def test_what_is_closed_before_it_was_opened_stays_as_it_is(
             {t0: batch_of(b"v")}, acks=1, timeout_ms=1000
         )
         assert results[t0].error_code == ErrorCode.KAFKA_STORAGE_ERROR
+
+
+async def forget_topic(broker: Replicas) -> None:
+    """As a catalogue that was lost: its directory stays where it is."""
+    topic = broker.topics.known("t")
+    (deletion,) = await broker.topics.begin_deletions([topic.topic_id])
+    broker.topics.release_name(deletion)
+    await broker.topics.finish_deletions([deletion])
+
+
+def strays(broker: Replicas) -> list[Path]:
+    return [path for path in broker.files.paths() if "-stray" in str(path)]
+
+
+async def append(broker: Replicas, partition: TopicPartition) -> int:
+    await broker.manager.open([partition])
+    results = broker.manager.append_records(
+        {partition: batch_of(b"new")}, acks=1, timeout_ms=1000
+    )
+    assert results[partition].error_code == ErrorCode.NONE
+    return int(results[partition].base_offset)
+
+
+async def test_the_directory_of_an_older_topic_of_the_name_is_set_aside(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    files = FakeFiles()
+    await written_topic(tmp_path, files)
+    async with replicas(tmp_path, files) as broker:
+        await forget_topic(broker)
+        t0 = await broker.create_topic()
+    async with replicas(tmp_path, files) as broker:
+        assert await append(broker, t0) == 0
+        assert strays(broker)
+        assert "what was in t-0 is kept as" in caplog.text
+        await broker.commit()
+    async with replicas(tmp_path, files) as broker:
+        assert await append(broker, t0) == 1
+
+
+async def test_a_directory_of_no_topic_is_in_nobodys_way(tmp_path: Path) -> None:
+    files = FakeFiles()
+    t0 = await written_topic(tmp_path, files)
+    async with replicas(tmp_path, files) as broker:
+        await forget_topic(broker)
+    files.unlink(LOG_DIR / str(t0) / "partition.metadata")
+    async with replicas(tmp_path, files) as broker:
+        await broker.manager.open_all()
+        assert not strays(broker)
+        await broker.create_topic()
+        assert await append(broker, t0) == 0
+        assert strays(broker)
+
+
+async def test_when_a_written_topic_finds_another_in_its_place_nothing_is_touched(
+    tmp_path: Path,
+) -> None:
+    files = FakeFiles()
+    t0 = await written_topic(tmp_path, files)
+    files.put(
+        LOG_DIR / str(t0) / "partition.metadata",
+        format_partition_metadata(bytes(15) + b"x"),
+    )
+    async with replicas(tmp_path, files) as broker:
+        await broker.manager.open([t0])
+        with pytest.raises(KafkaStorageError, match="another topic of this name"):
+            broker.manager.partition(t0).check_leader()
+        assert not strays(broker)
+
+
+async def test_what_cannot_be_set_aside_is_offline(tmp_path: Path) -> None:
+    files = FakeFiles()
+    t0 = await written_topic(tmp_path, files)
+    async with replicas(tmp_path, files) as broker:
+        await forget_topic(broker)
+        await broker.create_topic()
+    async with replicas(tmp_path, files) as broker:
+        files.fail("rename")
+        await broker.manager.open([t0])
+        with pytest.raises(KafkaStorageError):
+            broker.manager.partition(t0).check_leader()
