@@ -17,9 +17,11 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(autouse=True)
-def same_collector_as_before() -> Iterator[None]:
+def same_settings_as_before() -> Iterator[None]:
     thresholds = gc.get_threshold()
+    switch_interval = sys.getswitchinterval()
     yield
+    sys.setswitchinterval(switch_interval)
     gc.unfreeze()
     gc.set_threshold(*thresholds)
 
@@ -58,6 +60,7 @@ def test_a_signal_stops_in_order(loop: str, number: signal.Signals) -> None:
     assert server.steps == ["start", "ready", "stop"]
     assert (loop == "uvloop") == type(server.loop).__module__.startswith("uvloop")
     assert gc.isenabled()
+    assert sys.getswitchinterval() == pytest.approx(0.0005)
 
 
 def test_a_start_that_fails_is_passed_on() -> None:
