@@ -1,7 +1,10 @@
 """Who appends, and what an append did."""
 
 from enum import Enum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from .producer_state import BatchMetadata
 
 
 class AppendOrigin(Enum):
@@ -32,3 +35,15 @@ class AppendInfo(NamedTuple):
     size: int = 0
     is_duplicate: bool = False
     has_rolled: bool = False
+
+
+def info_of_duplicate(stored: "BatchMetadata", log_start_offset: int) -> AppendInfo:
+    """What an append of the batch that was ``stored`` had been told."""
+    return AppendInfo(
+        stored.base_offset,
+        stored.last_offset,
+        stored.timestamp,
+        stored.timestamp,
+        log_start_offset,
+        is_duplicate=True,
+    )

@@ -43,7 +43,7 @@ class LocalLog:
         """Take over loaded segments, the last of which was activated."""
         self.files = files
         self.directory = directory
-        self._config = config
+        self.config = config
         self.segments = segments
         self.active = segments.last
         self.end = OffsetMetadata(
@@ -64,14 +64,9 @@ class LocalLog:
         first = LogSegment.create(files, directory, start_offset, config, now_ms)
         return cls(files, directory, config, LogSegments([first]), start_offset)
 
-    @property
-    def config(self) -> LogConfig:
-        """The topic's options."""
-        return self._config
-
-    @config.setter
-    def config(self, config: LogConfig) -> None:
-        self._config = config
+    def update_config(self, config: LogConfig) -> None:
+        """Follow a change of the topic's options, in every segment."""
+        self.config = config
         for segment in self.segments:
             segment.config = config
 
@@ -168,7 +163,7 @@ class LocalLog:
             assert base_offset > active.base_offset, (base_offset, active.base_offset)
             self._remove_stale_files(base_offset)
         segment = LogSegment.create(
-            self.files, self.directory, base_offset, self._config, now_ms
+            self.files, self.directory, base_offset, self.config, now_ms
         )
         if is_anew:
             active.log.close()
@@ -212,7 +207,7 @@ class LocalLog:
         for segment in gone:
             segment.delete_files()
         first = LogSegment.create(
-            self.files, self.directory, offset, self._config, now_ms
+            self.files, self.directory, offset, self.config, now_ms
         )
         self.segments.add(first)
         self.active = first

@@ -68,8 +68,8 @@ class LogSegment:
             files, directory, base_offset, self.log, config.index_interval_bytes
         )
         self.verification = BatchVerification(self.log.size)
-        self._config = config
         self._jitter_ms = _draw_jitter(config)
+        self.config = config
         self._first_timestamp = NO_TIMESTAMP
         self._known = OffsetPosition(base_offset, 0)
         self._suffix = ""
@@ -100,6 +100,12 @@ class LogSegment:
     def config(self, config: LogConfig) -> None:
         self._config = config
         self.indexes.interval_bytes = config.index_interval_bytes
+        # What `should_roll` compares with; worked out once, not for each batch.
+        self._size_max = config.segment_bytes
+        self._age_ms_max = config.max_segment_ms - self._jitter_ms
+        self._offset_entries_max = config.segment_index_bytes // INDEX_ENTRY_SIZE
+        time_entries = config.segment_index_bytes // TIME_INDEX_ENTRY_SIZE
+        self._time_entries_max = time_entries - 1  # one is for when it is sealed
 
     @property
     def size(self) -> int:
@@ -143,21 +149,20 @@ class LogSegment:
         self, incoming_size: int, max_timestamp: int, last_offset: int, now_ms: int
     ) -> bool:
         """Whether a batch like this belongs into a new segment (``spec`` B3)."""
-        config = self._config
         size = self.log.size
-        if size > config.segment_bytes - incoming_size:
+        if size > self._size_max - incoming_size:
             return True
         if size:
             # Event time: how much later than the first batch this one is. The wall
             # clock only counts where records have no timestamps.
             first = self._first_timestamp
             age = max_timestamp - first if first >= 0 else now_ms - self.created_ms
-            if age > config.max_segment_ms - self._jitter_ms:
+            if age > self._age_ms_max:
                 return True
-        index_size = config.segment_index_bytes
+        indexes = self.indexes
         return (
-            self.indexes.offsets.count >= index_size // INDEX_ENTRY_SIZE
-            or self.indexes.times.count >= index_size // TIME_INDEX_ENTRY_SIZE - 1
+            indexes.offsets.count >= self._offset_entries_max
+            or indexes.times.count >= self._time_entries_max
             or not 0 <= last_offset - self.base_offset <= RELATIVE_OFFSET_MAX
         )
 

@@ -26,7 +26,7 @@ from protocol.errors import (
 )
 from protocol.record_batch import stamp
 
-from .append_info import AppendInfo, AppendOrigin
+from .append_info import AppendInfo, AppendOrigin, info_of_duplicate
 from .files import Buffer, DiskFull, File, StorageFailure
 from .leader_epochs import EpochEndOffset, LeaderEpochs
 from .local_log import LocalLog
@@ -36,7 +36,6 @@ from .log_validator import ValidBatch, validate
 from .offset_lookup import find_offset
 from .offset_metadata import OffsetMetadata
 from .producer_snapshot import snapshot_path
-from .producer_state import BatchMetadata
 from .producer_states import ProducerStates
 from .sync_ticket import SyncTicket, Unsynced
 from .usual_batch import usual_batch
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
     from protocol.topic_partition import TopicPartition
 
 _log = logging.getLogger(__name__)
+_new = tuple.__new__
 
 
 class LogParts(NamedTuple):
@@ -159,7 +159,8 @@ class UnifiedLog:
             DiskFull: nothing was written; it may be tried again.
             KafkaStorageError: the log has failed.
         """
-        self._check_writable()
+        if self._failure is not None:
+            self._check_writable()
         config = self.local.config
         valid = usual_batch(batch, config, now_ms) or validate(
             batch, config, now_ms, origin, self.topic_partition
@@ -171,12 +172,12 @@ class UnifiedLog:
         if header.producer_id >= 0:
             duplicate = self.producers.check(header, valid.batch, origin)
             if duplicate is not None:
-                return self._answer_again(duplicate)
+                return info_of_duplicate(duplicate, self.log_start_offset)
         return self._write(valid, leader_epoch, now_ms)
 
     def _write(self, valid: ValidBatch, leader_epoch: int, now_ms: int) -> AppendInfo:
         batch, header, max_timestamp, log_append_time_ms = valid
-        local = self.local
+        local, producers = self.local, self.producers
         base_offset = local.end.offset
         last_offset = base_offset + header.last_offset_delta
         size = len(batch)
@@ -194,36 +195,21 @@ class UnifiedLog:
         if leader_epoch > self.epochs.latest_epoch:
             self.epochs.assign(leader_epoch, base_offset)
         if header.producer_id >= 0:
-            completed = self.producers.add(header, batch, base_offset, max_timestamp)
+            completed = producers.add(header, batch, base_offset, max_timestamp)
             if completed is not None:
-                self.producers.complete(completed)
-        self.producers.map_end_offset = last_offset + 1
-        return AppendInfo(
-            base_offset,
-            last_offset,
-            max_timestamp,
-            log_append_time_ms,
-            self.log_start_offset,
-            size,
-            False,
-            has_rolled,
-        )
+                producers.complete(completed)
+        producers.map_end_offset = last_offset + 1
+        log_start = self._watermarks.log_start_offset
+        times = (max_timestamp, log_append_time_ms)
+        # The tuple's own constructor takes half the time of the class's.
+        info = (base_offset, last_offset, *times, log_start, size, False, has_rolled)
+        return _new(AppendInfo, info)
 
     def _check_writable(self) -> None:
         if self._failure is not None:
             raise KafkaStorageError(
                 f"{self.topic_partition} takes no more writes: {self._failure}"
             )
-
-    def _answer_again(self, stored: BatchMetadata) -> AppendInfo:
-        return AppendInfo(
-            stored.base_offset,
-            stored.last_offset,
-            stored.timestamp,
-            stored.timestamp,
-            self.log_start_offset,
-            is_duplicate=True,
-        )
 
     def roll(self, now_ms: int, expected_next_offset: int = 0) -> None:
         """Seal the active segment and begin another, at the log end or later.
@@ -310,6 +296,13 @@ class UnifiedLog:
         self.producers.on_high_watermark(self._watermarks.high.offset)
         return True
 
+    def raise_high_watermark_to_end(self) -> None:
+        """What `update_high_watermark` does right after an append, without asking."""
+        if self._failure is None:
+            self._watermarks.high = end = self.local.end
+            if self.producers.first_unstable_offset >= 0:
+                self.producers.on_high_watermark(end.offset)
+
     def increment_log_start(self, offset: int) -> bool:
         """Give up everything below ``offset``. Returns whether that was anything.
 
@@ -373,7 +366,7 @@ class UnifiedLog:
 
     def update_config(self, config: LogConfig) -> None:
         """Follow a change of the topic's options."""
-        self.local.config = config
+        self.local.update_config(config)
 
     def close(self) -> bool:
         """Make everything durable and let go of the files. For a clean stop.

@@ -168,23 +168,25 @@ class Partition:
         if log is None:
             log = self._host.create_log(self)
         info = log.append_as_leader(batch, self.leader_epoch, now_ms, origin)
-        if not info.is_duplicate:
-            self._appended(log, now_ms)
+        if info.is_duplicate:
+            return info
+        if not self._is_dirty:
+            self._become_dirty(now_ms)
+        host = self._host
+        if not host.bounds_by_durability:
+            log.raise_high_watermark_to_end()
+            host.check_waiting(self)
+        elif self.log_end_fetch_count:
+            host.check_log_end_fetches(self)
         return info
 
-    def _appended(self, log: UnifiedLog, now_ms: int) -> None:
-        if not self._is_dirty:
-            self._is_dirty = True
-            self._first_dirty_ms = now_ms
-            assert self.committer is not None
-            self.committer.mark_dirty(self)
-            if self.config.flush_ms != UNLIMITED:
-                self._host.sync_within(self, self.config.flush_ms)
-        if not self._host.bounds_by_durability:
-            if log.update_high_watermark(log.end_metadata):
-                self._host.check_waiting(self)
-        elif self.log_end_fetch_count:
-            self._host.check_log_end_fetches(self)
+    def _become_dirty(self, now_ms: int) -> None:
+        self._is_dirty = True
+        self._first_dirty_ms = now_ms
+        assert self.committer is not None
+        self.committer.mark_dirty(self)
+        if self.config.flush_ms != UNLIMITED:
+            self._host.sync_within(self, self.config.flush_ms)
 
     def must_sync_now(self, now_ms: int) -> bool:
         """Whether ``flush.messages`` or ``flush.ms`` is reached. Begins the sync."""

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import NamedTuple
 
+from protocol.control_records import ControlType, EndTxnMarker, build_marker_batch
 from protocol.record_batch import scan
 from protocol.records import NewRecord, Record, build_batch, iterate
 from protocol.topic_partition import TopicPartition
@@ -97,6 +98,18 @@ def append(
 ) -> AppendInfo:
     """Append one batch as it is."""
     return log.append_as_leader(memoryview(batch), leader_epoch, now_ms, origin)
+
+
+def marker(
+    log: UnifiedLog,
+    kind: ControlType,
+    producer_epoch: int = 0,
+    coordinator_epoch: int = 0,
+) -> None:
+    batch = build_marker_batch(
+        EndTxnMarker(kind, coordinator_epoch), 7, producer_epoch, NOW
+    )
+    append(log, batch, AppendOrigin.COORDINATOR)
 
 
 def sync(log: UnifiedLog, with_snapshot: bool = False) -> None:

@@ -337,7 +337,7 @@ def test_removed_segments_keep_their_files_until_they_are_deleted() -> None:
 
 def test_options_reach_every_segment() -> None:
     log = filled_log()
-    log.config = LogConfig(segment_bytes=10)
+    log.update_config(LogConfig(segment_bytes=10))
     assert {segment.config.segment_bytes for segment in log.segments} == {10}
     assert log.active.should_roll(5, 1000, 30, 0)
 

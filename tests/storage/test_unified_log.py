@@ -4,7 +4,7 @@ import errno
 
 import pytest
 
-from protocol.control_records import ControlType, EndTxnMarker, build_marker_batch
+from protocol.control_records import ControlType
 from protocol.errors import (
     InvalidRecord,
     KafkaStorageError,
@@ -13,11 +13,9 @@ from protocol.errors import (
     RecordListTooLarge,
 )
 from protocol.record_batch import read_header
-from storage.append_info import AppendOrigin
 from storage.files import DiskFull, StorageFailure
 from storage.log_read import FetchIsolation
 from storage.offset_metadata import OffsetMetadata
-from storage.unified_log import UnifiedLog
 from tests.fakes.files import FakeFiles
 
 from .logs import (
@@ -25,6 +23,7 @@ from .logs import (
     NOW,
     Producer,
     append,
+    marker,
     new_log,
     offsets,
     produce,
@@ -274,18 +273,6 @@ def test_t054_increment_start_above_hw_is_1() -> None:
 
 
 # Transactions
-
-
-def marker(
-    log: UnifiedLog,
-    kind: ControlType,
-    producer_epoch: int = 0,
-    coordinator_epoch: int = 0,
-) -> None:
-    batch = build_marker_batch(
-        EndTxnMarker(kind, coordinator_epoch), 7, producer_epoch, NOW
-    )
-    append(log, batch, AppendOrigin.COORDINATOR)
 
 
 def test_the_stable_offset_waits_for_the_marker_to_be_replicated() -> None:

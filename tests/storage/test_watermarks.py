@@ -2,10 +2,12 @@
 
 import pytest
 
-from protocol.errors import OffsetOutOfRange
+from protocol.control_records import ControlType
+from protocol.errors import KafkaStorageError, OffsetOutOfRange
 from storage.offset_metadata import OffsetMetadata
 from storage.watermarks import Watermarks
 
+from . import logs
 from .batches import append, batch, new_log
 
 
@@ -87,3 +89,23 @@ def test_the_stable_offset_is_below_open_transactions() -> None:
     assert marks.stable(100) == 15
     marks.raise_log_start(10)
     assert marks.stable(7) == 10
+
+
+def test_the_high_watermark_rises_to_the_end_as_if_it_were_asked_to() -> None:
+    straight, asked = logs.new_log(), logs.new_log()
+    for step in ["plain", "open", "plain", "end", "plain", "fail"]:
+        for log in (straight, asked):
+            if step == "open":
+                producer = logs.Producer(7, 0, 0)
+                logs.produce(log, producer=producer, is_transactional=True)
+            elif step == "end":
+                logs.marker(log, ControlType.COMMIT)
+            else:
+                logs.produce(log)
+            if step == "fail":
+                log.fail(KafkaStorageError("a disk is gone"))
+        straight.raise_high_watermark_to_end()
+        asked.update_high_watermark(asked.end_metadata)
+        assert straight.high_watermark_metadata == asked.high_watermark_metadata
+        assert straight.last_stable_offset == asked.last_stable_offset, step
+    assert straight.high_watermark < straight.log_end_offset
