@@ -124,7 +124,11 @@ class Connection(asyncio.BufferedProtocol):
             close=self.finish,
         )
         self._responses = ResponseQueue(
-            transport, self._network.dispatcher.failure, self._go_on, self._refuse
+            transport,
+            self._network.dispatcher.failure,
+            self._go_on,
+            self._refuse,
+            self._listener.catch_up,
         )
         transport.set_write_buffer_limits(
             self._network.options.connection_unread_max_bytes
@@ -259,8 +263,7 @@ class Connection(asyncio.BufferedProtocol):
         if inspect.iscoroutine(answer):
             task = self._listener.start_task(answer, route.name)
             self._responses.add(route, correlation_id, task, request, size)
-            # After the queue's own callback: the answer goes out before the next
-            # request is started.
+            # After the queue's own callback, which brings it the answer.
             task.add_done_callback(self._task_ended)
             self._task = task
             self._task_size = size
@@ -274,12 +277,13 @@ class Connection(asyncio.BufferedProtocol):
     def _task_ended(self, task: asyncio.Task[Any]) -> None:
         self._task = None
         self._task_size = 0
-        self._go_on()
+        # The answer goes out before the next request is started.
+        self._responses.catch_up()
 
     def _go_on(self) -> None:
         """Start what waits in the backlog, if nothing stands in its way any more."""
-        if self._is_closed:
-            return
+        if not self._is_blocked or self._is_closed:
+            return  # mostly: nothing has had to wait
         if self._is_finishing:
             self._close_if_finished()
             return
@@ -308,7 +312,7 @@ class Connection(asyncio.BufferedProtocol):
         options = self._network.options
         responses = self._responses
         return (
-            responses.count >= options.queued_max_requests
+            len(responses.waiting) >= options.queued_max_requests
             or responses.parked_size >= options.connection_parked_max_bytes
             or responses.unsent_size >= options.connection_unread_max_bytes
         )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..start_error import StartError
 from .connection import Connection
+from .response_queue import CatchUp
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -32,6 +33,7 @@ class Listener:
         self.port = port
         self.network = network
         self.connections: set[Connection] = set()
+        self.catch_up = CatchUp()
         self._watched: set[Connection] = set()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._server: asyncio.Server | None = None

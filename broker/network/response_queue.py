@@ -1,9 +1,9 @@
 """The answers of one connection, in the order of its requests.
 
 An answer that is there when it is added is encoded at once, and kept as ``unsent``
-until its turn; one that comes later, by a future, is encoded when its turn comes.
-What becomes ready in one turn of the loop leaves in one write. While the client does
-not read (``hold``) nothing is sent, so no more than that is spent on it.
+until its turn; one that is parked is encoded when its turn comes. What becomes ready
+in one turn of the loop leaves in one write. While the client does not read (``hold``)
+nothing is sent, so no more than that is spent on it.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ import asyncio
 from collections import deque
 from contextlib import suppress
 from functools import partial
+from types import NoneType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from protocol.errors import MalformedRequest
 
 from ..handlers.registry import NO_RESPONSE
+from ..parked import Parked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,6 +34,8 @@ FLUSH_BYTES = 256 << 10
 # Up to this, one copy is cheaper than a vector of small buffers.
 JOIN_BYTES = 64 << 10
 
+_LATER = (Parked, asyncio.Future)
+
 
 class WriteTransport(Protocol):
     """What of a transport the answers need."""
@@ -44,24 +48,50 @@ class WriteTransport(Protocol):
 
 
 class Waiting(NamedTuple):
-    """An answer whose turn has not come: buffers, or a future of a response.
+    """An answer whose turn has not come: buffers, or a parked response.
 
     ``size`` is that of the request, or of the buffers.
     """
 
     route: Route
     correlation_id: int
-    answer: Any
+    answer: list[Buffer] | Parked
     request: Request | None
     size: int
+
+
+class CatchUp:
+    """Lets the queues whose answers got ready send them in the next turn of the loop.
+
+    One callback for all connections: after a sync all of them have answers.
+    """
+
+    def __init__(self) -> None:
+        self._queues: list[ResponseQueue] = []
+
+    def add(self, queue: ResponseQueue) -> None:
+        """Call ``queue.catch_up`` in the next turn."""
+        if not self._queues:
+            asyncio.get_running_loop().call_soon(self._run)
+        self._queues.append(queue)
+
+    def _run(self) -> None:
+        queues, self._queues = iter(self._queues), []
+        try:
+            for queue in queues:
+                queue.catch_up()
+        finally:  # a bug of one connection is not the others' business
+            for queue in queues:
+                self.add(queue)
 
 
 class ResponseQueue:
     """Sends answers in order; counts the requests that wait for theirs."""
 
     __slots__ = (
+        "_catch_up",
         "_failure",
-        "_is_flush_due",
+        "_is_due",
         "_is_held",
         "_on_progress",
         "_on_unanswerable",
@@ -79,15 +109,17 @@ class ResponseQueue:
         failure: Callable[[Route, Request | None, BaseException], Response],
         on_progress: Callable[[], None],
         on_unanswerable: Callable[[MalformedRequest], None],
+        catch_up: CatchUp,
     ) -> None:
         self._transport: WriteTransport | None = transport
         self._failure = failure
         self._on_progress = on_progress
         self._on_unanswerable = on_unanswerable
+        self._catch_up = catch_up
         self.waiting: deque[Waiting] = deque()
         self._out: list[Buffer] = []
         self._out_size = 0
-        self._is_flush_due = False
+        self._is_due = False
         self._is_held = False
         self.parked_size = 0
         self.unsent_size = 0
@@ -105,15 +137,17 @@ class ResponseQueue:
         request: Request | None = None,
         size: int = 0,
     ) -> bool:
-        """Queue the answer to the request that came next: a response or a future.
+        """Queue the answer to the request that came next: there, parked or a future.
 
         Returns whether it has to wait; else it leaves with the next ``flush``.
         ``request`` is what the error of a failed future is built from, ``size`` is
         counted as ``parked_size`` until the answer is there.
         """
-        if isinstance(answer, asyncio.Future):
+        if isinstance(answer, _LATER):
+            if not isinstance(answer, Parked):
+                answer = Parked.behind(answer)
             self.parked_size += size
-            answer.add_done_callback(self._answered)
+            answer.listen(self._answered)
         elif not self.waiting and not self._is_held:
             size = self._encode(route, correlation_id, answer, request, self._out)
             self._out_size += size
@@ -129,7 +163,6 @@ class ResponseQueue:
 
     def flush(self) -> None:
         """Send what is encoded."""
-        self._is_flush_due = False
         out = self._out
         if not out or self._transport is None:
             return
@@ -149,70 +182,68 @@ class ResponseQueue:
     def resume(self) -> None:
         """Go on with the answers that are ready."""
         self._is_held = False
+        self.catch_up()
+
+    def catch_up(self) -> None:
+        """Send what is ready, as far as its turn has come."""
+        self._is_due = False
         self._drain()
+        self.flush()
+        self._on_progress()
 
     def close(self) -> None:
         """Forget all answers: there is nobody to send them to."""
         self._transport = None
         for waiting in self.waiting:
-            if isinstance(waiting.answer, asyncio.Future):
-                waiting.answer.add_done_callback(partial(self._discard, waiting.route))
+            if isinstance(waiting.answer, Parked):
+                waiting.answer.listen(partial(self._discard, waiting.route))
         self.waiting.clear()
         self._out.clear()
         self.parked_size = self.unsent_size = 0
 
-    def _answered(self, future: asyncio.Future[Any]) -> None:
-        if self.waiting and self.waiting[0].answer is future:
-            self._drain()
+    def _answered(self, parked: Parked) -> None:
+        """Not sent at once: whoever answers is in the middle of something."""
+        waiting = self.waiting
+        if not self._is_due and waiting and waiting[0].answer is parked:
+            self._is_due = True
+            self._catch_up.add(self)
 
     def _drain(self) -> None:
         """Encode from the head of the queue whatever is ready."""
         waiting = self.waiting
         while waiting and not self._is_held and self._transport is not None:
-            head = waiting[0]
-            answer = head.answer
-            if isinstance(answer, asyncio.Future):
-                if not answer.done():
-                    break
-                self.parked_size -= head.size
+            route, correlation_id, answer, request, size = waiting[0]
+            if isinstance(answer, list):
                 waiting.popleft()
-                self._out_size += self._encode_result(head, answer)
-            else:
-                self.unsent_size -= head.size
-                waiting.popleft()
+                self.unsent_size -= size
                 self._out.extend(answer)
-                self._out_size += head.size
+                self._out_size += size
+            elif answer.done():
+                waiting.popleft()
+                self.parked_size -= size
+                response = (
+                    answer.result()
+                    if answer.error is None
+                    else self._failed(route, request, answer.error)
+                )
+                if response is not None:
+                    self._out_size += self._encode(
+                        route, correlation_id, response, request, self._out
+                    )
+            else:
+                break
             if self._out_size >= FLUSH_BYTES:
                 self.flush()
-        if self._out and not self._is_flush_due:
-            self._is_flush_due = True
-            asyncio.get_running_loop().call_soon(self.flush)
-        self._on_progress()
-
-    def _encode_result(self, head: Waiting, future: asyncio.Future[Any]) -> int:
-        response = self._result(head, future)
-        if response is None:
-            return 0
-        return self._encode(
-            head.route, head.correlation_id, response, head.request, self._out
-        )
-
-    def _result(self, head: Waiting, future: asyncio.Future[Any]) -> Any:
-        """The response in ``future``, or the one for its error. None: cannot be."""
-        if future.cancelled():
-            self._on_unanswerable(MalformedRequest(f"{head.route.name} was cancelled"))
-            return None
-        error = future.exception()
-        if error is None:
-            return future.result()
-        return self._failed(head.route, head.request, error)
 
     def _failed(
         self, route: Route, request: Request | None, error: BaseException
     ) -> Response | None:
+        """The response for ``error``. None, and reported, when there is none."""
         try:
             if isinstance(error, MalformedRequest):
                 raise error
+            if isinstance(error, asyncio.CancelledError):
+                raise MalformedRequest(f"{route.name} was cancelled")
             return self._failure(route, request, error)
         except MalformedRequest as unanswerable:
             self._on_unanswerable(unanswerable)
@@ -235,10 +266,9 @@ class ResponseQueue:
             instead = self._failed(route, request, error)
             return route.write(correlation_id, instead, out) if instead else 0
 
-    def _discard(self, route: Route, future: asyncio.Future[Any]) -> None:
+    def _discard(self, route: Route, parked: Parked) -> None:
         """The connection is gone; what went wrong is recorded all the same."""
-        if not future.cancelled():
-            error = future.exception()
-            if error is not None and not isinstance(error, MalformedRequest):
-                with suppress(MalformedRequest):
-                    self._failure(route, None, error)
+        error = parked.error
+        if not isinstance(error, NoneType | MalformedRequest | asyncio.CancelledError):
+            with suppress(MalformedRequest):
+                self._failure(route, None, error)

@@ -6,7 +6,7 @@ last, so a check counts again only the partition that changed.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from protocol.errors import KafkaError
 from protocol.topic_partition import TopicPartition
@@ -15,9 +15,9 @@ from storage.log_read import FetchIsolation
 from .purgatory import DelayedOperation
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Callable
 
+    from ..parked import Parked
     from .fetch_reader import FetchReader
     from .partition import Partition
 
@@ -34,8 +34,8 @@ class DelayedFetch(DelayedOperation[TopicPartition]):
         "_counted_bytes",
         "_find",
         "_places",
-        "future",
         "params",
+        "parked",
         "wanted",
     )
 
@@ -43,13 +43,13 @@ class DelayedFetch(DelayedOperation[TopicPartition]):
         self,
         first_read: FetchReader,
         find: Callable[[TopicPartition], Partition],
-        future: asyncio.Future[Any],
+        parked: Parked,
         answer: Callable[[DelayedFetch], None],
     ) -> None:
         super().__init__()
         self.params = first_read.params
         self.wanted = first_read.wanted
-        self.future = future
+        self.parked = parked
         self._find = find
         self._answer = answer
         self._places = {
@@ -83,8 +83,8 @@ class DelayedFetch(DelayedOperation[TopicPartition]):
 
     def on_error(self, error: Exception) -> None:
         """The one who asked is told; it is a bug, and recorded there."""
-        if not self.future.done():
-            self.future.set_exception(error)
+        if not self.parked.done():
+            self.parked.set_exception(error)
 
     def _is_enough(self) -> bool:
         return self._counted_bytes >= self.params.min_bytes

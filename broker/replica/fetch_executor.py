@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from storage.files import ColdRead
 
+from ..parked import Parked
 from .delayed_fetch import DelayedFetch
 from .fetch_reader import FetchReader
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class FetchExecutor:
-    """Answers fetches: at once, later (a future), or from the disk (a coroutine)."""
+    """Answers fetches: at once, later (parked), or from the disk (a coroutine)."""
 
     def __init__(
         self,
@@ -52,18 +53,18 @@ class FetchExecutor:
     def _answer_or_wait(self, reader: FetchReader, finish: Finish) -> Any:
         if reader.must_answer:
             return finish(reader.results)
-        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        delayed = DelayedFetch(reader, self._find, future, partial(self._again, finish))
+        parked = Parked()
+        delayed = DelayedFetch(reader, self._find, parked, partial(self._again, finish))
         max_wait_ms = reader.params.max_wait_ms
         self._fetches.try_complete_else_watch(delayed, delayed.keys, max_wait_ms)
-        return future
+        return parked
 
     async def _read_cold(
         self, reader: FetchReader, cold: ColdRead, finish: Finish
     ) -> Any:
         await self._read_to_the_end(reader, cold)
         answer = self._answer_or_wait(reader, finish)
-        return await answer if isinstance(answer, asyncio.Future) else answer
+        return await answer if isinstance(answer, Parked) else answer
 
     def _again(self, finish: Finish, fetch: DelayedFetch) -> None:
         """Answer a fetch that has waited, with whatever is there now."""
@@ -71,27 +72,27 @@ class FetchExecutor:
         try:
             reader.read()
         except ColdRead as cold:
-            self._start(self._answer_cold(reader, cold, finish, fetch.future))
+            self._start(self._answer_cold(reader, cold, finish, fetch.parked))
             return
-        if not fetch.future.done():
-            fetch.future.set_result(finish(reader.results))
+        if not fetch.parked.done():
+            fetch.parked.set_result(finish(reader.results))
 
     async def _answer_cold(
         self,
         reader: FetchReader,
         cold: ColdRead,
         finish: Finish,
-        future: asyncio.Future[Any],
+        parked: Parked,
     ) -> None:
         try:
             await self._read_to_the_end(reader, cold)
             answer = finish(reader.results)
         except Exception as error:
-            if not future.done():
-                future.set_exception(error)
+            if not parked.done():
+                parked.set_exception(error)
             return
-        if not future.done():
-            future.set_result(answer)
+        if not parked.done():
+            parked.set_result(answer)
 
     async def _read_to_the_end(self, reader: FetchReader, cold: ColdRead) -> None:
         while True:

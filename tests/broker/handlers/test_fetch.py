@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from broker.handlers.fetch import handle_fetch
+from broker.parked import Parked
 from protocol.errors import ErrorCode, FetchSessionIdNotFound
 from protocol.messages.fetch import (
     EpochEndOffset,
@@ -185,7 +186,7 @@ async def test_it_waits_for_records(tmp_path: Path) -> None:
         waiting = handle_fetch(
             broker.context(12), request(("t", at(3)), max_wait_ms=500)
         )
-        assert isinstance(waiting, asyncio.Future)
+        assert isinstance(waiting, Parked)
         broker.clock.advance(600)
         answer = await waiting
         assert bytes(answer.responses[0].partitions[0].records) == b""

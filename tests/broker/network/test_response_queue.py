@@ -4,7 +4,8 @@ from typing import Any
 import pytest
 
 from broker.handlers.registry import NO_RESPONSE
-from broker.network.response_queue import FLUSH_BYTES, ResponseQueue
+from broker.network.response_queue import FLUSH_BYTES, CatchUp, ResponseQueue
+from broker.parked import Parked
 from protocol.errors import MalformedRequest
 from tests.fakes.network import ROUTE, FakeTransport, WordDispatcher, Words, settle
 
@@ -12,17 +13,24 @@ from tests.fakes.network import ROUTE, FakeTransport, WordDispatcher, Words, set
 class Queue:
     """A queue, what it sends to, and what it reports."""
 
-    def __init__(self) -> None:
+    def __init__(self, catch_up: CatchUp | None = None) -> None:
         self.transport = FakeTransport()
         self.dispatcher = WordDispatcher()
         self.progress = 0
+        self.is_broken = False
         self.refused: list[MalformedRequest] = []
         self.queue = ResponseQueue(
-            self.transport, self.dispatcher.failure, self._went_on, self.refused.append
+            self.transport,
+            self.dispatcher.failure,
+            self._went_on,
+            self.refused.append,
+            catch_up or CatchUp(),
         )
 
     def _went_on(self) -> None:
         self.progress += 1
+        if self.is_broken:
+            raise RuntimeError("expected by this test")
 
     def add(self, answer: Any, size: int = 0) -> None:
         self.queue.add(ROUTE, 0, answer, None, size)
@@ -170,3 +178,35 @@ async def test_a_closed_queue_sends_nothing_but_sees_bugs(is_done: bool) -> None
     assert queue.sent == []
     assert len(queue.dispatcher.failures) == 1
     assert queue.queue.count == 0
+
+
+async def test_answers_of_many_connections_leave_in_the_same_turn() -> None:
+    catch_up = CatchUp()
+    queues = [Queue(catch_up) for _ in range(3)]
+    for parked in park(queues):
+        parked.set_result(Words(b"x"))
+    assert [each.sent for each in queues] == [[], [], []]
+    await asyncio.sleep(0)
+    assert [each.sent for each in queues] == [["x"]] * 3
+
+
+async def test_a_bug_of_one_connection_does_not_stop_the_others() -> None:
+    bugs: list[Any] = []
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, context: bugs.append(context["exception"]))
+    catch_up = CatchUp()
+    queues = [Queue(catch_up) for _ in range(3)]
+    queues[0].is_broken = True
+    for parked in park(queues):
+        parked.set_result(Words(b"x"))
+    await settle()
+    assert [each.sent for each in queues] == [["x"]] * 3
+    assert len(bugs) == 1
+
+
+def park(queues: list[Queue]) -> list[Parked]:
+    """A parked answer in each of the queues."""
+    parked = [Parked() for _ in queues]
+    for each, answer in zip(queues, parked, strict=True):
+        each.add(answer)
+    return parked

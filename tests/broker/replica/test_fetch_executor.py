@@ -310,10 +310,11 @@ async def test_a_fetch_that_waited_may_meet_cold_bytes(tmp_path: Path) -> None:
         assert offsets(await waiting) == [[0]]
 
 
-async def test_a_closed_connection_leaves_nothing_behind(tmp_path: Path) -> None:
+async def test_who_is_cancelled_leaves_nothing_behind(tmp_path: Path) -> None:
     async with replicas(tmp_path) as broker:
         t0 = await broker.create_topic()
-        waiting = fetch(broker, at(t0))
+        waiting = asyncio.ensure_future(fetch(broker, at(t0)))
+        await asyncio.sleep(0)
         waiting.cancel()
         append(broker, t0)
         await broker.commit()

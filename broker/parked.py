@@ -1,0 +1,93 @@
+"""An answer that comes later, though all that it reports has been done."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    Listener = Callable[["Parked"], object]
+
+
+class Parked:
+    """What a handler returns while its answer waits: set once, awaited or listened to.
+
+    A future that knows no loop and has one listener, which is called at once and not
+    in the next turn. A third of the price of an ``asyncio.Future``, and a request that
+    waits for a sync has little else to pay for. The listener runs inside of a change
+    of state: it may take note, and must leave the rest for later.
+    """
+
+    __slots__ = ("_is_done", "_listener", "_response", "error")
+
+    def __init__(self) -> None:
+        self.error: BaseException | None = None
+        self._is_done = False
+        self._response: Any = None
+        self._listener: Listener | None = None
+
+    @classmethod
+    def behind(cls, future: asyncio.Future[Any]) -> Parked:
+        """The answer that ``future`` brings; cancelled, it is an error."""
+        parked = cls()
+        future.add_done_callback(parked._take)
+        return parked
+
+    def done(self) -> bool:
+        """Whether the answer is there, or will never be."""
+        return self._is_done
+
+    def result(self) -> Any:
+        """The answer, which must be there; raises the error that came instead."""
+        assert self._is_done, "the answer is not there yet"
+        if self.error is not None:
+            raise self.error
+        return self._response
+
+    def set_result(self, response: Any) -> None:
+        """Here is the answer."""
+        self._response = response
+        self._settle()
+
+    def set_exception(self, error: BaseException) -> None:
+        """There is none, but this."""
+        self.error = error
+        self._settle()
+
+    def listen(self, listener: Listener) -> None:
+        """Call ``listener``, in place of the one before, when the answer is there."""
+        if self._is_done:
+            listener(self)
+        else:
+            self._listener = listener
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        if not self._is_done:
+            future = asyncio.get_running_loop().create_future()
+            self.listen(partial(_wake, future))
+            yield from future
+        return self.result()
+
+    def _settle(self) -> None:
+        assert not self._is_done, "answered twice"
+        self._is_done = True
+        listener = self._listener
+        if listener is not None:
+            self._listener = None
+            listener(self)
+
+    def _take(self, future: asyncio.Future[Any]) -> None:
+        if future.cancelled():
+            self.set_exception(asyncio.CancelledError())
+        elif (error := future.exception()) is not None:
+            self.set_exception(error)
+        else:
+            self.set_result(future.result())
+
+
+def _wake(future: asyncio.Future[None], parked: Parked) -> None:
+    if not future.done():  # who waited was cancelled
+        future.set_result(None)
