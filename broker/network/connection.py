@@ -145,15 +145,16 @@ class Connection(asyncio.BufferedProtocol):
         reader = self._reader
         try:
             frames = reader.received(nbytes)
+            pending = reader.pending
             if frames:
                 self._frame_count += len(frames)
                 self._serve(frames)
-                if reader.pending:
+                if pending:
                     reader.received(0)  # raises when no request can follow
         except MalformedRequest as error:
             self._refuse(error)
             return
-        if reader.pending or self._held:
+        if pending or self._held:
             self._account()
 
     def pause_writing(self) -> None:

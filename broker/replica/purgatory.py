@@ -108,7 +108,21 @@ class Purgatory(Generic[K]):
         if timeout_ms <= 0:
             self._expire(operation)
             return
-        self._watch(operation, keys)
+        watchers = self._watchers
+        count = 0
+        for key in keys:
+            count += 1
+            others = watchers.get(key)
+            if others is None:
+                watchers[key] = [operation]
+            else:
+                others.append(operation)
+        assert count, "an operation that watches nothing cannot complete"
+        operation._watch_count = count
+        operation._purgatory = self
+        self.watched_count += count
+        self._live_watch_count += count
+        self.delayed_count += 1
         self._add_deadline(operation, timeout_ms)
         if self.watched_count - self._live_watch_count > self._purge_interval:
             self.purge()
@@ -123,7 +137,13 @@ class Purgatory(Generic[K]):
         for operation in operations:
             if operation.is_completed:
                 continue
-            if self._attempt(operation, key):
+            try:
+                is_completed = operation.try_complete_for(key)
+            except Exception as error:
+                # The others must not pay for an exception of this one.
+                self._fail(operation, error)
+                is_completed = True
+            if is_completed:
                 completed_count += 1
             else:
                 waiting.append(operation)
@@ -155,18 +175,6 @@ class Purgatory(Generic[K]):
             self._timer.cancel()
             self._timer = None
 
-    def _watch(self, operation: DelayedOperation[K], keys: Iterable[K]) -> None:
-        count = 0
-        for key in keys:
-            self._watchers.setdefault(key, []).append(operation)
-            count += 1
-        assert count, "an operation that watches nothing cannot complete"
-        operation._watch_count = count
-        operation._purgatory = self
-        self.watched_count += count
-        self._live_watch_count += count
-        self.delayed_count += 1
-
     def _add_deadline(self, operation: DelayedOperation[K], timeout_ms: int) -> None:
         shift = max(0, timeout_ms.bit_length() - 7)
         latest_ms = self._clock.monotonic_ms() + timeout_ms
@@ -179,14 +187,6 @@ class Purgatory(Generic[K]):
                 self._schedule(due_ms)
         bucket[operation] = None
         operation._bucket = bucket
-
-    def _attempt(self, operation: DelayedOperation[K], key: K) -> bool:
-        # The others must not pay for an exception of this one.
-        try:
-            return operation.try_complete_for(key)
-        except Exception as error:
-            self._fail(operation, error)
-            return True
 
     def _fail(self, operation: DelayedOperation[K], error: Exception) -> None:
         if not operation.is_completed:
