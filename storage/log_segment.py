@@ -192,16 +192,18 @@ class LogSegment:
             if is_whole_batch(data):
                 return SegmentRead(position, self._verified(data, position), False)
         try:
-            found = self.find(start_offset, may_block)
+            found = self._find(start_offset, may_block, min(size_max, _LOOKUP_SIZE))
         except ColdRead as cold:
             cold.size += size_max  # warm what will be read next, too
             raise
         if found is None:
             return None
-        position, batch_size = found
+        position, batch_size, data = found
         limit = max(size_max, batch_size) if min_one else size_max
-        data = self.log.read_at(position, min(end - position, limit), may_block)
-        records = self._verified(data, position)
+        size = max(0, min(end - position, limit))
+        if len(data) < size:
+            data = self.log.read_at(position, size, may_block)
+        records = self._verified(data[:size], position)
         return SegmentRead(position, records, limit < batch_size)
 
     def remember(self, offset: int, position: int) -> None:
@@ -219,13 +221,24 @@ class LogSegment:
             ColdRead: ``may_block`` is False and the bytes are not cached.
             CorruptMessage: the way there is damaged.
         """
+        found = self._find(offset, may_block)
+        return None if found is None else found[:2]
+
+    def _find(
+        self, offset: int, may_block: bool, size_more: int = 0
+    ) -> tuple[int, int, memoryview] | None:
+        """The same, with what was read from there on.
+
+        That is often the whole batch when ``size_more`` is what a reader wants: the
+        way from an index entry and a small read behind it then are one.
+        """
         log = self.log
         entry = self.indexes.floor(offset)
         position = entry.position
-        data = log.read_at(position, _LOOKUP_SIZE, may_block)
+        data = log.read_at(position, _LOOKUP_SIZE + size_more, may_block)
         if position and last_offset_at(data) != entry.offset:
             self.indexes.rebuild(CorruptIndex(f"{log.path}: {entry} is no batch"))
-            return self.find(offset, may_block)
+            return self._find(offset, may_block, size_more)
         while data:
             try:
                 step, size = find_batch(data, offset)
@@ -233,10 +246,10 @@ class LogSegment:
                 raise CorruptMessage(f"{log.path}: {position}: {error}") from error
             position += step
             if size and position + size <= log.size:
-                return position, size
+                return position, size, data[step:]
             if size or not step:
                 raise CorruptMessage(f"{log.path}: {position}: a batch is cut short")
-            data = log.read_at(position, _LOOKUP_SIZE, may_block)
+            data = log.read_at(position, _LOOKUP_SIZE + size_more, may_block)
         return None
 
     def find_offset_by_timestamp(
