@@ -108,7 +108,9 @@ class LocalLog:
             ColdRead: ``may_block`` is False and the bytes are not cached.
             CorruptMessage: the first batch is damaged.
         """
-        segment = self.segments.floor(start_offset)
+        segment: LogSegment | None = self.active
+        if start_offset < self.active.base_offset:
+            segment = self.segments.floor(start_offset)
         if segment is None or start_offset > self.end.offset:
             raise OffsetOutOfRange(
                 f"Offset {start_offset} is not in the log, which holds "
@@ -261,5 +263,5 @@ def _read_segment(
         and (base_offset == max_metadata.segment_base_offset)
     ):
         segment.remember(max_metadata.offset, end)
-    metadata = OffsetMetadata(start_offset, base_offset, position)
-    return FetchedData(metadata, records, incomplete)
+    metadata = _new(OffsetMetadata, (start_offset, base_offset, position))
+    return _new(FetchedData, (metadata, records, incomplete, None))

@@ -35,6 +35,8 @@ from .time_index import NO_TIMESTAMP
 
 _LOOKUP_SIZE = 8192
 _SEARCH_SIZE = 65536
+# NamedTuple's own constructor costs three times as much as the tuple.
+_new = tuple.__new__
 
 
 class SegmentRead(NamedTuple):
@@ -190,7 +192,8 @@ class LogSegment:
         if start_offset == offset and position < end:
             data = self.log.read_at(position, min(end - position, size_max), may_block)
             if is_whole_batch(data):
-                return SegmentRead(position, self._verified(data, position), False)
+                records = self._verified(data, position)
+                return _new(SegmentRead, (position, records, False))
         try:
             found = self._find(start_offset, may_block, min(size_max, _LOOKUP_SIZE))
         except ColdRead as cold:
@@ -204,7 +207,7 @@ class LogSegment:
         if len(data) < size:
             data = self.log.read_at(position, size, may_block)
         records = self._verified(data[:size], position)
-        return SegmentRead(position, records, limit < batch_size)
+        return _new(SegmentRead, (position, records, limit < batch_size))
 
     def remember(self, offset: int, position: int) -> None:
         """Keep where the batch of ``offset`` begins, for the reader who comes next.

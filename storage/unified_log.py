@@ -254,11 +254,14 @@ class UnifiedLog:
             ColdRead: ``may_block`` is False and the bytes are not cached.
             CorruptMessage: the first batch is damaged.
         """
-        if start_offset < self.log_start_offset:
+        watermarks = self._watermarks
+        if start_offset < watermarks.log_start_offset:
             raise OffsetOutOfRange(
                 f"offset {start_offset} is below the log start, {self.log_start_offset}"
             )
-        limit = self.end_offset(isolation)
+        limit = watermarks.high
+        if isolation is not FetchIsolation.HIGH_WATERMARK:
+            limit = self.end_offset(isolation)
         data = self.local.read(start_offset, size_max, min_one, limit, may_block)
         if isolation is FetchIsolation.TXN_COMMITTED:
             return data._replace(aborted=[])

@@ -69,11 +69,14 @@ class Fetch:
         self._topic_ids: dict[str, bytes] = {}
         isolation = ISOLATIONS.get(request.isolation_level)
         max_bytes = max(0, min(request.max_bytes, ctx.services.config.fetch_max_bytes))
-        self._params = FetchParams(
-            isolation or FetchIsolation.HIGH_WATERMARK,
-            request.max_wait_ms,
-            min(request.min_bytes, max_bytes),
-            max_bytes,
+        self._params = _new(
+            FetchParams,
+            (
+                isolation or FetchIsolation.HIGH_WATERMARK,
+                request.max_wait_ms,
+                min(request.min_bytes, max_bytes),
+                max_bytes,
+            ),
         )
         replica_id = request.replica_id
         if ctx.api_version >= FIRST_VERSION_WITH_REPLICA_STATE:

@@ -57,7 +57,7 @@ class FetchResult(NamedTuple):
     @property
     def is_final(self) -> bool:
         """Whether waiting for more would change nothing."""
-        return self.error_code != ErrorCode.NONE or self.diverging_epoch is not None
+        return bool(self.error_code) or self.diverging_epoch is not None
 
 
 class FetchReader:
@@ -109,14 +109,15 @@ class FetchReader:
             ColdRead: the next partition's bytes are not in memory.
         """
         results = self.results
-        while len(results) < len(self.wanted):
-            result = self._read_one(self.wanted[len(results)], may_block)
+        for wanted in self.wanted[len(results) :]:
+            result = self._read_one(wanted, may_block)
             may_block = False  # what was warmed is read
             results.append(result)
             size = len(result.records)
-            self.size += size
-            self._remaining_bytes = max(0, self._remaining_bytes - size)
-            if result.is_final:
+            if size:
+                self.size += size
+                self._remaining_bytes = max(0, self._remaining_bytes - size)
+            elif result.is_final:
                 self.has_final = True
 
     def _read_one(self, wanted: PartitionFetch, may_block: bool) -> FetchResult:
