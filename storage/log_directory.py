@@ -14,6 +14,7 @@ import logging
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
@@ -29,7 +30,7 @@ from .checkpoints import (
     read_offsets,
     write_offsets,
 )
-from .files import Files
+from .files import Files, StorageFailure
 from .formats.checkpoint import CheckpointError
 from .log_loader import Checkpointed
 from .meta_properties import (
@@ -76,6 +77,14 @@ class DirectoryInUse(Exception):
 
 class BadLogDirectory(Exception):
     """A log directory that cannot be used as it is; the message says why."""
+
+
+class DirectoryFailure(StorageFailure):
+    """The disk under a log directory failed: it takes no more writes."""
+
+    def __init__(self, directory: Path, error: StorageFailure) -> None:
+        super().__init__(str(error))
+        self.directory = directory
 
 
 class DirectoryKind(Enum):
@@ -143,7 +152,8 @@ class DirectoryLock:
             process = f"process {holder.strip()}" if holder.strip() else "a process"
             raise DirectoryInUse(f"{directory} is in use by {process}") from error
         os.ftruncate(self._descriptor, 0)
-        os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)
+        with suppress(OSError):  # a full disk; the lock is held all the same
+            os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)
 
     def release(self) -> None:
         """Let go. The file stays: removing it would race with the next holder."""
@@ -230,9 +240,17 @@ class LogDirectory:
         }
 
     def write_checkpoints(self, checkpoints: Checkpoints) -> None:
-        """Write them, durably. For a disk thread."""
-        for name, offsets in checkpoints.items():
-            write_offsets(self._files, self.path / name, offsets)
+        """Write them, durably. For a disk thread.
+
+        Raises:
+            DirectoryFailure: the disk failed.
+            KafkaStorageError: they could not be written now; the old ones stay.
+        """
+        try:
+            for name, offsets in checkpoints.items():
+                write_offsets(self._files, self.path / name, offsets)
+        except StorageFailure as error:
+            raise DirectoryFailure(self.path, error) from error
 
     def mark_clean(self) -> None:
         """Say that everything in here is durable: the last thing to be done."""

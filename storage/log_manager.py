@@ -21,6 +21,7 @@ from .files import Files
 from .log_config import LogConfig
 from .log_directory import (
     BadLogDirectory,
+    DirectoryFailure,
     DirectoryKind,
     DirectoryLock,
     LogDirectory,
@@ -298,7 +299,8 @@ class LogManager:
     def checkpoint_job(self) -> Callable[[], None]:
         """What is to be written to the checkpoints now, as a job for a disk thread.
 
-        It raises `KafkaStorageError` when a directory fails.
+        One that cannot be written does not keep the others. The job then raises
+        `KafkaStorageError`: if there is one, `DirectoryFailure`.
         """
         jobs = [
             (directory, directory.checkpoints(self._open_logs(directory)))
@@ -307,8 +309,14 @@ class LogManager:
         ]
 
         def write() -> None:
+            errors: list[KafkaStorageError] = []
             for directory, checkpoints in jobs:
-                directory.write_checkpoints(checkpoints)
+                try:
+                    directory.write_checkpoints(checkpoints)
+                except KafkaStorageError as error:
+                    errors.append(error)
+            if errors:
+                raise max(errors, key=lambda each: isinstance(each, DirectoryFailure))
 
         return write
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
+from protocol.errors import KafkaStorageError
 from protocol.topic_partition import TopicPartition
+from storage.files import DiskFull
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,11 +39,23 @@ async def delete_topics(services: Services, topic_ids: Iterable[bytes]) -> None:
         partitions = _partitions(deletion)
         await services.replica_manager.stop(partitions)
         if _rename(services.log_manager, partitions):
-            # The checkpoints must not speak of the old log when a new one has its
-            # name; writing them also makes the renaming durable.
-            await services.disk_threads.run(services.log_manager.checkpoint_job())
+            await _write_checkpoints(services)
         topics.release_name(deletion)
         _logger.info("topic %s is deleted", deletion.name)
+
+
+async def _write_checkpoints(services: Services) -> None:
+    """They must not speak of the old log when a new one has its name.
+
+    Writing them also makes the renaming durable.
+    """
+    run, log_manager = services.disk_threads.run, services.log_manager
+    try:
+        await run(log_manager.checkpoint_job())
+    except DiskFull:
+        # Who deletes a topic may want just that room.
+        await run(log_manager.remove_deleted)
+        await run(log_manager.checkpoint_job())
 
 
 def finish_interrupted(topics: Topics, log_manager: LogManager) -> None:
@@ -68,9 +82,13 @@ async def remove_deleted(services: Services) -> None:
         for deletion in topics.deletions.values()
         if not topics.is_reserved(deletion.name)
     ]
-    if renamed:
+    if not renamed:
+        return
+    try:
         await services.disk_threads.run(services.log_manager.remove_deleted)
         await topics.finish_deletions(renamed)
+    except KafkaStorageError as error:
+        _logger.warning("deleted topics are not removed yet: %s", error)
 
 
 def _partitions(deletion: Deletion) -> list[TopicPartition]:

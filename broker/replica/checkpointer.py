@@ -12,6 +12,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from protocol.errors import KafkaStorageError
+from storage.log_directory import DirectoryFailure
 
 if TYPE_CHECKING:
     from storage.log_manager import LogManager
@@ -65,6 +66,8 @@ class Checkpointer:
         try:
             await self._committer.checkpoint()
             await self._disk_threads.run(self._log_manager.checkpoint_job())
+        except DirectoryFailure as error:
+            self._committer.for_directory(error.directory).fail(error)
         except KafkaStorageError as error:
             _logger.error("checkpoints are not written: %s", error)
         finally:

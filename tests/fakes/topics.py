@@ -43,6 +43,7 @@ class FakeLogManager:
         self.renamed: list[TopicPartition] = []
         self.removal_count = 0
         self.checkpoint_count = 0
+        self.errors: list[Exception] = []  # what comes next fails with
 
     def has_directory(self, topic_partition: TopicPartition) -> bool:
         return topic_partition in self.directories
@@ -53,11 +54,15 @@ class FakeLogManager:
 
     def checkpoint_job(self) -> Callable[[], None]:
         def write() -> None:
+            if self.errors:
+                raise self.errors.pop()
             self.checkpoint_count += 1
 
         return write
 
     def remove_deleted(self) -> None:
+        if self.errors:
+            raise self.errors.pop()
         self.renamed.clear()
         self.removal_count += 1
 

@@ -1,5 +1,6 @@
 """A log directory: whose it is, how it was left, and what the names in it mean."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -49,6 +50,17 @@ def test_a_new_directory_survives_a_power_cut_with_those_above_it() -> None:
     LogDirectory(files, path).open("cluster", 1, NoLock)
     files.power_cut()
     assert files.exists(path / "meta.properties")
+
+
+def test_a_lock_needs_no_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_room(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "pwrite", no_room)
+    lock = DirectoryLock(tmp_path)
+    with pytest.raises(DirectoryInUse, match="in use by a process"):
+        DirectoryLock(tmp_path)
+    lock.release()
 
 
 # Names

@@ -1,5 +1,6 @@
 """All logs of a broker: opened, made, deleted, and closed so that it can be seen."""
 
+import errno
 from pathlib import Path
 
 import pytest
@@ -7,9 +8,9 @@ import pytest
 from protocol.errors import InconsistentTopicId, KafkaStorageError
 from protocol.records import NewRecord, build_batch
 from protocol.topic_partition import TopicPartition
-from storage.files import OsFiles, StorageFailure
+from storage.files import DiskFull, OsFiles, StorageFailure
 from storage.log_config import LogConfig
-from storage.log_directory import CLEAN_MARKER_NAME, BadLogDirectory
+from storage.log_directory import CLEAN_MARKER_NAME, BadLogDirectory, DirectoryFailure
 from storage.log_manager import LogManager
 from storage.unified_log import UnifiedLog
 from tests.fakes.files import FakeFiles
@@ -347,3 +348,21 @@ def test_old_segments_go_and_their_files_later() -> None:
     files.fail("unlink")  # one that cannot be removed does not keep the others
     remove()
     assert sum(map(files.exists, deleted)) < len(deleted) / 2
+
+
+def test_checkpoints_of_one_directory_do_not_keep_those_of_another() -> None:
+    files = FakeFiles()
+    manager = started(files, ROOT, OTHER)
+    for partition, directory in ((A, ROOT), (B, OTHER)):
+        sync_one = manager.create(partition, TOPIC_ID, CONFIG, directory, NOW)
+        produce(sync_one, 2)
+        sync(sync_one)
+    files.fail("append", error=errno.ENOSPC)
+    with pytest.raises(DiskFull):
+        manager.checkpoint_job()()
+    assert b"b-c.d 3 2" in files.content(OTHER / "recovery-point-offset-checkpoint")
+    files.fail("append", error=errno.ENOSPC)
+    files.fail("sync")
+    with pytest.raises(DirectoryFailure) as failed:
+        manager.checkpoint_job()()
+    assert failed.value.directory == OTHER

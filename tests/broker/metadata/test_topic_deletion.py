@@ -1,6 +1,8 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from broker.metadata.topic_deletion import (
     delete_topics,
     finish_interrupted,
@@ -8,6 +10,7 @@ from broker.metadata.topic_deletion import (
 )
 from protocol.errors import ErrorCode
 from protocol.topic_partition import TopicPartition
+from storage.files import DiskFull, StorageFailure
 from tests.fakes.files import FakeFiles
 from tests.fakes.replicas import LOG_DIR, Replicas, batch_of, replicas
 from tests.fakes.topics import FakeLogManager, topic_broker
@@ -29,6 +32,31 @@ async def test_a_deletion_goes_all_the_way(tmp_path: Path) -> None:
         assert broker.topics.deletions == {}
         await remove_deleted(broker.services)
         assert broker.log_manager.removal_count == 1
+
+
+async def test_on_a_full_disk_what_is_deleted_makes_the_room(tmp_path: Path) -> None:
+    async with topic_broker(tmp_path) as broker:
+        topic = await broker.topics.create_topic("a", 1)
+        broker.log_manager.directories.add(A0)
+        broker.log_manager.errors = [DiskFull("no room for checkpoints")]
+        await delete_topics(broker.services, [topic.topic_id])
+        assert broker.log_manager.removal_count == 1
+        assert broker.log_manager.checkpoint_count == 1
+        assert not broker.topics.is_reserved("a")
+
+
+async def test_files_that_cannot_be_removed_are_tried_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with topic_broker(tmp_path) as broker:
+        topic = await broker.topics.create_topic("a", 1)
+        await delete_topics(broker.services, [topic.topic_id])
+        broker.log_manager.errors = [StorageFailure("no way")]
+        await remove_deleted(broker.services)
+        assert "deleted topics are not removed yet: no way" in caplog.text
+        assert broker.topics.deletions
+        await remove_deleted(broker.services)
+        assert not broker.topics.deletions
 
 
 async def test_a_kill_after_the_row_is_finished_by_the_next_start(

@@ -1,5 +1,8 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -7,6 +10,8 @@ import pytest
 from broker.disk_threads import DiskThreads
 from broker.replica.checkpointer import Checkpointer
 from protocol.errors import KafkaStorageError
+from storage.files import StorageFailure
+from storage.log_directory import DirectoryFailure
 
 
 class FakeStorage:
@@ -17,6 +22,10 @@ class FakeStorage:
         self.gate = asyncio.Event()
         self.gate.set()
         self.error: Exception | None = None
+        self.failures: dict[Path, Exception] = {}
+
+    def for_directory(self, directory: Path) -> SimpleNamespace:
+        return SimpleNamespace(fail=partial(self.failures.__setitem__, directory))
 
     async def checkpoint(self) -> None:
         self.events.append("sync")
@@ -84,3 +93,12 @@ async def test_a_failure_is_logged_and_the_next_round_tries_again(
     fixture.storage.error = None
     await fixture.checkpointer.write()
     assert fixture.storage.events[-1] == "write"
+
+
+async def test_r6_a_sync_that_fails_is_final_here_too(fixture: Fixture) -> None:
+    directory = Path("/logs")
+    fixture.storage.error = DirectoryFailure(directory, StorageFailure("it broke"))
+    await fixture.checkpointer.write()
+    assert [(where, str(why)) for where, why in fixture.storage.failures.items()] == [
+        (directory, "it broke")
+    ]
