@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from storage.files import Buffer
 
     from ..network.request_context import RequestContext
-    from ..replica.replica_manager import AppendResults
+    from ..replica.appends import AppendResults
 
 FIRST_VERSION_WITH_TOPIC_IDS = 13
 FIRST_VERSION_WITH_ZSTD = 7
@@ -92,14 +92,14 @@ class Produce:
                     self._offer(topic_partition, data.records)
 
     def append(self) -> Any:
-        """The answer, or a future of it."""
+        """The answer, or a `Parked` one."""
         request = self._request
-        return self._ctx.services.replica_manager.append_records(
+        return self._ctx.services.replica_manager.appends.append(
             self.entries,
-            acks=request.acks,
-            timeout_ms=request.timeout_ms,
+            request.acks,
+            request.timeout_ms,
+            self.respond,
             internal_topics_allowed=self._ctx.client_id == ADMIN_CLIENT_ID,
-            finish=self.respond,
         )
 
     async def append_when_open(self, unopened: list[TopicPartition]) -> Any:

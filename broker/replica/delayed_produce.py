@@ -10,9 +10,9 @@ from protocol.topic_partition import TopicPartition
 from .purgatory import DelayedOperation
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Callable
 
+    from ..parked import Parked
     from .partition import Partition
 
 
@@ -44,25 +44,25 @@ class PendingAppend(NamedTuple):
 
 
 class DelayedProduce(DelayedOperation[TopicPartition]):
-    """Answers ``future`` once no append is pending, or when the time is over.
+    """Answers ``parked`` once no append is pending, or when the time is over.
 
     What is pending then is answered REQUEST_TIMED_OUT, with its base offset:
     the record is in the log, and may still become durable.
     """
 
-    __slots__ = ("_finish", "_future", "_pending", "_results")
+    __slots__ = ("_finish", "_parked", "_pending", "_results")
 
     def __init__(
         self,
         results: dict[TopicPartition, AppendResult],
         pending: dict[TopicPartition, PendingAppend],
-        future: asyncio.Future[Any],
+        parked: Parked,
         finish: Callable[[dict[TopicPartition, AppendResult]], Any],
     ) -> None:
         super().__init__()
         self._results = results
         self._pending = pending
-        self._future = future
+        self._parked = parked
         self._finish = finish
 
     def try_complete(self) -> bool:
@@ -83,13 +83,12 @@ class DelayedProduce(DelayedOperation[TopicPartition]):
             self._results[key] = self._results[key]._replace(
                 error_code=ErrorCode.REQUEST_TIMED_OUT
             )
-        if not self._future.done():
-            self._future.set_result(self._finish(self._results))
+        self._parked.set_result(self._finish(self._results))
 
     def on_error(self, error: Exception) -> None:
         """The one who asked is told; it is a bug, and recorded there."""
-        if not self._future.done():
-            self._future.set_exception(error)
+        if not self._parked.done():
+            self._parked.set_exception(error)
 
     def _look_at(self, key: TopicPartition) -> None:
         partition, next_offset, must_be_durable = self._pending[key]

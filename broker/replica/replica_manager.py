@@ -1,37 +1,31 @@
 """The partitions of this broker: appends, reads, and the answers that wait.
 
 Handlers and coordinators append and read through here. An operation is done when
-it returns a value; when it returns a future the change is made and only the answer
+it returns a value; when it returns a `Parked` the change is made and only the answer
 waits; a coroutine waits for the disk first.
 """
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from protocol.errors import (
-    ErrorCode,
-    InvalidTopic,
-    KafkaError,
     KafkaStorageError,
     UnknownTopicOrPartition,
 )
 from protocol.topic_partition import TopicPartition
 from storage.append_info import AppendOrigin
-from storage.files import DiskFull, StorageFailure
-from storage.log_validator import NotOneBatch
 
 from ..committer import COMMIT
 from ..config.topic_config import log_config
+from .appends import Appends
 from .checkpointer import Checkpointer
-from .delayed_produce import AppendResult, DelayedProduce, PendingAppend
 from .fetch_executor import FetchExecutor
 from .free_space import FreeSpace
 from .log_opener import LogOpener
-from .partition import ACKS_ALL, Partition
+from .partition import Partition
 from .purgatory import Purgatory
 from .replica_state import sole_replica
 from .written_partitions import WrittenPartitions
@@ -40,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from storage.files import Buffer
+    from storage.files import Buffer, StorageFailure
     from storage.log_manager import LogManager
     from storage.unified_log import UnifiedLog
 
@@ -50,25 +44,19 @@ if TYPE_CHECKING:
     from ..disk_threads import DiskThreads
     from ..metadata.topic import Topic
     from ..metadata.topics import Topics
+    from .appends import AppendResults
     from .fetch_reader import FetchParams, FetchResult, PartitionFetch
 
-AppendResults = dict[TopicPartition, AppendResult]
 
-_ACKS = (0, 1, ACKS_ALL)
-# NamedTuple's own constructor costs three times as much as the tuple.
-_new = tuple.__new__
-# Kafka tells the log start only where the batch itself was at fault (and was one).
-_WITHOUT_LOG_START = frozenset(
-    {
-        ErrorCode.CORRUPT_MESSAGE,
-        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-        ErrorCode.NOT_LEADER_OR_FOLLOWER,
-        ErrorCode.MESSAGE_TOO_LARGE,
-        ErrorCode.INVALID_TOPIC_EXCEPTION,
-        ErrorCode.RECORD_LIST_TOO_LARGE,
-        ErrorCode.KAFKA_STORAGE_ERROR,
-    }
-)
+class _Partitions(dict[TopicPartition, Partition]):
+    """Those that were asked for; asking makes them."""
+
+    def __init__(self, make: Callable[[TopicPartition], Partition]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, topic_partition: TopicPartition) -> Partition:
+        return self._make(topic_partition)
 
 
 class ReplicaManager:
@@ -96,14 +84,21 @@ class ReplicaManager:
         self._topics = topics
         self._log_manager = log_manager
         self._committer = committer
-        self._partitions: dict[TopicPartition, Partition] = {}
+        self._partitions = _Partitions(self._make)
         self._opener = LogOpener(topics, log_manager, disk_threads, clock)
-        self.free_space = FreeSpace(config.log_dirs, config.log_min_free_bytes)
         self.checkpointer = Checkpointer(
             committer,
             log_manager,
             disk_threads,
             config.log_flush_offset_checkpoint_bytes,
+        )
+        self.appends = Appends(
+            self._partitions,
+            self.produces,
+            config,
+            clock,
+            FreeSpace(config.log_dirs, config.log_min_free_bytes),
+            self.checkpointer,
         )
         self._written_partitions = WrittenPartitions(topics)
         self._fetch_executor = FetchExecutor(self.partition, self.fetches, disk_threads)
@@ -119,7 +114,7 @@ class ReplicaManager:
         Raises:
             UnknownTopicOrPartition: the catalogue has no such one.
         """
-        return self._partitions.get(topic_partition) or self._make(topic_partition)
+        return self._partitions[topic_partition]
 
     def unopened(
         self, topic_partitions: Iterable[TopicPartition]
@@ -227,86 +222,17 @@ class ReplicaManager:
     ) -> Any:
         """Append one batch to each partition; ``finish`` makes the answer of results.
 
-        Returns the answer, or a future of it when ``acks`` or ``flush.messages``
+        Returns the answer, or a `Parked` one when ``acks`` or ``flush.messages``
         make it wait. What waits longer than ``timeout_ms`` is answered
         REQUEST_TIMED_OUT.
         """
-        if finish is None:
-            finish = _identity
-        if acks not in _ACKS:
-            refused = AppendResult(ErrorCode.INVALID_REQUIRED_ACKS)
-            return finish(dict.fromkeys(entries, refused))
-        now_ms = self._clock.now_ms()
-        self.free_space.sample_if_due(now_ms)
-        results: AppendResults = {}
-        pending: dict[TopicPartition, PendingAppend] = {}
-        is_client = origin is AppendOrigin.CLIENT
-        for topic_partition, batch in entries.items():
-            found = None
-            try:
-                found = self.partition(topic_partition)
-                if is_client:
-                    self._check_client(found, internal_topics_allowed)
-                info = found.append(batch, acks, origin, now_ms)
-            except KafkaError as error:
-                results[topic_partition] = self._refused(found, error)
-                continue
-            self.checkpointer.note_append(info.size)
-            next_offset = info.last_offset + 1
-            must_sync = found.has_flush_options and found.must_sync_now(now_ms)
-            error_code: int | None = 0
-            if acks == ACKS_ALL or (must_sync and acks):
-                error_code = found.acknowledgement(next_offset, must_sync)
-                if error_code is None:
-                    waits = _new(PendingAppend, (found, next_offset, must_sync))
-                    pending[topic_partition] = waits
-            results[topic_partition] = _new(
-                AppendResult,
-                (
-                    error_code or 0,
-                    info.base_offset,
-                    info.log_append_time_ms,
-                    info.log_start_offset,
-                    next_offset,
-                    None,
-                    None,
-                ),
-            )
-        if pending:
-            return self._answer_later(results, pending, timeout_ms, finish)
-        return finish(results)
-
-    def _answer_later(
-        self,
-        results: AppendResults,
-        pending: dict[TopicPartition, PendingAppend],
-        timeout_ms: int,
-        finish: Callable[[AppendResults], Any],
-    ) -> asyncio.Future[Any]:
-        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        delayed = DelayedProduce(results, pending, future, finish)
-        self.produces.watch(delayed, pending, timeout_ms)
-        return future
-
-    def _check_client(self, found: Partition, internal_topics_allowed: bool) -> None:
-        if found.is_internal and not internal_topics_allowed:
-            raise InvalidTopic("the broker's own topics take no records from clients")
-        low = self.free_space.low_directories
-        if low and _directory_of(found, self._config) in low:
-            raise DiskFull("less than log.min.free.bytes are left in the log directory")
-
-    def _refused(self, found: Partition | None, error: KafkaError) -> AppendResult:
-        if isinstance(error, StorageFailure) and found is not None:
-            self._on_broken_device(found, error)
-        log_start_offset = -1
-        is_before_log = isinstance(error, NotOneBatch)
-        if not (found is None or is_before_log or error.code in _WITHOUT_LOG_START):
-            log_start_offset = found.log_start_offset
-        return AppendResult(
-            error.code,
-            log_start_offset=log_start_offset,
-            record_errors=getattr(error, "record_errors", None),
-            message=_own_message(error),
+        return self.appends.append(
+            entries,
+            acks,
+            timeout_ms,
+            finish or _identity,
+            origin,
+            internal_topics_allowed,
         )
 
     # Read
@@ -366,27 +292,11 @@ class ReplicaManager:
 
     # Failures of the disk
 
-    def _on_broken_device(self, found: Partition, error: StorageFailure) -> None:
-        if found.committer is not None:
-            found.committer.fail(error)
-
     def _on_directory_failure(self, directory: Path, error: StorageFailure) -> None:
         self._log_manager.fail_directory(directory, error)
         for each in list(self._partitions.values()):
             if each.committer is not None and each.committer.directory == directory:
                 each.fail(error)
-
-
-def _directory_of(found: Partition, config: BrokerConfig) -> Path:
-    if found.committer is not None:
-        return found.committer.directory
-    return config.log_dirs[0]
-
-
-def _own_message(error: KafkaError) -> str | None:
-    """What the message says beyond the code; clients have the code's own text."""
-    message = str(error)
-    return None if message == type(error).default_message() else message
 
 
 def _identity(results: Any) -> Any:

@@ -10,6 +10,7 @@ from broker.handlers.produce import (
     refuse_produce,
 )
 from broker.handlers.registry import NO_RESPONSE, registered_handlers
+from broker.parked import Parked
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode, UnsupportedVersion
 from protocol.messages.produce import (
@@ -55,7 +56,7 @@ async def produce(
 ) -> list[PartitionProduceResponse]:
     """Every partition's answer; syncs when the answer waits for that."""
     answer = handle_produce(broker.context(version, **context), asked)
-    if isinstance(answer, asyncio.Future):
+    if isinstance(answer, Parked):
         await broker.commit()
         answer = await answer
     answer.encode(version)
