@@ -19,6 +19,7 @@ from protocol.messages.metadata import (
 
 from ..metadata.topic_names import INTERNAL_TOPICS, check_name
 from .authorized_operations import ALL_ON_TOPIC
+from .metadata import mark_offline
 from .registry import answers_errors, handles
 
 if TYPE_CHECKING:
@@ -51,9 +52,10 @@ def handle_describe_topic_partitions(
             described.append(_missing(name))
             continue
         end = begin + remaining
-        described.append(
-            _describe(topic, topic.partitions[begin:end], ctx.services.node_id)
-        )
+        found = _describe(topic, topic.partitions[begin:end], ctx.services.node_id)
+        if topics.offline:
+            mark_offline(ctx, name, found.partitions)
+        described.append(found)
         if end < len(topic.partitions):
             return _page(described, Cursor(topic_name=name, partition_index=end))
         remaining = end - len(topic.partitions)

@@ -25,6 +25,7 @@ from protocol.messages.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
+from protocol.topic_partition import TopicPartition
 from protocol.uuids import ZERO_UUID
 
 from ..metadata.auto_create import new_topic
@@ -35,7 +36,10 @@ from .registry import answers_errors, handles
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterable
 
-    from protocol.messages.metadata import MetadataRequestTopic
+    from protocol.messages.metadata import (
+        DescribeTopicPartitionsResponsePartition,
+        MetadataRequestTopic,
+    )
 
     from ..metadata.topics import NewTopic, Topic
     from ..network.request_context import RequestContext
@@ -44,6 +48,7 @@ _logger = logging.getLogger(__name__)
 
 FIRST_VERSION_WITH_NO_TOPICS = 1  # before it, an empty list meant all of them
 FIRST_VERSION_BY_ID = 12
+NO_LEADER = -1
 _Reasons = dict[str, KafkaError]
 
 
@@ -187,11 +192,11 @@ def _why_missing(name: str, reasons: _Reasons) -> ErrorCode:
 def _describe(
     ctx: RequestContext, request: MetadataRequest, topic: Topic
 ) -> MetadataResponseTopic:
-    """One topic with its partitions, all of them led by this broker."""
+    """One topic with its partitions, led by this broker unless they are offline."""
     # Nobody changes the lists: one for all partitions.
     replicas = [ctx.services.node_id]
     none: list[int] = []
-    return MetadataResponseTopic(
+    described = MetadataResponseTopic(
         name=topic.name,
         topic_id=topic.topic_id,
         is_internal=topic.is_internal,
@@ -208,6 +213,25 @@ def _describe(
         ],
         topic_authorized_operations=_topic_operations(request),
     )
+    if ctx.services.metadata.offline:
+        mark_offline(ctx, topic.name, described.partitions)
+    return described
+
+
+def mark_offline(
+    ctx: RequestContext,
+    name: str,
+    described: Iterable[
+        MetadataResponsePartition | DescribeTopicPartitionsResponsePartition
+    ],
+) -> None:
+    """Say of those partitions that have no files that nobody leads them."""
+    for partition in described:
+        place = TopicPartition(name, partition.partition_index)
+        if place in ctx.services.metadata.offline:
+            partition.error_code = ErrorCode.LEADER_NOT_AVAILABLE
+            partition.leader_id = NO_LEADER
+            partition.offline_replicas = partition.replica_nodes
 
 
 def _topic_operations(request: MetadataRequest) -> int:

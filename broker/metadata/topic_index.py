@@ -13,14 +13,13 @@ from protocol.errors import (
     TopicAlreadyExists,
     UnknownTopicOrPartition,
 )
+from protocol.topic_partition import TopicPartition
 
 from .topic import PartitionInfo, Topic
 from .topic_names import collision_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from protocol.topic_partition import TopicPartition
 
     from .catalog_store import CatalogStore
 
@@ -42,6 +41,8 @@ class TopicIndex:
         self._collisions: dict[str, str] = {}
         self._reserved: dict[str, int] = {}
         self.deletions: dict[bytes, Deletion] = {}
+        # Partitions whose files are not there, or cannot be read: nobody leads them.
+        self.offline: set[TopicPartition] = set()
         self._load(store)
 
     def __len__(self) -> int:
@@ -76,6 +77,13 @@ class TopicIndex:
             return None
         number = topic_partition.partition
         return topic.partitions[number] if _has(topic, number) else None
+
+    def written_partitions(self) -> Iterator[TopicPartition]:
+        """The partitions that hold acknowledged records."""
+        for topic in self:
+            for info in topic.partitions:
+                if info.written:
+                    yield TopicPartition(topic.name, info.partition)
 
     def is_reserved(self, name: str) -> bool:
         """Whether a deleted topic of that name still has its directories."""
@@ -146,6 +154,8 @@ class TopicIndex:
         del self._by_name[topic.name]
         del self._by_id[topic.topic_id]
         self._collisions.pop(collision_key(topic.name), None)
+        if self.offline:
+            self.offline = {each for each in self.offline if each.topic != topic.name}
 
     def _begin_deletion(self, topic: Topic) -> Deletion:
         self._remove(topic)

@@ -51,8 +51,15 @@ class LogOpener:
         self._strangers: set[TopicPartition] = set()
 
     def find_unopened(self) -> None:
-        """Note what is on disk; that of no topic is in the way if one is made."""
+        """Note what is on disk; that of no topic is in the way if one is made.
+
+        A partition that holds records and has no files is offline.
+        """
         self.unopened.update(self._log_manager.directories_of())
+        for written in self._topics.written_partitions():
+            if written not in self.unopened:
+                _logger.error("%s is offline: its directory is gone", written)
+                self._topics.offline.add(written)
         self._strangers.update(
             each for each in self.unopened if self._topics.partition(each) is None
         )
@@ -123,11 +130,11 @@ class LogOpener:
             on_opened(partition, log, await self._begin_epoch(partition, log))
         except InconsistentTopicId as error:
             if partition.is_written:  # its records must be somewhere: touch nothing
-                _refuse(partition, error)
+                self._refuse(partition, error)
             else:
                 await self._set_aside(partition)
         except (KafkaError, OSError) as error:
-            _refuse(partition, error)
+            self._refuse(partition, error)
         finally:
             self.unopened.discard(topic_partition)
             del self._opening[topic_partition]
@@ -141,8 +148,7 @@ class LogOpener:
             # They must not speak of the old log when the new one has its name.
             await self._disk_threads.run(self._log_manager.checkpoint_job())
         except KafkaStorageError as error:
-            _logger.error("%s is not set aside: %s", topic_partition, error)
-            partition.refuse(error)
+            self._refuse(partition, error)
             return
         if partition.refusal is not_open:  # else deleted meanwhile
             partition.refusal = None
@@ -156,7 +162,9 @@ class LogOpener:
             return epoch
         return partition.leader_epoch
 
-
-def _refuse(partition: Partition, error: Exception) -> None:
-    _logger.error("%s cannot be opened: %s", partition.topic_partition, error)
-    partition.refuse(KafkaStorageError(f"{partition.topic_partition}: {error}"))
+    def _refuse(self, partition: Partition, error: Exception) -> None:
+        topic_partition = partition.topic_partition
+        _logger.error("%s cannot be opened: %s", topic_partition, error)
+        partition.refuse(KafkaStorageError(f"{topic_partition}: {error}"))
+        if self._topics.partition(topic_partition) is not None:
+            self._topics.offline.add(topic_partition)

@@ -7,10 +7,13 @@ from broker.handlers.metadata import refuse_metadata
 from protocol.errors import ErrorCode, InvalidRequest, UnknownServerError
 from protocol.messages.metadata import (
     OPERATIONS_NOT_ASKED,
+    DescribeTopicPartitionsRequest,
     MetadataRequest,
     MetadataRequestTopic,
     MetadataResponseTopic,
+    TopicRequest,
 )
+from protocol.topic_partition import TopicPartition
 from protocol.uuids import ZERO_UUID, random_uuid
 from tests.fakes.topics import topic_broker
 
@@ -209,3 +212,21 @@ async def test_the_address_is_the_advertised_one_where_there_is_one(
     async with topic_broker(tmp_path, advertised_listeners=advertised) as broker:
         answer = await broker.ask(MetadataRequest(topics=[]), 12)
         assert (answer.brokers[0].host, answer.brokers[0].port) == ("example.org", 99)
+
+
+async def test_a_partition_without_its_files_has_no_leader(tmp_path: Path) -> None:
+    async with topic_broker(tmp_path) as broker:
+        topic = await broker.topics.create_topic("a", 2)
+        broker.topics.offline.add(TopicPartition("a", 1))
+        request = MetadataRequest(topics=[MetadataRequestTopic(name="a")])
+        (described,) = (await broker.ask(request, 12)).topics
+        assert described.error_code == ErrorCode.NONE
+        there, gone = described.partitions
+        assert (there.error_code, there.leader_id, there.offline_replicas) == (0, 1, [])
+        assert gone.error_code == ErrorCode.LEADER_NOT_AVAILABLE
+        assert (gone.leader_id, gone.offline_replicas) == (-1, [1])
+        pages = DescribeTopicPartitionsRequest(topics=[TopicRequest(name="a")])
+        (described,) = (await broker.ask(pages, 0)).topics
+        assert [each.leader_id for each in described.partitions] == [1, -1]
+        await broker.topics.begin_deletions([topic.topic_id])
+        assert not broker.topics.offline

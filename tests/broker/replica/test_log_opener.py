@@ -175,3 +175,22 @@ async def test_what_cannot_be_set_aside_is_offline(tmp_path: Path) -> None:
         await broker.manager.open([t0])
         with pytest.raises(KafkaStorageError):
             broker.manager.partition(t0).check_leader()
+
+
+async def test_what_has_no_directory_or_cannot_be_opened_is_offline(
+    tmp_path: Path,
+) -> None:
+    files = FakeFiles()
+    t0 = await written_topic(tmp_path, files)
+    async with replicas(tmp_path, files) as broker:
+        assert not broker.topics.offline
+        files.fail("listdir")
+        await broker.manager.open([t0])
+        assert broker.topics.offline == {t0}
+    files.rmtree(LOG_DIR / str(t0))
+    async with replicas(tmp_path, files) as broker:
+        assert broker.topics.offline == {t0}
+        with pytest.raises(KafkaStorageError, match="its directory is gone"):
+            broker.manager.partition(t0).check_leader()
+        other = await broker.create_topic("other")
+        assert await append(broker, other) == 0
