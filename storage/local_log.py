@@ -262,6 +262,6 @@ def _read_segment(
         and position + len(records) == end
         and (base_offset == max_metadata.segment_base_offset)
     ):
-        segment.remember(max_metadata.offset, end)
+        segment.remember((start_offset, position), (max_metadata.offset, end))
     metadata = _new(OffsetMetadata, (start_offset, base_offset, position))
     return _new(FetchedData, (metadata, records, incomplete, None))

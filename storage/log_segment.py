@@ -29,7 +29,6 @@ from .log_config import LogConfig
 from .log_files import DELETED, LOG, SEGMENT_KINDS, segment_path
 from .log_read import TimestampOffset
 from .mapped_index import CorruptIndex
-from .offset_index import OffsetPosition
 from .segment_indexes import SegmentIndexes
 from .time_index import NO_TIMESTAMP
 
@@ -73,7 +72,7 @@ class LogSegment:
         self._jitter_ms = _draw_jitter(config)
         self.config = config
         self._first_timestamp = NO_TIMESTAMP
-        self._known = OffsetPosition(base_offset, 0)
+        self._known = {base_offset: 0}
         self._suffix = ""
 
     @classmethod
@@ -188,12 +187,12 @@ class LogSegment:
             CorruptMessage: the first batch is damaged.
         """
         end = self.log.size if max_position is None else max_position
-        offset, position = self._known
-        if start_offset == offset and position < end:
-            data = self.log.read_at(position, min(end - position, size_max), may_block)
+        known = self._known.get(start_offset, end)
+        if known < end:
+            data = self.log.read_at(known, min(end - known, size_max), may_block)
             if is_whole_batch(data):
-                records = self._verified(data, position)
-                return _new(SegmentRead, (position, records, False))
+                records = self._verified(data, known)
+                return _new(SegmentRead, (known, records, False))
         try:
             found = self._find(start_offset, may_block, min(size_max, _LOOKUP_SIZE))
         except ColdRead as cold:
@@ -209,13 +208,13 @@ class LogSegment:
         records = self._verified(data[:size], position)
         return _new(SegmentRead, (position, records, limit < batch_size))
 
-    def remember(self, offset: int, position: int) -> None:
-        """Keep where the batch of ``offset`` begins, for the reader who comes next.
+    def remember(self, first: tuple[int, int], last: tuple[int, int]) -> None:
+        """Keep offset and position of where a read up to the log end began and ended.
 
-        Readers at the end of the log ask again for where they stopped: that saves
-        them the index and a second read.
+        Readers at the end ask for the same as others before them, and then again for
+        where they stopped: that saves them the index.
         """
-        self._known = OffsetPosition(offset, position)
+        self._known = dict((first, last))
 
     def find(self, offset: int, may_block: bool = True) -> tuple[int, int] | None:
         """Position and size of the first batch that ends at or above ``offset``.
@@ -326,7 +325,7 @@ class LogSegment:
         self.activate()
         found = self.find(offset)
         size = self.log.size
-        self._known = OffsetPosition(self.base_offset, 0)
+        self._known = {self.base_offset: 0}
         self.indexes.truncate_to(offset)
         if found is not None:
             self.cut(found[0])
@@ -340,7 +339,7 @@ class LogSegment:
         if position < self.log.size:
             self.log.truncate(position)
             self.verification.trust(position)
-            self._known = OffsetPosition(self.base_offset, 0)
+            self._known = {self.base_offset: 0}
 
     def seal(self) -> None:
         """End the segment: no append follows. Writes the last index entries.

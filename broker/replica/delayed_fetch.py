@@ -70,11 +70,12 @@ class DelayedFetch(DelayedOperation[TopicPartition]):
         for key in self._places:
             if self._count(key):
                 return self.force_complete()
-        return self._is_enough() and self.force_complete()
+        return self._counted_bytes >= self.params.min_bytes and self.force_complete()
 
     def try_complete_for(self, key: TopicPartition) -> bool:
         """Count the partition that changed."""
-        return (self._count(key) or self._is_enough()) and self.force_complete()
+        must_answer = self._count(key) or self._counted_bytes >= self.params.min_bytes
+        return must_answer and self.force_complete()
 
     def on_complete(self) -> None:
         """Read whatever is there now, and answer."""
@@ -85,9 +86,6 @@ class DelayedFetch(DelayedOperation[TopicPartition]):
         """The one who asked is told; it is a bug, and recorded there."""
         if not self.parked.done():
             self.parked.set_exception(error)
-
-    def _is_enough(self) -> bool:
-        return self._counted_bytes >= self.params.min_bytes
 
     def _count(self, key: TopicPartition) -> bool:
         """Count what ``key`` would give. Whether it must be answered at once."""
@@ -109,9 +107,9 @@ class DelayedFetch(DelayedOperation[TopicPartition]):
             return False
         if end.offset < start.offset:
             return start.offset > partition.log_end_offset  # the log was truncated
-        if not end.on_same_segment(start):
+        if end.segment_base_offset != start.segment_base_offset:
             return True
-        size = min(end.position_diff(start), wanted.max_bytes)
+        size = min(end.position - start.position, wanted.max_bytes)
         self._counted_bytes += size - self._counted.get(key, 0)
         self._counted[key] = size
         return False

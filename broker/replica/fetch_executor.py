@@ -56,7 +56,10 @@ class FetchExecutor:
         parked = Parked()
         delayed = DelayedFetch(reader, self._find, parked, partial(self._again, finish))
         max_wait_ms = reader.params.max_wait_ms
-        self._fetches.try_complete_else_watch(delayed, delayed.keys, max_wait_ms)
+        if reader.size:
+            self._fetches.try_complete_else_watch(delayed, delayed.keys, max_wait_ms)
+        else:  # there is nothing to count yet
+            self._fetches.watch(delayed, delayed.keys, max_wait_ms)
         return parked
 
     async def _read_cold(

@@ -151,15 +151,19 @@ def test_convert_to_offset_metadata() -> None:
             log.convert_to_offset_metadata(offset)
 
 
-def test_reader_at_the_end_reads_once_from_then_on() -> None:
+def test_readers_at_the_end_read_once_from_then_on() -> None:
     files = FakeFiles()
-    log = filled_log(files)
-    read(log, 25)
-    for base in range(30, 50, 5):
-        append(log, batch(base, 5))
-        files.counts.clear()
-        assert bases(read(log, base)) == [base]
-        assert files.counts["read"] == 1
+    # Far from its only index entry: the way from there takes more than one read.
+    log = new_log(files, index_interval_bytes=1 << 30)
+    append(log, batch(0, 2000))
+    append(log, sized_batch(2000, 200))
+    assert bases(read(log, 2000)) == [2000]
+    for offset in (2001, 2002, 2003):
+        append(log, sized_batch(offset, 200))
+        for _ in range(3):
+            files.counts.clear()
+            assert bases(read(log, offset)) == [offset]
+            assert files.counts["read"] == 1
 
 
 def test_remembered_place_is_forgotten_by_truncation() -> None:
