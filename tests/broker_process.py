@@ -37,8 +37,8 @@ class BrokerProcess:
         assert self.process is not None
         return self.process.pid
 
-    def start(self) -> str:
-        """Start, and return the ready line. The port stays the same ever after."""
+    def launch(self) -> None:
+        """Start, and wait for nothing."""
         command = [sys.executable, "-P", "-m", "broker", "serve"]
         command += ["--port", str(self.port), "--data-dir", str(self.data_dir)]
         with self.log_path.open("a") as log:
@@ -49,6 +49,10 @@ class BrokerProcess:
                 text=True,
                 env=self.environment,
             )
+
+    def start(self) -> str:
+        """Start, and return the ready line. The port stays the same ever after."""
+        self.launch()
         line = self._ready_line()
         found = READY.search(line)
         if not found:
