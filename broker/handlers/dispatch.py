@@ -85,9 +85,12 @@ class Route:
     def write(self, correlation_id: int, response: Any, out: list[Buffer]) -> int:
         """Append the whole frame of ``response`` to ``out``; returns its size.
 
-        Records are not copied: they stay buffers of their own.
+        Records are not copied: they stay buffers of their own. A response may also be
+        its body as bytes.
         """
-        buffers: list[Any] = self.encode(response)
+        buffers: list[Any] = (
+            [response] if type(response) is bytes else self.encode(response)
+        )
         first = buffers[0]
         size = len(first)
         if len(buffers) > 1:

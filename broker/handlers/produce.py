@@ -25,6 +25,7 @@ from protocol.uuids import to_text
 from storage.log_validator import delimit
 
 from ..replica.delayed_produce import AppendResult
+from .produced import FIRST_VERSION, encode_appended
 from .registry import NO_RESPONSE, answers_errors, handles, reads_refused
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ FIRST_VERSION_WITH_ZSTD = 7
 ADMIN_CLIENT_ID = "__admin_client"
 
 _ATTRIBUTES_POSITION = 22  # the low byte of them
+_TO_BE_LOOKED_AT = COMPRESSION_MASK | TRANSACTIONAL
 # NamedTuple's own constructor costs three times as much as the tuple.
 _new = tuple.__new__
 _NO_TRANSACTIONAL_ID = b"\xff\xff"
@@ -86,10 +88,19 @@ class Produce:
             self._names.append(key)
             for data in topic.partition_data:
                 topic_partition = _new(TopicPartition, (key, data.index))
+                records = data.records
                 if name is None:
                     self.refused[topic_partition] = _UNKNOWN_ID
+                elif (
+                    records is None
+                    or len(records) <= _ATTRIBUTES_POSITION
+                    or records[_ATTRIBUTES_POSITION] & _TO_BE_LOOKED_AT
+                    or topic_partition in self.entries
+                    or topic_partition in self.refused
+                ):
+                    self._offer(topic_partition, records)
                 else:
-                    self._offer(topic_partition, data.records)
+                    self.entries[topic_partition] = records
 
     def append(self) -> Any:
         """The answer, or a `Parked` one."""
@@ -109,7 +120,17 @@ class Produce:
         return await answer if hasattr(answer, "__await__") else answer
 
     def respond(self, results: AppendResults) -> Any:
-        """The response with what became of each batch."""
+        """The response with what became of each batch; its body, when that is known."""
+        request = self._request
+        if len(results) == 1 and len(request.topic_data) == 1 and not self.refused:
+            ((key, result),) = results.items()
+            version = self._ctx.api_version
+            if not result.error_code and request.acks and version >= FIRST_VERSION:
+                topic_id = request.topic_data[0].topic_id
+                return encode_appended(version, key[0], topic_id, key[1], result)
+        return self._respond_to_each(results)
+
+    def _respond_to_each(self, results: AppendResults) -> Any:
         if self.refused:
             results = {**results, **self.refused}
         if self._request.acks == 0:

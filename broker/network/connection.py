@@ -248,7 +248,7 @@ class Connection(asyncio.BufferedProtocol):
                 continue
             exchange = dispatch(info, frame)
             route, correlation_id, answer, request = exchange
-            if type(answer) is route.response_class:
+            if type(answer) is route.response_class or type(answer) is bytes:
                 if responses.add(route, correlation_id, answer, request):
                     self._block_if_full()
             else:
