@@ -59,7 +59,7 @@ def _row(
     known: Option, default: str | None, name: str | None = None, more: str = ""
 ) -> str:
     kind = known.kind.name.lower()
-    meaning = known.meaning + more
+    meaning = known.full_meaning + more
     return f"| `{name or known.name}` | {kind} | {default or ''} | {meaning} |"
 
 

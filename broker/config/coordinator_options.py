@@ -14,42 +14,56 @@ class GroupOptions:
         "group.initial.rebalance.delay.ms",
         "How long an empty group waits for more members before its first rebalance.",
         at_least=0,
+        is_used=False,
     )
     group_min_session_timeout_ms: int = option(
         6_000,
         "group.min.session.timeout.ms",
         "Shortest session timeout a member may ask for.",
         at_least=1,
+        is_used=False,
     )
     group_max_session_timeout_ms: int = option(
         1_800_000,
         "group.max.session.timeout.ms",
         "Longest session timeout a member may ask for.",
         at_least=1,
+        is_used=False,
     )
     group_max_size: int = option(
-        INT_MAX, "group.max.size", "Most members of a classic group.", at_least=1
+        INT_MAX,
+        "group.max.size",
+        "Most members of a classic group.",
+        at_least=1,
+        is_used=False,
     )
     group_consumer_session_timeout_ms: int = option(
         45_000,
         "group.consumer.session.timeout.ms",
         "Session timeout of the members of consumer groups (KIP-848).",
         at_least=1,
+        is_used=False,
     )
     group_consumer_heartbeat_interval_ms: int = option(
         5_000,
         "group.consumer.heartbeat.interval.ms",
         "Heartbeat interval of the members of consumer groups.",
         at_least=1,
+        is_used=False,
     )
     group_consumer_max_size: int = option(
-        INT_MAX, "group.consumer.max.size", "Most members of one.", at_least=1
+        INT_MAX,
+        "group.consumer.max.size",
+        "Most members of one.",
+        at_least=1,
+        is_used=False,
     )
     group_consumer_assignors: tuple[str, ...] = option(
         ("uniform", "range"),
         "group.consumer.assignors",
         "How consumer groups share partitions; the first is the default.",
         choices=("uniform", "range"),
+        is_used=False,
     )
     offsets_topic_num_partitions: int = option(
         50,
@@ -76,6 +90,7 @@ class GroupOptions:
         "offsets.retention.minutes",
         "How long the offsets of an empty group are kept.",
         at_least=1,
+        is_used=False,
     )
     offsets_retention_check_interval_ms: int = option(
         600_000,
@@ -83,24 +98,28 @@ class GroupOptions:
         "How often groups are looked at for offsets to drop.",
         kind=Kind.LONG,
         at_least=1,
+        is_used=False,
     )
     offset_metadata_max_bytes: int = option(
         4096,
         "offset.metadata.max.bytes",
         "Longest note that comes with a committed offset.",
         at_least=0,
+        is_used=False,
     )
     offsets_commit_timeout_ms: int = option(
         5_000,
         "offsets.commit.timeout.ms",
         "How long a commit may wait to be durable.",
         at_least=1,
+        is_used=False,
     )
     offsets_load_buffer_size: int = option(
         5 << 20,
         "offsets.load.buffer.size",
         "Bytes read at a time when committed offsets are loaded.",
         at_least=1,
+        is_used=False,
     )
 
 
@@ -113,24 +132,28 @@ class TransactionOptions:
         "transaction.max.timeout.ms",
         "Longest timeout a transaction may ask for.",
         at_least=1,
+        is_used=False,
     )
     transactional_id_expiration_ms: int = option(
         604_800_000,
         "transactional.id.expiration.ms",
         "How long an unused transactional id is remembered.",
         at_least=1,
+        is_used=False,
     )
     transaction_abort_timed_out_transaction_cleanup_interval_ms: int = option(
         10_000,
         "transaction.abort.timed.out.transaction.cleanup.interval.ms",
         "How often transactions are looked at for ones to abort.",
         at_least=1,
+        is_used=False,
     )
     transaction_remove_expired_transaction_cleanup_interval_ms: int = option(
         3_600_000,
         "transaction.remove.expired.transaction.cleanup.interval.ms",
         "How often transactional ids are looked at for ones to forget.",
         at_least=1,
+        is_used=False,
     )
     transaction_state_log_num_partitions: int = option(
         50,
@@ -164,11 +187,13 @@ class TransactionOptions:
         "transaction.state.log.load.buffer.size",
         "Bytes read at a time when transactions are loaded.",
         at_least=1,
+        is_used=False,
     )
     transaction_partition_verification_enable: bool = option(
         True,
         "transaction.partition.verification.enable",
         "Whether a transactional batch needs a transaction that knows its partition.",
+        is_used=False,
     )
     producer_id_expiration_ms: int = option(
         86_400_000,

@@ -61,7 +61,9 @@ def describe_broker(broker: BrokerConfig) -> list[Described]:
         field, known = OPTIONS[name]
         value = format_value(getattr(broker, field))
         described.append(
-            Described(name, value, source, True, known.kind, synonyms, known.meaning)
+            Described(
+                name, value, source, True, known.kind, synonyms, known.full_meaning
+            )
         )
     return described
 
@@ -88,7 +90,7 @@ def _describe_option(
         value, source = own, ConfigSource.DYNAMIC_TOPIC_CONFIG
         synonyms.insert(0, Synonym(known.name, own, source))
     return Described(
-        known.name, value, source, False, known.kind, synonyms, known.meaning
+        known.name, value, source, False, known.kind, synonyms, known.full_meaning
     )
 
 

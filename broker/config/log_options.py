@@ -81,7 +81,10 @@ class LogOptions:
         4096, "log.index.interval.bytes", "Bytes between index entries.", at_least=0
     )
     log_preallocate: bool = option(
-        False, "log.preallocate", "Reserve a segment's space when it is made."
+        False,
+        "log.preallocate",
+        "Reserve a segment's space when it is made.",
+        is_used=False,
     )
     log_flush_interval_messages: int = option(
         LONG_MAX,
@@ -120,6 +123,7 @@ class LogOptions:
         "log.flush.start.offset.checkpoint.interval.ms",
         "How often the logs' start offsets are written.",
         at_least=1,
+        is_used=False,
     )
     replica_high_watermark_checkpoint_interval_ms: int = option(
         5_000,
@@ -127,6 +131,7 @@ class LogOptions:
         "How often high watermarks are written.",
         kind=Kind.LONG,
         at_least=1,
+        is_used=False,
     )
     message_max_bytes: int = option(
         1_048_588, "message.max.bytes", "Largest batch that is taken.", at_least=0
@@ -185,10 +190,17 @@ class LogOptions:
         at_least=1,
     )
     log_cleaner_enable: bool = option(
-        True, "log.cleaner.enable", "Whether compacted topics are cleaned."
+        True,
+        "log.cleaner.enable",
+        "Whether compacted topics are cleaned.",
+        is_used=False,
     )
     log_cleaner_threads: int = option(
-        1, "log.cleaner.threads", "Logs that are cleaned at a time.", at_least=0
+        1,
+        "log.cleaner.threads",
+        "Logs that are cleaned at a time.",
+        at_least=0,
+        is_used=False,
     )
     log_cleaner_dedupe_buffer_size: int = option(
         128 << 20,
@@ -196,9 +208,14 @@ class LogOptions:
         "Memory of the map from keys to offsets.",
         kind=Kind.LONG,
         at_least=1 << 20,
+        is_used=False,
     )
     log_cleaner_io_buffer_size: int = option(
-        512 << 10, "log.cleaner.io.buffer.size", "Bytes read at a time.", at_least=1024
+        512 << 10,
+        "log.cleaner.io.buffer.size",
+        "Bytes read at a time.",
+        at_least=1024,
+        is_used=False,
     )
     log_cleaner_io_buffer_load_factor: float = option(
         0.9,
@@ -206,12 +223,14 @@ class LogOptions:
         "How full the map of keys may get.",
         at_least=0.01,
         at_most=1.0,
+        is_used=False,
     )
     log_cleaner_io_max_bytes_per_second: float = option(
         1.7976931348623157e308,
         "log.cleaner.io.max.bytes.per.second",
         "Most bytes a second that cleaning reads and writes.",
         at_least=1.0,
+        is_used=False,
     )
     log_cleaner_backoff_ms: int = option(
         15_000,
@@ -219,6 +238,7 @@ class LogOptions:
         "Pause when no log needs cleaning.",
         kind=Kind.LONG,
         at_least=0,
+        is_used=False,
     )
     log_cleaner_min_cleanable_ratio: float = option(
         0.5,
@@ -226,6 +246,7 @@ class LogOptions:
         "Share of a log that must be uncleaned before it is cleaned.",
         at_least=0.0,
         at_most=1.0,
+        is_used=False,
     )
     log_cleaner_delete_retention_ms: int = option(
         86_400_000,
@@ -233,6 +254,7 @@ class LogOptions:
         "How long a deletion marker stays in a compacted log.",
         kind=Kind.LONG,
         at_least=0,
+        is_used=False,
     )
     log_cleaner_min_compaction_lag_ms: int = option(
         0,
@@ -240,6 +262,7 @@ class LogOptions:
         "Records younger than this are not compacted.",
         kind=Kind.LONG,
         at_least=0,
+        is_used=False,
     )
     log_cleaner_max_compaction_lag_ms: int = option(
         LONG_MAX,

@@ -131,12 +131,14 @@ class NetworkOptions:
         "request.decompressed.max.bytes",
         "Most bytes that one compressed batch may unpack to.",
         at_least=1024,
+        is_used=False,
     )
     request_timeout_ms: int = option(
         30_000,
         "request.timeout.ms",
         "How long the broker waits for others before a request fails.",
         at_least=0,
+        is_used=False,
     )
     shutdown_drain_timeout_ms: int = option(
         3_000,
@@ -153,6 +155,7 @@ class NetworkOptions:
         "max.incremental.fetch.session.cache.slots",
         "Most fetch sessions at a time.",
         at_least=0,
+        is_used=False,
     )
     max_request_partition_size_limit: int = option(
         2_000,
@@ -178,4 +181,5 @@ class NetworkOptions:
         "Most bytes of metrics that a client may push.",
         at_least=1,
         at_most=INT_MAX,
+        is_used=False,
     )

@@ -33,9 +33,16 @@ class Kind(IntEnum):
     LIST = 7
 
 
+UNUSED = "Accepted; changes nothing yet."
+
+
 @dataclass(frozen=True, slots=True)
 class Option:
-    """What is known of one option. ``read`` makes a special value out of the text."""
+    """What is known of one option. ``read`` makes a special value out of the text.
+
+    One that is not ``is_used`` is accepted for what clients and files of options
+    expect, and changes nothing yet.
+    """
 
     name: str
     kind: Kind
@@ -46,6 +53,12 @@ class Option:
     choices: tuple[str, ...] = ()
     read: Callable[[str], Any] | None = None
     aliases: tuple[str, ...] = ()
+    is_used: bool = True
+
+    @property
+    def full_meaning(self) -> str:
+        """The meaning, and whether there is anything behind it."""
+        return self.meaning if self.is_used else f"{self.meaning} {UNUSED}"
 
     def parse(self, text: str) -> Any:
         """The value that ``text`` says.

@@ -74,6 +74,9 @@ def load(
     if meaningless:
         names = ", ".join(sorted(meaningless))
         notes.append(f"accepted, but they mean nothing here: {names}")
+    unused = sorted(name for name in values if not OPTIONS[name][1].is_used)
+    if unused:
+        notes.append(f"accepted, but they change nothing yet: {', '.join(unused)}")
     listeners = values.get("listeners", OPTIONS["listeners"][1].default)
     values["listeners"] = _moved(listeners, flags or Flags(), values)
     if values["listeners"] == OPTIONS["listeners"][1].default:

@@ -1,5 +1,10 @@
+import re
+from collections import Counter
+from pathlib import Path
+
 import pytest
 
+from broker.config.broker_config import OPTIONS
 from broker.config.option import (
     Kind,
     Option,
@@ -8,6 +13,9 @@ from broker.config.option import (
     format_value,
     option,
 )
+from broker.config.topic_config import TOPIC_OPTIONS
+
+ROOT = Path(__file__).parents[3]
 
 
 def an_option(kind: Kind, **more: object) -> Option:
@@ -118,3 +126,23 @@ def test_a_near_miss_is_recognised() -> None:
         "num.partitions"
     )
     assert did_you_mean("zzz", ["num.partitions"]) is None
+
+
+def test_every_option_is_used_by_something_or_says_that_it_is_not() -> None:
+    sources = [
+        path.read_text()
+        for package in ("broker", "storage")
+        for path in (ROOT / package).rglob("*.py")
+        if not path.stem.endswith(("_options", "broker_config"))
+    ]
+    # Properties of the table stand for several options each.
+    sources.append((ROOT / "broker/config/broker_config.py").read_text())
+    words = Counter(re.findall(r'self\.\w+|\.\w+|"[\w.]+"', "\n".join(sources)))
+    behind_topics = {name for each in TOPIC_OPTIONS.values() for name in each.synonyms}
+    for name, (field, known) in OPTIONS.items():
+        is_read = words[f".{field}"] or words[f"self.{field}"] or name in behind_topics
+        has_one_value = known.at_least is not None and known.at_least == known.at_most
+        if known.is_used:
+            assert is_read or has_one_value, name
+        else:
+            assert known.full_meaning.endswith("Accepted; changes nothing yet.")

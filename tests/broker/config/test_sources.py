@@ -193,3 +193,10 @@ def test_nothing_unsets_what_has_no_default() -> None:
     config, _ = load(pairs=["log.retention.ms=", "broker.rack= "])
     assert config.log_retention_ms is None
     assert config.broker_rack is None
+
+
+def test_an_option_that_changes_nothing_yet_is_said() -> None:
+    loaded = load(pairs=["log.cleaner.threads=2", "num.partitions=2"])
+    assert loaded.notes == [
+        "accepted, but they change nothing yet: log.cleaner.threads"
+    ]
