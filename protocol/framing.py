@@ -45,7 +45,7 @@ class FrameReader:
             # Frames as large as those before may come two at a time.
             size = max(CHUNK_SIZE, min(2 * self._largest, CHUNK_SIZE_MAX))
             self._view = memoryview(bytearray(size))
-        return self._view[self._filled :]
+        return self._view[self._filled :] if self._filled else self._view
 
     def received(self, count: int) -> list[memoryview]:
         """The frames that ``count`` more bytes in the buffer have completed.
@@ -75,7 +75,10 @@ class FrameReader:
             if stop - start > self._largest:
                 self._largest = stop - start
             start, size = stop, 0
-        self._keep(start, end, size)
+        if start == end:  # nothing is unfinished, mostly
+            self._filled, self._view = 0, _NO_BUFFER
+        else:
+            self._keep(start, end, size)
         if self._refusal is not None and not frames:
             raise self._refusal
         return frames
@@ -86,7 +89,7 @@ class FrameReader:
         ``size`` is 0 as long as its length is not complete.
         """
         self._filled = filled = end - start
-        if filled == 0 or self._refusal is not None:
+        if self._refusal is not None:
             self._view = _NO_BUFFER
             return
         view, room = self._view, max(2 * filled, UNFINISHED_SIZE_MIN)
