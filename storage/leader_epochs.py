@@ -44,6 +44,7 @@ class LeaderEpochs:
         self.is_dirty = False
         self._files = files
         self._entries: list[EpochEntry] = []
+        self.latest_epoch = NO_EPOCH  # of the last entry; every append asks for it
         for entry in entries:
             self._put(entry)
 
@@ -60,11 +61,6 @@ class LeaderEpochs:
     def entries(self) -> Sequence[EpochEntry]:
         """All entries, oldest first."""
         return tuple(self._entries)
-
-    @property
-    def latest_epoch(self) -> int:
-        """The newest epoch, -1 when there is none."""
-        return self._entries[-1].epoch if self._entries else NO_EPOCH
 
     @property
     def earliest(self) -> EpochEntry | None:
@@ -115,6 +111,7 @@ class LeaderEpochs:
         while self._entries and self._entries[-1].start_offset >= end_offset:
             self._entries.pop()
             self.is_dirty = True
+        self.latest_epoch = self._entries[-1].epoch if self._entries else NO_EPOCH
 
     def truncate_from_start(self, start_offset: int) -> None:
         """Forget what lies below ``start_offset``, at which its epoch then begins."""
@@ -130,6 +127,7 @@ class LeaderEpochs:
         """Forget all epochs."""
         self.is_dirty = self.is_dirty or bool(self._entries)
         self._entries.clear()
+        self.latest_epoch = NO_EPOCH
 
     def encode(self) -> bytes:
         """The text of the file."""
@@ -160,3 +158,4 @@ class LeaderEpochs:
         ):
             self._entries.pop()
         self._entries.append(entry)
+        self.latest_epoch = entry.epoch

@@ -60,8 +60,8 @@ _TWO_BATCHES = AppendResult(
 def handle_produce(ctx: RequestContext, request: ProduceRequest) -> Any:
     """Append, and answer when ``acks`` are fulfilled; with acks=0 never."""
     produce = Produce(ctx, request)
-    unopened = ctx.services.replica_manager.unopened(produce.entries)
-    if unopened:
+    manager = ctx.services.replica_manager
+    if manager.unopened_logs and (unopened := manager.unopened(produce.entries)):
         return produce.append_when_open(unopened)
     return produce.append()
 

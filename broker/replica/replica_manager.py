@@ -31,7 +31,7 @@ from .replica_state import sole_replica
 from .written_partitions import WrittenPartitions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence, Set
     from pathlib import Path
 
     from storage.files import Buffer, StorageFailure
@@ -86,6 +86,8 @@ class ReplicaManager:
         self._committer = committer
         self._partitions = _Partitions(self._make)
         self._opener = LogOpener(topics, log_manager, disk_threads, clock)
+        # Mostly empty, and asked for by every produce: without a call.
+        self.unopened_logs: Set[TopicPartition] = self._opener.unopened
         self.checkpointer = Checkpointer(
             committer,
             log_manager,
