@@ -18,6 +18,7 @@ import re
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
 from storage.files import StorageFailure
@@ -124,30 +125,44 @@ def _has_work(ticket: Ticket) -> bool:
     return bool(ticket.files or ticket.texts or ticket.has_new_names or ticket.snapshot)
 
 
-def file_system_sync(directory: Path) -> Callable[[], None] | None:
-    """A call that syncs the file system of ``directory``; None without syncfs.
+class FileSystemSync:
+    """Syncs the file system of a directory, which it holds open for that.
 
-    The call raises ``StorageFailure``.
+    Open all the time: a write that failed is reported once to every descriptor that
+    was open then. To one that is opened later only if nobody else has been told, and
+    any ``sync`` on the machine would be told.
     """
+
+    def __init__(self, directory: Path, syncfs: Callable[[int], int]) -> None:
+        self._directory = directory
+        self._syncfs = syncfs
+        self._descriptor = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
+
+    def __call__(self) -> None:
+        """Return when all of it is on the disk.
+
+        Raises:
+            StorageFailure: it could not be written.
+        """
+        if self._syncfs(self._descriptor) != 0:
+            number = ctypes.get_errno()
+            raise StorageFailure(
+                f"sync of the file system of {self._directory}: {os.strerror(number)}"
+            )
+
+    def __del__(self) -> None:
+        with suppress(AttributeError, OSError):  # it was never opened
+            os.close(self._descriptor)
+
+
+def file_system_sync(directory: Path) -> FileSystemSync | None:
+    """A call that syncs the file system of ``directory``; None without syncfs."""
     if sys.platform != "linux" or _kernel_version() < _FIRST_RELIABLE:
         return None
     try:
-        syncfs = ctypes.CDLL(None, use_errno=True).syncfs
+        return FileSystemSync(directory, ctypes.CDLL(None, use_errno=True).syncfs)
     except (OSError, AttributeError):
         return None
-
-    def sync() -> None:
-        try:
-            descriptor = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
-            try:
-                if syncfs(descriptor) != 0:
-                    raise OSError(ctypes.get_errno(), "syncfs failed")
-            finally:
-                os.close(descriptor)
-        except OSError as error:
-            raise StorageFailure(f"sync of the file system of {directory}") from error
-
-    return sync
 
 
 def _kernel_version() -> tuple[int, ...]:

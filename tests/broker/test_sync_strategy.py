@@ -1,3 +1,5 @@
+import ctypes
+import errno
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -5,7 +7,7 @@ from threading import Lock
 
 import pytest
 
-from broker.sync_strategy import SyncStrategy, file_system_sync
+from broker.sync_strategy import FileSystemSync, SyncStrategy, file_system_sync
 from storage.files import StorageFailure
 
 
@@ -132,13 +134,31 @@ def test_without_syncfs_every_file_is_synced() -> None:
     assert disk.file_syncs == 64
 
 
-def test_the_real_call_syncs_and_reports(tmp_path: Path) -> None:
+def test_the_real_call_syncs(tmp_path: Path) -> None:
     sync = file_system_sync(tmp_path)
     if sync is None:
         pytest.skip("no syncfs on this system")
     (tmp_path / "file").write_bytes(b"x")
     sync()
-    os.remove(tmp_path / "file")
-    tmp_path.rmdir()
-    with pytest.raises(StorageFailure, match="sync of the file system"):
-        sync()
+
+
+def test_a_failed_call_says_why(tmp_path: Path) -> None:
+    def fail(descriptor: int) -> int:
+        assert os.fstat(descriptor).st_ino == tmp_path.stat().st_ino
+        ctypes.set_errno(errno.EIO)
+        return -1
+
+    with pytest.raises(StorageFailure, match=r"sync of .*: Input/output error"):
+        FileSystemSync(tmp_path, fail)()
+
+
+def test_the_directory_is_let_go(tmp_path: Path) -> None:
+    opened: list[int] = []
+
+    def sync(descriptor: int) -> int:
+        opened.append(descriptor)
+        return 0
+
+    FileSystemSync(tmp_path, sync)()
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(opened[0])
