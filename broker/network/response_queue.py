@@ -147,18 +147,19 @@ class ResponseQueue:
             if not isinstance(answer, Parked):
                 answer = Parked.behind(answer)
             self.parked_size += size
-            answer.listen(self._answered)
-        elif not self.waiting and not self._is_held:
+            self.waiting.append(Waiting(route, correlation_id, answer, request, size))
+            answer.listen(self._answered)  # it may be there: then at once
+            return True
+        if not self.waiting and not self._is_held:
             size = self._encode(route, correlation_id, answer, request, self._out)
             self._out_size += size
             if self._out_size >= FLUSH_BYTES:
                 self.flush()
             return False
-        else:
-            response, answer = answer, []
-            size = self._encode(route, correlation_id, response, request, answer)
-            self.unsent_size += size
-        self.waiting.append(Waiting(route, correlation_id, answer, request, size))
+        buffers: list[Buffer] = []
+        size = self._encode(route, correlation_id, answer, request, buffers)
+        self.unsent_size += size
+        self.waiting.append(Waiting(route, correlation_id, buffers, request, size))
         return True
 
     def flush(self) -> None:

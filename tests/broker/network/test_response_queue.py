@@ -180,6 +180,23 @@ async def test_a_closed_queue_sends_nothing_but_sees_bugs(is_done: bool) -> None
     assert queue.queue.count == 0
 
 
+async def test_a_parked_answer_may_be_there_when_it_is_added() -> None:
+    queue = Queue()
+    early, late = Parked(), Parked()
+    early.set_result(Words(b"early"))
+    late.set_result(Words(b"late"))
+    first = Parked()
+    queue.add(early)
+    await settle()
+    assert queue.sent == ["early"]
+    queue.add(first)
+    queue.add(late)
+    await settle()
+    first.set_result(Words(b"first"))
+    await settle()
+    assert queue.sent == ["early", "first", "late"]
+
+
 async def test_answers_of_many_connections_leave_in_the_same_turn() -> None:
     catch_up = CatchUp()
     queues = [Queue(catch_up) for _ in range(3)]
