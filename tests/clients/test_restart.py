@@ -14,7 +14,8 @@ def test_records_survive_a_stop_and_a_kill(
     tmp_path: Path, client: Client, durability: str
 ) -> None:
     messages = [Message(b"%d" % n, b"v%d" % n, partition=n % 2) for n in range(200)]
-    with running_broker(tmp_path / "data", "--durability", durability) as broker:
+    options = ("--durability", durability, "-o", "log.retention.ms=-1")
+    with running_broker(tmp_path / "data", *options) as broker:
         client.create_topic(broker.address, "kept", 2)
         stops = (BrokerProcess.terminate, BrokerProcess.kill, BrokerProcess.terminate)
         for number, stop in enumerate(stops):
