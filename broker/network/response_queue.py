@@ -9,6 +9,7 @@ nothing is sent, so no more than that is spent on it.
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections import deque
 from contextlib import suppress
 from functools import partial
@@ -34,13 +35,20 @@ FLUSH_BYTES = 256 << 10
 # Up to this, one copy is cheaper than a vector of small buffers.
 JOIN_BYTES = 64 << 10
 
+# Before these, the stock loop's writelines never said that a client does not read,
+# and buffered without end (CVE-2024-12254).
+_VERSION = sys.version_info[:3]
+_WRITELINES_PAUSES = not (
+    (3, 12) <= _VERSION < (3, 12, 9) or (3, 13) <= _VERSION < (3, 13, 2)
+)
+
 _LATER = (Parked, asyncio.Future)
 
 
 class WriteTransport(Protocol):
     """What of a transport the answers need."""
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: Buffer) -> None:
         """Send ``data``."""
 
     def writelines(self, list_of_data: list[Buffer]) -> None:
@@ -173,8 +181,11 @@ class ResponseQueue:
             self._transport.write(out[0])
         elif size <= JOIN_BYTES:
             self._transport.write(b"".join(out))
-        else:
+        elif _WRITELINES_PAUSES:
             self._transport.writelines(out)
+        else:
+            for data in out:
+                self._transport.write(data)
 
     def hold(self) -> None:
         """Encode nothing more until ``resume``: the client does not read."""
