@@ -15,7 +15,7 @@ from tests.broker_process import BrokerProcess, running_broker
 from tests.clients.adapters import Confluent
 from tests.fuzz.frames import hostile_frames
 
-FRAMES = 100_000 if os.environ.get("ODRADEK_LONG") else 4_000
+FRAMES = 100_000 if os.environ.get("ODRADEK_LONG") else 20_000
 GROWTH_MAX_BYTES = 96 << 20
 PING_ID = 0x7EA5E
 PING = struct.pack(">ihhih", 10, 18, 0, PING_ID, -1)  # ApiVersions v0, no client id
