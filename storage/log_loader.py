@@ -38,6 +38,7 @@ from .log_config import LogConfig
 from .log_files import LOG, base_offset_of
 from .log_segment import LogSegment
 from .log_segments import LogSegments
+from .log_state import LogParts
 from .partition_metadata import (
     PARTITION_METADATA_NAME,
     format_partition_metadata,
@@ -45,7 +46,7 @@ from .partition_metadata import (
 from .producer_snapshot import list_snapshots, snapshot_path
 from .producer_states import ProducerStates, load_newest_snapshot
 from .sync_ticket import Unsynced
-from .unified_log import LogParts, UnifiedLog
+from .unified_log import UnifiedLog
 
 _EPOCH_LEAP_MAX = 1000
 

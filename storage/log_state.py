@@ -1,0 +1,184 @@
+"""What a log is made of, and how far it is durable, replicated and decided.
+
+The ground that `LogWriter` and `UnifiedLog` stand on: parts, offsets, failure.
+
+Invariants: those of `Watermarks`; and after `fail` nothing is written any more, and
+nothing is shown beyond what was durable before.
+"""
+
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from protocol.errors import KafkaError, KafkaStorageError
+
+from .leader_epochs import LeaderEpochs
+from .local_log import LocalLog
+from .log_config import LogConfig
+from .log_read import FetchIsolation
+from .offset_metadata import OffsetMetadata
+from .producer_states import ProducerStates
+from .sync_ticket import Unsynced
+from .watermarks import Watermarks
+
+if TYPE_CHECKING:
+    from protocol.topic_partition import TopicPartition
+
+_log = logging.getLogger(__name__)
+
+
+class LogParts(NamedTuple):
+    """What a log is made of: batches, epochs, producers, and what is not durable."""
+
+    local: LocalLog
+    epochs: LeaderEpochs
+    producers: ProducerStates
+    unsynced: Unsynced
+
+
+class LogState:
+    """The parts of one partition's log, its offsets, and whether it still works."""
+
+    def __init__(
+        self,
+        topic_partition: "TopicPartition",
+        topic_id: bytes,
+        parts: LogParts,
+        log_start_offset: int,
+    ) -> None:
+        """Put the parts together; the log is durable to its end (`log_loader`)."""
+        self.topic_partition = topic_partition
+        self.topic_id = topic_id
+        self.local, self.epochs, self.producers, self._unsynced = parts
+        self._watermarks = Watermarks(self.local, log_start_offset)
+        self._failure: KafkaError | None = None
+
+    @property
+    def directory(self) -> Path:
+        """Where its files are."""
+        return self.local.directory
+
+    @property
+    def config(self) -> LogConfig:
+        """The topic's options."""
+        return self.local.config
+
+    @property
+    def size(self) -> int:
+        """The bytes of its batches on disk."""
+        return self.local.size
+
+    # Offsets
+
+    @property
+    def log_start_offset(self) -> int:
+        """The first offset that can be read."""
+        return self._watermarks.log_start_offset
+
+    @property
+    def log_end_offset(self) -> int:
+        """The offset that the next record gets."""
+        return self.local.end.offset
+
+    @property
+    def end_metadata(self) -> OffsetMetadata:
+        """The log end with its place in the files."""
+        return self.local.end
+
+    @property
+    def recovery_point(self) -> int:
+        """The durable offset: everything below survives a power cut."""
+        return self._watermarks.durable.offset
+
+    @property
+    def durable_end(self) -> OffsetMetadata:
+        """The durable offset with its place in the files."""
+        return self._watermarks.durable
+
+    @property
+    def high_watermark(self) -> int:
+        """The offset up to which consumers see records."""
+        return self._watermarks.high.offset
+
+    @property
+    def high_watermark_metadata(self) -> OffsetMetadata:
+        """The high watermark with its place in the files."""
+        return self._watermarks.high
+
+    @property
+    def last_stable_offset(self) -> int:
+        """The offset up to which every transaction is decided, and replicated."""
+        return self._watermarks.stable(self.producers.first_unstable_offset)
+
+    @property
+    def latest_epoch(self) -> int:
+        """The newest leader epoch in the log, -1 when there is none."""
+        return self.epochs.latest_epoch
+
+    def end_offset(self, isolation: FetchIsolation) -> OffsetMetadata:
+        """Up to where a reader of this isolation sees records."""
+        if isolation is FetchIsolation.HIGH_WATERMARK:
+            return self._watermarks.high
+        if isolation is FetchIsolation.TXN_COMMITTED:
+            stable = self.last_stable_offset
+            if stable == self._watermarks.high.offset:
+                return self._watermarks.high
+            return self.local.convert_to_offset_metadata(stable)
+        return self.local.end if self._failure is None else self._watermarks.durable
+
+    # Watermarks
+
+    def update_high_watermark(self, target: OffsetMetadata | int) -> bool:
+        """Raise the high watermark to ``target``, or as far as it may go.
+
+        Returns whether it moved; the same offset in a newer segment counts. It never
+        falls here, and after `fail` it stays at what was durable.
+        """
+        if self._failure is not None or not self._watermarks.raise_high(target):
+            return False
+        self.producers.on_high_watermark(self._watermarks.high.offset)
+        return True
+
+    def raise_high_watermark_to_end(self) -> None:
+        """What `update_high_watermark` does right after an append, without asking."""
+        if self._failure is None:
+            self._watermarks.high = end = self.local.end
+            if self.producers.first_unstable_offset >= 0:
+                self.producers.on_high_watermark(end.offset)
+
+    def increment_log_start(self, offset: int) -> bool:
+        """Give up everything below ``offset``. Returns whether that was anything.
+
+        Raises:
+            OffsetOutOfRange: ``offset`` is above the high watermark.
+        """
+        self._check_writable()
+        if not self._watermarks.raise_log_start(offset):
+            return False
+        self.epochs.truncate_from_start(offset)
+        self.producers.on_log_start_offset(offset)
+        return True
+
+    # Failure
+
+    @property
+    def is_failed(self) -> bool:
+        """Whether the log takes no more writes."""
+        return self._failure is not None
+
+    def fail(self, error: KafkaError) -> None:
+        """Write nothing any more; what is not durable is not shown any more either.
+
+        The disk may keep what was written since, or not: nobody can know.
+        """
+        if self._failure is not None:
+            return
+        _log.error("%s takes no more writes: %s", self.topic_partition, error)
+        self._failure = error
+        self._watermarks.fall_to_durable()
+
+    def _check_writable(self) -> None:
+        if self._failure is not None:
+            raise KafkaStorageError(
+                f"{self.topic_partition} takes no more writes: {self._failure}"
+            )
