@@ -35,11 +35,18 @@ FoundBatch: TypeAlias = tuple[int, BatchHeader, memoryview]
 OnBatch: TypeAlias = Callable[[int, BatchHeader, memoryview], None]
 
 
-class ByteRange(NamedTuple):
-    """Bytes of a file from ``start`` up to ``end``."""
+class DamagedRange(NamedTuple):
+    """Bytes of a file from ``start`` up to ``end`` that hold no valid batch.
+
+    The offsets from ``base_offset`` up to ``next_offset`` may have been in it: those
+    between the batches before and behind it. ``base_offset`` is that of the segment
+    when the range begins where the scan began.
+    """
 
     start: int
     end: int
+    base_offset: int
+    next_offset: int
 
 
 class Recovery(NamedTuple):
@@ -53,7 +60,7 @@ class Recovery(NamedTuple):
     valid_end: int
     next_offset: int
     size: int
-    damaged: tuple[ByteRange, ...]
+    damaged: tuple[DamagedRange, ...]
 
     @property
     def is_torn(self) -> bool:
@@ -77,7 +84,7 @@ class BatchScan:
         self._checks_crc = checks_crc
         self._valid_end = start
         self._next_offset = base_offset
-        self._damaged: list[ByteRange] = []
+        self._damaged: list[DamagedRange] = []
         self._chunk = memoryview(b"")
         self._chunk_size = _FIRST_CHUNK_SIZE  # doubled with every read
         self._chunk_start = start
@@ -106,7 +113,11 @@ class BatchScan:
     def _accepted(self, found: FoundBatch) -> FoundBatch:
         position, header, _ = found
         if position > self._valid_end:
-            self._damaged.append(ByteRange(self._valid_end, position))
+            self._damaged.append(
+                DamagedRange(
+                    self._valid_end, position, self._next_offset, header.base_offset
+                )
+            )
         self._valid_end = position + header.size
         self._next_offset = header.next_offset
         return found

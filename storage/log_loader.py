@@ -265,7 +265,7 @@ class _Loader:
         path = segment.log.path
         for damaged in recovery.damaged:
             _log.warning(
-                "%s: the bytes from %d to %d hold no valid batch", path, *damaged
+                "%s: the bytes from %d to %d hold no valid batch", path, *damaged[:2]
             )
         if recovery.is_torn:
             _log.warning(

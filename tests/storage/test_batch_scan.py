@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.batch_scan import BatchScan, ByteRange, Recovery
+from storage.batch_scan import BatchScan, DamagedRange, Recovery
 from tests.fakes.files import FakeFiles
 from tests.storage.batches import batch, sized_batch
 
@@ -87,7 +87,9 @@ def test_flipped_bit_costs_one_batch_at_most(
         return  # nothing follows that would contradict a higher offset
     if lost and batch_number < COUNT - 1:
         start = batch_number * SIZE
-        assert recovery.damaged == (ByteRange(start, start + SIZE),)
+        assert recovery.damaged == (
+            DamagedRange(start, start + SIZE, batch_number, batch_number + 1),
+        )
         assert not recovery.is_torn
     elif lost:
         assert recovery.is_torn
@@ -100,8 +102,8 @@ def test_two_damaged_batches_are_two_ranges() -> None:
     offsets, recovery = scan_bytes(data)
     assert offsets == [0, 2, 3, 5]
     assert recovery.damaged == (
-        ByteRange(SIZE, 2 * SIZE),
-        ByteRange(4 * SIZE, 5 * SIZE),
+        DamagedRange(SIZE, 2 * SIZE, 1, 2),
+        DamagedRange(4 * SIZE, 5 * SIZE, 4, 5),
     )
 
 
@@ -110,7 +112,7 @@ def test_neighbours_that_are_damaged_are_one_range() -> None:
     data[1 * SIZE : 3 * SIZE - 7] = bytes(2 * SIZE - 7)
     offsets, recovery = scan_bytes(data)
     assert offsets == [0, 3, 4, 5]
-    assert recovery.damaged == (ByteRange(SIZE, 3 * SIZE),)
+    assert recovery.damaged == (DamagedRange(SIZE, 3 * SIZE, 1, 3),)
 
 
 @pytest.mark.parametrize("length", [-1, 0, 48, 49, 5000, 2**31 - 1, 2 * SIZE - 12])
@@ -119,7 +121,7 @@ def test_length_that_lies_costs_one_batch(length: int) -> None:
     number(data, SIZE + 8, 4, length)
     offsets, recovery = scan_bytes(data)
     assert offsets == [0, 2, 3, 4, 5]
-    assert recovery.damaged == (ByteRange(SIZE, 2 * SIZE),)
+    assert recovery.damaged == (DamagedRange(SIZE, 2 * SIZE, 1, 2),)
 
 
 def test_offset_that_is_too_high_is_the_damaged_one() -> None:
@@ -127,7 +129,7 @@ def test_offset_that_is_too_high_is_the_damaged_one() -> None:
     number(data, 2 * SIZE, 8, 1000)
     offsets, recovery = scan_bytes(data)
     assert offsets == [0, 1, 3, 4, 5]
-    assert recovery.damaged == (ByteRange(2 * SIZE, 3 * SIZE),)
+    assert recovery.damaged == (DamagedRange(2 * SIZE, 3 * SIZE, 2, 3),)
 
 
 def test_offset_that_is_too_low_is_the_damaged_one() -> None:
@@ -135,7 +137,7 @@ def test_offset_that_is_too_low_is_the_damaged_one() -> None:
     number(data, 3 * SIZE, 8, 1)
     offsets, recovery = scan_bytes(data)
     assert offsets == [0, 1, 2, 4, 5]
-    assert recovery.damaged == (ByteRange(3 * SIZE, 4 * SIZE),)
+    assert recovery.damaged == (DamagedRange(3 * SIZE, 4 * SIZE, 3, 4),)
 
 
 def test_offset_that_falls_into_the_batch_before_is_the_damaged_one() -> None:
@@ -144,7 +146,7 @@ def test_offset_that_falls_into_the_batch_before_is_the_damaged_one() -> None:
     offsets, recovery = scan_bytes(b"".join(map(bytes, batches)))
     assert offsets == [0, 5, 15, 20]
     size = len(batches[0])
-    assert recovery.damaged == (ByteRange(2 * size, 3 * size),)
+    assert recovery.damaged == (DamagedRange(2 * size, 3 * size, 10, 15),)
 
 
 @pytest.mark.parametrize("offset", [-1, 2**31, 2**62])
@@ -171,7 +173,7 @@ def test_without_checksums_only_shape_and_order_count() -> None:
     data[3 * SIZE + 16] = 1  # magic
     offsets, recovery = scan_bytes(data, checks_crc=False)
     assert offsets == [0, 1, 2, 4, 5]
-    assert recovery.damaged == (ByteRange(3 * SIZE, 4 * SIZE),)
+    assert recovery.damaged == (DamagedRange(3 * SIZE, 4 * SIZE, 3, 4),)
 
 
 def test_old_batch_inside_a_damaged_one_is_not_taken_for_the_next() -> None:
@@ -191,7 +193,7 @@ def test_batch_inside_a_damaged_one_does_not_lead_to_its_end() -> None:
     data = whole_log() + outer + batch(8)
     offsets, recovery = scan_bytes(data)
     assert offsets == [0, 1, 2, 3, 4, 5, 8]
-    assert recovery.damaged == (ByteRange(6 * SIZE, 6 * SIZE + len(outer)),)
+    assert recovery.damaged == (DamagedRange(6 * SIZE, 6 * SIZE + len(outer), 6, 8),)
 
 
 def test_batch_larger_than_what_is_read_at_once() -> None:
@@ -201,7 +203,9 @@ def test_batch_larger_than_what_is_read_at_once() -> None:
     data[-100 - len(large) // 2] ^= 1
     offsets, recovery = scan_bytes(data)
     assert offsets == [0, 2]
-    assert recovery.damaged == (ByteRange(len(batch(0)), len(data) - len(batch(2))),)
+    assert recovery.damaged == (
+        DamagedRange(len(batch(0)), len(data) - len(batch(2)), 1, 2),
+    )
 
 
 def test_everything_damaged_is_a_torn_file() -> None:
