@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -148,6 +149,7 @@ class Server:
             node_id=config.node_id,
             producer_id_expiration_ms=config.producer_id_expiration_ms,
             take_lock=self._take_lock,
+            make_lock=threading.Lock,
         )
         log_manager.open()
         finish_interrupted(topics, log_manager)

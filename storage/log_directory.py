@@ -13,8 +13,8 @@ import fcntl
 import logging
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable
+from contextlib import nullcontext, suppress
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
@@ -23,15 +23,8 @@ from uuid import uuid4
 from protocol.topic_partition import TopicPartition
 from protocol.uuids import random_uuid
 
-from .checkpoints import (
-    HIGH_WATERMARKS_NAME,
-    LOG_STARTS_NAME,
-    RECOVERY_POINTS_NAME,
-    read_offsets,
-    write_offsets,
-)
-from .files import Files, StorageFailure
-from .formats.checkpoint import CheckpointError
+from .directory_checkpoints import DirectoryCheckpoints, MakeLock
+from .files import Files
 from .log_loader import Checkpointed
 from .meta_properties import (
     BadMetaProperties,
@@ -39,7 +32,6 @@ from .meta_properties import (
     read_meta_properties,
     write_meta_properties,
 )
-from .unified_log import UnifiedLog
 
 if TYPE_CHECKING:
     from protocol.errors import KafkaStorageError
@@ -55,8 +47,6 @@ _SUFFIXED = re.compile(
     r"([a-zA-Z0-9._-]+)-(\d+)\.[0-9a-f]{32}-(delete|stray|future)", re.ASCII
 )
 
-
-Checkpoints: TypeAlias = Mapping[str, Mapping[TopicPartition, int]]
 
 _log = logging.getLogger(__name__)
 
@@ -77,14 +67,6 @@ class DirectoryInUse(Exception):
 
 class BadLogDirectory(Exception):
     """A log directory that cannot be used as it is; the message says why."""
-
-
-class DirectoryFailure(StorageFailure):
-    """The disk under a log directory failed: it takes no more writes."""
-
-    def __init__(self, directory: Path, error: StorageFailure) -> None:
-        super().__init__(str(error))
-        self.directory = directory
 
 
 class DirectoryKind(Enum):
@@ -168,16 +150,17 @@ class LogDirectory:
     that the broker before this one closed everything, or that there was none.
     """
 
-    def __init__(self, files: Files, path: Path) -> None:
+    def __init__(
+        self, files: Files, path: Path, make_lock: MakeLock = nullcontext
+    ) -> None:
         self.path = path
+        self.checkpoints = DirectoryCheckpoints(files, path, make_lock)
         self.partitions: dict[TopicPartition, Path] = {}
         self.deleted: list[Path] = []
         self.was_clean = False
         self.failure: KafkaStorageError | None = None
         self._files = files
         self._lock: Releasable | None = None
-        self._recovery_points: dict[TopicPartition, int] = {}
-        self._log_starts: dict[TopicPartition, int] = {}
 
     def open(self, cluster_id: str, node_id: int, take_lock: TakeLock) -> None:
         """Take possession of the directory, made if need be.
@@ -190,8 +173,7 @@ class LogDirectory:
         self._lock = take_lock(self.path)
         self._check_identity(cluster_id, node_id)
         self._list_names()
-        self._recovery_points = self._read_checkpoint(RECOVERY_POINTS_NAME)
-        self._log_starts = self._read_checkpoint(LOG_STARTS_NAME)
+        self.checkpoints.load(self.partitions)
         marker = self.path / CLEAN_MARKER_NAME
         self.was_clean = self._files.exists(marker) or not self.partitions
         # Nothing may change in here while it is still said to be clean.
@@ -206,51 +188,16 @@ class LogDirectory:
 
     def checkpointed(self, topic_partition: TopicPartition) -> Checkpointed:
         """What is known of a log that is still to be loaded."""
-        return Checkpointed(
-            self.was_clean,
-            self._recovery_points.get(topic_partition, 0),
-            self._log_starts.get(topic_partition, 0),
-        )
+        return self.checkpoints.checkpointed(topic_partition, was_clean=self.was_clean)
 
     def rename(self, topic_partition: TopicPartition, kind: DirectoryKind) -> Path:
         """Let a partition's directory be one to be removed, or a stray one."""
         path = self.path / suffixed_name(topic_partition, kind)
         self._files.rename(self.partitions.pop(topic_partition), path)
-        self._recovery_points.pop(topic_partition, None)
-        self._log_starts.pop(topic_partition, None)
+        self.checkpoints.forget(topic_partition)
         if kind is DirectoryKind.DELETE:
             self.deleted.append(path)
         return path
-
-    def checkpoints(self, logs: Iterable[UnifiedLog]) -> Checkpoints:
-        """What the open logs say, and what is still known of the others."""
-        high_watermarks = {}
-        for log in logs:
-            topic_partition = log.topic_partition
-            self._recovery_points[topic_partition] = log.recovery_point
-            high_watermarks[topic_partition] = log.high_watermark
-            self._log_starts.pop(topic_partition, None)
-            if log.log_start_offset > log.local.segments.first.base_offset:
-                self._log_starts[topic_partition] = log.log_start_offset
-        return {
-            RECOVERY_POINTS_NAME: dict(self._recovery_points),
-            LOG_STARTS_NAME: dict(self._log_starts),
-            # A log that is not open was replicated up to where it is durable.
-            HIGH_WATERMARKS_NAME: {**self._recovery_points, **high_watermarks},
-        }
-
-    def write_checkpoints(self, checkpoints: Checkpoints) -> None:
-        """Write them, durably. For a disk thread.
-
-        Raises:
-            DirectoryFailure: the disk failed.
-            KafkaStorageError: they could not be written now; the old ones stay.
-        """
-        try:
-            for name, offsets in checkpoints.items():
-                write_offsets(self._files, self.path / name, offsets)
-        except StorageFailure as error:
-            raise DirectoryFailure(self.path, error) from error
 
     def mark_clean(self) -> None:
         """Say that everything in here is durable: the last thing to be done."""
@@ -292,17 +239,3 @@ class LogDirectory:
                 self.deleted.append(self.path / name)
             else:
                 _log.warning("%s is left as it is", self.path / name)
-
-    def _read_checkpoint(self, name: str) -> dict[TopicPartition, int]:
-        try:
-            offsets = read_offsets(self._files, self.path / name)
-        except CheckpointError as error:
-            # Without recovery points every log is read from its beginning; without
-            # log starts, what DeleteRecords gave up is readable again.
-            _log.warning("%s; it is not used", error)
-            return {}
-        return {
-            topic_partition: offset
-            for topic_partition, offset in offsets.items()
-            if topic_partition in self.partitions
-        }

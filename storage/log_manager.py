@@ -9,19 +9,24 @@ others go on.
 """
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from protocol.errors import InconsistentTopicId, KafkaStorageError
 from protocol.topic_partition import TopicPartition
 
+from .directory_checkpoints import (
+    DirectoryCheckpoints,
+    DirectoryFailure,
+    MakeLock,
+    TakenOffsets,
+)
 from .files import Files
 from .log_config import LogConfig
 from .log_directory import (
     BadLogDirectory,
-    DirectoryFailure,
     DirectoryKind,
     DirectoryLock,
     LogDirectory,
@@ -56,8 +61,11 @@ class LogManager:
         node_id: int,
         producer_id_expiration_ms: int = _DAY_MS,
         take_lock: TakeLock = DirectoryLock,
+        make_lock: MakeLock = nullcontext,
     ) -> None:
-        self.directories = [LogDirectory(files, path) for path in directories]
+        self.directories = [
+            LogDirectory(files, each, make_lock) for each in directories
+        ]
         self._files = files
         self._identity = cluster_id, node_id
         self._expiration_ms = producer_id_expiration_ms
@@ -139,6 +147,15 @@ class LogManager:
         except BadPartitionMetadata as error:
             _log.warning("%s", error)
             return None
+
+    def checkpointed_high_watermark(self, log: UnifiedLog) -> int:
+        """The high watermark with which a follower's log begins after a start.
+
+        The only replica has no need of it: what it loads is durable to its end.
+        """
+        home = self._homes[log.topic_partition]
+        found = home.checkpoints.high_watermark(log.topic_partition)
+        return min(max(found, log.log_start_offset), log.log_end_offset)
 
     # Open, make, delete
 
@@ -302,23 +319,36 @@ class LogManager:
         One that cannot be written does not keep the others. The job then raises
         `KafkaStorageError`: if there is one, `DirectoryFailure`.
         """
-        jobs = [
-            (directory, directory.checkpoints(self._open_logs(directory)))
-            for directory in self.directories
-            if directory.failure is None
-        ]
+        return _writing(
+            [
+                (each.checkpoints, each.checkpoints.take(self._open_logs(each)))
+                for each in self.directories
+                if each.failure is None
+            ]
+        )
 
-        def write() -> None:
-            errors: list[KafkaStorageError] = []
-            for directory, checkpoints in jobs:
-                try:
-                    directory.write_checkpoints(checkpoints)
-                except KafkaStorageError as error:
-                    errors.append(error)
-            if errors:
-                raise max(errors, key=lambda each: isinstance(each, DirectoryFailure))
+    def log_starts_job(self, directories: Collection[Path]) -> Callable[[], None]:
+        """As `checkpoint_job`, for the log starts of some log directories alone.
 
-        return write
+        When the job has run, no crash brings back what is below the log starts that
+        were taken.
+
+        Raises:
+            KafkaStorageError: one of the directories has failed; the job, as above.
+        """
+        homes = [each for each in self.directories if each.path in directories]
+        for home in homes:
+            if home.failure is not None:
+                raise home.failure
+        return _writing(
+            [
+                (
+                    each.checkpoints,
+                    each.checkpoints.take_log_starts(self._open_logs(each)),
+                )
+                for each in homes
+            ]
+        )
 
     def close(self, now_ms: int) -> bool:
         """Make everything durable, say so, and let go. Waits for the disk.
@@ -341,7 +371,7 @@ class LogManager:
         is_clean = all([log.close() for log in logs])
         if not is_clean or directory.failure is not None:
             return False
-        directory.write_checkpoints(directory.checkpoints(logs))
+        directory.checkpoints.write(directory.checkpoints.take(logs))
         if not directory.was_clean and len(logs) < len(directory.partitions):
             _log.warning("%s has logs that were not recovered yet", directory.path)
             return False
@@ -359,3 +389,19 @@ class LogManager:
         for directory in self.directories:
             with suppress(OSError):
                 directory.release()
+
+
+def _writing(
+    jobs: Sequence[tuple[DirectoryCheckpoints, TakenOffsets]],
+) -> Callable[[], None]:
+    def write() -> None:
+        errors: list[KafkaStorageError] = []
+        for checkpoints, taken in jobs:
+            try:
+                checkpoints.write(taken)
+            except KafkaStorageError as error:
+                errors.append(error)
+        if errors:
+            raise max(errors, key=lambda each: isinstance(each, DirectoryFailure))
+
+    return write

@@ -12,7 +12,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from protocol.errors import KafkaStorageError
-from storage.log_directory import DirectoryFailure
+from storage.directory_checkpoints import DirectoryFailure
 
 if TYPE_CHECKING:
     from storage.log_manager import LogManager

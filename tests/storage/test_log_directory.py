@@ -183,7 +183,7 @@ def test_checkpoints_are_read_for_the_partitions_that_are_there() -> None:
     directory = opened(files)
     assert directory.checkpointed(TopicPartition("a", 0)) == (False, 7, 3)
     assert directory.checkpointed(TopicPartition("b", 0)) == (False, 0, 0)
-    directory.write_checkpoints(directory.checkpoints([]))
+    directory.checkpoints.write(directory.checkpoints.take([]))
     text = files.content("recovery-point-offset-checkpoint")
     assert text == b"0\n1\na 0 7\n"
 
@@ -203,5 +203,5 @@ def test_a_deleted_partition_leaves_the_checkpoints() -> None:
     path = directory.rename(TopicPartition("a", 0), DELETE)
     assert files.exists(path / "file")
     assert directory.deleted == [path]
-    directory.write_checkpoints(directory.checkpoints([]))
+    directory.checkpoints.write(directory.checkpoints.take([]))
     assert files.content("recovery-point-offset-checkpoint") == b"0\n0\n"

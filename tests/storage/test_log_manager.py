@@ -8,9 +8,10 @@ import pytest
 from protocol.errors import InconsistentTopicId, KafkaStorageError
 from protocol.records import NewRecord, build_batch
 from protocol.topic_partition import TopicPartition
+from storage.directory_checkpoints import DirectoryFailure
 from storage.files import DiskFull, OsFiles, StorageFailure
 from storage.log_config import LogConfig
-from storage.log_directory import CLEAN_MARKER_NAME, BadLogDirectory, DirectoryFailure
+from storage.log_directory import CLEAN_MARKER_NAME, BadLogDirectory
 from storage.log_manager import LogManager
 from storage.unified_log import UnifiedLog
 from tests.fakes.files import FakeFiles

@@ -10,8 +10,8 @@ import pytest
 from broker.disk_threads import DiskThreads
 from broker.replica.checkpointer import Checkpointer
 from protocol.errors import KafkaStorageError
+from storage.directory_checkpoints import DirectoryFailure
 from storage.files import StorageFailure
-from storage.log_directory import DirectoryFailure
 
 
 class FakeStorage:
