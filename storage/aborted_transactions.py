@@ -1,7 +1,12 @@
 """The aborted transactions that a committed reader must leave out of what it got."""
 
+from typing import TYPE_CHECKING
+
 from .log_read import AbortedTransaction
 from .log_segments import LogSegments
+
+if TYPE_CHECKING:
+    from .log_segment import LogSegment
 
 
 def collect_aborted(
@@ -18,7 +23,7 @@ def collect_aborted(
         CorruptIndex: a transaction index cannot be believed.
     """
     found: list[AbortedTransaction] = []
-    segment = segments.floor(fetch_offset) or segments.first
+    segment: "LogSegment | None" = segments.floor(fetch_offset) or segments.first
     while segment is not None:
         aborted, is_complete = segment.transactions.search(fetch_offset, upper_bound)
         found += aborted

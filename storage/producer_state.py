@@ -8,6 +8,7 @@ disk keeps only the last one.
 from typing import NamedTuple
 
 NO_EPOCH = -1
+EPOCH_MAX = 2**15 - 1
 NO_SEQUENCE = -1
 NO_OFFSET = -1
 BATCHES_KEPT = 5

@@ -6,6 +6,8 @@ Invariants: ``ongoing`` holds exactly the producers with an open transaction, by
 first offset, which is the order in which they were opened. A transaction that ended
 stays in ``unreplicated`` until the high watermark has passed its marker, because
 until then a reader of committed records must not pass its first record.
+`verifications` are transactions that have not begun here, and wait for their
+coordinator's word; they are empty unless ``verifies``.
 """
 
 import logging
@@ -13,11 +15,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from protocol.control_records import read_marker
+from protocol.control_records import EndTxnMarker, read_marker
+from protocol.errors import CorruptMessage, InvalidRecord, InvalidTxnState
 
 from .append_info import AppendOrigin
 from .files import Buffer, Files
-from .producer_append import check_data_batch, check_marker
+from .producer_append import check_data_batch, check_marker, find_duplicate
 from .producer_snapshot import (
     SnapshotCorrupt,
     decode_snapshot,
@@ -26,9 +29,12 @@ from .producer_snapshot import (
     snapshot_path,
 )
 from .producer_state import NO_OFFSET, BatchMetadata, ProducerState
+from .verification_state import VerificationGuard, VerificationStates
 
 if TYPE_CHECKING:
     from protocol.record_batch import BatchHeader
+
+_LATE_MS = 300_000
 
 _log = logging.getLogger(__name__)
 
@@ -45,8 +51,11 @@ class CompletedTransaction(NamedTuple):
 class ProducerStates:
     """The producers of one partition as its log has them up to ``map_end_offset``."""
 
-    def __init__(self, expiration_ms: int) -> None:
+    def __init__(self, expiration_ms: int, verifies: bool = False) -> None:
+        """``verifies``: records of a transaction need a guard to be its first here."""
         self.expiration_ms = expiration_ms
+        self.verifies = verifies
+        self.verifications = VerificationStates()
         self.map_end_offset = 0
         self.first_unstable_offset = NO_OFFSET
         self._producers: dict[int, ProducerState] = {}
@@ -63,21 +72,82 @@ class ProducerStates:
         """What is known of a producer; None when nothing is."""
         return self._producers.get(producer_id)
 
+    def start_verification(
+        self,
+        producer_id: int,
+        sequence: int,
+        producer_epoch: int,
+        now_ms: int,
+        epoch_bump: bool = False,
+    ) -> VerificationGuard | None:
+        """The guard that a batch of a transaction must show when it is appended.
+
+        None when it needs none, because its transaction is open here. ``epoch_bump``:
+        the client begins each transaction with an epoch of its own.
+        """
+        if self._has_open(producer_id, producer_epoch):
+            return None
+        return self.verifications.start(
+            producer_id, sequence, producer_epoch, now_ms, epoch_bump
+        )
+
     def check(
-        self, header: "BatchHeader", batch: Buffer, origin: AppendOrigin
+        self,
+        header: "BatchHeader",
+        batch: Buffer,
+        origin: AppendOrigin,
+        guard: VerificationGuard | None = None,
+        transaction_version: int = 0,
     ) -> BatchMetadata | None:
         """Let a producer's batch pass, or say which one it repeats.
 
         Raises:
             KafkaError: what `producer_append` refuses.
+            InvalidTxnState: it would begin a transaction that was not verified.
         """
         state = self._producers.get(header.producer_id)
-        if not header.is_control:
+        if header.is_control:
+            marker = read_marker(batch)
+            if marker is not None:
+                epoch = marker.coordinator_epoch
+                check_marker(state, header, epoch, origin, transaction_version)
+            return None
+        if not self.verifies:
             return check_data_batch(state, header, origin)
-        marker = read_marker(batch)
-        if marker is not None:
-            check_marker(state, header, marker.coordinator_epoch)
-        return None
+        return self._check_verified(header, origin, guard)
+
+    def _check_verified(
+        self,
+        header: "BatchHeader",
+        origin: AppendOrigin,
+        guard: VerificationGuard | None,
+    ) -> BatchMetadata | None:
+        producer_id = header.producer_id
+        state = self._producers.get(producer_id)
+        if origin is AppendOrigin.CLIENT and state is not None:
+            duplicate = find_duplicate(state, header)
+            if duplicate is not None:
+                return duplicate
+        if (
+            header.is_transactional
+            and origin is not AppendOrigin.REPLICATION
+            and not self._has_open(producer_id, header.producer_epoch)
+            and not self.verifications.is_verified(producer_id, guard)
+        ):
+            raise InvalidTxnState(
+                f"the batch would begin a transaction of producer {producer_id}, and"
+                " the coordinator's word that it is open is missing or out of date"
+            )
+        awaited = self.verifications.get(producer_id)
+        return check_data_batch(state, header, origin, awaited)
+
+    def _has_open(self, producer_id: int, producer_epoch: int) -> bool:
+        state = self._producers.get(producer_id)
+        return (
+            state is not None
+            and state.has_transaction
+            and state.producer_epoch == producer_epoch
+        )
 
     def add(
         self, header: "BatchHeader", batch: Buffer, base_offset: int, max_timestamp: int
@@ -87,12 +157,16 @@ class ProducerStates:
         Returns the transaction that it ends, which is then to be `complete`d; None
         also for a marker whose transaction wrote nothing here.
         """
-        state = self._producers.get(header.producer_id)
-        if state is None:
-            state = ProducerState(header.producer_id)
-            self._producers[header.producer_id] = state
+        producer_id, is_transactional = header.producer_id, header.is_transactional
+        if is_transactional and self.verifications:
+            self.verifications.end(
+                producer_id, header.producer_epoch, header.is_control
+            )
         if header.is_control:
-            return _end_transaction(state, header, batch, base_offset, max_timestamp)
+            return self._add_marker(header, batch, base_offset, max_timestamp)
+        state = self._producers.get(producer_id)
+        if state is None:
+            state = self._producers[producer_id] = ProducerState(producer_id)
         delta = header.last_offset_delta
         state.add_batch(
             header.producer_epoch,
@@ -100,11 +174,60 @@ class ProducerStates:
                 header.last_sequence, base_offset + delta, delta, max_timestamp
             ),
         )
-        if header.is_transactional and not state.has_transaction:
+        if is_transactional and not state.has_transaction:
             state.current_txn_first_offset = base_offset
-            self._ongoing[base_offset] = header.producer_id
+            self._ongoing[base_offset] = producer_id
             self._find_first_unstable()
         return None
+
+    def _add_marker(
+        self, header: "BatchHeader", batch: Buffer, offset: int, timestamp: int
+    ) -> CompletedTransaction | None:
+        marker = _read_replayed_marker(header, batch)
+        if marker is None:
+            return None
+        producer_id = header.producer_id
+        state = self._producers.get(producer_id)
+        if state is None:
+            state = self._producers[producer_id] = ProducerState(producer_id)
+        first_offset = state.current_txn_first_offset
+        epoch = header.producer_epoch
+        state.end_transaction(epoch, marker.coordinator_epoch, timestamp)
+        if first_offset == NO_OFFSET:
+            return None
+        return CompletedTransaction(
+            producer_id, first_offset, offset, not marker.is_commit
+        )
+
+    def replay(
+        self, header: "BatchHeader", batch: Buffer
+    ) -> CompletedTransaction | None:
+        """Note a batch that the log holds, when it is behind ``map_end_offset``.
+
+        Returns the transaction that it ends, as `add`. A marker that makes no sense
+        ends none.
+        """
+        if header.base_offset < self.map_end_offset:
+            return None
+        self.map_end_offset = header.next_offset
+        if header.producer_id < 0:
+            return None
+        return self.add(header, batch, header.base_offset, header.max_timestamp)
+
+    def end_transaction(
+        self, producer_id: int, marker_offset: int
+    ) -> CompletedTransaction | None:
+        """End a transaction whose marker cannot be read any more: it was aborted.
+
+        The transaction index knows of it. Returns what is then to be `complete`d;
+        None when no transaction of the producer is open.
+        """
+        state = self._producers.get(producer_id)
+        if state is None or not state.has_transaction:
+            return None
+        first_offset = state.current_txn_first_offset
+        state.current_txn_first_offset = NO_OFFSET
+        return CompletedTransaction(producer_id, first_offset, marker_offset, True)
 
     def last_stable_offset(self, completed: CompletedTransaction) -> int:
         """Where committed reads could go to, were ``completed`` replicated."""
@@ -118,6 +241,17 @@ class ProducerStates:
         del self._ongoing[completed.first_offset]
         self._unreplicated[completed.first_offset] = completed.last_offset
         self._find_first_unstable()
+
+    def has_late_transaction(self, now_ms: int, timeout_max_ms: int) -> bool:
+        """Whether the oldest open transaction should have been ended long ago.
+
+        Its coordinator ends every transaction after ``timeout_max_ms`` at the latest,
+        and has five minutes more to write the marker. Then none will come (KIP-664).
+        """
+        for producer_id in self._ongoing.values():
+            timestamp = self._producers[producer_id].last_timestamp
+            return timestamp > 0 and now_ms - timestamp > timeout_max_ms + _LATE_MS
+        return False
 
     def on_high_watermark(self, high_watermark: int) -> None:
         """Forget the ended transactions whose marker lies below the watermark."""
@@ -141,7 +275,11 @@ class ProducerStates:
         self._find_first_unstable()
 
     def remove_expired(self, now_ms: int) -> int:
-        """Forget producers that were silent for too long; returns how many."""
+        """Forget producers that were silent for too long; returns how many.
+
+        Verifications that began too long ago end too: nothing came of them.
+        """
+        self.verifications.remove_expired(now_ms, self.expiration_ms)
         expired = [
             producer_id
             for producer_id, state in self._producers.items()
@@ -182,29 +320,47 @@ class ProducerStates:
         self.map_end_offset = offset
         self._find_first_unstable()
 
+    def truncate_and_reload(
+        self,
+        files: Files,
+        directory: Path,
+        log_start_offset: int,
+        log_end_offset: int,
+        now_ms: int,
+    ) -> None:
+        """Go back to what is known without the log above ``log_end_offset``.
+
+        Snapshots outside the log are removed: above its end, or not above its start.
+        Unless everything up to the log end was applied, and nothing behind it, the
+        producers are those of the newest snapshot that is left; what lies from
+        ``map_end_offset`` on is then to be replayed.
+        """
+        for offset in list_snapshots(files, directory):
+            if not log_start_offset < offset <= log_end_offset:
+                files.unlink(snapshot_path(directory, offset))
+        if self.map_end_offset == log_end_offset:
+            self.on_log_start_offset(log_start_offset)
+        elif not load_newest_snapshot(files, directory, self, log_end_offset, now_ms):
+            self.map_end_offset = log_start_offset
+
     def _find_first_unstable(self) -> None:
         # Both are in no order that helps: open transactions are few.
         firsts = [*self._ongoing, *self._unreplicated]
         self.first_unstable_offset = min(firsts, default=NO_OFFSET)
 
 
-def _end_transaction(
-    state: ProducerState,
-    header: "BatchHeader",
-    batch: Buffer,
-    offset: int,
-    timestamp: int,
-) -> CompletedTransaction | None:
-    marker = read_marker(batch)
-    if marker is None:
+def _read_replayed_marker(header: "BatchHeader", batch: Buffer) -> EndTxnMarker | None:
+    """The marker in a control batch of the log, which may make no sense."""
+    try:
+        return read_marker(batch)
+    except (CorruptMessage, InvalidRecord) as error:
+        _log.warning(
+            "the control batch of producer %d at offset %d ends no transaction: %s",
+            header.producer_id,
+            header.base_offset,
+            error,
+        )
         return None
-    first_offset = state.current_txn_first_offset
-    state.end_transaction(header.producer_epoch, marker.coordinator_epoch, timestamp)
-    if first_offset == NO_OFFSET:
-        return None
-    return CompletedTransaction(
-        header.producer_id, first_offset, offset, not marker.is_commit
-    )
 
 
 def load_newest_snapshot(

@@ -126,9 +126,9 @@ def test_t102_group_coordinator_origin_sequence_zero_is_always_ok() -> None:
 def test_a_marker_needs_an_epoch_and_a_coordinator_that_are_not_older() -> None:
     state = after(header(0, epoch=3))
     state.coordinator_epoch = 5
-    check_marker(None, header(0), 0)
-    check_marker(state, header(0, epoch=3), 5)
+    check_marker(None, header(0), 0, COORDINATOR)
+    check_marker(state, header(0, epoch=3), 5, COORDINATOR)
     with pytest.raises(TransactionCoordinatorFenced):
-        check_marker(state, header(0, epoch=3), 4)
+        check_marker(state, header(0, epoch=3), 4, COORDINATOR)
     with pytest.raises(InvalidProducerEpoch):
-        check_marker(state, header(0, epoch=2), 5)
+        check_marker(state, header(0, epoch=2), 5, COORDINATOR)
