@@ -23,7 +23,7 @@ def collect_aborted(
         CorruptIndex: a transaction index cannot be believed.
     """
     found: list[AbortedTransaction] = []
-    segment: "LogSegment | None" = segments.floor(fetch_offset) or segments.first
+    segment: LogSegment | None = segments.floor(fetch_offset) or segments.first
     while segment is not None:
         aborted, is_complete = segment.transactions.search(fetch_offset, upper_bound)
         found += aborted
