@@ -42,9 +42,9 @@ class TransactionIndex:
         self._entries: list[TransactionEntry] | None = None
 
     def append(self, entry: TransactionEntry) -> bool:
-        """Write an entry; it is not synced. Returns whether that made the file.
+        """Write an entry; it is not synced. Returns whether it is the file's first.
 
-        A file that was made needs its name synced too.
+        Then the file may be new, and its name is to be synced too.
 
         Raises:
             ValueError: its marker is not behind that of the entry before.
@@ -55,12 +55,12 @@ class TransactionIndex:
         _check_entry(
             entry, entries[-1].last_offset if entries else self.base_offset - 1
         )
-        is_new = self._file is None and not self._files.exists(self.path)
         if self._file is None:
             self._file = self._files.open(self.path, create=True)
+        is_first = self._file.size == 0
         self._file.append(pack_transaction_entry(entry))
         entries.append(entry)
-        return is_new
+        return is_first
 
     def entries(self) -> Sequence[TransactionEntry]:
         """The aborted transactions, in the order of their markers.
