@@ -1,0 +1,198 @@
+"""The shards of one coordinator: which there are, loaded by replay, asked by key.
+
+The coordinator's topic has a fixed number of partitions, and each key belongs to one.
+A partition that was never written is there at once; one with a log is loaded in the
+background after the start, first those that are asked for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from protocol.errors import KafkaError, NotCoordinator
+from protocol.topic_partition import TopicPartition
+
+from .decision import Decision, ShardState
+from .loading import Loader
+from .placement import partition_for
+from .shard import Phase, Shard
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from ..clock import Clock
+    from ..disk_threads import DiskThreads
+    from ..metadata.topics import Topics
+    from ..replica.replica_manager import ReplicaManager
+    from ..services import Bugs
+
+    Refuse = Callable[[KafkaError], Any]
+
+S = TypeVar("S", bound=ShardState)
+
+_logger = logging.getLogger(__name__)
+
+
+class CoordinatorRuntime(Generic[S]):
+    """All shards of one coordinator."""
+
+    def __init__(
+        self,
+        topic: str,
+        make_state: Callable[[Shard[S]], S],
+        *,
+        topics: Topics,
+        replica_manager: ReplicaManager,
+        disk_threads: DiskThreads,
+        clock: Clock,
+        bugs: Bugs,
+        load_buffer_size: int,
+    ) -> None:
+        self.topic = topic
+        self.clock = clock
+        self.replica_manager = replica_manager
+        self._make_state = make_state
+        self._topics = topics
+        self._disk_threads = disk_threads
+        self._bugs = bugs
+        self._load_buffer_size = load_buffer_size
+        self._shards: dict[int, Shard[S]] = {}
+        self._wanted: list[int] = []
+        self._loading: asyncio.Task[None] | None = None
+
+    # Which shards there are
+
+    def partition_of(self, key: str) -> int:
+        """The partition to which ``key`` belongs.
+
+        Raises:
+            NotCoordinator: the topic is not made yet.
+        """
+        topic = self._topics.get(self.topic)
+        if topic is None:
+            raise NotCoordinator
+        return partition_for(key, len(topic.partitions))
+
+    def shard(self, partition: int) -> Shard[S]:
+        """The shard of a partition; asking for one that is not loaded hurries it."""
+        shard = self._shards.get(partition)
+        if shard is None:
+            return self._begin(partition)
+        if shard.phase is Phase.LOADING and partition in self._wanted:
+            self._wanted.remove(partition)
+            self._wanted.insert(0, partition)
+        return shard
+
+    def shards(self) -> Iterator[Shard[S]]:
+        """Every shard that has, or may have, state."""
+        return iter(list(self._shards.values()))
+
+    # Requests
+
+    def act(self, key: str, decide: Callable[[S], Decision], refuse: Refuse) -> Any:
+        """The answer to what the shard of ``key`` decides; see `Shard.act`."""
+        try:
+            shard = self.shard(self.partition_of(key))
+        except KafkaError as error:
+            return refuse(error)
+        return shard.act(decide, refuse)
+
+    def schedule(self, decide: Callable[[S], Decision]) -> None:
+        """Let every loaded shard decide something of its own accord."""
+        for shard in self.shards():
+            if shard.phase is Phase.ACTIVE:
+                shard.act(decide, _ignore)
+
+    # Loading
+
+    def load_all(self) -> None:
+        """Begin to load everything that has a log. For after the start."""
+        topic = self._topics.get(self.topic)
+        if topic is not None:
+            for info in topic.partitions:
+                if info.partition not in self._shards and info.written:
+                    self._begin(info.partition)
+
+    async def loaded(self) -> None:
+        """Return when nothing is being loaded."""
+        while self._loading is not None:
+            await asyncio.shield(self._loading)
+
+    def _begin(self, partition: int) -> Shard[S]:
+        topic_partition = TopicPartition(self.topic, partition)
+        shard = Shard(topic_partition, self._make_state, self)
+        self._shards[partition] = shard
+        found = self.replica_manager.partition(topic_partition)
+        if found.log is None and found.refusal is None:  # never written
+            shard.activate()
+            return shard
+        self._wanted.append(partition)
+        if self._loading is None:
+            self._loading = asyncio.get_running_loop().create_task(
+                self._load_wanted(), name=f"load {self.topic}"
+            )
+        return shard
+
+    async def _load_wanted(self) -> None:
+        try:
+            while self._wanted:
+                await self._load(self._shards[self._wanted.pop(0)])
+        finally:
+            self._loading = None
+
+    async def _load(self, shard: Shard[S]) -> None:
+        topic_partition = shard.topic_partition
+        started_ms = self.clock.monotonic_ms()
+        try:
+            await self.replica_manager.open([topic_partition])
+            partition = self.replica_manager.partition(topic_partition)
+            partition.check_leader()
+            loader = Loader(
+                partition, shard.state, self._disk_threads, self._load_buffer_size
+            )
+            await loader.load()
+        except (KafkaError, OSError) as error:
+            shard.fail(error)
+            return
+        except Exception as error:
+            self._bugs.record(f"load {topic_partition}", error)
+            shard.fail(error)
+            return
+        _logger.info(
+            "%s: %d records are loaded in %d ms",
+            topic_partition,
+            loader.record_count,
+            self.clock.monotonic_ms() - started_ms,
+        )
+        shard.activate()
+
+    async def close(self) -> None:
+        """Load nothing any more, run no timers, and answer everybody who waits."""
+        self._wanted.clear()
+        if self._loading is not None:
+            self._loading.cancel()
+            await asyncio.gather(self._loading, return_exceptions=True)
+        for shard in self.shards():
+            shard.close()
+
+    # What shards ask for (ShardHost)
+
+    def run_soon(self, action: Callable[[], object]) -> None:
+        """Call ``action`` in a later turn of the loop."""
+        asyncio.get_running_loop().call_soon(self._run, action)
+
+    def record_bug(self, where: str, error: BaseException) -> None:
+        """Report an exception that nobody expected."""
+        self._bugs.record(where, error)
+
+    def _run(self, action: Callable[[], object]) -> None:
+        try:
+            action()
+        except Exception as error:
+            self._bugs.record(f"what follows in {self.topic}", error)
+
+
+def _ignore(error: KafkaError) -> None:
+    """Nobody waits for the answer."""

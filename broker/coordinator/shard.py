@@ -1,0 +1,286 @@
+"""One partition of a coordinator's log with the state that its records add up to.
+
+Invariants:
+- The state is changed by `replay` alone (and by decisions in what is never written),
+  in the order of the log.
+- What a decision writes is replayed before anything else is decided, and answered
+  when it is durable. If it never will be, the state is ahead of the log: the shard
+  has failed, and answers COORDINATOR_NOT_AVAILABLE until the broker starts anew.
+"""
+
+from __future__ import annotations
+
+import logging
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+
+from protocol.errors import (
+    CoordinatorLoadInProgress,
+    CoordinatorNotAvailable,
+    ErrorCode,
+    KafkaError,
+    NotCoordinator,
+    error_class,
+)
+from protocol.record_batch import NO_SEQUENCE
+from protocol.records import NewRecord, build_batch
+from storage.append_info import AppendOrigin
+
+from ..parked import Parked
+from ..replica.partition import ACKS_ALL
+from .decision import NO_PRODUCER, Decision, Place, ProducerIdentity, ShardState
+from .timers import Timers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from protocol.topic_partition import TopicPartition
+
+    from ..clock import Clock
+    from ..replica.replica_manager import ReplicaManager
+
+    Refuse = Callable[[KafkaError], Any]
+
+S = TypeVar("S", bound=ShardState)
+# A sync ends or fails; until then nobody knows whether a record will be durable.
+_NO_TIMEOUT_MS = (1 << 31) - 1
+_NOBODY = ProducerIdentity(NO_PRODUCER, -1)
+_TRY_ELSEWHERE = (ErrorCode.NOT_LEADER_OR_FOLLOWER,)
+_TRY_LATER = (
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.NOT_ENOUGH_REPLICAS,
+    ErrorCode.REQUEST_TIMED_OUT,
+    ErrorCode.KAFKA_STORAGE_ERROR,
+)
+_TOO_LARGE = (
+    ErrorCode.MESSAGE_TOO_LARGE,
+    ErrorCode.RECORD_LIST_TOO_LARGE,
+    ErrorCode.INVALID_FETCH_SIZE,
+)
+
+_logger = logging.getLogger(__name__)
+
+
+class Phase(Enum):
+    """Whether a shard can be asked."""
+
+    LOADING = "loading"
+    ACTIVE = "active"
+    FAILED = "failed"
+
+
+class ShardHost(Protocol):
+    """What a shard asks of the runtime."""
+
+    replica_manager: ReplicaManager
+    clock: Clock
+
+    def run_soon(self, action: Callable[[], object]) -> None:
+        """Call ``action`` in a later turn of the loop."""
+
+    def record_bug(self, where: str, error: BaseException) -> None:
+        """Report an exception that nobody expected."""
+
+
+def as_coordinator_error(code: int) -> KafkaError:
+    """What a client is told of an error that its coordinator's append ended with."""
+    if code in _TRY_ELSEWHERE:
+        return NotCoordinator()
+    if code in _TRY_LATER:
+        return CoordinatorNotAvailable()
+    if code in _TOO_LARGE:
+        return KafkaError()
+    return error_class(code)()
+
+
+class _Append:
+    """What was written and is not durable yet, and who waits for it."""
+
+    __slots__ = ("waiters",)
+
+    def __init__(self) -> None:
+        self.waiters: list[Callable[[KafkaError | None], object]] = []
+
+
+class Shard(Generic[S]):
+    """Applies decisions to one partition of the log and to its state."""
+
+    def __init__(
+        self,
+        topic_partition: TopicPartition,
+        make_state: Callable[[Shard[S]], S],
+        host: ShardHost,
+    ) -> None:
+        self.topic_partition = topic_partition
+        self.phase = Phase.LOADING
+        self.timers = Timers(host.clock, self._on_timer)
+        self._host = host
+        self._appends: list[_Append] = []
+        self.state = make_state(self)
+
+    # Phases
+
+    def check_active(self) -> None:
+        """See that it can be asked.
+
+        Raises:
+            CoordinatorLoadInProgress, CoordinatorNotAvailable: try later.
+        """
+        if self.phase is Phase.LOADING:
+            raise CoordinatorLoadInProgress
+        if self.phase is Phase.FAILED:
+            raise CoordinatorNotAvailable
+
+    def activate(self) -> None:
+        """Everything is replayed: answer from now on."""
+        self.phase = Phase.ACTIVE
+        self.state.on_loaded()
+
+    def fail(self, why: object) -> None:
+        """Answer nothing any more: the log cannot be read or written."""
+        if self.phase is Phase.FAILED:
+            return
+        _logger.error("the coordinator of %s stops: %s", self.topic_partition, why)
+        self.phase = Phase.FAILED
+        self.timers.clear()
+        self.state.on_unloaded(CoordinatorNotAvailable())
+
+    def close(self) -> None:
+        """The broker stops: run no timers, and answer everybody who waits."""
+        if self.phase is Phase.ACTIVE:
+            self.phase = Phase.FAILED
+            self.timers.clear()
+            self.state.on_unloaded(NotCoordinator())
+
+    # Decisions
+
+    def act(self, decide: Callable[[S], Decision], refuse: Refuse) -> Any:
+        """The answer to what ``decide`` decides, perhaps parked.
+
+        ``refuse`` makes an answer of a `KafkaError`: of one that ``decide`` raises,
+        and of what kept the records from becoming durable.
+        """
+        try:
+            self.check_active()
+            decision = decide(self.state)
+            return self.apply(decision, refuse)
+        except KafkaError as error:
+            return refuse(error)
+
+    def apply(self, decision: Decision, refuse: Refuse) -> Any:
+        """Write, replay, and answer when that is durable.
+
+        Raises:
+            KafkaError: nothing was written, and nothing has changed.
+        """
+        if not decision.records:
+            if decision.then is not None:
+                self._host.run_soon(decision.then)
+            if decision.reads_state and self._appends:
+                return self._answer_behind(self._appends[-1], decision, refuse)
+            return decision.response
+        try:
+            append = self._append(decision)
+        except KafkaError as error:
+            if decision.undo is not None:
+                decision.undo(error)
+            raise
+        if append is None:  # durable, or as durable as it has to be
+            if decision.then is not None:
+                self._host.run_soon(decision.then)
+            return decision.response
+        return self._answer_behind(append, decision, refuse)
+
+    def _append(self, decision: Decision) -> _Append | None:
+        """Write and replay the records of a decision. None: nobody has to wait."""
+        host, topic_partition = self._host, self.topic_partition
+        now_ms = host.clock.now_ms()
+        batch = _batch(decision, now_ms)
+        partition = host.replica_manager.partition(topic_partition)
+        base_offset = partition.log_end_offset
+        result = host.replica_manager.append_records(
+            {topic_partition: batch},
+            acks=ACKS_ALL,
+            timeout_ms=_NO_TIMEOUT_MS,
+            origin=AppendOrigin.COORDINATOR,
+            internal_topics_allowed=True,
+            finish=lambda results: results[topic_partition],
+        )
+        waits = isinstance(result, Parked)
+        if not waits and result.error_code:
+            raise as_coordinator_error(result.error_code)
+        if decision.is_replayed:
+            producer = decision.producer or _NOBODY
+            for offset, record in enumerate(decision.records, base_offset):
+                self.state.replay(record, Place(offset, now_ms, *producer))
+        if not waits:
+            return None
+        append = _Append()
+        self._appends.append(append)
+        result.listen(lambda parked: self._on_appended(append, parked))
+        return append
+
+    def _answer_behind(
+        self, append: _Append, decision: Decision, refuse: Refuse
+    ) -> Any:
+        """The answer, once ``append`` is durable."""
+        passes = isinstance(decision.response, Parked)
+        answer = decision.response if passes else Parked()
+
+        def release(error: KafkaError | None) -> None:
+            if error is None:
+                if decision.then is not None:
+                    self._host.run_soon(decision.then)
+                if not passes:
+                    answer.set_result(decision.response)
+                return
+            if decision.undo is not None:
+                decision.undo(error)
+            if not answer.done():
+                answer.set_result(refuse(error))
+
+        append.waiters.append(release)
+        return answer
+
+    def _on_appended(self, append: _Append, parked: Parked) -> None:
+        self._appends.remove(append)
+        error: KafkaError | None = None
+        try:
+            code = parked.result().error_code
+        except KafkaError as raised:
+            code = raised.code
+        if code:
+            error = as_coordinator_error(code)
+            self.fail(ErrorCode(code).name)
+        for release in append.waiters:
+            release(error)
+
+    def _on_timer(self, action: Callable[[], object]) -> None:
+        """A timer's action may decide something, which then is done."""
+        if self.phase is not Phase.ACTIVE:
+            return
+        try:
+            decision = action()
+            if isinstance(decision, Decision):
+                self.apply(decision, _ignore)
+        except KafkaError as error:
+            _logger.warning("%s: a timer: %s", self.topic_partition, error)
+        except Exception as error:
+            self._host.record_bug(f"timer of {self.topic_partition}", error)
+
+
+def _batch(decision: Decision, now_ms: int) -> bytearray:
+    producer = decision.producer or _NOBODY
+    records = [NewRecord(*record.encode(), now_ms) for record in decision.records]
+    return build_batch(
+        records,
+        producer_id=producer.producer_id,
+        producer_epoch=producer.producer_epoch,
+        # Coordinators do not count: an offset commit in a transaction says 0.
+        base_sequence=0 if decision.producer else NO_SEQUENCE,
+        is_transactional=decision.producer is not None,
+    )
+
+
+def _ignore(error: KafkaError) -> None:
+    """Nobody waits for the answer."""

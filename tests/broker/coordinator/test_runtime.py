@@ -1,0 +1,138 @@
+"""Shards that are found by key, loaded by replay, and asked meanwhile."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from broker.coordinator.decision import Decision, ProducerIdentity
+from broker.coordinator.shard import Phase
+from protocol.control_records import ControlType, EndTxnMarker, build_marker_batch
+from protocol.errors import ErrorCode
+from protocol.records import NewRecord, build_batch
+from storage.append_info import AppendOrigin
+from tests.broker.coordinator.tally import (
+    PARTITIONS,
+    TOPIC,
+    Tallies,
+    TallyBroker,
+    refuse,
+    tally_broker,
+)
+from tests.fakes.files import FakeFiles
+from tests.fakes.replicas import replicas
+
+if TYPE_CHECKING:
+    from broker.coordinator.runtime import CoordinatorRuntime
+    from protocol.topic_partition import TopicPartition
+
+NAMES = [f"name-{number}" for number in range(12)]
+
+
+async def loaded(broker: TallyBroker) -> None:
+    broker.runtime.load_all()
+    await broker.runtime.loaded()
+
+
+async def test_without_its_topic_nobody_coordinates(tmp_path: Path) -> None:
+    async with replicas(tmp_path) as fixture:
+        runtime: CoordinatorRuntime[Tallies] = TallyBroker(fixture).runtime
+        answer = runtime.act("a", lambda state: 1 / 0, refuse)  # type: ignore[arg-type,return-value]
+        assert answer.code == ErrorCode.NOT_COORDINATOR
+
+
+async def test_a_partition_that_was_never_written_is_there_at_once(
+    tmp_path: Path,
+) -> None:
+    async with tally_broker(tmp_path) as broker:
+        assert broker.read("a") == 0
+        assert broker.state("a").is_loaded
+
+
+async def test_what_was_counted_is_there_after_a_restart(tmp_path: Path) -> None:
+    files = FakeFiles()
+    async with tally_broker(tmp_path, files) as broker:
+        for name in NAMES * 3:
+            broker.add(name)
+        await broker.replicas.commit()
+    async with tally_broker(tmp_path, files) as broker:
+        await loaded(broker)
+        assert {name: broker.read(name) for name in NAMES} == dict.fromkeys(NAMES, 3)
+
+
+async def test_what_is_being_loaded_says_so(tmp_path: Path) -> None:
+    files = FakeFiles()
+    async with tally_broker(tmp_path, files) as broker:
+        broker.add("a")
+        await broker.replicas.commit()
+    async with tally_broker(tmp_path, files) as broker:
+        assert broker.read("a").code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+        await loaded(broker)
+        assert broker.read("a") == 1
+
+
+async def test_who_is_asked_for_is_loaded_first(tmp_path: Path) -> None:
+    files = FakeFiles()
+    async with tally_broker(tmp_path, files) as broker:
+        for name in NAMES:
+            broker.add(name)
+        await broker.replicas.commit()
+    async with tally_broker(tmp_path, files) as broker:
+        broker.runtime.load_all()
+        last = broker.runtime._wanted[-1]
+        broker.runtime.shard(last)
+        assert broker.runtime._wanted[0] == last
+        await loaded(broker)
+        assert {shard.phase for shard in broker.runtime.shards()} == {Phase.ACTIVE}
+        assert len(list(broker.runtime.shards())) == PARTITIONS
+
+
+async def test_markers_and_strange_records_on_the_way(tmp_path: Path) -> None:
+    """A record of an unknown kind, one that is damaged, a transaction."""
+    files = FakeFiles()
+    async with tally_broker(tmp_path, files) as broker:
+        broker.add("a", producer=ProducerIdentity(7, 0))
+        shard = broker.runtime.shard(broker.runtime.partition_of("a"))
+        marker = build_marker_batch(EndTxnMarker(ControlType.COMMIT, 0), 7, 0, 1)
+        strange = [NewRecord(b"?", b"1"), NewRecord(b"!", b"1"), NewRecord(b"a", b"5")]
+        for batch in (marker, build_batch(strange)):
+            broker.replicas.manager.append_records(
+                {shard.topic_partition: batch},
+                acks=1,
+                timeout_ms=1000,
+                origin=AppendOrigin.COORDINATOR,
+            )
+        await broker.replicas.commit()
+    async with tally_broker(tmp_path, files) as broker:
+        await loaded(broker)
+        state = broker.state("a")
+        assert state.ended == [(7, True)]
+        assert state.counts == {"a": 5}
+        assert [place.offset for place in state.places] == [0, 4]
+        assert state.places[0].producer_id == 7
+
+
+async def test_a_shard_whose_log_cannot_be_read_is_not_available(
+    tmp_path: Path,
+) -> None:
+    files = FakeFiles()
+    async with tally_broker(tmp_path, files) as broker:
+        broker.add("a")
+        await broker.replicas.commit()
+        number = broker.runtime.partition_of("a")
+    files.rmtree(broker.replicas.config.log_dirs[0] / f"{TOPIC}-{number}")
+    async with tally_broker(tmp_path, files) as broker:
+        await loaded(broker)
+        assert broker.read("a").code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+
+async def test_every_loaded_shard_can_be_told_to_decide(tmp_path: Path) -> None:
+    async with tally_broker(tmp_path) as broker:
+        for number in range(PARTITIONS):
+            broker.runtime.shard(number)
+        asked: list[TopicPartition] = []
+
+        def decide(state: Tallies) -> Decision:
+            asked.append(state.shard.topic_partition)
+            return Decision()
+
+        broker.runtime.schedule(decide)
+        assert len(asked) == PARTITIONS

@@ -1,0 +1,196 @@
+"""Decisions on a coordinator of tallies: written, replayed, answered when durable."""
+
+import asyncio
+import errno
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from broker.coordinator.decision import Decision, Place, ProducerIdentity
+from broker.coordinator.shard import Phase, as_coordinator_error
+from broker.parked import Parked
+from protocol.errors import (
+    CoordinatorNotAvailable,
+    ErrorCode,
+    InvalidRequest,
+    KafkaError,
+    NotCoordinator,
+)
+from tests.broker.coordinator.tally import (
+    Counted,
+    Tallies,
+    TallyBroker,
+    refuse,
+    tally_broker,
+)
+
+
+@pytest.fixture
+async def broker(tmp_path: Path) -> AsyncIterator[TallyBroker]:
+    async with tally_broker(tmp_path) as made:
+        yield made
+
+
+async def test_an_answer_leaves_when_its_records_are_durable(
+    broker: TallyBroker,
+) -> None:
+    answer = broker.add("a")
+    assert isinstance(answer, Parked)
+    assert not answer.done()
+    await broker.replicas.commit()
+    assert answer.result() == 1
+
+
+async def test_records_are_replayed_before_anything_else_is_decided(
+    broker: TallyBroker,
+) -> None:
+    answers = [broker.add("a") for _ in range(3)]
+    assert broker.state("a").counts == {"a": 3}
+    await broker.replicas.commit()
+    assert [answer.result() for answer in answers] == [1, 2, 3]
+
+
+async def test_replay_is_told_the_place_in_the_log(broker: TallyBroker) -> None:
+    now_ms = broker.replicas.clock.now_ms()
+    broker.add("a")
+    broker.add("a", producer=ProducerIdentity(7, 2))
+    assert broker.state("a").places == [Place(0, now_ms), Place(1, now_ms, 7, 2)]
+
+
+async def test_a_reading_answer_waits_for_what_was_written_before(
+    broker: TallyBroker,
+) -> None:
+    broker.add("a")
+    answer = broker.read("a")
+    assert not answer.done()
+    await broker.replicas.commit()
+    assert answer.result() == 1
+    assert broker.read("a") == 1  # at once: nothing is open
+
+
+async def test_an_answer_that_reads_nothing_does_not_wait(broker: TallyBroker) -> None:
+    broker.add("a")
+    decided = broker.runtime.act("a", lambda _: Decision("beat"), refuse)
+    assert decided == "beat"
+
+
+async def test_what_follows_runs_behind_the_durable_record(broker: TallyBroker) -> None:
+    ran: list[str] = []
+    broker.add("a", then=lambda: ran.append("then"))
+    await asyncio.sleep(0)
+    assert ran == []
+    await broker.replicas.commit()
+    await asyncio.sleep(0)
+    assert ran == ["then"]
+
+
+async def test_a_refused_decision_writes_nothing(broker: TallyBroker) -> None:
+    def decide(state: Tallies) -> Decision:
+        raise InvalidRequest("no")
+
+    answer = broker.runtime.act("a", decide, refuse)
+    assert answer.code == ErrorCode.INVALID_REQUEST
+
+
+async def test_a_failed_append_leaves_the_state_untouched(broker: TallyBroker) -> None:
+    broker.add("a")
+    await broker.replicas.commit()
+    undone: list[KafkaError] = []
+    topic_partition = broker.runtime.shard(
+        broker.runtime.partition_of("a")
+    ).topic_partition
+
+    def decide(state: Tallies) -> Decision:
+        records = [Counted("x" * 2_000_000, 1)]
+        return Decision("never", records, undo=undone.append)
+
+    answer = broker.runtime.act("a", decide, refuse)
+    assert answer.code == ErrorCode.UNKNOWN_SERVER_ERROR  # too large, as Kafka says it
+    assert [error.code for error in undone] == [ErrorCode.UNKNOWN_SERVER_ERROR]
+    assert broker.state("a").counts == {"a": 1}
+    assert broker.replicas.log_of(topic_partition).log_end_offset == 1
+    broker.add("a")
+    assert broker.state("a").counts == {"a": 2}
+
+
+async def test_after_a_failed_sync_the_shard_is_not_available(
+    broker: TallyBroker,
+) -> None:
+    undone: list[KafkaError] = []
+    answer = broker.add("a", undo=undone.append)
+    reading = broker.read("a")
+    broker.replicas.files.fail("sync", error=errno.EIO)
+    broker.replicas.sync()
+    assert answer.result().code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert reading.result().code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert len(undone) == 1
+    shard = broker.runtime.shard(broker.runtime.partition_of("a"))
+    assert shard.phase is Phase.FAILED
+    assert isinstance(shard.state.unloaded, CoordinatorNotAvailable)
+    assert broker.add("a").code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+
+async def test_a_parked_answer_of_the_coordinator_passes_through(
+    broker: TallyBroker,
+) -> None:
+    parked = Parked()
+
+    def decide(state: Tallies) -> Decision:
+        return Decision(parked, [Counted("a", 1)])
+
+    assert broker.runtime.act("a", decide, refuse) is parked
+    await broker.replicas.commit()
+    assert not parked.done()
+
+
+async def test_what_is_not_replayed_is_written_all_the_same(
+    broker: TallyBroker,
+) -> None:
+    broker.add("a", is_replayed=False)
+    assert broker.state("a").counts == {}
+    shard = broker.runtime.shard(broker.runtime.partition_of("a"))
+    assert broker.replicas.log_of(shard.topic_partition).log_end_offset == 1
+
+
+async def test_a_timer_decides_too(broker: TallyBroker) -> None:
+    shard = broker.runtime.shard(broker.runtime.partition_of("a"))
+    shard.timers.start("t", 10, lambda: Decision(records=[Counted("a", 9)]))
+    broker.replicas.clock.advance(10)
+    assert broker.state("a").counts == {"a": 9}
+
+
+async def test_a_timer_that_raises_is_a_bug_and_stops_nobody(
+    broker: TallyBroker,
+) -> None:
+    shard = broker.runtime.shard(broker.runtime.partition_of("a"))
+
+    def raises() -> Any:
+        raise ZeroDivisionError
+
+    shard.timers.start("t", 10, raises)
+    broker.replicas.clock.advance(10)
+    assert [type(bug) for bug in broker.replicas.bugs] == [ZeroDivisionError]
+    broker.replicas.bugs.clear()
+
+
+async def test_a_closing_broker_sends_those_who_wait_elsewhere(
+    broker: TallyBroker,
+) -> None:
+    state = broker.state("a")
+    await broker.runtime.close()
+    assert isinstance(state.unloaded, NotCoordinator)
+    assert broker.add("a").code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+
+@pytest.mark.parametrize(
+    ("code", "answered"),
+    [(3, 15), (19, 15), (7, 15), (56, 15), (6, 16), (10, -1), (18, -1), (4, -1)],
+)
+def test_errors_of_appends_as_clients_see_them(code: int, answered: int) -> None:
+    assert as_coordinator_error(code).code == answered
+
+
+def test_other_errors_pass_as_they_are() -> None:
+    assert as_coordinator_error(ErrorCode.INVALID_PRODUCER_EPOCH).code == 47
