@@ -1,0 +1,50 @@
+"""Apache Kafka's classes, fetched once by Maven, and how they are run."""
+
+import os
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+
+HERE = Path(__file__).parent
+LIBS = HERE / "target" / "libs"
+_COMPLETE = LIBS / ".complete"
+
+
+@cache
+def missing() -> str | None:
+    """What is not here that Apache Kafka needs; None when it can run."""
+    programs = [name for name in ("java", "mvn") if shutil.which(name) is None]
+    return f"needs {' and '.join(programs)}" if programs else None
+
+
+def fetch() -> None:
+    """Have Maven put the jars into place, unless they are there for this pom."""
+    pom = (HERE / "pom.xml").read_text()
+    if _COMPLETE.exists() and _COMPLETE.read_text() == pom:
+        return
+    command = ["mvn", "-q", "-B", "-f", str(HERE / "pom.xml")]
+    run = subprocess.run(
+        command + ["dependency:copy-dependencies"], capture_output=True, text=True
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    _COMPLETE.write_text(pom)
+
+
+def java(class_name: str, *arguments: str, heap: str = "256M") -> list[str]:
+    """The command line that runs one of Apache Kafka's classes."""
+    options = [f"-Xmx{heap}", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+    options += ["-Djava.awt.headless=true"]
+    options += [f"-Dlog4j2.configurationFile={HERE / 'log4j2.xml'}"]
+    level = os.environ.get("KAFKA_LOG_LEVEL", "INFO")
+    options += [f"-Dlog.level={level}", "-cp", f"{LIBS}/*"]
+    return ["java", *options, class_name, *arguments]
+
+
+def run_tool(class_name: str, *arguments: str) -> str:
+    """What a tool prints, which must end well."""
+    run = subprocess.run(
+        java(class_name, *arguments), capture_output=True, text=True, timeout=120
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    return run.stdout
