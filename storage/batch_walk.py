@@ -3,7 +3,6 @@
 from struct import Struct
 from typing import Final
 
-from protocol.errors import CorruptMessage
 from protocol.record_batch import BATCH_OVERHEAD, LOG_OVERHEAD
 
 from .files import Buffer
@@ -19,9 +18,7 @@ def find_batch(data: Buffer, offset: int) -> tuple[int, int]:
 
     When there is none, the size is 0 and the position is where the walk ended: behind
     the last batch whose start is in ``data``, which may be behind the end of ``data``.
-
-    Raises:
-        CorruptMessage: a length that no batch has.
+    A size of -1 stands for a length that no batch has.
     """
     unpack = _BATCH_START.unpack_from
     position, end = 0, len(data) - BATCH_START_SIZE
@@ -29,7 +26,7 @@ def find_batch(data: Buffer, offset: int) -> tuple[int, int]:
         base_offset, length, last_offset_delta = unpack(data, position)
         size = length + LOG_OVERHEAD
         if size < BATCH_OVERHEAD:
-            raise CorruptMessage(f"a batch of {size} bytes, {position} bytes on")
+            return position, -1
         if base_offset + last_offset_delta >= offset:
             return position, size
         position += size

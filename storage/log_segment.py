@@ -10,43 +10,31 @@ Invariants:
 
 import random
 from pathlib import Path
-from typing import NamedTuple
 
-from protocol.errors import CorruptMessage
-from protocol.record_batch import BATCH_OVERHEAD, read_header, scan
-from protocol.records import iterate
+from protocol.record_batch import BATCH_OVERHEAD, read_header
 
 from .batch_scan import OnBatch, Recovery
-from .batch_verification import BatchVerification
-from .batch_walk import find_batch, is_whole_batch, last_offset_at
-from .files import Buffer, ColdRead, File, Files
+from .files import Buffer, File, Files
 from .formats.index_entry import (
     INDEX_ENTRY_SIZE,
     RELATIVE_OFFSET_MAX,
     TIME_INDEX_ENTRY_SIZE,
 )
 from .log_config import LogConfig
-from .log_files import DELETED, LOG, SEGMENT_KINDS, segment_path
-from .log_read import TimestampOffset
-from .mapped_index import CorruptIndex
+from .log_files import (
+    DELETED,
+    LOG,
+    SEGMENT_KINDS,
+    TRANSACTION_INDEX,
+    segment_path,
+)
 from .segment_indexes import SegmentIndexes
+from .segment_reader import SegmentReader
 from .time_index import NO_TIMESTAMP
-
-_LOOKUP_SIZE = 8192
-_SEARCH_SIZE = 65536
-# NamedTuple's own constructor costs three times as much as the tuple.
-_new = tuple.__new__
+from .transaction_index import TransactionIndex
 
 
-class SegmentRead(NamedTuple):
-    """What a read found: whole batches from ``position`` on, the last maybe cut."""
-
-    position: int
-    records: Buffer
-    first_batch_incomplete: bool
-
-
-class LogSegment:
+class LogSegment(SegmentReader):
     """The batches from ``base_offset`` on, up to the next segment's."""
 
     def __init__(
@@ -61,18 +49,17 @@ class LogSegment:
         """Open the segment that is there. It is sealed until `activate`."""
         self.files = files
         self.directory = directory
-        self.base_offset = base_offset
         self.created_ms = now_ms
-        path = segment_path(directory, base_offset, LOG)
-        self.log: File = files.open(path, create=create)
-        self.indexes = SegmentIndexes(
-            files, directory, base_offset, self.log, config.index_interval_bytes
+        log = files.open(segment_path(directory, base_offset, LOG), create=create)
+        indexes = SegmentIndexes(
+            files, directory, base_offset, log, config.index_interval_bytes
         )
-        self.verification = BatchVerification(self.log.size)
+        super().__init__(base_offset, log, indexes)
+        path = segment_path(directory, base_offset, TRANSACTION_INDEX)
+        self.transactions = TransactionIndex(files, path, base_offset)
         self._jitter_ms = _draw_jitter(config)
         self.config = config
         self._first_timestamp = NO_TIMESTAMP
-        self._known = {base_offset: 0}
         self._suffix = ""
 
     @classmethod
@@ -89,6 +76,7 @@ class LogSegment:
         if segment.log.size:
             segment.log.truncate(0)
         segment.indexes.start()
+        segment.transactions.clear()
         segment.verification.trust(0)
         return segment
 
@@ -167,126 +155,6 @@ class LogSegment:
             or not 0 <= last_offset - self.base_offset <= RELATIVE_OFFSET_MAX
         )
 
-    def read(
-        self,
-        start_offset: int,
-        max_position: int | None,
-        size_max: int,
-        min_one: bool = True,
-        may_block: bool = True,
-    ) -> SegmentRead | None:
-        """The batches from the one that holds ``start_offset`` on.
-
-        They end at ``max_position`` (None: the end of the segment) or after
-        ``size_max`` bytes, in the middle of a batch if need be; with ``min_one`` the
-        first batch is whole whatever its size. None when every batch ends below
-        ``start_offset``.
-
-        Raises:
-            ColdRead: ``may_block`` is False and the bytes are not cached.
-            CorruptMessage: the first batch is damaged.
-        """
-        end = self.log.size if max_position is None else max_position
-        known = self._known.get(start_offset, end)
-        if known < end:
-            data = self.log.read_at(known, min(end - known, size_max), may_block)
-            if is_whole_batch(data):
-                records = self._verified(data, known)
-                return _new(SegmentRead, (known, records, False))
-        try:
-            found = self._find(start_offset, may_block, min(size_max, _LOOKUP_SIZE))
-        except ColdRead as cold:
-            cold.size += size_max  # warm what will be read next, too
-            raise
-        if found is None:
-            return None
-        position, batch_size, data = found
-        limit = max(size_max, batch_size) if min_one else size_max
-        size = max(0, min(end - position, limit))
-        if len(data) < size:
-            data = self.log.read_at(position, size, may_block)
-        records = self._verified(data[:size], position)
-        return _new(SegmentRead, (position, records, limit < batch_size))
-
-    def remember(self, first: tuple[int, int], last: tuple[int, int]) -> None:
-        """Keep offset and position of where a read up to the log end began and ended.
-
-        Readers at the end ask for the same as others before them, and then again for
-        where they stopped: that saves them the index.
-        """
-        self._known = dict((first, last))
-
-    def find(self, offset: int, may_block: bool = True) -> tuple[int, int] | None:
-        """Position and size of the first batch that ends at or above ``offset``.
-
-        Raises:
-            ColdRead: ``may_block`` is False and the bytes are not cached.
-            CorruptMessage: the way there is damaged.
-        """
-        found = self._find(offset, may_block)
-        return None if found is None else found[:2]
-
-    def _find(
-        self, offset: int, may_block: bool, size_more: int = 0
-    ) -> tuple[int, int, memoryview] | None:
-        """The same, with what was read from there on.
-
-        That is often the whole batch when ``size_more`` is what a reader wants: the
-        way from an index entry and a small read behind it then are one.
-        """
-        log = self.log
-        entry = self.indexes.floor(offset)
-        position = entry.position
-        data = log.read_at(position, _LOOKUP_SIZE + size_more, may_block)
-        if position and last_offset_at(data) != entry.offset:
-            self.indexes.rebuild(CorruptIndex(f"{log.path}: {entry} is no batch"))
-            return self._find(offset, may_block, size_more)
-        while data:
-            try:
-                step, size = find_batch(data, offset)
-            except CorruptMessage as error:
-                raise CorruptMessage(f"{log.path}: {position}: {error}") from error
-            position += step
-            if size and position + size <= log.size:
-                return position, size, data[step:]
-            if size or not step:
-                raise CorruptMessage(f"{log.path}: {position}: a batch is cut short")
-            data = log.read_at(position, _LOOKUP_SIZE + size_more, may_block)
-        return None
-
-    def find_offset_by_timestamp(
-        self, timestamp: int, start_offset: int = 0, may_block: bool = True
-    ) -> TimestampOffset | None:
-        """The first record at or above ``start_offset`` that is not earlier.
-
-        Raises:
-            ColdRead: ``may_block`` is False and the bytes are not cached.
-            CorruptMessage: a batch on the way is damaged.
-        """
-        offset = max(self.indexes.offset_before_time(timestamp), start_offset)
-        while (found := self.find(offset, may_block)) is not None:
-            data = self.log.read_at(found[0], max(found[1], _SEARCH_SIZE), may_block)
-            for position, header in scan(self._verified(data, found[0])):
-                offset = header.next_offset
-                if header.max_timestamp < timestamp:
-                    continue
-                for record in iterate(data[position : position + header.size]):
-                    if record.timestamp >= timestamp and record.offset >= start_offset:
-                        return TimestampOffset(
-                            record.timestamp,
-                            record.offset,
-                            header.partition_leader_epoch,
-                        )
-        return None
-
-    def _verified(self, data: Buffer, position: int) -> Buffer:
-        if position >= self.verification.trusted_from:
-            return data
-        try:
-            return self.verification.check(data, position)
-        except CorruptMessage as error:
-            raise CorruptMessage(f"{self.log.path}: {error}") from error
-
     def activate(self) -> Recovery:
         """Make it the segment that is appended to. Returns how it ends.
 
@@ -325,8 +193,9 @@ class LogSegment:
         self.activate()
         found = self.find(offset)
         size = self.log.size
-        self._known = {self.base_offset: 0}
+        self.forget_places()
         self.indexes.truncate_to(offset)
+        self.transactions.truncate_to(offset)
         if found is not None:
             self.cut(found[0])
         if not self.log.size:
@@ -339,7 +208,7 @@ class LogSegment:
         if position < self.log.size:
             self.log.truncate(position)
             self.verification.trust(position)
-            self._known = {self.base_offset: 0}
+            self.forget_places()
 
     def seal(self) -> None:
         """End the segment: no append follows. Writes the last index entries.
@@ -355,11 +224,17 @@ class LogSegment:
     def dirty_files(self) -> list[File]:
         """The files with bytes that are not synced, the log first."""
         log = [self.log] if self.log.is_dirty else []
-        return log + self.indexes.dirty_files()
+        transactions = self.transactions.dirty_file()
+        return (
+            log
+            + self.indexes.dirty_files()
+            + ([] if transactions is None else [transactions])
+        )
 
     def close(self) -> None:
         """Seal, and let go of the files. They open again if asked."""
         self.indexes.close()
+        self.transactions.close()
         self.log.close()
 
     def moved(self, directory: Path) -> None:
@@ -382,12 +257,15 @@ class LogSegment:
         for kind in SEGMENT_KINDS:
             name = kind + self._suffix
             self.files.unlink(segment_path(self.directory, self.base_offset, name))
+        self.transactions.close()
         self.log.close()
 
     def _follow(self, directory: Path, suffix: str) -> None:
         self.directory, self._suffix = directory, suffix
         self.log.path = segment_path(directory, self.base_offset, LOG + suffix)
         self.indexes.moved(directory, suffix)
+        name = TRANSACTION_INDEX + suffix
+        self.transactions.moved(segment_path(directory, self.base_offset, name))
 
 
 def _draw_jitter(config: LogConfig) -> int:

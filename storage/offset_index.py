@@ -66,14 +66,20 @@ class OffsetIndex(MappedIndex):
 
     def truncate_to_position(self, position: int) -> None:
         """Keep the entries of batches that start before ``position``."""
+        self._keep(self._count_before(position))
+
+    def before_position(self, position: int) -> OffsetPosition:
+        """The last entry of a batch that starts before ``position``, else the start."""
+        return self._at(self._count_before(position) - 1)
+
+    def _count_before(self, position: int) -> int:
         entries = self.entries()
         unpack = INDEX_ENTRY.unpack_from
-        below = bisect_left(
+        return bisect_left(
             range(self.count),
             position,
             key=lambda number: unpack(entries, number * INDEX_ENTRY_SIZE)[1],
         )
-        self._keep(below)
 
     def _at(self, number: int) -> OffsetPosition:
         if number < 0:

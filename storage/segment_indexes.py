@@ -105,6 +105,14 @@ class SegmentIndexes:
             self.rebuild(error)
             return self.offsets.lookup(offset)
 
+    def before_position(self, position: int) -> OffsetPosition:
+        """The last offset entry of a batch before ``position``, else the start."""
+        try:
+            return self.offsets.before_position(position)
+        except CorruptIndex as error:
+            self.rebuild(error)
+            return self.offsets.before_position(position)
+
     def offset_before_time(self, timestamp: int) -> int:
         """An offset at or below the first record that is not earlier than this.
 

@@ -33,7 +33,7 @@ class CheckpointError(ValueError):
 
 def format_offsets(offsets: Mapping[TopicPartition, int]) -> str:
     """The text of the offsets of partitions."""
-    return _format(
+    return format_lines(
         f"{tp.topic} {tp.partition} {offset}" for tp, offset in offsets.items()
     )
 
@@ -44,12 +44,12 @@ def parse_offsets(text: str) -> dict[TopicPartition, int]:
     Raises:
         CheckpointError: another version, a malformed line or a wrong count.
     """
-    return dict(_parse(text, _offset))
+    return dict(parse_lines(text, _offset))
 
 
 def format_epochs(entries: Iterable[EpochEntry]) -> str:
     """The text of a partition's leader epochs."""
-    return _format(f"{entry.epoch} {entry.start_offset}" for entry in entries)
+    return format_lines(f"{entry.epoch} {entry.start_offset}" for entry in entries)
 
 
 def parse_epochs(text: str) -> list[EpochEntry]:
@@ -58,15 +58,22 @@ def parse_epochs(text: str) -> list[EpochEntry]:
     Raises:
         CheckpointError: another version, a malformed line or a wrong count.
     """
-    return _parse(text, _epoch)
+    return parse_lines(text, _epoch)
 
 
-def _format(lines: Iterable[str]) -> str:
+def format_lines(lines: Iterable[str]) -> str:
+    """Version, count and lines."""
     entries = list(lines)
     return "".join(f"{line}\n" for line in (_VERSION, str(len(entries)), *entries))
 
 
-def _parse(text: str, parse_entry: Callable[[list[str]], _Entry]) -> list[_Entry]:
+def parse_lines(text: str, parse_entry: Callable[[list[str]], _Entry]) -> list[_Entry]:
+    """The entries behind version and count; ``parse_entry`` gets a line's fields.
+
+    Raises:
+        CheckpointError: another version, a wrong count, or a line for which
+            ``parse_entry`` raised ValueError.
+    """
     if not text:
         return []
     lines = text.splitlines()

@@ -1,7 +1,7 @@
 import pytest
 
-from protocol.errors import CorruptMessage
-from storage.batch_verification import BatchVerification
+from protocol.record_batch import BatchHeader, read_header
+from storage.batch_verification import BatchVerification, ReadNext
 from tests.storage.batches import batch
 
 BATCHES = [bytes(batch(number, 1)) for number in range(4)]
@@ -16,55 +16,113 @@ def damaged(*numbers: int) -> bytes:
     return bytes(data)
 
 
+def nothing_follows(position: int) -> BatchHeader | None:
+    return None
+
+
+def check(
+    verification: BatchVerification,
+    data: bytes,
+    position: int = 0,
+    *,
+    next_base: int = 1 << 40,
+    read_next: ReadNext = nothing_follows,
+) -> int:
+    run = verification.begin(position, position // SIZE)
+    return verification.check(run, data, position, next_base, read_next)
+
+
 def test_whole_batches_pass() -> None:
-    assert BatchVerification(len(DATA)).check(DATA, 0) == DATA
+    assert check(BatchVerification(len(DATA)), DATA) == len(DATA)
 
 
 def test_data_ends_before_a_damaged_batch() -> None:
-    assert BatchVerification(len(DATA)).check(damaged(2), 0) == DATA[: 2 * SIZE]
+    assert check(BatchVerification(len(DATA)), damaged(2)) == 2 * SIZE
+    assert check(BatchVerification(10_000), damaged(0)) == 0
 
 
-def test_damaged_first_batch_is_refused() -> None:
-    with pytest.raises(CorruptMessage, match="position 500"):
-        BatchVerification(10_000).check(damaged(0), 500)
+@pytest.mark.parametrize("data", [bytes(100), b"\xff" * 100])
+def test_what_is_no_batch_is_refused(data: bytes) -> None:
+    assert check(BatchVerification(10_000), data) == 0
 
 
-def test_impossible_length_is_refused() -> None:
-    with pytest.raises(CorruptMessage):
-        BatchVerification(10_000).check(bytes(100), 0)
+@pytest.mark.parametrize("at", [16, 17, 22, 30])
+def test_flipped_header_is_refused(at: int) -> None:
+    data = bytearray(DATA)
+    data[SIZE + at] ^= 1
+    assert check(BatchVerification(10_000), data) == SIZE
 
 
 def test_bytes_appended_by_this_process_are_trusted() -> None:
-    verification = BatchVerification(SIZE)
-    data = damaged(1)
-    assert verification.check(data, 0) == data
+    assert check(BatchVerification(SIZE), damaged(1)) == len(DATA)
 
 
 def test_everything_is_trusted_once_a_run_reaches_the_trusted_part() -> None:
     verification = BatchVerification(len(DATA))
-    verification.check(DATA[SIZE:], SIZE)
+    check(verification, DATA[SIZE:], SIZE)
     assert verification.trusted_from == SIZE
-    verification.check(DATA[:SIZE], 0)
+    check(verification, DATA[:SIZE])
     assert verification.trusted_from == 0
 
 
 def test_run_grows_with_a_reader_and_cut_batches_are_left() -> None:
     verification = BatchVerification(len(DATA))
-    verification.check(DATA[: SIZE + 5], 0)
-    first = damaged(0)[:SIZE]
-    assert verification.check(first, 0) == first
-    with pytest.raises(CorruptMessage):
-        verification.check(damaged(1)[SIZE:], SIZE)
+    assert check(verification, DATA[: SIZE + 5]) == SIZE + 5
+    assert check(verification, damaged(0)[:SIZE]) == SIZE
+    assert check(verification, damaged(1)[SIZE:], SIZE) == 0
 
 
 def test_cut_first_batch_is_neither_good_nor_bad() -> None:
     verification = BatchVerification(len(DATA))
-    assert verification.check(DATA[:50], 0) == DATA[:50]
-    with pytest.raises(CorruptMessage):
-        verification.check(damaged(0), 0)
+    assert check(verification, DATA[:50]) == 50
+    assert check(verification, damaged(0)) == 0
+
+
+def test_readers_at_several_places_are_remembered_and_meet() -> None:
+    verification = BatchVerification(10_000)
+    for number in (2, 0, 3, 1):
+        check(verification, BATCHES[number], number * SIZE)
+    assert check(verification, damaged(0, 1, 2, 3)) == len(DATA)
+    first = verification.run_at(0)
+    assert first is not None
+    assert (first.start, first.end, first.next_offset) == (0, len(DATA), 4)
 
 
 def test_recovery_makes_bytes_trusted() -> None:
     verification = BatchVerification(len(DATA))
     verification.trust(2 * SIZE)
-    assert verification.check(damaged(2), 0) == damaged(2)
+    assert check(verification, damaged(2)) == len(DATA)
+
+
+def test_trust_from_inside_a_run_includes_the_run() -> None:
+    verification = BatchVerification(10_000)
+    check(verification, DATA[SIZE:], SIZE)
+    verification.trust(2 * SIZE)
+    assert verification.trusted_from == SIZE
+    assert verification.run_at(3 * SIZE) is None
+
+
+# Offsets, which the checksum does not cover.
+
+
+def test_offset_that_falls_back_is_damage() -> None:
+    data = DATA[:SIZE] + bytes(batch(0)) + DATA[2 * SIZE :]
+    assert check(BatchVerification(10_000), data) == SIZE
+
+
+def test_offset_in_the_next_segment_is_damage() -> None:
+    assert check(BatchVerification(10_000), DATA, next_base=3) == 3 * SIZE
+
+
+def test_gap_is_real_unless_the_batch_behind_fits_into_it() -> None:
+    data = DATA[:SIZE] + bytes(batch(9)) + DATA[2 * SIZE :]
+
+    def behind_is(offset: int) -> ReadNext:
+        return lambda position: read_header(bytes(batch(offset)))
+
+    for offset, expected in [(2, SIZE), (9, SIZE), (10, 2 * SIZE), (0, 2 * SIZE)]:
+        verification = BatchVerification(10_000)
+        good = check(verification, data[: 2 * SIZE], read_next=behind_is(offset))
+        assert good == expected
+    alone = check(BatchVerification(10_000), data[: 2 * SIZE])
+    assert alone == 2 * SIZE

@@ -5,6 +5,7 @@ import pytest
 from protocol.errors import CorruptMessage
 from protocol.record_batch import scan
 from storage.file_system import ColdRead
+from storage.formats.quarantine_entry import QuarantineEntry
 from storage.log_read import TimestampOffset
 from storage.log_segment import LogSegment
 from tests.fakes.files import FakeFiles
@@ -144,6 +145,8 @@ def test_damaged_batch_is_refused_by_name() -> None:
 def test_batches_before_and_behind_a_damaged_one_are_served() -> None:
     segment = damaged(1)
     before = segment.read(0, None, 1 << 20)
+    size = segment.size // 4
+    segment.quarantined = [QuarantineEntry(0, size, 2 * size, 5, 9, "test")]
     behind = segment.read(10, None, 1 << 20)
     assert before is not None
     assert behind is not None

@@ -1,0 +1,116 @@
+"""How far damage reaches: from the last valid batch before it to the next one.
+
+A reader only knows where it stumbled. A mangled length leads it into the middle of
+another batch, so the damage may lie before that place, never behind it.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from protocol.errors import CorruptMessage
+from protocol.record_batch import NO_LEADER_EPOCH, check_crc, read_header
+
+from .batch_scan import BatchScan
+from .formats.quarantine_entry import QuarantineEntry
+from .mapped_index import CorruptIndex
+
+if TYPE_CHECKING:
+    from .segment_reader import SegmentReader
+
+_ANCHOR_TRIES = 4
+
+
+class _Anchor(NamedTuple):
+    """A valid batch, or the start of the segment."""
+
+    position: int
+    base_offset: int
+
+
+def find_extent(
+    segment: "SegmentReader",
+    position: int,
+    next_base: int,
+    known: Sequence[QuarantineEntry],
+) -> QuarantineEntry:
+    """The damaged range at or before ``position`` that is not ``known`` yet.
+
+    It reads the log from the index entry before ``position`` on, or if the damage
+    lies before that, from the start. Waits for the disk.
+
+    Raises:
+        CorruptMessage: every batch up to ``position`` is valid.
+    """
+    start = _Anchor(0, segment.base_offset)
+    anchor = _anchor_before(segment, position)
+    for first, refused in ((anchor, -1), (start, -1), (start, position)):
+        entry = _first_gap(segment, first, position, next_base, refused)
+        if entry is not None and not _is_known(entry, known):
+            return entry
+    raise CorruptMessage(f"{segment.log.path}: no damage up to position {position}")
+
+
+def _anchor_before(segment: "SegmentReader", position: int) -> _Anchor:
+    """A valid, indexed batch before ``position``."""
+    log, offsets = segment.log, segment.indexes.offsets
+    for _ in range(_ANCHOR_TRIES):
+        try:
+            entry = offsets.before_position(position)
+        except CorruptIndex:
+            break
+        position = entry.position
+        if not position:
+            break
+        batch = log.read_at(position, _size_at(segment, position))
+        if batch:
+            header = read_header(batch)
+            if header.last_offset == entry.offset and check_crc(batch, header):
+                return _Anchor(position, header.base_offset)
+    return _Anchor(0, segment.base_offset)
+
+
+def _size_at(segment: "SegmentReader", position: int) -> int:
+    """The bytes of the batch at ``position``; 0 when it cannot be whole."""
+    try:
+        size = read_header(segment.log.read_at(position, 61)).size
+    except CorruptMessage:
+        return 0
+    return size if 61 <= size <= segment.log.size - position else 0
+
+
+def _first_gap(
+    segment: "SegmentReader",
+    anchor: _Anchor,
+    position: int,
+    next_base: int,
+    refused: int,
+) -> QuarantineEntry | None:
+    """The first bytes from ``anchor`` on that hold no valid batch.
+
+    None when they begin behind ``position``. The batch at ``refused`` counts as
+    damaged, as does one that reaches into the next segment.
+    """
+    end, next_offset, epoch = *anchor, NO_LEADER_EPOCH
+    gap_end, gap_next = segment.log.size, next_base
+    for at, header, _ in BatchScan(segment.log, *anchor):
+        if at == refused or header.last_offset >= next_base:
+            continue
+        if epoch == NO_LEADER_EPOCH:
+            epoch = header.partition_leader_epoch
+        if at > end:
+            gap_end, gap_next = at, header.base_offset
+            break
+        end, next_offset = at + header.size, header.next_offset
+        epoch = header.partition_leader_epoch
+        if end > position:
+            return None
+    if end == gap_end:
+        return None
+    reason = "no valid batch"
+    return QuarantineEntry(
+        segment.base_offset, end, gap_end, next_offset, gap_next - 1, reason, epoch
+    )
+
+
+def _is_known(entry: QuarantineEntry, known: Sequence[QuarantineEntry]) -> bool:
+    return any(each.start <= entry.start and entry.end <= each.end for each in known)
