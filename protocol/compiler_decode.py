@@ -230,7 +230,8 @@ class _DecoderWriter:
         marker = source.variable("marker")
         self._run.append((marker, "b"))
         self._flush()
-        with source.block(f"if {marker} < 0:"):
+        null = "< 0" if field.tag is None else "<= 0"  # see the encoder
+        with source.block(f"if {marker} {null}:"):
             source.line(f"{target} = None")
         with source.block("else:"):
             source.line(f"{target} = {self._struct(field.struct_class)}")

@@ -151,7 +151,9 @@ class _EncoderWriter:
             self._struct(field.struct_class, item)
             return
         with source.block(f"if {item} is None:"):
-            source.line("out.append(255)")
+            # Kafka marks a null with -1, but with 0 where the struct is a tagged field.
+            null = 255 if field.tag is None else 0
+            source.line(f"out.append({null})")
         with source.block("else:"):
             source.line("out.append(1)")
             self._struct(field.struct_class, item)

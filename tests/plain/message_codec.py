@@ -87,7 +87,8 @@ class _Codec:
         if field.kind == "struct":
             if not field.nullable.cover(self.version):
                 return self.struct(value)
-            return b"\xff" if value is None else b"\x01" + self.struct(value)
+            null = b"\xff" if field.tag is None else b"\x00"
+            return null if value is None else b"\x01" + self.struct(value)
         if value is None:
             return self.length(field, -1)
         if field.kind == "array":
@@ -130,7 +131,8 @@ class _Codec:
             return unpack(code, _take(stream, size))[0]
         nullable = field.nullable.cover(self.version)
         if field.kind == "struct":
-            if nullable and unpack(">b", _take(stream, 1))[0] < 0:
+            null_max = -1 if field.tag is None else 0
+            if nullable and unpack(">b", _take(stream, 1))[0] <= null_max:
                 return None
             return self.read_struct(field.struct_class, stream)
         length = self.read_length(field, stream)
