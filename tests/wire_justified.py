@@ -129,6 +129,7 @@ CREATES_TOPICS: Final = (
     "fetch-diverging",
     "fetch-session-cache",
     "list-offsets",
+    "delete-records",
     "create-topics",
     "create-partitions",
     "cluster-admin",
@@ -256,18 +257,6 @@ JUSTIFIED: Final = (
         {"produce-limits": (11,), "fetch-diverging": (35,)},
         ".responses.0.partition_responses.0.log_append_time_ms",
         are_times,
-    ),
-    Justified(
-        "DeleteRecords is no API of this broker yet: nothing was deleted",
-        {"fetch-offsets": (16,)},
-        ".responses.0.partitions.0.*",
-        with_error(ErrorCode.NONE),
-    ),
-    Justified(
-        "DeleteRecords is no API of this broker yet: nothing was deleted",
-        {"fetch-offsets": (17, 18, 20)},
-        ".responses.0.partitions.0.log_start_offset",
-        says(3, 0),
     ),
     Justified(
         "a request that makes no sense is the client's error, not ours",

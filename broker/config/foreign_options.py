@@ -48,7 +48,6 @@ _MEANINGLESS = frozenset(
         "controlled.shutdown.max.retries",
         "controlled.shutdown.retry.backoff.ms",
         "cordoned.log.dirs",
-        "delete.records.purgatory.purge.interval.requests",
         "early.start.listeners",
         "follower.fetch.last.tiered.offset.enable",
         "group.consumer.assignment.interval.ms",

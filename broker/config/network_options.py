@@ -175,6 +175,13 @@ class NetworkOptions:
         "Finished produces that may stay listed before they are cleared out.",
         at_least=1,
     )
+    delete_records_purgatory_purge_interval_requests: int = option(
+        1,
+        "delete.records.purgatory.purge.interval.requests",
+        "Finished deletions of records that may stay listed before they are cleared"
+        " out.",
+        at_least=1,
+    )
     telemetry_max_bytes: int = option(
         1 << 20,
         "telemetry.max.bytes",

@@ -10,6 +10,7 @@ MODULES: Final = (
     "api_versions",
     "cluster",
     "configs",
+    "delete_records",
     "delete_topics",
     "describe_topic_partitions",
     "fetch",
@@ -17,6 +18,7 @@ MODULES: Final = (
     "init_producer_id",
     "list_offsets",
     "metadata",
+    "offset_for_leader_epoch",
     "produce",
     "topics",
 )

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from ..network.request_context import RequestContext
 
+FIRST_VERSION_OF_ANY_REPLICA = 11
 FIRST_VERSION_WITH_TOPIC_IDS = 13
 FIRST_VERSION_WITH_REPLICA_STATE = 15
 FULL_FETCH_EPOCHS = (0, -1)
@@ -76,6 +77,7 @@ class Fetch:
                 request.max_wait_ms,
                 min(request.min_bytes, max_bytes),
                 max_bytes,
+                ctx.api_version < FIRST_VERSION_OF_ANY_REPLICA,
             ),
         )
         replica_id = request.replica_id

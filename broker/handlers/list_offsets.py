@@ -10,7 +10,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from protocol.errors import InvalidRequest, KafkaError, UnsupportedVersion
+from protocol.errors import (
+    InvalidRequest,
+    KafkaError,
+    LeaderNotAvailable,
+    OffsetNotAvailable,
+    UnsupportedVersion,
+)
 from protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,
@@ -30,6 +36,8 @@ if TYPE_CHECKING:
     from ..network.request_context import RequestContext
     from ..replica.partition import Partition
 
+DEBUGGING_CONSUMER = -2
+FIRST_VERSION_WITH_OFFSET_NOT_AVAILABLE = 5
 LATEST_TIERED = -5
 EARLIEST_PENDING_UPLOAD = -6
 
@@ -140,8 +148,12 @@ class Listing:
         timestamp = wanted.timestamp
         self._check(topic_partition, timestamp)
         partition = self._ctx.services.replica_manager.partition(topic_partition)
-        partition.check_leader(wanted.current_leader_epoch)
+        if self._request.replica_id == DEBUGGING_CONSUMER:
+            partition.check_replica(wanted.current_leader_epoch)
+        else:
+            partition.check_leader(wanted.current_leader_epoch)
         if timestamp == LATEST:
+            self._check_known(partition)
             answer.offset = self._end_of(partition)
             answer.leader_epoch = partition.leader_epoch
             return
@@ -153,6 +165,7 @@ class Listing:
         if timestamp not in (EARLIEST, EARLIEST_LOCAL):
             # A record that the asker may not read yet is not there.
             if found.offset >= self._end_of(partition):
+                self._check_known(partition)
                 return
             answer.timestamp = found.timestamp
         answer.offset = found.offset
@@ -167,6 +180,18 @@ class Listing:
             first_version = FIRST_VERSIONS.get(timestamp)
             if first_version is None or self._ctx.api_version < first_version:
                 raise UnsupportedVersion
+
+    def _check_known(self, partition: Partition) -> None:
+        """See that we know how far clients see: not so shortly after an election.
+
+        Raises:
+            OffsetNotAvailable, LeaderNotAvailable: the client is to ask again.
+        """
+        is_client = self._isolation is not FetchIsolation.LOG_END
+        if is_client and partition.is_high_watermark_lagging:
+            if self._ctx.api_version < FIRST_VERSION_WITH_OFFSET_NOT_AVAILABLE:
+                raise LeaderNotAvailable
+            raise OffsetNotAvailable
 
     def _end_of(self, partition: Partition) -> int:
         if self._isolation is FetchIsolation.HIGH_WATERMARK:

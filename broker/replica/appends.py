@@ -103,7 +103,7 @@ class Appends:
             except KafkaError as error:
                 results[key] = _refused(found, error)
                 continue
-            base_offset, last_offset, _, time_ms, log_start, size, _, _ = info
+            base_offset, last_offset, _, time_ms, log_start, size = info[:6]
             self._checkpointer.note_append(size)
             next_offset = last_offset + 1
             error_code: int | None = 0

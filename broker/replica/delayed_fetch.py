@@ -92,7 +92,10 @@ class DelayedFetch(DelayedOperation[TopicPartition]):
         wanted, start = self._places[key]
         try:
             partition = self._find(key)
-            partition.check_leader(wanted.current_leader_epoch)
+            if self.params.needs_leader:
+                partition.check_leader(wanted.current_leader_epoch)
+            else:
+                partition.check_replica(wanted.current_leader_epoch)
             if wanted.last_fetched_epoch >= 0 and partition.diverging_epoch(
                 wanted.fetch_offset, wanted.last_fetched_epoch
             ):

@@ -23,12 +23,16 @@ _NO_LOG = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
 
 
 class FetchParams(NamedTuple):
-    """What holds for a fetch as a whole. Sizes are those of the records."""
+    """What holds for a fetch as a whole. Sizes are those of the records.
+
+    ``needs_leader``: a replica that only follows does not answer it.
+    """
 
     isolation: FetchIsolation
     max_wait_ms: int
     min_bytes: int
     max_bytes: int
+    needs_leader: bool = True
 
 
 class PartitionFetch(NamedTuple):
@@ -126,7 +130,10 @@ class FetchReader:
         offset = wanted.fetch_offset
         try:
             partition = self._find(wanted.topic_partition)
-            partition.check_leader(wanted.current_leader_epoch)
+            if self.params.needs_leader:
+                partition.check_leader(wanted.current_leader_epoch)
+            else:
+                partition.check_replica(wanted.current_leader_epoch)
             diverging = None
             if wanted.last_fetched_epoch >= 0:
                 diverging = partition.diverging_epoch(offset, wanted.last_fetched_epoch)

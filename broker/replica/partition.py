@@ -10,81 +10,52 @@ it are looked at, and not before the catalogue says that the partition is writte
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from protocol.errors import (
     ErrorCode,
-    FencedLeaderEpoch,
     KafkaError,
+    KafkaStorageError,
     NotEnoughReplicas,
-    NotLeaderOrFollower,
-    OffsetOutOfRange,
-    UnknownLeaderEpoch,
 )
 from storage.log_config import UNLIMITED
-from storage.log_read import FetchedData, FetchIsolation, TimestampOffset
-from storage.offset_lookup import EARLIEST, EARLIEST_LOCAL
-from storage.offset_metadata import OffsetMetadata
+
+from .readable_partition import ReadablePartition
+from .replica_state import ReplicaState
+from .replication import Replication
 
 if TYPE_CHECKING:
     from protocol.topic_partition import TopicPartition
     from storage.append_info import AppendInfo, AppendOrigin
     from storage.files import Buffer
     from storage.log_config import LogConfig
+    from storage.offset_metadata import OffsetMetadata
     from storage.unified_log import UnifiedLog
 
     from ..committer import DirectoryCommitter
-    from .replica_state import ReplicaState
+    from .partition_host import PartitionHost
+    from .replica_state import LeaderAndIsr
 
 ACKS_ALL = -1
-NO_TIMESTAMP = -1
-NO_EPOCH = -1
-
-# Before the first segment: what is appended first will lie behind it.
-_BEGINNING = OffsetMetadata(0, 0, 0)
 
 
-class PartitionHost(Protocol):
-    """What a partition asks of the replica manager."""
-
-    bounds_by_durability: bool
-
-    def create_log(self, partition: Partition) -> UnifiedLog:
-        """Make the log of a partition that was never written."""
-
-    def record_written(self, partition: Partition) -> None:
-        """See that the catalogue knows, then call ``on_written``."""
-
-    def check_waiting(self, partition: Partition) -> None:
-        """The high watermark or the durable offset moved, or something is over."""
-
-    def check_log_end_fetches(self, partition: Partition) -> None:
-        """The log end moved."""
-
-    def sync_within(self, partition: Partition, delay_ms: int) -> None:
-        """Sync the partition in ``delay_ms`` at the latest."""
-
-
-class Partition:
+class Partition(ReadablePartition):
     """One partition. Used by the loop's thread alone."""
 
     __slots__ = (
         "_first_dirty_ms",
-        "_has_enough_in_sync",
         "_host",
         "_is_dirty",
+        "_log_start_error",
         "committer",
         "config",
+        "durable_log_start",
+        "has_enough_in_sync",
         "has_flush_options",
         "is_internal",
         "is_written",
-        "leader_epoch",
-        "log",
         "log_end_fetch_count",
-        "refusal",
-        "replicas",
-        "topic_id",
-        "topic_partition",
+        "replication",
     )
 
     def __init__(
@@ -96,16 +67,14 @@ class Partition:
         replicas: ReplicaState,
         host: PartitionHost,
     ) -> None:
-        self.topic_partition = topic_partition
-        self.topic_id = topic_id
-        self.leader_epoch = leader_epoch
-        self.replicas = replicas
-        self.log: UnifiedLog | None = None
+        super().__init__(topic_partition, topic_id, leader_epoch, replicas)
         self.committer: DirectoryCommitter | None = None
-        self.refusal: KafkaError | None = None
         self.is_internal = False
         self.is_written = False
         self.log_end_fetch_count = 0
+        self.durable_log_start = 0
+        self.replication: Replication | None = None  # None: there is no other replica
+        self._log_start_error: KafkaError | None = None
         self._host = host
         self._is_dirty = False
         self._first_dirty_ms = 0
@@ -120,7 +89,10 @@ class Partition:
         """Serve ``log`` from now on; all of it is durable or none of it is there."""
         self.log = log
         self.committer = committer
-        log.update_high_watermark(log.end_metadata)
+        if self.replication is None:
+            log.update_high_watermark(log.end_metadata)
+        self.epoch_start_offset = log.log_end_offset
+        self.durable_log_start = log.log_start_offset
 
     def update_config(self, config: LogConfig) -> None:
         """Follow the options of the topic."""
@@ -132,20 +104,68 @@ class Partition:
         if self.log is not None:
             self.log.update_config(config)
 
-    def update_replicas(self, replicas: ReplicaState) -> None:
-        """Follow a change of the copies. Who waits for a leader is told."""
-        self.replicas = replicas
+    def make_leader(self, decided: LeaderAndIsr) -> bool:
+        """Lead, as the controller decided. Returns whether we did not lead before.
+
+        An epoch that we lead in already keeps its start.
+        """
+        before = self.replicas
+        if decided.partition_epoch < before.partition_epoch:
+            return False
+        is_new_epoch = decided.leader_epoch > self.leader_epoch
+        if is_new_epoch:
+            self.leader_epoch = decided.leader_epoch
+            self.epoch_start_offset = self.log_end_offset
+            if self.log is not None:
+                self.log.assign_epoch(decided.leader_epoch)
+        self.replicas = ReplicaState(decided.replicas, before.in_sync)
+        self.use_in_sync(decided.in_sync, decided.partition_epoch)
+        if len(decided.replicas) == 1:
+            self.replication = None
+        else:
+            if self.replication is None:
+                cluster = self._host.cluster
+                assert cluster is not None, "there is no other broker"
+                self.replication = Replication(self, cluster)
+            self.replication.begin(
+                decided, is_new_epoch=is_new_epoch, is_led_anew=not before.is_leader
+            )
+        if self.raise_high_watermark():
+            self.check_all_waiting()
+        return not before.is_leader
+
+    def make_follower(self, decided: LeaderAndIsr) -> bool:
+        """Follow another broker. Returns whether its leader epoch is new to us."""
+        if decided.partition_epoch < self.replicas.partition_epoch:
+            return False
+        is_new_epoch = decided.leader_epoch > self.leader_epoch
+        self.leader_epoch = decided.leader_epoch
+        self.replication = None
+        self.replicas = ReplicaState(
+            decided.replicas, (), False, decided.partition_epoch
+        )
         self._look_at_replicas()
-        if not replicas.is_leader:
-            self._host.check_waiting(self)
+        self.check_all_waiting()
+        return is_new_epoch
+
+    def use_in_sync(self, in_sync: tuple[int, ...], partition_epoch: int) -> None:
+        """These replicas are in sync from now on."""
+        self.replicas = self.replicas._replace(
+            in_sync=in_sync, partition_epoch=partition_epoch
+        )
+        self._look_at_replicas()
 
     def refuse(self, error: KafkaError) -> None:
         """Serve nothing any more: the partition is deleted, or its files are gone."""
         self.refusal = error
-        self._host.check_waiting(self)
+        self.check_all_waiting()
+
+    def check_all_waiting(self) -> None:
+        """Have everybody look again who waits for anything here."""
+        self._host.check_all_waiting(self)
 
     def _look_at_replicas(self) -> None:
-        self._has_enough_in_sync = self.replicas.has_enough_in_sync(
+        self.has_enough_in_sync = self.replicas.has_enough_in_sync(
             self.config.min_insync_replicas
         )
 
@@ -162,7 +182,7 @@ class Partition:
         """
         if self.refusal is not None or not self.replicas.is_leader:
             self.check_leader()
-        if acks == ACKS_ALL and not self._has_enough_in_sync:
+        if acks == ACKS_ALL and not self.has_enough_in_sync:
             raise NotEnoughReplicas
         log = self.log
         if log is None:
@@ -174,7 +194,10 @@ class Partition:
             self._become_dirty(now_ms)
         host = self._host
         if not host.bounds_by_durability:
-            log.raise_high_watermark_to_end()
+            if self.replication is None:
+                log.raise_high_watermark_to_end()
+            else:
+                self.raise_high_watermark()
             host.check_waiting(self)
         elif self.log_end_fetch_count:
             host.check_log_end_fetches(self)
@@ -216,7 +239,7 @@ class Partition:
         reached = log.recovery_point if must_be_durable else log.high_watermark
         if reached < next_offset:
             return ErrorCode.KAFKA_STORAGE_ERROR if log.is_failed else None
-        if not must_be_durable and not self._has_enough_in_sync:
+        if not must_be_durable and not self.has_enough_in_sync:
             return ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
         return ErrorCode.NONE
 
@@ -255,121 +278,57 @@ class Partition:
         """Refuse writes for good; what is durable can still be read."""
         if self.log is not None:
             self.log.fail(error)
-        self._host.check_waiting(self)
+        self.check_all_waiting()
 
     def _follow_durable_offset(self) -> None:
         log = self.log
         if log is None or self.refusal is not None:
             return
         if self._host.bounds_by_durability:
-            log.update_high_watermark(log.durable_end)
+            if self.replication is None:
+                log.update_high_watermark(log.durable_end)
+            else:
+                self.raise_high_watermark()
         self._host.check_waiting(self)
 
-    # Read
-
-    def check_leader(self, current_leader_epoch: int = NO_EPOCH) -> None:
-        """See that this broker leads the partition, in the epoch the asker knows.
-
-        Raises:
-            FencedLeaderEpoch: the asker is behind.
-            UnknownLeaderEpoch: the asker knows a later epoch than we do.
-            NotLeaderOrFollower: somebody else leads.
-            KafkaError: the partition is deleted or offline.
-        """
-        if self.refusal is not None:
-            # A new one each time: a raised exception keeps its traceback for ever.
-            raise type(self.refusal)(str(self.refusal))
-        if current_leader_epoch != NO_EPOCH:
-            if current_leader_epoch < self.leader_epoch:
-                raise FencedLeaderEpoch
-            if current_leader_epoch > self.leader_epoch:
-                raise UnknownLeaderEpoch
-        if not self.replicas.is_leader:
-            raise NotLeaderOrFollower
-
-    @property
-    def log_start_offset(self) -> int:
-        """The first offset that can be read."""
-        return 0 if self.log is None else self.log.log_start_offset
-
-    @property
-    def high_watermark(self) -> int:
-        """The offset up to which consumers see records."""
-        return 0 if self.log is None else self.log.high_watermark
-
-    @property
-    def last_stable_offset(self) -> int:
-        """The offset up to which read_committed consumers see records."""
-        return 0 if self.log is None else self.log.last_stable_offset
-
-    @property
-    def log_end_offset(self) -> int:
-        """The offset of the next record."""
-        return 0 if self.log is None else self.log.log_end_offset
-
-    def offsets(self) -> tuple[int, int, int]:
-        """The high watermark, the last stable offset and the log start together."""
+    def raise_high_watermark(self) -> bool:
+        """Raise it as far as all copies that count hold the log. Whether it moved."""
         log = self.log
         if log is None:
-            return 0, 0, 0
-        return log.high_watermark, log.last_stable_offset, log.log_start_offset
+            return False
+        is_bound = self._host.bounds_by_durability
+        end: OffsetMetadata | None = log.durable_end if is_bound else log.end_metadata
+        if self.replication is not None and end is not None:
+            end = self.replication.replicated_end(end)
+        return end is not None and log.update_high_watermark(end)
 
-    def end_offset(self, isolation: FetchIsolation) -> OffsetMetadata:
-        """Up to where a reader of that isolation sees records."""
-        return _BEGINNING if self.log is None else self.log.end_offset(isolation)
+    # Log start: the records below it are deleted
 
-    def read(
-        self,
-        offset: int,
-        size_max: int,
-        isolation: FetchIsolation,
-        min_one: bool,
-        may_block: bool = False,
-    ) -> FetchedData:
-        """What the log holds from ``offset`` on.
+    @property
+    def low_watermark(self) -> int:
+        """The lowest offset that a replica may hold, whatever crashes."""
+        own = self.durable_log_start
+        return own if self.replication is None else self.replication.low_watermark(own)
 
-        Raises:
-            OffsetOutOfRange: the log has no such offset.
-            ColdRead: the bytes are not in memory, and ``may_block`` is False.
-        """
-        if self.log is not None:
-            return self.log.read(offset, size_max, isolation, min_one, may_block)
-        if offset != 0:
-            raise OffsetOutOfRange
-        is_committed = isolation is FetchIsolation.TXN_COMMITTED
-        return FetchedData(_BEGINNING, b"", aborted=[] if is_committed else None)
+    def on_log_start_durable(self, log_start_offset: int) -> None:
+        """No crash brings back what is below."""
+        self.durable_log_start = max(log_start_offset, self.durable_log_start)
+        self.check_all_waiting()
 
-    def find_offset(
-        self, timestamp: int, may_block: bool = False
-    ) -> TimestampOffset | None:
-        """The first record that is not earlier; see ``storage.offset_lookup``.
+    def on_log_start_unwritten(self, error: KafkaError) -> None:
+        """The log start could not be made durable: who waits for that is told."""
+        self._log_start_error = error
+        self.check_all_waiting()
+        self._log_start_error = None
+
+    def check_log_start(self) -> None:
+        """See that a log start that is not durable yet may still become so.
 
         Raises:
-            ColdRead: the bytes are not in memory, and ``may_block`` is False.
+            KafkaError: it will not.
         """
-        if self.log is not None:
-            return self.log.find_offset(timestamp, may_block)
-        if timestamp in (EARLIEST, EARLIEST_LOCAL):
-            return TimestampOffset(NO_TIMESTAMP, 0, self.leader_epoch)
-        return None
-
-    def epoch_end_offset(self, epoch: int) -> tuple[int, int]:
-        """The largest epoch up to ``epoch``, and where it ended; -1, -1 if unknown."""
-        if self.log is not None:
-            return self.log.epoch_end_offset(epoch)
-        if epoch > self.leader_epoch:
-            return -1, -1
-        return epoch, 0
-
-    def diverging_epoch(self, offset: int, last_fetched_epoch: int) -> Any:
-        """Where a reader's history ended to be ours: (epoch, end offset), or None.
-
-        Raises:
-            OffsetOutOfRange: the epoch is unknown, or ``offset`` is below the start.
-        """
-        epoch, end_offset = self.epoch_end_offset(last_fetched_epoch)
-        if epoch == NO_EPOCH or offset < self.log_start_offset:
-            raise OffsetOutOfRange
-        if epoch < last_fetched_epoch or end_offset < offset:
-            return epoch, end_offset
-        return None
+        error = self._log_start_error
+        if error is None and self.log is not None and self.log.is_failed:
+            error = KafkaStorageError("the log has failed")
+        if error is not None:
+            raise type(error)(str(error))

@@ -25,8 +25,10 @@ from .checkpointer import Checkpointer
 from .fetch_executor import FetchExecutor
 from .free_space import FreeSpace
 from .log_opener import LogOpener
+from .log_start_checkpointer import LogStartCheckpointer
 from .partition import Partition
 from .purgatory import Purgatory
+from .record_deletion import RecordDeletion
 from .replica_state import sole_replica
 from .written_partitions import WrittenPartitions
 
@@ -45,7 +47,9 @@ if TYPE_CHECKING:
     from ..metadata.topic import Topic
     from ..metadata.topics import Topics
     from .appends import AppendResults
+    from .delayed_delete_records import DeleteRecordsResult
     from .fetch_reader import FetchParams, FetchResult, PartitionFetch
+    from .replication import Cluster
 
 
 class _Partitions(dict[TopicPartition, Partition]):
@@ -73,11 +77,17 @@ class ReplicaManager:
         committer: Committer,
     ) -> None:
         self.bounds_by_durability = config.durability == COMMIT
+        self.cluster: Cluster | None = None  # there is no other broker
         self.produces: Purgatory[TopicPartition] = Purgatory(
             "Produce", clock, config.producer_purgatory_purge_interval_requests
         )
         self.fetches: Purgatory[TopicPartition] = Purgatory(
             "Fetch", clock, config.fetch_purgatory_purge_interval_requests
+        )
+        self.deletions: Purgatory[TopicPartition] = Purgatory(
+            "DeleteRecords",
+            clock,
+            config.delete_records_purgatory_purge_interval_requests,
         )
         self._config = config
         self._clock = clock
@@ -101,6 +111,12 @@ class ReplicaManager:
             clock,
             FreeSpace(config.log_dirs, config.log_min_free_bytes),
             self.checkpointer,
+        )
+        self._log_starts = LogStartCheckpointer(
+            log_manager, committer, disk_threads, clock
+        )
+        self._record_deletion = RecordDeletion(
+            self._partitions, self.deletions, self._log_starts
         )
         self._written_partitions = WrittenPartitions(topics)
         self._fetch_executor = FetchExecutor(self.partition, self.fetches, disk_threads)
@@ -160,6 +176,8 @@ class ReplicaManager:
         await self._opener.close()
         self.produces.close()
         self.fetches.close()
+        await self._log_starts.close()
+        self.deletions.close()
         await self._written_partitions.recorded()
         await self.checkpointer.close()
 
@@ -237,6 +255,20 @@ class ReplicaManager:
             internal_topics_allowed,
         )
 
+    def delete_records(
+        self,
+        offsets: Mapping[TopicPartition, int],
+        timeout_ms: int,
+        finish: Callable[[dict[TopicPartition, DeleteRecordsResult]], Any]
+        | None = None,
+    ) -> Any:
+        """Delete the records below ``offsets``, -1 for all that are replicated.
+
+        ``finish`` makes the answer of results. Returns the answer, or a `Parked` one:
+        nobody can read the records any more, but a crash might bring them back.
+        """
+        return self._record_deletion.delete(offsets, timeout_ms, finish or _identity)
+
     # Read
 
     def fetch_records(
@@ -277,6 +309,12 @@ class ReplicaManager:
             self.produces.check(partition.topic_partition)
         if self.fetches.watched_count:
             self.fetches.check(partition.topic_partition)
+
+    def check_all_waiting(self, partition: Partition) -> None:
+        """The same, and for who waits for records to be deleted."""
+        self.check_waiting(partition)
+        if self.deletions.watched_count:
+            self.deletions.check(partition.topic_partition)
 
     def check_log_end_fetches(self, partition: Partition) -> None:
         """Look again at the fetches that wait for the log end of this partition."""

@@ -32,6 +32,7 @@ GROUPS = (
     "fetch-diverging",
     "fetch-session-cache",
     "list-offsets",
+    "delete-records",
     "create-topics",
     "create-partitions",
     "cluster-admin",
@@ -42,7 +43,6 @@ GROUPS = (
 # Groups of which nothing can be asked before more APIs are offered.
 LATER_GROUPS = (
     "sasl-handshake-plaintext",
-    "delete-records",
     "classic-group",
     "offsets",
     "transactions",
@@ -56,7 +56,6 @@ NOT_OFFERED_YET = {
     "CreateAcls",
     "CreateDelegationToken",
     "DeleteAcls",
-    "DeleteRecords",
     "DescribeAcls",
     "DescribeClientQuotas",
     "DescribeDelegationToken",
@@ -68,7 +67,6 @@ NOT_OFFERED_YET = {
     "GetTelemetrySubscriptions",
     "ListConfigResources",
     "ListPartitionReassignments",
-    "OffsetForLeaderEpoch",
     "PushTelemetry",
     "UpdateFeatures",
 }

@@ -7,11 +7,11 @@ import pytest
 
 from broker.replica.delayed_produce import AppendResult
 from broker.replica.free_space import FreeSpace
-from broker.replica.replica_state import ReplicaState
 from protocol.errors import ErrorCode, UnknownTopicOrPartition
 from protocol.topic_partition import TopicPartition
 from storage.append_info import AppendOrigin
 from storage.log_read import FetchIsolation
+from tests.fakes.cluster import FakeCluster, led_by
 from tests.fakes.files import FakeFiles
 from tests.fakes.replicas import LOG_DIR, Replicas, batch_of, replicas
 
@@ -93,7 +93,8 @@ async def test_t124_min_isr_effective_cap(tmp_path: Path) -> None:
         assert codes(await future) == [ErrorCode.NONE]
 
         partition = broker.manager.partition(t0)
-        partition.update_replicas(ReplicaState((1, 2, 3), (1,)))
+        broker.manager.cluster = FakeCluster()
+        partition.make_leader(led_by(1, 1))
         assert codes(append(broker, t0)) == [ErrorCode.NOT_ENOUGH_REPLICAS]
         assert partition.log_end_offset == 1, "nothing was written"
         assert codes(append(broker, t0, acks=1)) == [ErrorCode.NONE]
@@ -105,11 +106,33 @@ async def test_t125_acks_all_isr_shrinks_after_append(tmp_path: Path) -> None:
         append(broker, t0)
         await broker.commit()
         partition = broker.manager.partition(t0)
-        partition.update_replicas(ReplicaState((1, 2), (1, 2)))
+        broker.manager.cluster = FakeCluster()
+        partition.make_leader(led_by(1, 1, 2))
         future = append(broker, t0)
-        partition.update_replicas(ReplicaState((1, 2), (1,)))
-        broker.sync()
+        log = broker.log_of(t0)
+        log.update_high_watermark(log.end_metadata)  # before anybody has looked
+        partition.make_leader(led_by(1, 1, partition_epoch=1))
+        partition.check_all_waiting()
         assert codes(await future) == [ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND]
+        assert partition.log_end_offset == 2, "the data remains"
+
+
+async def test_the_high_watermark_waits_while_too_few_are_in_sync(
+    tmp_path: Path,
+) -> None:
+    async with replicas(tmp_path) as broker:
+        t0 = await broker.create_topic(min_insync_replicas="2")
+        append(broker, t0)
+        await broker.commit()
+        partition = broker.manager.partition(t0)
+        broker.manager.cluster = FakeCluster()
+        partition.make_leader(led_by(1, 1, 2))
+        future = append(broker, t0, timeout_ms=1000)
+        partition.make_leader(led_by(1, 1, partition_epoch=1))
+        broker.sync()
+        assert (partition.high_watermark, future.done()) == (1, False)
+        broker.clock.advance(1100)
+        assert codes(await future) == [ErrorCode.REQUEST_TIMED_OUT]
         assert partition.log_end_offset == 2, "the data remains"
 
 
@@ -139,8 +162,7 @@ async def test_t137_leader_to_follower_completes_parked_requests_with_6(
     async with replicas(tmp_path) as broker:
         t0 = await broker.create_topic()
         future = append(broker, t0)
-        follower = ReplicaState((1, 2), (1, 2), is_leader=False)
-        broker.manager.partition(t0).update_replicas(follower)
+        broker.manager.partition(t0).make_follower(led_by(2, 1, 2, leader_epoch=1))
         assert codes(await future) == [ErrorCode.NOT_LEADER_OR_FOLLOWER]
         assert codes(append(broker, t0)) == [ErrorCode.NOT_LEADER_OR_FOLLOWER]
 

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from broker.replica.partition import Partition
-from broker.replica.replica_state import ReplicaState
+from broker.replica.replica_state import LeaderAndIsr, ReplicaState
 from protocol.errors import (
     ErrorCode,
     KafkaStorageError,
@@ -31,6 +31,7 @@ class FakeHost:
         self.bounds_by_durability = bounds_by_durability
         self.calls: list[str] = []
         self.committer = FakeCommitter()
+        self.cluster: Any = None
 
     def create_log(self, partition: Partition) -> UnifiedLog:
         log = create_log(
@@ -49,6 +50,9 @@ class FakeHost:
 
     def check_waiting(self, partition: Partition) -> None:
         self.calls.append("check")
+
+    def check_all_waiting(self, partition: Partition) -> None:
+        self.calls.append("check all")
 
     def check_log_end_fetches(self, partition: Partition) -> None:
         self.calls.append("check log end")
@@ -148,7 +152,7 @@ def test_a_refusal_does_not_gather_tracebacks() -> None:
 
 def test_a_follower_refuses_appends() -> None:
     led = partition(FakeHost())
-    led.update_replicas(ReplicaState((1, 2), (1, 2), is_leader=False))
+    led.make_follower(LeaderAndIsr(2, 4, (1, 2), (1, 2)))
     with pytest.raises(NotLeaderOrFollower):
         append(led)
 

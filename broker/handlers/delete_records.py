@@ -1,0 +1,103 @@
+"""DeleteRecords 0-2: let partitions begin later (KIP-107)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from protocol.messages.topics import (
+    DeleteRecordsPartitionResult,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    DeleteRecordsTopicResult,
+)
+from protocol.topic_partition import TopicPartition
+
+from .registry import answers_errors, handles
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from protocol.errors import KafkaError
+
+    from ..network.request_context import RequestContext
+    from ..replica.delayed_delete_records import DeleteRecordsResult
+    from ..replica.replica_manager import ReplicaManager
+
+_Offsets = dict[TopicPartition, int]
+
+
+@handles(DeleteRecordsRequest, versions=(0, 2))
+def handle_delete_records(ctx: RequestContext, request: DeleteRecordsRequest) -> Any:
+    """Forget the records below the offsets; answered when no crash brings them back.
+
+    Of a partition that is named twice, the last offset counts.
+    """
+    offsets = _offsets(request)
+    replica_manager = ctx.services.replica_manager
+    unopened = replica_manager.unopened(offsets)
+    if unopened:
+        return _delete_when_open(replica_manager, offsets, request.timeout_ms, unopened)
+    return replica_manager.delete_records(offsets, request.timeout_ms, _respond)
+
+
+async def _delete_when_open(
+    replica_manager: ReplicaManager,
+    offsets: _Offsets,
+    timeout_ms: int,
+    unopened: list[TopicPartition],
+) -> DeleteRecordsResponse:
+    await replica_manager.open(unopened)
+    answer = replica_manager.delete_records(offsets, timeout_ms, _respond)
+    response: DeleteRecordsResponse = (
+        await answer if hasattr(answer, "__await__") else answer
+    )
+    return response
+
+
+def _offsets(request: DeleteRecordsRequest) -> _Offsets:
+    return {
+        TopicPartition(topic.name, each.partition_index): each.offset
+        for topic in request.topics
+        for each in topic.partitions
+    }
+
+
+def _respond(
+    results: Mapping[TopicPartition, DeleteRecordsResult],
+) -> DeleteRecordsResponse:
+    return _response(
+        results,
+        lambda key: DeleteRecordsPartitionResult(
+            partition_index=key.partition,
+            low_watermark=results[key].low_watermark,
+            error_code=results[key].error_code,
+        ),
+    )
+
+
+@answers_errors(DeleteRecordsRequest)
+def refuse_delete_records(
+    request: DeleteRecordsRequest, error: KafkaError
+) -> DeleteRecordsResponse:
+    """The same error for every partition."""
+    return _response(
+        _offsets(request),
+        lambda key: DeleteRecordsPartitionResult(
+            partition_index=key.partition, low_watermark=-1, error_code=error.code
+        ),
+    )
+
+
+def _response(
+    keys: Mapping[TopicPartition, object],
+    result_of: Callable[[TopicPartition], DeleteRecordsPartitionResult],
+) -> DeleteRecordsResponse:
+    topics: dict[str, list[DeleteRecordsPartitionResult]] = {}
+    for key in keys:
+        topics.setdefault(key.topic, []).append(result_of(key))
+    return DeleteRecordsResponse(
+        topics=[
+            DeleteRecordsTopicResult(name=name, partitions=partitions)
+            for name, partitions in topics.items()
+        ]
+    )

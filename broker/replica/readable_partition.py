@@ -1,0 +1,184 @@
+"""A partition as its readers see it: its epochs, its offsets, its records.
+
+A partition that was never written has no log: it ends at offset 0.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from protocol.errors import (
+    FencedLeaderEpoch,
+    KafkaError,
+    NotLeaderOrFollower,
+    OffsetOutOfRange,
+    UnknownLeaderEpoch,
+)
+from storage.log_read import FetchedData, FetchIsolation, TimestampOffset
+from storage.offset_lookup import EARLIEST, EARLIEST_LOCAL
+from storage.offset_metadata import OffsetMetadata
+
+if TYPE_CHECKING:
+    from protocol.topic_partition import TopicPartition
+    from storage.unified_log import UnifiedLog
+
+    from .replica_state import ReplicaState
+
+NO_TIMESTAMP = -1
+NO_EPOCH = -1
+
+# Before the first segment: what is appended first will lie behind it.
+_BEGINNING = OffsetMetadata(0, 0, 0)
+
+
+class ReadablePartition:
+    """What can be asked of a partition without changing it.
+
+    ``refusal`` is the reason why it serves nobody, while there is one.
+    ``epoch_start_offset`` is where the log ended when its leader epoch began.
+    """
+
+    __slots__ = (
+        "epoch_start_offset",
+        "leader_epoch",
+        "log",
+        "refusal",
+        "replicas",
+        "topic_id",
+        "topic_partition",
+    )
+
+    def __init__(
+        self,
+        topic_partition: TopicPartition,
+        topic_id: bytes,
+        leader_epoch: int,
+        replicas: ReplicaState,
+    ) -> None:
+        self.topic_partition = topic_partition
+        self.topic_id = topic_id
+        self.leader_epoch = leader_epoch
+        self.replicas = replicas
+        self.epoch_start_offset = 0
+        self.log: UnifiedLog | None = None
+        self.refusal: KafkaError | None = None
+
+    def check_leader(self, current_leader_epoch: int = NO_EPOCH) -> None:
+        """See that this broker leads the partition, in the epoch the asker knows.
+
+        Raises:
+            FencedLeaderEpoch: the asker is behind.
+            UnknownLeaderEpoch: the asker knows a later epoch than we do.
+            NotLeaderOrFollower: somebody else leads.
+            KafkaError: the partition is deleted or offline.
+        """
+        if self.refusal is not None or current_leader_epoch != NO_EPOCH:
+            self.check_replica(current_leader_epoch)
+        if not self.replicas.is_leader:
+            raise NotLeaderOrFollower
+
+    def check_replica(self, current_leader_epoch: int = NO_EPOCH) -> None:
+        """The same, whoever leads: for readers who may read from any replica."""
+        if self.refusal is not None:
+            # A new one each time: a raised exception keeps its traceback for ever.
+            raise type(self.refusal)(str(self.refusal))
+        if current_leader_epoch != NO_EPOCH:
+            if current_leader_epoch < self.leader_epoch:
+                raise FencedLeaderEpoch
+            if current_leader_epoch > self.leader_epoch:
+                raise UnknownLeaderEpoch
+
+    @property
+    def log_start_offset(self) -> int:
+        """The first offset that can be read."""
+        return 0 if self.log is None else self.log.log_start_offset
+
+    @property
+    def high_watermark(self) -> int:
+        """The offset up to which consumers see records."""
+        return 0 if self.log is None else self.log.high_watermark
+
+    @property
+    def last_stable_offset(self) -> int:
+        """The offset up to which read_committed consumers see records."""
+        return 0 if self.log is None else self.log.last_stable_offset
+
+    @property
+    def log_end_offset(self) -> int:
+        """The offset of the next record."""
+        return 0 if self.log is None else self.log.log_end_offset
+
+    @property
+    def is_high_watermark_lagging(self) -> bool:
+        """Whether it is still below where our leader epoch begins.
+
+        An election may bring a leader that does not know yet what was replicated.
+        """
+        return self.epoch_start_offset > self.high_watermark
+
+    def offsets(self) -> tuple[int, int, int]:
+        """The high watermark, the last stable offset and the log start together."""
+        log = self.log
+        if log is None:
+            return 0, 0, 0
+        return log.high_watermark, log.last_stable_offset, log.log_start_offset
+
+    def end_offset(self, isolation: FetchIsolation) -> OffsetMetadata:
+        """Up to where a reader of that isolation sees records."""
+        return _BEGINNING if self.log is None else self.log.end_offset(isolation)
+
+    def read(
+        self,
+        offset: int,
+        size_max: int,
+        isolation: FetchIsolation,
+        min_one: bool,
+        may_block: bool = False,
+    ) -> FetchedData:
+        """What the log holds from ``offset`` on.
+
+        Raises:
+            OffsetOutOfRange: the log has no such offset.
+            ColdRead: the bytes are not in memory, and ``may_block`` is False.
+        """
+        if self.log is not None:
+            return self.log.read(offset, size_max, isolation, min_one, may_block)
+        if offset != 0:
+            raise OffsetOutOfRange
+        is_committed = isolation is FetchIsolation.TXN_COMMITTED
+        return FetchedData(_BEGINNING, b"", aborted=[] if is_committed else None)
+
+    def find_offset(
+        self, timestamp: int, may_block: bool = False
+    ) -> TimestampOffset | None:
+        """The first record that is not earlier; see ``storage.offset_lookup``.
+
+        Raises:
+            ColdRead: the bytes are not in memory, and ``may_block`` is False.
+        """
+        if self.log is not None:
+            return self.log.find_offset(timestamp, may_block)
+        if timestamp in (EARLIEST, EARLIEST_LOCAL):
+            return TimestampOffset(NO_TIMESTAMP, 0, self.leader_epoch)
+        return None
+
+    def epoch_end_offset(self, epoch: int) -> tuple[int, int]:
+        """The largest epoch up to ``epoch``, and where it ended; -1, -1 if unknown."""
+        if self.log is not None:
+            return self.log.epoch_end_offset(epoch)
+        if not 0 <= epoch <= self.leader_epoch:
+            return -1, -1
+        return epoch, 0
+
+    def diverging_epoch(self, offset: int, last_fetched_epoch: int) -> Any:
+        """Where a reader's history ended to be ours: (epoch, end offset), or None.
+
+        Raises:
+            OffsetOutOfRange: the epoch is unknown, or ``offset`` is below the start.
+        """
+        epoch, end_offset = self.epoch_end_offset(last_fetched_epoch)
+        if epoch == NO_EPOCH or offset < self.log_start_offset:
+            raise OffsetOutOfRange
+        if epoch < last_fetched_epoch or end_offset < offset:
+            return epoch, end_offset
+        return None

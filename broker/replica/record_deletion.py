@@ -1,0 +1,104 @@
+"""DeleteRecords: lets partitions begin later, and answers when that is certain.
+
+The records cannot be read from the moment of the request on. The answer waits, as a
+`DelayedDeleteRecords` in the purgatory, until the log starts are durable: no crash
+brings back what somebody was told is deleted.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from protocol.errors import (
+    ErrorCode,
+    InvalidTopic,
+    KafkaError,
+    OffsetOutOfRange,
+    PolicyViolation,
+)
+
+from ..metadata.topic_names import INTERNAL_TOPICS
+from ..parked import Parked
+from .delayed_delete_records import (
+    DelayedDeleteRecords,
+    DeleteRecordsResult,
+    PendingDeletion,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from protocol.topic_partition import TopicPartition
+
+    from .log_start_checkpointer import LogStartCheckpointer
+    from .partition import Partition
+    from .purgatory import Purgatory
+
+    Results = dict[TopicPartition, DeleteRecordsResult]
+
+HIGH_WATERMARK = -1
+# A client's patience is for other brokers: our own disk gets so much in any case.
+DISK_TIMEOUT_MS = 5_000
+
+
+class RecordDeletion:
+    """Deletes records of ``partitions``, which makes those not there yet."""
+
+    def __init__(
+        self,
+        partitions: Mapping[TopicPartition, Partition],
+        waiting: Purgatory[TopicPartition],
+        log_starts: LogStartCheckpointer,
+    ) -> None:
+        self._partitions = partitions
+        self._waiting = waiting
+        self._log_starts = log_starts
+
+    def delete(
+        self,
+        offsets: Mapping[TopicPartition, int],
+        timeout_ms: int,
+        finish: Callable[[Results], Any],
+    ) -> Any:
+        """What `ReplicaManager.delete_records` says."""
+        results: Results = {}
+        pending: dict[TopicPartition, PendingDeletion] = {}
+        for key, offset in offsets.items():
+            try:
+                if key.topic in INTERNAL_TOPICS:
+                    raise InvalidTopic("the broker's own topics are not cut by clients")
+                partition = self._partitions[key]
+                first_kept = _delete(partition, offset)
+            except KafkaError as error:
+                results[key] = DeleteRecordsResult(error.code)
+                continue
+            low_watermark = partition.low_watermark
+            results[key] = DeleteRecordsResult(ErrorCode.NONE, low_watermark)
+            if low_watermark < first_kept:
+                pending[key] = PendingDeletion(partition, first_kept)
+        if not pending:
+            return finish(results)
+        parked = Parked()
+        delayed = DelayedDeleteRecords(results, pending, parked, finish)
+        self._waiting.watch(delayed, pending, max(timeout_ms, DISK_TIMEOUT_MS))
+        for partition, first_kept in pending.values():
+            if partition.durable_log_start < first_kept:
+                self._log_starts.write(partition)
+        return parked
+
+
+def _delete(partition: Partition, offset: int) -> int:
+    """Let the partition begin at ``offset`` or where it does. Returns ``offset``.
+
+    `HIGH_WATERMARK` gives up everything that is replicated.
+    """
+    partition.check_leader()
+    if "delete" not in partition.config.cleanup_policy:
+        raise PolicyViolation("the topic's cleanup.policy is not delete")
+    if offset == HIGH_WATERMARK:
+        offset = partition.high_watermark
+    if not 0 <= offset <= partition.high_watermark:
+        raise OffsetOutOfRange
+    if partition.log is not None:
+        partition.log.increment_log_start(offset)
+    return offset
