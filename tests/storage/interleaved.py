@@ -1,7 +1,7 @@
 """Transactions of several producers, one record after another, over many segments.
 
 The parts of a log that know about transactions, without the log: what is written is
-kept as batches, the segments have nothing but their transaction indexes.
+kept as batches, and the segments get nothing but entries of their transaction index.
 """
 
 from pathlib import Path
@@ -19,12 +19,13 @@ from protocol.record_batch import BatchHeader, read_header
 from protocol.records import NewRecord, build_batch
 from storage.aborted_transactions import collect_aborted
 from storage.formats.transaction_entry import TransactionEntry
-from storage.log_files import TRANSACTION_INDEX, segment_path
+from storage.log_config import LogConfig
+from storage.log_files import TRANSACTION_INDEX
 from storage.log_read import AbortedTransaction
+from storage.log_segment import LogSegment
 from storage.log_segments import LogSegments
 from storage.producer_snapshot import snapshot_path
 from storage.producer_states import CompletedTransaction, ProducerStates
-from storage.transaction_index import TransactionIndex
 from tests.fakes.files import FakeFiles
 
 DIRECTORY = Path("/data/t-0")
@@ -46,13 +47,8 @@ def steps(max_size: int = 40) -> st.SearchStrategy[list[Step]]:
     return st.lists(step, max_size=max_size)
 
 
-class IndexedSegment:
-    """A segment that holds nothing but its aborted transactions."""
-
-    def __init__(self, files: FakeFiles, base_offset: int) -> None:
-        self.base_offset = base_offset
-        path = segment_path(DIRECTORY, base_offset, TRANSACTION_INDEX)
-        self.transactions = TransactionIndex(files, path, base_offset)
+def new_segment(files: FakeFiles, base_offset: int) -> LogSegment:
+    return LogSegment.create(files, DIRECTORY, base_offset, LogConfig(), NOW)
 
 
 class InterleavedLog:
@@ -64,7 +60,7 @@ class InterleavedLog:
         self.states = ProducerStates(DAY_MS)
         self.end = 0
         self.batches: list[tuple[BatchHeader, bytes]] = []
-        self.segments = LogSegments([IndexedSegment(self.files, 0)])
+        self.segments = LogSegments([new_segment(self.files, 0)])
         self.ended: list[CompletedTransaction] = []
         self.open: dict[int, int] = {}
         self._sequences: dict[int, int] = {}
@@ -112,7 +108,7 @@ class InterleavedLog:
         if self.end > self.segments.last.base_offset:
             path = snapshot_path(DIRECTORY, self.end)
             self.files.put(path, self.states.encode())
-            self.segments.add(IndexedSegment(self.files, self.end))
+            self.segments.add(new_segment(self.files, self.end))
 
     def _append(self, batch: bytes) -> None:
         header = read_header(batch)
@@ -122,7 +118,7 @@ class InterleavedLog:
         self._note(completed, self.segments.last)
 
     def _note(
-        self, completed: CompletedTransaction | None, segment: IndexedSegment
+        self, completed: CompletedTransaction | None, segment: LogSegment
     ) -> None:
         """As the log does it: the index first, then the producers."""
         if completed is None:
