@@ -29,9 +29,9 @@ from .handlers.registry import registered_handlers
 from .metadata.catalog import Catalog
 from .metadata.catalog_store import make_directory
 from .metadata.topic_deletion import (
-    REMOVAL_INTERVAL_MS,
+    DELETION_INTERVAL_MS,
+    finish_deletions,
     finish_interrupted,
-    remove_deleted,
 )
 from .metadata.topics import Topics
 from .network.admission import Admission
@@ -39,6 +39,7 @@ from .network.connection import Network
 from .network.limits import LimitedLog, RequestMemory
 from .network.listener import SWEEP_INTERVAL_MS, Listener
 from .process import open_files_limit, run_until_signal
+from .replica.free_space import FreeSpace
 from .replica.replica_manager import ReplicaManager
 from .replica.retention import FILE_REMOVAL_INTERVAL_MS, Retention
 from .scheduler import Scheduler
@@ -151,7 +152,7 @@ class Server:
             take_lock=self._take_lock,
             make_lock=threading.Lock,
         )
-        log_manager.open()
+        log_manager.open(topics.known_partition)
         finish_interrupted(topics, log_manager)
         _report_strangers(topics, log_manager)
         disk_threads = DiskThreads(config.disk_threads)
@@ -220,10 +221,9 @@ class Server:
             self.services.replica_manager.checkpointer.write,
         )
         every(
-            REMOVAL_INTERVAL_MS,
-            "remove deleted topics",
-            lambda: remove_deleted(self.services),
-            first_after_ms=0,
+            DELETION_INTERVAL_MS,
+            "finish deletions",
+            lambda: finish_deletions(self.services),
         )
         self._add_retention()
 
@@ -235,6 +235,7 @@ class Server:
             services.log_manager,
             services.committer,
             services.disk_threads,
+            FreeSpace(config.log_dirs, config.log_min_free_bytes),
         )
         every(
             config.log_retention_check_interval_ms,
@@ -245,7 +246,12 @@ class Server:
                 FIRST_RETENTION_MS, config.log_retention_check_interval_ms
             ),
         )
-        every(FILE_REMOVAL_INTERVAL_MS, "remove segment files", retention.remove_files)
+        every(
+            FILE_REMOVAL_INTERVAL_MS,
+            "remove files",
+            retention.remove_files,
+            first_after_ms=0,
+        )
         every(
             config.producer_id_expiration_check_interval_ms,
             "forget producers",

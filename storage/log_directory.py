@@ -23,15 +23,21 @@ from uuid import uuid4
 from protocol.topic_partition import TopicPartition
 from protocol.uuids import random_uuid
 
-from .directory_checkpoints import DirectoryCheckpoints, MakeLock
-from .files import Files
+from .directory_checkpoints import (
+    DirectoryCheckpoints,
+    DirectoryFailure,
+    MakeLock,
+)
+from .files import Files, StorageFailure
 from .log_loader import Checkpointed
 from .meta_properties import (
+    META_PROPERTIES_NAME,
     BadMetaProperties,
     MetaProperties,
     read_meta_properties,
     write_meta_properties,
 )
+from .partition_metadata import BadPartitionMetadata, read_partition_metadata
 
 if TYPE_CHECKING:
     from protocol.errors import KafkaStorageError
@@ -146,8 +152,9 @@ class DirectoryLock:
 class LogDirectory:
     """One of the broker's log directories.
 
-    ``partitions`` are the directories of the partitions in it. ``was_clean`` says
-    that the broker before this one closed everything, or that there was none.
+    ``partitions`` are the directories of the partitions in it, ``deleted`` those that
+    the broker before this one did not get to remove. ``was_clean`` says that it closed
+    everything, or that there was none.
     """
 
     def __init__(
@@ -156,8 +163,9 @@ class LogDirectory:
         self.path = path
         self.checkpoints = DirectoryCheckpoints(files, path, make_lock)
         self.partitions: dict[TopicPartition, Path] = {}
-        self.deleted: list[Path] = []
+        self.deleted: dict[Path, TopicPartition] = {}
         self.was_clean = False
+        self.directory_id: bytes | None = None
         self.failure: KafkaStorageError | None = None
         self._files = files
         self._lock: Releasable | None = None
@@ -186,17 +194,33 @@ class LogDirectory:
             self._lock.release()
             self._lock = None
 
+    def topic_id_of(self, topic_partition: TopicPartition) -> bytes | None:
+        """The topic id in a partition's directory; None when that does not say."""
+        try:
+            return read_partition_metadata(
+                self._files, self.partitions[topic_partition]
+            )
+        except BadPartitionMetadata as error:
+            _log.warning("%s", error)
+            return None
+
     def checkpointed(self, topic_partition: TopicPartition) -> Checkpointed:
         """What is known of a log that is still to be loaded."""
         return self.checkpoints.checkpointed(topic_partition, was_clean=self.was_clean)
 
     def rename(self, topic_partition: TopicPartition, kind: DirectoryKind) -> Path:
-        """Let a partition's directory be one to be removed, or a stray one."""
+        """Let a partition's directory be one to be removed, or a stray one.
+
+        Raises:
+            DirectoryFailure: it cannot be renamed, and is as it was.
+        """
         path = self.path / suffixed_name(topic_partition, kind)
-        self._files.rename(self.partitions.pop(topic_partition), path)
+        try:
+            self._files.rename(self.partitions[topic_partition], path)
+        except StorageFailure as error:
+            raise DirectoryFailure(self.path, error) from error
+        del self.partitions[topic_partition]
         self.checkpoints.forget(topic_partition)
-        if kind is DirectoryKind.DELETE:
-            self.deleted.append(path)
         return path
 
     def mark_clean(self) -> None:
@@ -220,13 +244,18 @@ class LogDirectory:
         except BadMetaProperties as error:
             raise BadLogDirectory(str(error)) from error
         if found is None:
-            identity = MetaProperties(cluster_id, node_id, random_uuid())
-            write_meta_properties(self._files, self.path, identity)
+            if any(map(parse_directory_name, self._files.listdir(self.path))):
+                _log.warning("%s has logs and no %s", self.path, META_PROPERTIES_NAME)
+            found = MetaProperties(cluster_id, node_id)
         elif found.cluster_id != cluster_id or found.node_id != node_id:
             raise BadLogDirectory(
                 f"{self.path} belongs to node {found.node_id} of cluster"
                 f" {found.cluster_id}, this is node {node_id} of {cluster_id}"
             )
+        if found.directory_id is None:
+            found = found._replace(directory_id=random_uuid())
+            write_meta_properties(self._files, self.path, found)
+        self.directory_id = found.directory_id
 
     def _list_names(self) -> None:
         for name in self._files.listdir(self.path):
@@ -236,6 +265,6 @@ class LogDirectory:
             if parsed.kind is DirectoryKind.LOG:
                 self.partitions[parsed.topic_partition] = self.path / name
             elif parsed.kind is DirectoryKind.DELETE:
-                self.deleted.append(self.path / name)
+                self.deleted[self.path / name] = parsed.topic_partition
             else:
                 _log.warning("%s is left as it is", self.path / name)

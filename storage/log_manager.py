@@ -1,18 +1,14 @@
-"""All logs of a broker: in which directories they are, opened, made and deleted.
+"""All logs of a broker: opened, made, deleted, checkpointed, closed.
 
 Opening a broker reads names and checkpoints, no logs. A log is loaded when it is first
 needed, in a disk thread, and then registered on the loop; `load` therefore changes
 nothing here. A partition has a directory from its first append on.
-
-A directory whose disk fails takes no more writes until the broker starts anew. The
-others go on.
 """
 
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from protocol.errors import InconsistentTopicId, KafkaStorageError
 from protocol.topic_partition import TopicPartition
@@ -25,24 +21,13 @@ from .directory_checkpoints import (
 )
 from .files import Files
 from .log_config import LogConfig
-from .log_directory import (
-    BadLogDirectory,
-    DirectoryKind,
-    DirectoryLock,
-    LogDirectory,
-    TakeLock,
-)
+from .log_directories import LogDirectories, Lookup
+from .log_directory import DirectoryKind, DirectoryLock, LogDirectory, TakeLock
 from .log_loader import Surroundings, create_log, load_log
 from .log_retention import delete_old_segments
-from .partition_metadata import (
-    BadPartitionMetadata,
-    read_partition_metadata,
-    write_partition_metadata,
-)
+from .partition_metadata import write_partition_metadata
+from .removals import Removals
 from .unified_log import UnifiedLog
-
-if TYPE_CHECKING:
-    from .log_segment import LogSegment
 
 _DAY_MS = 86_400_000
 
@@ -63,58 +48,28 @@ class LogManager:
         take_lock: TakeLock = DirectoryLock,
         make_lock: MakeLock = nullcontext,
     ) -> None:
-        self.directories = [
-            LogDirectory(files, each, make_lock) for each in directories
-        ]
+        self.directories = LogDirectories(
+            [LogDirectory(files, each, make_lock) for each in directories]
+        )
         self._files = files
         self._identity = cluster_id, node_id
         self._expiration_ms = producer_id_expiration_ms
         self._take_lock = take_lock
         self._logs: dict[TopicPartition, UnifiedLog] = {}
-        self._homes: dict[TopicPartition, LogDirectory] = {}
-        self._segments_to_remove: list[tuple[int, LogSegment]] = []
+        self._homes = self.directories.homes
+        self._removals = Removals(files)
 
-    # Start
-
-    def open(self) -> None:
-        """Take the directories, and find out what is in them. Waits for the disk.
-
-        One that cannot be read is left out, with its logs.
-
-        Raises:
-            DirectoryInUse: another process has one of them.
-            BadLogDirectory: one is another broker's, or a partition is in two.
-            KafkaStorageError: none of them can be used.
-        """
-        try:
-            for directory in self.directories:
-                self._open_directory(directory)
-            failures = [each.failure for each in self.directories if each.failure]
-            if failures and len(failures) == len(self.directories):
-                raise failures[0]
-        except BaseException:
-            self._release()
-            raise
-
-    def _open_directory(self, directory: LogDirectory) -> None:
-        try:
-            directory.open(*self._identity, self._take_lock)
-        except (KafkaStorageError, OSError) as error:
-            directory.failure = KafkaStorageError(f"{directory.path}: {error}")
-            _log.error("%s is left out: %s", directory.path, error)
-            return
-        for topic_partition, path in directory.partitions.items():
-            other = self._homes.get(topic_partition)
-            if other is not None:
-                raise BadLogDirectory(
-                    f"{topic_partition} is in {path} and in {other.path}"
-                )
-            self._homes[topic_partition] = directory
+    def open(self, lookup: Lookup = lambda _: None) -> None:
+        """Take the directories: see `LogDirectories.open`."""
+        self.directories.open(*self._identity, self._take_lock, lookup)
+        for directory in self.directories:
+            for path, topic_partition in directory.deleted.items():
+                self._removals.add_directory(path, topic_partition, due_ms=0)
 
     @property
     def was_clean(self) -> bool:
         """Whether every directory was closed in order, so that its logs are whole."""
-        return all(directory.was_clean for directory in self.directories)
+        return self.directories.was_clean
 
     # Which logs there are
 
@@ -139,14 +94,7 @@ class LogManager:
 
     def topic_id_of(self, topic_partition: TopicPartition) -> bytes | None:
         """The topic id in a partition's directory; None when that does not say."""
-        home = self._homes[topic_partition]
-        try:
-            return read_partition_metadata(
-                self._files, home.partitions[topic_partition]
-            )
-        except BadPartitionMetadata as error:
-            _log.warning("%s", error)
-            return None
+        return self._homes[topic_partition].topic_id_of(topic_partition)
 
     def checkpointed_high_watermark(self, log: UnifiedLog) -> int:
         """The high watermark with which a follower's log begins after a start.
@@ -218,7 +166,7 @@ class LogManager:
             KafkaStorageError: the directory has failed.
         """
         assert topic_partition not in self._homes, topic_partition
-        home = self._choose(None if directory is None else Path(directory))
+        home = self.directories.choose(None if directory is None else Path(directory))
         path = home.path / str(topic_partition)
         log = create_log(
             topic_partition, topic_id, path, config, self._surroundings(now_ms)
@@ -228,26 +176,22 @@ class LogManager:
         self._logs[topic_partition] = log
         return log
 
-    def _choose(self, path: Path | None) -> LogDirectory:
-        usable = [
-            each
-            for each in self.directories
-            if each.failure is None and path in (None, each.path)
-        ]
-        if not usable:
-            raise KafkaStorageError(f"no log directory can be used ({path or 'any'})")
-        return min(usable, key=lambda each: len(each.partitions))
-
     def _surroundings(self, now_ms: int) -> Surroundings:
         return Surroundings(self._files, now_ms, self._expiration_ms)
 
-    def delete(self, topic_partition: TopicPartition) -> Path:
+    def delete(self, topic_partition: TopicPartition, removal_ms: int = 0) -> Path:
         """Take a partition's log away: its directory gets another name, returned.
 
-        The files go with `remove_deleted`. Before the name is used again, checkpoints
-        are to be written: they still speak of the old log.
+        The files go with the `removal_job` of ``removal_ms`` or a later one. Before
+        the name is used again, checkpoints are to be written: they still speak of the
+        old log.
+
+        Raises:
+            DirectoryFailure: it cannot be renamed, and is as it was.
         """
-        return self._rename(topic_partition, DirectoryKind.DELETE)
+        path = self._rename(topic_partition, DirectoryKind.DELETE)
+        self._removals.add_directory(path, topic_partition, removal_ms)
+        return path
 
     def set_aside(self, topic_partition: TopicPartition) -> Path:
         """Rename a directory that is in the way of a topic of its name; it is kept."""
@@ -256,18 +200,12 @@ class LogManager:
         return path
 
     def _rename(self, topic_partition: TopicPartition, kind: DirectoryKind) -> Path:
-        path = self._homes.pop(topic_partition).rename(topic_partition, kind)
+        path = self._homes[topic_partition].rename(topic_partition, kind)
+        del self._homes[topic_partition]
         log = self._logs.pop(topic_partition, None)
         if log is not None:
             log.retire(path)
         return path
-
-    def remove_deleted(self) -> None:
-        """Remove the directories of deleted partitions. For a disk thread."""
-        for directory in self.directories:
-            while directory.deleted and directory.failure is None:
-                self._files.rmtree(directory.deleted[0])
-                del directory.deleted[0]
 
     # What is done from time to time
 
@@ -279,27 +217,20 @@ class LogManager:
         """
         gone = delete_old_segments(log, now_ms)
         due_ms = now_ms + log.config.file_delete_delay_ms
-        self._segments_to_remove += [(due_ms, segment) for segment in gone]
+        for segment in gone:
+            self._removals.add_segment(segment, due_ms)
         return len(gone)
 
-    def segment_removal_job(self, now_ms: int) -> Callable[[], None] | None:
-        """The removal of files whose ``file.delete.delay.ms`` is over, for a thread."""
-        due = [each for each in self._segments_to_remove if each[0] <= now_ms]
-        if not due:
-            return None
-        self._segments_to_remove = [
-            each for each in self._segments_to_remove if each[0] > now_ms
-        ]
+    def removal_job(self, now_ms: int) -> Callable[[], None] | None:
+        """The removal of what is due by ``now_ms``, for a disk thread: old segments
+        and deleted partitions. None when there is nothing.
+        """
+        return self._removals.job(now_ms)
 
-        def remove() -> None:
-            for _, segment in due:
-                try:
-                    segment.delete_files()
-                except (KafkaStorageError, FileNotFoundError) as error:
-                    # The next start removes what is left of it.
-                    _log.warning("%s is not removed: %s", segment.log.path, error)
-
-        return remove
+    @property
+    def unremoved_partitions(self) -> set[TopicPartition]:
+        """The deleted partitions whose files are still there."""
+        return self._removals.unremoved_partitions
 
     # Failure, checkpoints, end
 
@@ -363,7 +294,7 @@ class LogManager:
             except (KafkaStorageError, OSError) as error:
                 _log.error("%s is not closed in order: %s", directory.path, error)
                 is_clean = False
-        self._release()
+        self.directories.release()
         return is_clean
 
     def _close_directory(self, directory: LogDirectory) -> bool:
@@ -384,11 +315,6 @@ class LogManager:
             for topic_partition in directory.partitions
             if topic_partition in self._logs
         ]
-
-    def _release(self) -> None:
-        for directory in self.directories:
-            with suppress(OSError):
-                directory.release()
 
 
 def _writing(

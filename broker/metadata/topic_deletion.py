@@ -8,11 +8,15 @@ directories have another one, so a new topic never meets the files of the old.
 from __future__ import annotations
 
 import logging
+import sys
 from typing import TYPE_CHECKING
 
 from protocol.errors import KafkaStorageError
 from protocol.topic_partition import TopicPartition
+from storage.directory_checkpoints import DirectoryFailure
 from storage.files import DiskFull
+
+from ..config.topic_config import log_config
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,7 +28,7 @@ if TYPE_CHECKING:
 
 _logger = logging.getLogger(__name__)
 
-REMOVAL_INTERVAL_MS = 5_000
+DELETION_INTERVAL_MS = 5_000
 
 
 async def delete_topics(services: Services, topic_ids: Iterable[bytes]) -> None:
@@ -32,16 +36,43 @@ async def delete_topics(services: Services, topic_ids: Iterable[bytes]) -> None:
 
     Raises:
         KafkaStorageError: the catalogue cannot be written, and nothing happened; or
-            a directory cannot be renamed, which the next start tries again.
+            a directory cannot be renamed, which is tried again now and then, and by
+            the next start.
     """
     topics = services.metadata
-    for deletion in await topics.begin_deletions(topic_ids):
-        partitions = _partitions(deletion)
-        await services.replica_manager.stop(partitions)
-        if _rename(services.log_manager, partitions):
+    known = [topics.by_id(each) for each in topic_ids]
+    delays = {
+        topic.topic_id: log_config(topic.options, services.config).file_delete_delay_ms
+        for topic in known
+        if topic is not None
+    }
+    error = None
+    for deletion in await topics.begin_deletions(delays):
+        try:
+            await _take_away(services, deletion, delays[deletion.topic_id])
+        except KafkaStorageError as its_error:
+            error = its_error
+    if error is not None:
+        raise error
+
+
+async def _take_away(services: Services, deletion: Deletion, delay_ms: int) -> None:
+    topics, partitions = services.metadata, _partitions(deletion)
+    await services.replica_manager.stop(partitions)
+    removal_ms = services.clock.now_ms() + delay_ms
+    try:
+        if _rename(services.log_manager, partitions, removal_ms) or (
+            deletion.topic_id in topics.interrupted_deletions
+        ):
             await _write_checkpoints(services)
-        topics.release_name(deletion)
-        _logger.info("topic %s is deleted", deletion.name)
+    except KafkaStorageError as error:
+        topics.interrupted_deletions.add(deletion.topic_id)
+        if isinstance(error, DirectoryFailure):
+            services.committer.for_directory(error.directory).fail(error)
+        raise
+    topics.interrupted_deletions.discard(deletion.topic_id)
+    topics.release_name(deletion)
+    _logger.info("topic %s is deleted", deletion.name)
 
 
 async def _write_checkpoints(services: Services) -> None:
@@ -54,7 +85,9 @@ async def _write_checkpoints(services: Services) -> None:
         await run(log_manager.checkpoint_job())
     except DiskFull:
         # Who deletes a topic may want just that room.
-        await run(log_manager.remove_deleted)
+        removal = log_manager.removal_job(sys.maxsize)
+        if removal is not None:
+            await run(removal)
         await run(log_manager.checkpoint_job())
 
 
@@ -67,28 +100,35 @@ def finish_interrupted(topics: Topics, log_manager: LogManager) -> None:
     renamed_count = 0
     for deletion in topics.deletions.values():
         if topics.get(deletion.name) is None:
-            renamed_count += _rename(log_manager, _partitions(deletion))
+            renamed_count += _rename(log_manager, _partitions(deletion), removal_ms=0)
     if renamed_count:
         log_manager.checkpoint_job()()
     for deletion in topics.deletions.values():
         topics.release_name(deletion)
 
 
-async def remove_deleted(services: Services) -> None:
-    """Remove the files of deleted topics, then forget these. A periodic job."""
-    topics = services.metadata
-    renamed = [
-        deletion
-        for deletion in topics.deletions.values()
-        if not topics.is_reserved(deletion.name)
-    ]
-    if not renamed:
+async def finish_deletions(services: Services) -> None:
+    """Go on with what is being deleted; forget what is gone. A periodic job.
+
+    A topic is forgotten last, when its files are removed. As long as a log directory
+    is missing nobody knows whether they are.
+    """
+    topics, log_manager = services.metadata, services.log_manager
+    if not topics.deletions or not log_manager.directories.all_usable:
         return
     try:
-        await services.disk_threads.run(services.log_manager.remove_deleted)
-        await topics.finish_deletions(renamed)
+        for topic_id in list(topics.interrupted_deletions):
+            await _take_away(services, topics.deletions[topic_id], 0)
+        unremoved = {each.topic for each in log_manager.unremoved_partitions}
+        gone = [
+            deletion
+            for deletion in topics.deletions.values()
+            if deletion.name not in unremoved and not topics.is_reserved(deletion.name)
+        ]
+        if gone:
+            await topics.finish_deletions(gone)
     except KafkaStorageError as error:
-        _logger.warning("deleted topics are not removed yet: %s", error)
+        _logger.warning("topics are not deleted yet: %s", error)
 
 
 def _partitions(deletion: Deletion) -> list[TopicPartition]:
@@ -98,9 +138,11 @@ def _partitions(deletion: Deletion) -> list[TopicPartition]:
     ]
 
 
-def _rename(log_manager: LogManager, partitions: Iterable[TopicPartition]) -> int:
+def _rename(
+    log_manager: LogManager, partitions: Iterable[TopicPartition], removal_ms: int
+) -> int:
     """Rename the directories that there are, and count them."""
     there = [each for each in partitions if log_manager.has_directory(each)]
     for partition in there:
-        log_manager.delete(partition)
+        log_manager.delete(partition, removal_ms)
     return len(there)

@@ -5,6 +5,7 @@ Invariant: this changes only when the catalogue has committed the same change.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from protocol.errors import (
@@ -14,6 +15,7 @@ from protocol.errors import (
     UnknownTopicOrPartition,
 )
 from protocol.topic_partition import TopicPartition
+from storage.log_directories import KnownPartition
 
 from .topic import PartitionInfo, Topic
 from .topic_names import collision_key
@@ -41,6 +43,8 @@ class TopicIndex:
         self._collisions: dict[str, str] = {}
         self._reserved: dict[str, int] = {}
         self.deletions: dict[bytes, Deletion] = {}
+        # Those whose directories could not be renamed, to be tried again.
+        self.interrupted_deletions: set[bytes] = set()
         # Partitions whose files are not there, or cannot be read: nobody leads them.
         self.offline: set[TopicPartition] = set()
         self._load(store)
@@ -77,6 +81,14 @@ class TopicIndex:
             return None
         number = topic_partition.partition
         return topic.partitions[number] if _has(topic, number) else None
+
+    def known_partition(self, topic_partition: TopicPartition) -> KnownPartition | None:
+        """What tells the directory of a partition from others of its name."""
+        info = self.partition(topic_partition)
+        if info is None:
+            return None
+        log_dir = None if info.log_dir is None else Path(info.log_dir)
+        return KnownPartition(self._by_name[topic_partition.topic].topic_id, log_dir)
 
     def written_partitions(self) -> Iterator[TopicPartition]:
         """The partitions that hold acknowledged records."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 from typing import TYPE_CHECKING
 
 from protocol.errors import KafkaStorageError
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from ..clock import Clock
     from ..committer import Committer
     from ..disk_threads import DiskThreads
+    from .free_space import FreeSpace
 
 FILE_REMOVAL_INTERVAL_MS = 1_000
 # Logs that are looked at before others get their turn: some 10 us each.
@@ -41,10 +43,12 @@ class Retention:
         log_manager: LogManager,
         committer: Committer,
         disk_threads: DiskThreads,
+        free_space: FreeSpace,
     ) -> None:
         self._log_manager = log_manager
         self._committer = committer
         self._disk_threads = disk_threads
+        self._free_space = free_space
         self._time = SettledTime(clock)
 
     async def delete_segments(self) -> None:
@@ -53,8 +57,14 @@ class Retention:
         await self.remove_files()
 
     async def remove_files(self) -> None:
-        """Remove the files whose delay is over. A periodic job."""
-        job = self._log_manager.segment_removal_job(self._time.now_ms())
+        """Remove the files whose delay is over. A periodic job.
+
+        Where room is short they do not wait: who reads them has them open.
+        """
+        now_ms = self._time.now_ms()
+        self._free_space.sample_if_due(now_ms)
+        is_short = bool(self._free_space.low_directories)
+        job = self._log_manager.removal_job(sys.maxsize if is_short else now_ms)
         if job is not None:
             await self._disk_threads.run(job)
 

@@ -248,9 +248,9 @@ async def test_every_periodic_job_has_a_name(tmp_path: Path) -> None:
         assert names == [
             "sweep PLAINTEXT",
             "checkpoints",
-            "remove deleted topics",
+            "finish deletions",
             "delete old segments",
-            "remove segment files",
+            "remove files",
             "forget producers",
         ]
 

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 from broker.config.broker_config import BrokerConfig
@@ -23,6 +24,7 @@ from broker.services import Services
 from protocol.compiler import decoder
 from protocol.schema import Request, Response
 from protocol.topic_partition import TopicPartition
+from tests.fakes.clock import FakeClock
 
 
 class FakeReplicaManager:
@@ -39,17 +41,18 @@ class FakeLogManager:
     """Directories that are only names."""
 
     def __init__(self, *directories: TopicPartition) -> None:
-        self.directories = set(directories)
+        self.names = set(directories)
         self.renamed: list[TopicPartition] = []
         self.removal_count = 0
         self.checkpoint_count = 0
         self.errors: list[Exception] = []  # what comes next fails with
+        self.directories = SimpleNamespace(all_usable=True)
 
     def has_directory(self, topic_partition: TopicPartition) -> bool:
-        return topic_partition in self.directories
+        return topic_partition in self.names
 
-    def delete(self, topic_partition: TopicPartition) -> None:
-        self.directories.remove(topic_partition)
+    def delete(self, topic_partition: TopicPartition, removal_ms: int = 0) -> None:
+        self.names.remove(topic_partition)
         self.renamed.append(topic_partition)
 
     def checkpoint_job(self) -> Callable[[], None]:
@@ -60,11 +63,16 @@ class FakeLogManager:
 
         return write
 
-    def remove_deleted(self) -> None:
-        if self.errors:
-            raise self.errors.pop()
-        self.renamed.clear()
-        self.removal_count += 1
+    def removal_job(self, now_ms: int) -> Callable[[], None]:
+        def remove() -> None:
+            self.renamed.clear()
+            self.removal_count += 1
+
+        return remove
+
+    @property
+    def unremoved_partitions(self) -> set[TopicPartition]:
+        return set(self.renamed)
 
 
 class TopicBroker:
@@ -79,7 +87,7 @@ class TopicBroker:
         nothing = cast(Any, None)
         self.services = Services(
             config=config,
-            clock=nothing,
+            clock=FakeClock(),
             log_manager=cast(Any, self.log_manager),
             disk_threads=self.disk_threads,
             committer=nothing,

@@ -60,14 +60,18 @@ def test_what_was_taken_earlier_does_not_replace_what_was_taken_later() -> None:
 
 def test_two_threads_do_not_write_at_the_same_time() -> None:
     lock = threading.Lock()
-    checkpoints = DirectoryCheckpoints(FakeFiles(), ROOT, lambda: lock)
+    files = FakeFiles()
+    files.mkdir(ROOT)
+    checkpoints = DirectoryCheckpoints(files, ROOT, lambda: lock)
     with lock:
         writer = threading.Thread(
             target=lambda: checkpoints.write(checkpoints.take([])), daemon=True
         )
         writer.start()
         writer.join(0.02)
-        assert writer.is_alive()
+        assert not files.paths()
+    writer.join()
+    assert files.paths()
 
 
 def test_a_failed_directory_promises_nothing() -> None:

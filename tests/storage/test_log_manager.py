@@ -11,7 +11,7 @@ from protocol.topic_partition import TopicPartition
 from storage.directory_checkpoints import DirectoryFailure
 from storage.files import DiskFull, OsFiles, StorageFailure
 from storage.log_config import LogConfig
-from storage.log_directory import CLEAN_MARKER_NAME, BadLogDirectory
+from storage.log_directory import CLEAN_MARKER_NAME
 from storage.log_manager import LogManager
 from storage.unified_log import UnifiedLog
 from tests.fakes.files import FakeFiles
@@ -40,6 +40,12 @@ def loaded(manager: LogManager, partition: TopicPartition = A) -> UnifiedLog:
     log = manager.load(partition, TOPIC_ID, CONFIG, NOW)
     manager.register(log)
     return log
+
+
+def remove_all(manager: LogManager, now_ms: int = NOW) -> None:
+    job = manager.removal_job(now_ms)
+    if job is not None:
+        job()
 
 
 def durable_root(files: FakeFiles) -> FakeFiles:
@@ -184,8 +190,72 @@ def test_a_deleted_partition_is_renamed_and_then_removed() -> None:
     assert files.exists(path)
     with pytest.raises(KafkaStorageError):
         produce(log)
-    manager.remove_deleted()
+    remove_all(manager)
     assert not files.exists(path)
+
+
+def test_a_deleted_partition_is_removed_after_a_delay() -> None:
+    files = FakeFiles()
+    manager = started(files)
+    produce(made(manager))
+    path = manager.delete(A, NOW + 60_000)
+    assert manager.removal_job(NOW + 59_999) is None
+    assert manager.unremoved_partitions == {A}
+    produce(made(manager))
+    remove_all(manager, NOW + 60_000)
+    assert not files.exists(path)
+    assert manager.unremoved_partitions == set()
+    assert manager.has_directory(A)
+
+
+def test_a_directory_that_cannot_be_renamed_is_as_it_was() -> None:
+    files = FakeFiles()
+    manager = started(files)
+    log = made(manager)
+    produce(log)
+    files.fail("rename")
+    with pytest.raises(DirectoryFailure) as failed:
+        manager.delete(A)
+    assert failed.value.directory == ROOT
+    assert manager.get(A) is log
+    path = manager.delete(A)
+    assert files.exists(path)
+
+
+def test_t082_delete_dir_loads_without_recovery() -> None:
+    """It is not loaded at all: nobody can read it any more."""
+    files = FakeFiles()
+    manager = started(files)
+    log = made(manager)
+    for _ in range(3):
+        produce(log, 3)
+    path = manager.delete(A)
+    files.flip(path / f"{0:020}.log", 100)
+    files.counts.clear()
+    again = started(files)
+    remove_all(again)
+    assert not files.exists(path)
+    assert not files.counts["read"]
+    assert again.directories_of() == {}
+
+
+@pytest.mark.parametrize("nth", range(1, 12))
+def test_a_kill_while_a_partition_is_removed_leaves_nothing_wrong(nth: int) -> None:
+    """Whatever is left in a directory with that name, the next start removes."""
+    files = durable_root(FakeFiles())
+    manager = started(files)
+    for partition in (A, B):
+        produce(made(manager, partition), 3)
+        sync(manager.logs()[-1])
+    path = manager.delete(A)
+    manager.checkpoint_job()()
+    for left in [each for each in files.paths() if path in each.parents][:nth]:
+        files.unlink(left)
+    again = started(files)
+    remove_all(again)
+    assert not files.exists(path)
+    assert loaded(again, B).log_end_offset == 3
+    assert set(again.directories_of()) == {B}
 
 
 def test_a_new_log_may_have_its_name_at_once() -> None:
@@ -205,7 +275,7 @@ def test_what_was_to_be_deleted_goes_after_the_next_start() -> None:
     path = manager.delete(A)
     again = started(files)
     assert not again.has_directory(A)
-    again.remove_deleted()
+    remove_all(again)
     assert not files.exists(path)
 
 
@@ -243,7 +313,7 @@ def test_it_can_be_set_aside_for_a_new_topic() -> None:
     assert path.name.endswith("-stray")
     assert produce(made(manager)).base_offset == 0
     again = started(files)
-    again.remove_deleted()
+    remove_all(again)
     assert files.exists(path)
     assert set(again.directories_of()) == {A}
 
@@ -274,14 +344,6 @@ def test_new_logs_go_where_there_are_the_fewest() -> None:
     assert sorted(homes) == [ROOT, ROOT, OTHER, OTHER]
     log = manager.create(A, TOPIC_ID, CONFIG, OTHER, NOW)
     assert log.directory == OTHER / "a-0"
-
-
-def test_a_partition_in_two_directories_is_refused() -> None:
-    files = FakeFiles()
-    for root in (ROOT, OTHER):
-        files.put(root / "a-0" / "file", b"")
-    with pytest.raises(BadLogDirectory, match="a-0 is in"):
-        started(files, ROOT, OTHER)
 
 
 def test_t086_io_error_takes_one_dir_offline() -> None:
@@ -327,7 +389,7 @@ def test_records_are_whole_with_real_files(tmp_path: Path) -> None:
         if round_ != 1:
             assert manager.close(NOW)
         else:
-            manager.directories[0].release()  # as a kill does
+            manager.directories.release()  # as a kill does
         assert manager.was_clean == (round_ != 2)
 
 
@@ -341,10 +403,10 @@ def test_old_segments_go_and_their_files_later() -> None:
     sync(log)
     assert manager.delete_old_segments(log, NOW + 1) == 3
     deleted = [path for path in files.paths() if path.suffix == ".deleted"]
-    assert manager.segment_removal_job(NOW + 1000) is None
+    assert manager.removal_job(NOW + 1000) is None
     assert deleted
     assert all(map(files.exists, deleted))
-    remove = manager.segment_removal_job(NOW + 1001)
+    remove = manager.removal_job(NOW + 1001)
     assert remove
     files.fail("unlink")  # one that cannot be removed does not keep the others
     remove()

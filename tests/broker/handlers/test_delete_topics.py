@@ -104,12 +104,12 @@ async def test_deletion_can_be_switched_off(tmp_path: Path) -> None:
 
 
 async def test_a_directory_that_cannot_be_renamed_is_told(tmp_path: Path) -> None:
-    def fail(topic_partition: TopicPartition) -> None:
+    def fail(topic_partition: TopicPartition, removal_ms: int = 0) -> None:
         raise KafkaStorageError("cannot rename a-0")
 
     async with topic_broker(tmp_path) as broker:
         await broker.topics.create_topic("a", 1)
-        broker.log_manager.directories.add(TopicPartition("a", 0))
+        broker.log_manager.names.add(TopicPartition("a", 0))
         broker.log_manager.delete = fail  # type: ignore[method-assign]
         (result,) = await deleted(broker, 6, "a")
         assert result.error_code == ErrorCode.KAFKA_STORAGE_ERROR

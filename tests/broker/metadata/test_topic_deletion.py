@@ -5,11 +5,12 @@ import pytest
 
 from broker.metadata.topic_deletion import (
     delete_topics,
+    finish_deletions,
     finish_interrupted,
-    remove_deleted,
 )
 from protocol.errors import ErrorCode
 from protocol.topic_partition import TopicPartition
+from storage.directory_checkpoints import DirectoryFailure
 from storage.files import DiskFull, StorageFailure
 from tests.fakes.files import FakeFiles
 from tests.fakes.replicas import LOG_DIR, Replicas, batch_of, replicas
@@ -21,23 +22,21 @@ A0, A1, A2 = (TopicPartition("a", number) for number in range(3))
 async def test_a_deletion_goes_all_the_way(tmp_path: Path) -> None:
     async with topic_broker(tmp_path) as broker:
         topic = await broker.topics.create_topic("a", 3)
-        broker.log_manager.directories |= {A0, A2}
+        broker.log_manager.names |= {A0, A2}
         await delete_topics(broker.services, [topic.topic_id])
         assert broker.log_manager.renamed == [A0, A2]
         assert broker.log_manager.checkpoint_count == 1
         assert broker.replica_manager.stopped == [A0, A1, A2]
         assert list(broker.topics.deletions) == [topic.topic_id]
-        await remove_deleted(broker.services)
-        assert broker.log_manager.renamed == []
+        broker.log_manager.removal_job(0)()
+        await finish_deletions(broker.services)
         assert broker.topics.deletions == {}
-        await remove_deleted(broker.services)
-        assert broker.log_manager.removal_count == 1
 
 
 async def test_on_a_full_disk_what_is_deleted_makes_the_room(tmp_path: Path) -> None:
     async with topic_broker(tmp_path) as broker:
         topic = await broker.topics.create_topic("a", 1)
-        broker.log_manager.directories.add(A0)
+        broker.log_manager.names.add(A0)
         broker.log_manager.errors = [DiskFull("no room for checkpoints")]
         await delete_topics(broker.services, [topic.topic_id])
         assert broker.log_manager.removal_count == 1
@@ -45,18 +44,45 @@ async def test_on_a_full_disk_what_is_deleted_makes_the_room(tmp_path: Path) -> 
         assert not broker.topics.is_reserved("a")
 
 
-async def test_files_that_cannot_be_removed_are_tried_again(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+async def test_a_topic_is_forgotten_when_its_files_are_removed(tmp_path: Path) -> None:
+    async with topic_broker(tmp_path) as broker:
+        topic = await broker.topics.create_topic("a", 1)
+        broker.log_manager.names.add(A0)
+        await delete_topics(broker.services, [topic.topic_id])
+        await finish_deletions(broker.services)
+        assert broker.topics.deletions
+        broker.log_manager.removal_job(0)()
+        await finish_deletions(broker.services)
+        assert not broker.topics.deletions
+
+
+async def test_a_topic_is_not_forgotten_while_a_log_directory_is_missing(
+    tmp_path: Path,
 ) -> None:
     async with topic_broker(tmp_path) as broker:
         topic = await broker.topics.create_topic("a", 1)
         await delete_topics(broker.services, [topic.topic_id])
-        broker.log_manager.errors = [StorageFailure("no way")]
-        await remove_deleted(broker.services)
-        assert "deleted topics are not removed yet: no way" in caplog.text
+        broker.log_manager.directories.all_usable = False
+        await finish_deletions(broker.services)
         assert broker.topics.deletions
-        await remove_deleted(broker.services)
-        assert not broker.topics.deletions
+
+
+async def test_a_deletion_that_had_no_room_is_tried_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with topic_broker(tmp_path) as broker:
+        topics = [await broker.topics.create_topic(name, 1) for name in "ab"]
+        broker.log_manager.names |= {A0, TopicPartition("b", 0)}
+        broker.log_manager.errors = [DiskFull("no room")] * 2
+        with pytest.raises(DiskFull):
+            await delete_topics(broker.services, [each.topic_id for each in topics])
+        assert [broker.topics.is_reserved(name) for name in "ab"] == [True, False]
+        broker.log_manager.errors = [StorageFailure("no way")]
+        await finish_deletions(broker.services)
+        assert "topics are not deleted yet: no way" in caplog.text
+        await finish_deletions(broker.services)
+        assert not broker.topics.is_reserved("a")
+        assert broker.log_manager.checkpoint_count == 2
 
 
 async def test_a_kill_after_the_row_is_finished_by_the_next_start(
@@ -66,12 +92,13 @@ async def test_a_kill_after_the_row_is_finished_by_the_next_start(
         topic = await broker.topics.create_topic("a", 3)
         await broker.topics.begin_deletions([topic.topic_id])
     async with topic_broker(tmp_path) as broker:
-        broker.log_manager.directories |= {A0, A1}
+        broker.log_manager.names |= {A0, A1}
         finish_interrupted(broker.topics, broker.services.log_manager)
         assert broker.log_manager.renamed == [A0, A1]
         assert broker.log_manager.checkpoint_count == 1
         assert not broker.topics.is_reserved("a")
-        await remove_deleted(broker.services)
+        broker.log_manager.removal_job(0)()
+        await finish_deletions(broker.services)
     async with topic_broker(tmp_path) as broker:
         assert broker.topics.deletions == {}
 
@@ -81,7 +108,7 @@ async def test_a_kill_in_the_middle_of_the_renaming(tmp_path: Path) -> None:
         topic = await broker.topics.create_topic("a", 3)
         await broker.topics.begin_deletions([topic.topic_id])
     async with topic_broker(tmp_path) as broker:
-        broker.log_manager.directories |= {A1}  # A0 had been renamed
+        broker.log_manager.names |= {A1}  # A0 had been renamed
         finish_interrupted(broker.topics, broker.services.log_manager)
         assert broker.log_manager.renamed == [A1]
 
@@ -94,11 +121,11 @@ async def test_the_directories_of_a_new_topic_of_that_name_are_left_alone(
         await delete_topics(broker.services, [topic.topic_id])
         await broker.topics.create_topic("a", 1)
     async with topic_broker(tmp_path) as broker:
-        broker.log_manager.directories |= {A0}
+        broker.log_manager.names |= {A0}
         finish_interrupted(broker.topics, broker.services.log_manager)
         assert broker.log_manager.renamed == []
         assert broker.topics.get("a") is not None
-        await remove_deleted(broker.services)
+        await finish_deletions(broker.services)
         assert broker.topics.deletions == {}
 
 
@@ -106,8 +133,7 @@ async def test_what_is_not_renamed_is_not_forgotten(tmp_path: Path) -> None:
     async with topic_broker(tmp_path) as broker:
         topic = await broker.topics.create_topic("a", 1)
         await broker.topics.begin_deletions([topic.topic_id])
-        await remove_deleted(broker.services)
-        assert broker.log_manager.removal_count == 0
+        await finish_deletions(broker.services)
         assert list(broker.topics.deletions) == [topic.topic_id]
 
 
@@ -131,6 +157,54 @@ def names(files: FakeFiles) -> list[str]:
         for path in (each.parent for each in files.paths())
         if path.name.startswith("a-0")
     )
+
+
+def remove_all(broker: Replicas) -> None:
+    job = broker.logs.removal_job(broker.clock.now_ms())
+    if job is not None:
+        job()
+
+
+async def test_the_files_go_after_the_delay_of_the_topic(tmp_path: Path) -> None:
+    files = disk()
+    async with replicas(tmp_path, files) as broker:
+        await broker.create_topic("a", file_delete_delay_ms="5000")
+        await write(broker, A0)
+        await delete_topics(broker.services, [broker.topics.known("a").topic_id])
+        broker.clock.advance(4999)
+        remove_all(broker)
+        await finish_deletions(broker.services)
+        assert names(files)
+        assert broker.topics.deletions
+        broker.clock.advance(1)
+        remove_all(broker)
+        await finish_deletions(broker.services)
+        assert not names(files)
+        assert not broker.topics.deletions
+
+
+async def test_a_directory_that_cannot_be_renamed_fails_and_keeps_the_name(
+    tmp_path: Path,
+) -> None:
+    files = disk()
+    async with replicas(tmp_path, files, stops_cleanly=False) as broker:
+        await broker.create_topic("a")
+        await write(broker, A0)
+        files.fail("rename")
+        with pytest.raises(DirectoryFailure):
+            await delete_topics(broker.services, [broker.topics.known("a").topic_id])
+        assert broker.topics.is_reserved("a")
+        assert not broker.logs.directories.all_usable
+        await finish_deletions(broker.services)
+        assert broker.topics.is_reserved("a")
+    async with replicas(tmp_path, files) as broker:
+        finish_interrupted(broker.topics, broker.logs)
+        assert not broker.topics.is_reserved("a")
+        assert not broker.logs.has_directory(A0)
+        remove_all(broker)
+        await finish_deletions(broker.services)
+        assert not names(files)
+        assert not broker.topics.deletions
 
 
 def disk() -> FakeFiles:
@@ -159,7 +233,8 @@ async def test_a_new_topic_of_the_same_name_starts_empty(tmp_path: Path) -> None
         assert broker.topics.known("a").topic_id == new.topic_id
         assert broker.logs.topic_id_of(A0) == new.topic_id
         assert broker.log_of(A0).log_end_offset == 1
-        await remove_deleted(broker.services)
+        remove_all(broker)
+        await finish_deletions(broker.services)
         assert set(names(files)) == {"a-0"}
         assert broker.topics.deletions == {}
 
@@ -190,5 +265,6 @@ async def test_a_kill_before_the_renaming_leaves_nothing_of_the_topic(
         finish_interrupted(broker.topics, broker.logs)
         await broker.create_topic("a")
         assert (await write(broker, A0)).base_offset == 0
-        await remove_deleted(broker.services)
+        remove_all(broker)
+        await finish_deletions(broker.services)
         assert broker.topics.deletions == {}

@@ -5,6 +5,7 @@ from typing import Any, cast
 
 import pytest
 
+from broker.replica.free_space import FreeSpace
 from broker.replica.retention import Retention
 from protocol.topic_partition import TopicPartition
 from tests.fakes.replicas import LOG_DIR, Replicas, batch_of, replicas
@@ -13,9 +14,13 @@ HOUR_MS = 3_600_000
 SMALL = {"internal_segment_bytes": "200"}
 
 
-def retention(broker: Replicas) -> Retention:
+def retention(broker: Replicas, free_bytes: int = 1 << 30) -> Retention:
     return Retention(
-        broker.clock, broker.logs, cast("Any", broker.committer), broker.threads
+        broker.clock,
+        broker.logs,
+        cast("Any", broker.committer),
+        broker.threads,
+        FreeSpace([LOG_DIR], 1 << 20, lambda _: free_bytes),
     )
 
 
@@ -55,6 +60,14 @@ async def test_old_segments_go_and_their_files_when_the_delay_is_over(
         assert len(deleted_files(broker)) > 4
         broker.clock.advance(1)
         await job.remove_files()
+        assert deleted_files(broker) == []
+
+
+async def test_where_room_is_short_files_go_at_once(tmp_path: Path) -> None:
+    async with replicas(tmp_path) as broker:
+        await filled(broker, retention_ms="1")
+        broker.clock.advance(HOUR_MS)
+        await retention(broker, free_bytes=1000).delete_segments()
         assert deleted_files(broker) == []
 
 

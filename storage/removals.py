@@ -1,0 +1,91 @@
+"""What is to be removed from the disk, and when: old segments, deleted partitions.
+
+It has another name already and nobody finds it any more; its bytes go when the
+``file.delete.delay.ms`` of its topic is over. What a kill leaves of it, the next start
+removes: by its name.
+"""
+
+import logging
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from protocol.errors import KafkaStorageError
+from protocol.topic_partition import TopicPartition
+
+from .files import Files
+
+if TYPE_CHECKING:
+    from .log_segment import LogSegment
+
+RETRY_AFTER_MS: Final = 60_000
+
+_log = logging.getLogger(__name__)
+
+
+class _Removal(NamedTuple):
+    due_ms: int
+    path: Path
+    remove: Callable[[], None]
+    is_repeated: bool = False
+
+
+class Removals:
+    """What waits to be removed, of all log directories."""
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+        self._waiting: list[_Removal] = []
+        self._failed: deque[_Removal] = deque()
+        self._directories: dict[Path, TopicPartition] = {}
+
+    @property
+    def unremoved_partitions(self) -> set[TopicPartition]:
+        """The deleted partitions whose directories are still there."""
+        return set(self._directories.values())
+
+    def add_segment(self, segment: "LogSegment", due_ms: int) -> None:
+        """Remove a segment's files at ``due_ms``."""
+        self._waiting.append(
+            _Removal(due_ms, segment.log.path, segment.delete_files),
+        )
+
+    def add_directory(
+        self, path: Path, topic_partition: TopicPartition, due_ms: int
+    ) -> None:
+        """Remove the directory of a deleted partition at ``due_ms``."""
+        self._directories[path] = topic_partition
+
+        def remove() -> None:
+            self._files.rmtree(path)
+            self._directories.pop(path, None)
+
+        self._waiting.append(_Removal(due_ms, path, remove))
+
+    def job(self, now_ms: int) -> Callable[[], None] | None:
+        """The removal of what is due, for a disk thread; None when nothing is.
+
+        What cannot be removed is reported once, keeps nothing else, and is tried
+        again after a minute.
+        """
+        while self._failed:
+            failed = self._failed.popleft()
+            due_ms = now_ms + RETRY_AFTER_MS
+            self._waiting.append(failed._replace(due_ms=due_ms, is_repeated=True))
+        due = [each for each in self._waiting if each.due_ms <= now_ms]
+        if not due:
+            return None
+        self._waiting = [each for each in self._waiting if each.due_ms > now_ms]
+        return lambda: self._remove(due)
+
+    def _remove(self, due: list[_Removal]) -> None:
+        for removal in due:
+            try:
+                removal.remove()
+            except FileNotFoundError:
+                continue  # its partition was deleted, and the directory is gone
+            except (KafkaStorageError, OSError) as error:
+                if not removal.is_repeated:
+                    _log.warning("%s is not removed: %s", removal.path, error)
+                self._failed.append(removal)
