@@ -1,0 +1,128 @@
+"""The options of adopted topics: Kafka's own where they are known, safe ones if not.
+
+In Kafka an option that a topic does not set has the value that was set for all
+brokers while they ran, and then that of ``server.properties``. The first are in the
+metadata log, and become options of the topic; the second are in no data directory:
+the properties file is given to ``odradek serve --config``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from protocol.errors import InvalidConfig
+
+from ..config.option import format_value
+from ..config.topic_config import TOPIC_OPTIONS, validate_topic_options
+from .adoption_error import AdoptionError
+from .adoption_metadata import ALL_BROKERS
+from .topic_names import INTERNAL_TOPICS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ..config.broker_config import BrokerConfig
+    from .adoption_metadata import ClusterMetadata
+
+ALL_TOPICS: Final = "*"
+KEEP_ALL: Final = {"retention.ms": "-1", "retention.bytes": "-1"}
+COMPACT: Final = {"cleanup.policy": "compact"}
+
+
+def check_overrides(
+    overrides: Mapping[str, Mapping[str, str]], broker: BrokerConfig
+) -> None:
+    """See that topics can have the options that the operator asks for.
+
+    Raises:
+        InvalidConfig: one does not exist, or cannot have its value.
+    """
+    for options in overrides.values():
+        validate_topic_options(options, broker)
+
+
+class AdoptedOptions:
+    """Decides the options of each topic, and notes what it leaves out."""
+
+    def __init__(
+        self,
+        metadata: ClusterMetadata | None,
+        node_id: int,
+        overrides: Mapping[str, Mapping[str, str]],
+        broker: BrokerConfig,
+    ) -> None:
+        self.notes: list[str] = []
+        self._metadata = metadata
+        self._overrides = overrides
+        self._broker = broker
+        self._of_brokers = self._broker_options(node_id)
+
+    def of_topic(self, name: str) -> dict[str, str]:
+        """The options that the catalogue gets for a topic.
+
+        Raises:
+            AdoptionError: what the operator asks for contradicts the rest.
+        """
+        options: dict[str, str] = dict(self._of_brokers)
+        if self._metadata is None:
+            options |= KEEP_ALL
+        else:
+            options |= self._known(name, self._metadata.topic_options.get(name, {}))
+        if name in INTERNAL_TOPICS:
+            options |= COMPACT
+        options |= self._overrides.get(ALL_TOPICS, {})
+        options |= self._overrides.get(name, {})
+        try:
+            validate_topic_options(options, self._broker)
+        except InvalidConfig as error:
+            raise AdoptionError(f"the options of topic {name}: {error}") from error
+        return options
+
+    def _known(self, topic: str, options: Mapping[str, str]) -> dict[str, str]:
+        known = {}
+        for name, value in options.items():
+            reason = self._why_not(name, value)
+            if reason is None:
+                known[name] = value
+            else:
+                self.notes.append(
+                    f"topic {topic}: {name}={value} is not carried over: {reason}"
+                )
+        return known
+
+    def _why_not(self, name: str, value: str) -> str | None:
+        try:
+            validate_topic_options({name: value}, self._broker)
+        except InvalidConfig as error:
+            return str(error)
+        return None
+
+    def _broker_options(self, node_id: int) -> dict[str, str]:
+        """Topics' options by what was set for the broker while it ran."""
+        if self._metadata is None:
+            return {}
+        of_brokers = self._metadata.broker_options
+        options = {
+            **of_brokers.get(ALL_BROKERS, {}),
+            **of_brokers.get(str(node_id), {}),
+        }
+        behind = {
+            entry.synonym: entry
+            for entry in TOPIC_OPTIONS.values()
+            if entry.synonym and entry.attribute
+        }
+        found = {}
+        for name, value in options.items():
+            entry = behind.get(name)
+            if entry is None or self._why_not(entry.known.name, value) is not None:
+                self.notes.append(
+                    f"broker option {name}={value} is not carried over; set it in the"
+                    " options of odradek serve if it is needed"
+                )
+            elif value != format_value(entry.default(self._broker)):
+                found[entry.known.name] = value
+                self.notes.append(
+                    f"broker option {name}={value} becomes {entry.known.name} of every"
+                    " topic that does not set it"
+                )
+        return found
