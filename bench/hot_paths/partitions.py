@@ -40,6 +40,8 @@ class Durability:
 class Host:
     """Partitions that see their records synced (``commit``) or do not (``none``)."""
 
+    cluster = None
+
     def __init__(self, root: Path, durability: str) -> None:
         self.bounds_by_durability = durability == "commit"
         self.fetches: Purgatory[TopicPartition] = Purgatory("Fetch", SystemClock())
@@ -72,6 +74,9 @@ class Host:
     def check_waiting(self, partition: Partition) -> None:
         self.fetches.check(partition.topic_partition)
         self.on_durable()
+
+    def check_all_waiting(self, partition: Partition) -> None:
+        raise AssertionError("nothing ends here")
 
     def check_log_end_fetches(self, partition: Partition) -> None:
         self.fetches.check(partition.topic_partition)
