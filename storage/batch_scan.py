@@ -77,11 +77,17 @@ class BatchScan:
     """The valid batches of a log file from ``start`` on, in order."""
 
     def __init__(
-        self, log: File, start: int, base_offset: int, checks_crc: bool = True
+        self,
+        log: File,
+        start: int,
+        base_offset: int,
+        checks_crc: bool = True,
+        relative_offset_max: int = RELATIVE_OFFSET_MAX,
     ) -> None:
         self._log = log
         self._base_offset = base_offset
         self._checks_crc = checks_crc
+        self._relative_offset_max = relative_offset_max
         self._valid_end = start
         self._next_offset = base_offset
         self._damaged: list[DamagedRange] = []
@@ -134,11 +140,13 @@ class BatchScan:
 
     def _is_valid(self, position: int, header: BatchHeader, checks_crc: bool) -> bool:
         size = header.batch_length + LOG_OVERHEAD
+        relative_offset = header.base_offset - self._base_offset
         return (
             header.magic == CURRENT_MAGIC
             and BATCH_OVERHEAD <= size <= self._log.size - position
-            and 0 <= header.base_offset - self._base_offset <= RELATIVE_OFFSET_MAX
             and 0 <= header.last_offset_delta <= RELATIVE_OFFSET_MAX
+            and relative_offset >= 0
+            and relative_offset + header.last_offset_delta <= self._relative_offset_max
             and (not checks_crc or self._crc(position, size) == header.crc)
         )
 

@@ -11,31 +11,49 @@
 import logging
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Final
+from typing import NamedTuple
 
 from .batch_scan import BatchScan
 from .files import Files
-from .log_files import DELETED, LOG, SEGMENT_KINDS, base_offset_of
+from .log_files import (
+    CLEANED,
+    DELETED,
+    LOG,
+    SEGMENT_KINDS,
+    SWAP,
+    base_offset_of,
+    is_segment_file,
+    segment_bases,
+)
 from .producer_snapshot import list_snapshots, snapshot_path
-
-CLEANED: Final = ".cleaned"
-SWAP: Final = ".swap"
 
 _TEMPORARY = ".tmp"
 
 _log = logging.getLogger(__name__)
 
 
-def remove_leftovers(files: Files, directory: Path) -> bool:
-    """Finish or undo what was interrupted. Returns whether names have changed."""
+class Leftovers(NamedTuple):
+    """What was found: whether names have changed, and segments of which the log lacks.
+
+    ``missing_bases`` are the base offsets of indexes without a log.
+    """
+
+    has_new_names: bool
+    missing_bases: list[int]
+
+
+def remove_leftovers(files: Files, directory: Path) -> Leftovers:
+    """Finish or undo what was interrupted."""
     before = files.listdir(directory)
     for name in before:
         if name.endswith((DELETED, _TEMPORARY)):
             files.unlink(directory / name)
-    _remove_unfinished(files, directory, before)
-    _finish_swaps(files, directory)
-    _remove_orphans(files, directory)
-    return files.listdir(directory) != before
+    ours = [name for name in before if is_segment_file(name)]
+    _remove_unfinished(files, directory, ours)
+    if any(name.endswith(SWAP) for name in ours):
+        _finish_swaps(files, directory)
+    missing_bases = _remove_orphans(files, directory)
+    return Leftovers(files.listdir(directory) != before, missing_bases)
 
 
 def stray_snapshots(offsets: Iterable[int], base_offsets: Iterable[int]) -> set[int]:
@@ -74,9 +92,11 @@ def _remove_unfinished(files: Files, directory: Path, names: list[str]) -> None:
 def _finish_swaps(files: Files, directory: Path) -> None:
     """Remove the segments that the swapped ones replace, then rename these.
 
-    Renamed first, a crash between could leave both.
+    Each step is durable before the next: renamed first, a power cut between could
+    leave both.
     """
-    names = files.listdir(directory)
+    files.sync_directory(directory)
+    names = list(filter(is_segment_file, files.listdir(directory)))
     swaps = [name for name in names if name.endswith(SWAP)]
     logs = [name for name in swaps if name.endswith(LOG + SWAP)]
     if logs:
@@ -85,6 +105,7 @@ def _finish_swaps(files: Files, directory: Path) -> None:
         for name in names:
             if name.endswith(SEGMENT_KINDS) and first <= base_offset_of(name) < end:
                 files.unlink(directory / name)
+        files.sync_directory(directory)
     for name in swaps:
         _log.warning("%s was not in place yet: renamed", directory / name)
         files.rename(directory / name, directory / name.removesuffix(SWAP))
@@ -98,10 +119,15 @@ def _next_offset(files: Files, path: Path) -> int:
     return scan.recovery().next_offset
 
 
-def _remove_orphans(files: Files, directory: Path) -> None:
-    names = files.listdir(directory)
-    logs = {base_offset_of(name) for name in names if name.endswith(LOG)}
-    for name in names:
-        if name.endswith(SEGMENT_KINDS) and base_offset_of(name) not in logs:
-            _log.warning("%s is an index without a log: removed", directory / name)
-            files.unlink(directory / name)
+def _remove_orphans(files: Files, directory: Path) -> list[int]:
+    names = list(filter(is_segment_file, files.listdir(directory)))
+    logs = set(segment_bases(names))
+    orphans = [
+        name
+        for name in names
+        if name.endswith(SEGMENT_KINDS) and base_offset_of(name) not in logs
+    ]
+    for name in orphans:
+        _log.warning("%s is an index without a log: removed", directory / name)
+        files.unlink(directory / name)
+    return sorted(set(map(base_offset_of, orphans)))

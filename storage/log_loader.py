@@ -2,53 +2,48 @@
 
 After a clean stop the files are believed: segments are opened by name, the end of the
 last one is looked at from its last index entry on, producers come from the snapshot
-at the log end. Nothing is scanned.
+at the log end. Nothing is scanned. Otherwise see `log_recovery`.
 
-Otherwise everything from the *batch* at the recovery point on is read and its
-checksums compared (Apache Kafka begins at its segment). Then
+In both cases
 
-- what is valid stays, also behind damage: a flipped bit costs one batch;
-- a *torn tail*, behind which nothing valid follows, is cut;
+- what is wrong with a file is reported and worked around, never raised;
 - the log end is never below the recovery point or the log start: an offset that may
   have been seen is not given again, but skipped by a new segment;
-- what lies above the recovery point is written once more, as it is. The kernel may
-  hold it in memory as clean after a sync that failed, and no later sync would then
-  put it on the disk;
-- indexes, epochs, producers are made anew from there, and all of it is synced.
-
-So a log that was loaded is durable to its end, in both cases.
+- a log that was loaded is durable to its end.
 """
 
 import logging
 from pathlib import Path
 from typing import NamedTuple
 
-from protocol.record_batch import BatchHeader
 from protocol.topic_partition import TopicPartition
 
-from .batch_scan import BatchScan, Recovery
-from .batch_walk import BATCH_START_SIZE, last_offset_at
 from .checkpoints import EPOCHS_NAME
-from .files import Files
+from .epoch_recovery import EpochRecovery, rebuild_epochs
+from .files import File, Files
 from .formats.checkpoint import CheckpointError
+from .found_damage import FoundDamage, Seen
 from .leader_epochs import LeaderEpochs
 from .leftovers import remove_leftovers, remove_stray_snapshots
 from .local_log import LocalLog
 from .log_config import LogConfig
-from .log_files import LOG, base_offset_of
+from .log_files import TRANSACTION_INDEX, base_offset_of, segment_bases
+from .log_recovery import LogRecovery
 from .log_segment import LogSegment
 from .log_segments import LogSegments
 from .log_state import LogParts
+from .mapped_index import CorruptIndex
 from .partition_metadata import (
     PARTITION_METADATA_NAME,
     format_partition_metadata,
 )
+from .producer_replay import ProducerReplay
 from .producer_snapshot import list_snapshots, snapshot_path
 from .producer_states import ProducerStates, load_newest_snapshot
+from .quarantine import Quarantine
+from .segment_split import split_overflows
 from .sync_ticket import Unsynced
 from .unified_log import UnifiedLog
-
-_EPOCH_LEAP_MAX = 1000
 
 _log = logging.getLogger(__name__)
 
@@ -90,6 +85,7 @@ def create_log(
         LeaderEpochs(files, directory / EPOCHS_NAME),
         ProducerStates(expiration_ms),
         unsynced,
+        Quarantine(files, directory),
     )
     return UnifiedLog(topic_partition, topic_id, parts, log_start_offset=0)
 
@@ -126,34 +122,50 @@ class _Loader:
         self._directory = directory
         self._config = config
         self._was_clean, self._recovery_point, _ = checkpointed
-        self._files, self._now_ms, expiration_ms = surroundings
-        self._producers = ProducerStates(expiration_ms)
+        self._files, self._now_ms, self._expiration_ms = surroundings
+        self._replay = ProducerReplay(ProducerStates(self._expiration_ms))
         self._epochs = LeaderEpochs(self._files, directory / EPOCHS_NAME)
+        self._quarantine = Quarantine.load(self._files, directory)
         self._has_new_names = False
+        self._snapshots: list[File] = []
 
     def load(self) -> LogParts:
-        self._has_new_names = remove_leftovers(self._files, self._directory)
+        leftovers = remove_leftovers(self._files, self._directory)
+        self._has_new_names = leftovers.has_new_names
         segments = self._open_segments()
         self.log_start_offset = max(self.log_start_offset, segments.first.base_offset)
-        self._load_epochs()
+        self._load_epochs(segments)
+        self._check_transactions(segments)
+        damage = self._found_damage()
+        damage.note_missing(segments, leftovers.missing_bases)
         if self._was_clean:
-            next_offset = self._believe(segments)
+            next_offset = self._believe(segments, damage)
         else:
-            next_offset = self._recover(segments)
+            next_offset = self._recover(segments, damage)
+        self._replay.report_uncertain(self._directory)
         local = self._local_log(segments, next_offset)
         self._epochs.truncate_from_end(local.end.offset + 1)
         self._epochs.truncate_from_start(self.log_start_offset)
-        self._producers.map_end_offset = local.end.offset
-        self._producers.on_high_watermark(local.end.offset)
+        self._quarantine.truncate_from_start(segments.first.base_offset)
+        producers = self._replay.producers
+        producers.map_end_offset = local.end.offset
+        producers.on_high_watermark(local.end.offset)
+        for segment in segments:
+            segment.quarantined = self._quarantine.of_segment(segment.base_offset)
         unsynced = self._make_durable(local)
-        return LogParts(local, self._epochs, self._producers, unsynced)
+        return LogParts(local, self._epochs, producers, unsynced, self._quarantine)
 
     def _open_segments(self) -> LogSegments:
-        names = self._files.listdir(self._directory)
-        bases = [base_offset_of(name) for name in names if name.endswith(LOG)]
+        bases = segment_bases(self._files.listdir(self._directory))
         if not bases:
             _log.warning("%s has no segments", self._directory)
             return LogSegments([self._make_segment(self.log_start_offset)])
+        split = split_overflows(
+            self._files, self._directory, bases, self._recovery_point
+        )
+        if split:
+            self._has_new_names = True
+            bases = segment_bases(self._files.listdir(self._directory))
         return LogSegments(
             LogSegment(self._files, self._directory, base, self._config, self._now_ms)
             for base in bases
@@ -165,115 +177,95 @@ class _Loader:
             self._files, self._directory, base_offset, self._config, self._now_ms
         )
 
-    def _load_epochs(self) -> None:
+    def _load_epochs(self, segments: LogSegments) -> None:
         try:
             self._epochs = LeaderEpochs.load(self._files, self._directory)
         except CheckpointError as error:
-            # The batches carry their epochs too, and recovery reads them.
-            _log.warning("%s; the leader epochs begin anew", error)
+            _log.warning("%s; the leader epochs are taken from the batches", error)
+        if self._was_clean and not self._epochs.entries:
+            rebuild_epochs(self._directory, self._epochs, segments)
 
-    # After a clean stop
+    def _check_transactions(self, segments: LogSegments) -> None:
+        """Rebuild the transaction indexes that cannot be believed (``spec`` B7.1)."""
+        for name in self._files.listdir(self._directory):
+            if not name.endswith(TRANSACTION_INDEX):
+                continue
+            segment = segments.get(base_offset_of(name))
+            try:
+                if segment is not None:
+                    segment.transactions.check()
+            except CorruptIndex as error:
+                assert segment is not None
+                _log.warning("%s: noticed and rebuilt", error)
+                segment.transactions.clear()
+                self._rebuild_transactions(segments, segment)
 
-    def _believe(self, segments: LogSegments) -> int:
+    def _rebuild_transactions(self, segments: LogSegments, last: LogSegment) -> None:
+        replay = ProducerReplay(ProducerStates(self._expiration_ms))
+        limit = last.base_offset
+        start = self._load_snapshot(replay, limit)
+        for segment in segments.values(start, limit + 1):
+            recovery = replay.read(segment, start)
+            replay.end(segment, recovery.next_offset)
+
+    def _found_damage(self) -> FoundDamage:
+        seen = Seen(
+            self._was_clean,
+            self.log_start_offset,
+            self._recovery_point,
+            self._config.is_compacted,
+        )
+        return FoundDamage(self._quarantine, self._epochs, seen)
+
+    def _believe(self, segments: LogSegments, damage: FoundDamage) -> int:
         """Find the log end, and the producers there. Returns the log end."""
         recovery = segments.last.activate()
-        self._report(segments.last, recovery)
-        segments.last.cut(recovery.valid_end)
+        damage.keep(segments.last, recovery)
+        damage.settle_tail(segments, segments.last, recovery)
         end = recovery.next_offset
-        # Who never wrote a snapshot has no producers to lose (``spec`` B7.4).
         if list_snapshots(self._files, self._directory):
-            self._load_producers(segments, end)
+            self._load_producers(segments, end, damage)
+        elif end > segments.first.base_offset:
+            # Who never wrote a snapshot has no producers to lose (``spec`` B7.4). It
+            # has one now, so that a recovery need not begin with the first segment.
+            for offset in {segments.last.base_offset, end}:
+                self._write_snapshot(offset)
         return end
 
-    # After anything else
-
-    def _recover(self, segments: LogSegments) -> int:
+    def _recover(self, segments: LogSegments, damage: FoundDamage) -> int:
         """Read what may not be on the disk, and write it again. Returns the log end."""
-        start = self._recovery_point
-        end = max(start, segments.last.base_offset) + 1
-        self._load_producers(segments, start)
-        position = _indexed_position(segments.values(start, end)[0], start)
-        next_offset = start
-        for segment in segments.values(start, end):
-            next_offset = self._recover_segment(segment, position)
-            if segment is not segments.last:
-                segment.seal()
-            position = 0
-        return next_offset
-
-    def _recover_segment(self, segment: LogSegment, position: int) -> int:
-        recovery = segment.recover(position, self._take_recovered)
-        self._report(segment, recovery)
-        if recovery.next_offset >= self._recovery_point:
-            segment.cut(recovery.valid_end)
-        # What lies below the recovery point was on the disk, and is not given up.
-        if position < segment.size:
-            segment.log.rewrite(position)
-        return recovery.next_offset
-
-    def _take_recovered(
-        self, position: int, header: BatchHeader, batch: memoryview
-    ) -> None:
-        self._take_epoch(header)
-        self._take_producer(header, batch)
-
-    def _take_epoch(self, header: BatchHeader) -> None:
-        epoch, latest = header.partition_leader_epoch, self._epochs.latest_epoch
-        if epoch <= latest:
-            return
-        # The checksum does not cover the epoch: a flipped bit there is a leap.
-        if latest >= 0 and epoch - latest > _EPOCH_LEAP_MAX:
-            _log.warning(
-                "%s: the batch at offset %d says leader epoch %d after %d: ignored",
-                self._directory,
-                header.base_offset,
-                epoch,
-                latest,
-            )
-            return
-        self._epochs.assign(epoch, header.base_offset)
-
-    # Both
-
-    def _load_producers(self, segments: LogSegments, end: int) -> None:
-        """The producers as they were at ``end``: a snapshot, and what followed it."""
-        load_newest_snapshot(
-            self._files, self._directory, self._producers, end, self._now_ms
+        self._load_producers(segments, self._recovery_point, damage)
+        epochs = EpochRecovery(self._directory, self._epochs)
+        recovery = LogRecovery(
+            self._files, self._directory, epochs, self._replay, damage
         )
-        start = self._producers.map_end_offset
+        end = recovery.run(segments, self._recovery_point)
+        self._snapshots += recovery.dirty_files
+        return end
+
+    def _load_producers(
+        self, segments: LogSegments, end: int, damage: FoundDamage
+    ) -> None:
+        """The producers as they were at ``end``: a snapshot, and what followed it."""
+        start = self._load_snapshot(self._replay, end)
         if start >= end:
             return
         for segment in segments.values(start, end):
-            position = _indexed_position(segment, start)
-            scan = BatchScan(segment.log, position, segment.base_offset, False)
-            for _, header, batch in scan:
-                if header.base_offset < end:
-                    self._take_producer(header, batch)
+            recovery = self._replay.read(segment, start, end)
+            damage.keep(segment, recovery)
+            lost = recovery.next_offset
+            following = segments.higher(segment.base_offset)
+            if following is not None and following.base_offset <= end:
+                lost = damage.settle_tail(segments, segment, recovery)
+            self._replay.end(segment, lost)
 
-    def _take_producer(self, header: BatchHeader, batch: memoryview) -> None:
-        producers = self._producers
-        if header.producer_id < 0 or header.base_offset < producers.map_end_offset:
-            return
-        producers.map_end_offset = header.next_offset
-        completed = producers.add(
-            header, batch, header.base_offset, header.max_timestamp
+    def _load_snapshot(self, replay: ProducerReplay, limit: int) -> int:
+        """Start from the newest snapshot up to ``limit``. Returns its offset, or 0."""
+        producers = replay.producers
+        load_newest_snapshot(
+            self._files, self._directory, producers, limit, self._now_ms
         )
-        if completed is not None:
-            producers.complete(completed)
-
-    def _report(self, segment: LogSegment, recovery: Recovery) -> None:
-        path = segment.log.path
-        for damaged in recovery.damaged:
-            _log.warning(
-                "%s: the bytes from %d to %d hold no valid batch", path, *damaged[:2]
-            )
-        if recovery.is_torn:
-            _log.warning(
-                "%s: nothing valid follows offset %d, %d bytes",
-                path,
-                recovery.next_offset,
-                recovery.size - recovery.valid_end,
-            )
+        return producers.map_end_offset
 
     def _local_log(self, segments: LogSegments, next_offset: int) -> LocalLog:
         """The log, which does not end below what may have been seen of it."""
@@ -294,32 +286,31 @@ class _Loader:
             self._has_new_names = True
         return local
 
+    def _write_snapshot(self, offset: int) -> None:
+        self._files.write_atomic(
+            snapshot_path(self._directory, offset), self._replay.producers.encode()
+        )
+
     def _make_durable(self, local: LocalLog) -> Unsynced:
         """Sync whatever loading has changed, or was not to be believed."""
         end = local.end.offset
         bases = [segment.base_offset for segment in local.segments]
-        # Snapshots that the recovery has overtaken may say what it did not find.
-        limit = end if self._was_clean else min(end, self._recovery_point)
-        if remove_stray_snapshots(self._files, self._directory, bases, limit):
+        if remove_stray_snapshots(self._files, self._directory, bases, end):
             self._has_new_names = True
         for segment in local.segments:
             for file in segment.dirty_files():
                 file.sync()
+        for file in self._snapshots:
+            if file.is_dirty:
+                file.sync()
+            file.close()
         self._epochs.flush()
-        snapshot = snapshot_path(self._directory, end)
         if not self._was_clean:
-            self._files.write_atomic(snapshot, self._producers.encode())
+            self._write_snapshot(end)
         if self._has_new_names or not self._was_clean:
             self._files.sync_directory(self._directory)
             self._files.sync_directory(self._directory.parent)
         unsynced = Unsynced()
-        if self._files.exists(snapshot):
+        if self._files.exists(snapshot_path(self._directory, end)):
             unsynced.note_snapshot(end)
         return unsynced
-
-
-def _indexed_position(segment: LogSegment, offset: int) -> int:
-    """Where to begin reading so as not to miss ``offset``."""
-    entry = segment.indexes.floor(offset)
-    start = segment.log.read_at(entry.position, BATCH_START_SIZE)
-    return entry.position if last_offset_at(start) == entry.offset else 0

@@ -35,7 +35,7 @@ def left(files: FakeFiles) -> list[str]:
 def test_a_tidy_directory_is_left_alone() -> None:
     files = directory(*segment(0), "partition.metadata", f"{5:020d}.snapshot")
     before = left(files)
-    assert not remove_leftovers(files, DIRECTORY)
+    assert remove_leftovers(files, DIRECTORY) == (False, [])
     assert left(files) == before
 
 
@@ -43,7 +43,7 @@ def test_deleted_and_temporary_files_go() -> None:
     files = directory(
         *segment(0), *segment(0, ".deleted"), "leader-epoch-checkpoint.tmp"
     )
-    assert remove_leftovers(files, DIRECTORY)
+    assert remove_leftovers(files, DIRECTORY).has_new_names
     assert left(files) == segment(0)
 
 
@@ -51,7 +51,7 @@ def test_t071_orphan_index_deleted_with_warning(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     files = directory(*segment(0), f"{36:020d}.index", f"{36:020d}.txnindex")
-    assert remove_leftovers(files, DIRECTORY)
+    assert remove_leftovers(files, DIRECTORY).has_new_names
     assert left(files) == segment(0)
     assert f"{36:020d}.index is an index without a log" in caplog.text
 
@@ -60,7 +60,7 @@ def test_t073_cleaned_files_and_what_belongs_to_them_are_discarded() -> None:
     files = directory(
         *segment(0), *segment(5, ".swap"), *segment(5, ".cleaned"), *segment(9, ".swap")
     )
-    assert remove_leftovers(files, DIRECTORY)
+    assert remove_leftovers(files, DIRECTORY).has_new_names
     assert left(files) == segment(0)
 
 
@@ -69,14 +69,14 @@ def test_finished_swaps_replace_the_segments_they_cover() -> None:
         *segment(0), *segment(5), *segment(10), *segment(15), *segment(5, ".swap")
     )
     files.put(DIRECTORY / f"{5:020d}.log.swap", bytes(batch(5) + batch(14)))
-    assert remove_leftovers(files, DIRECTORY)
+    assert remove_leftovers(files, DIRECTORY).has_new_names
     assert left(files) == sorted(segment(0) + segment(5) + segment(15))
     assert len(files.content(DIRECTORY / f"{5:020d}.log")) == len(batch(5) + batch(14))
 
 
 def test_an_interrupted_renaming_is_finished() -> None:
     files = directory(*segment(0), f"{5:020d}.log", f"{5:020d}.index.swap")
-    assert remove_leftovers(files, DIRECTORY)
+    assert remove_leftovers(files, DIRECTORY).has_new_names
     assert left(files) == sorted([*segment(0), f"{5:020d}.log", f"{5:020d}.index"])
 
 

@@ -1,0 +1,98 @@
+"""Recovery of a log that was not closed: what was not synced is read and written again.
+
+Everything from the *batch* at the recovery point on is read and its checksums compared
+(Apache Kafka begins at its segment). Then
+
+- what is valid stays, also behind damage: a flipped bit costs one batch;
+- a *torn tail* is cut, *damage inside* is quarantined (`found_damage`);
+- indexes, transaction indexes, leader epochs, producers and the snapshots beside the
+  segments are made anew from there;
+- what lies above the recovery point is written once more, as it is. The kernel may hold
+  it in memory as clean after a sync that failed, and no later sync would then put it
+  on the disk.
+"""
+
+import logging
+from pathlib import Path
+
+from protocol.record_batch import BatchHeader
+
+from .epoch_recovery import EpochRecovery
+from .files import DiskFull, File, Files
+from .found_damage import FoundDamage
+from .log_segment import LogSegment
+from .log_segments import LogSegments
+from .producer_replay import ProducerReplay, indexed_position
+from .producer_snapshot import list_snapshots, snapshot_path
+
+_log = logging.getLogger(__name__)
+
+
+class LogRecovery:
+    """One recovery. ``dirty_files`` are the snapshots that it wrote."""
+
+    def __init__(
+        self,
+        files: Files,
+        directory: Path,
+        epochs: EpochRecovery,
+        replay: ProducerReplay,
+        damage: FoundDamage,
+    ) -> None:
+        self.dirty_files: list[File] = []
+        self._files = files
+        self._directory = directory
+        self._epochs = epochs
+        self._replay = replay
+        self._damage = damage
+
+    def run(self, segments: LogSegments, recovery_point: int) -> int:
+        """Recover from ``recovery_point`` on, where the producers are. Returns the end.
+
+        The last segment is active afterwards, the others are sealed.
+        """
+        self._remove_snapshots_above(recovery_point)
+        end = max(recovery_point, segments.last.base_offset) + 1
+        affected = segments.values(recovery_point, end)
+        position = indexed_position(affected[0], recovery_point)
+        for segment in affected:
+            if segment is not affected[0]:
+                self._write_snapshot(segment.base_offset)
+            next_offset = self._recover(segments, segment, recovery_point, position)
+            if segment is not segments.last:
+                segment.seal()
+            position = 0
+        self._epochs.finish()
+        return next_offset
+
+    def _recover(
+        self, segments: LogSegments, segment: LogSegment, start: int, position: int
+    ) -> int:
+        self._replay.begin(segment, start, position)
+        recovery = segment.recover(position, self._take)
+        self._damage.keep(segment, recovery)
+        lost = self._damage.settle_tail(segments, segment, recovery)
+        self._replay.end(segment, lost)
+        if position < segment.size:
+            segment.log.rewrite(position)
+        return recovery.next_offset
+
+    def _take(self, position: int, header: BatchHeader, batch: memoryview) -> None:
+        self._epochs.take(header)
+        self._replay.take(position, header, batch)
+
+    def _remove_snapshots_above(self, offset: int) -> None:
+        """They may say what the recovery will not find."""
+        for found in list_snapshots(self._files, self._directory):
+            if found > offset:
+                self._files.unlink(snapshot_path(self._directory, found))
+
+    def _write_snapshot(self, offset: int) -> None:
+        """Keep the producers beside the segment that begins at ``offset``."""
+        file = self._files.open(snapshot_path(self._directory, offset), create=True)
+        self.dirty_files.append(file)
+        try:
+            file.truncate(0)
+            file.append(self._replay.producers.encode())
+        except DiskFull as error:
+            _log.warning("no producer snapshot at %d: %s", offset, error)

@@ -1,0 +1,154 @@
+"""The producers of a log, replayed from its batches, and its transaction indexes.
+
+A producer's state at an offset is a snapshot and what followed it. On the way every
+aborted transaction comes by, so the transaction indexes of the segments that are read
+are compared with what they should hold, and written anew where they differ.
+
+What a damaged batch said of its producer is not known. If it was the marker of an
+aborted transaction, the transaction index still says so; if not, a transaction that was
+open before the damage stays open, and is reported.
+"""
+
+import logging
+from pathlib import Path
+
+from protocol.record_batch import BatchHeader
+
+from .batch_scan import BatchScan, Recovery
+from .batch_walk import BATCH_START_SIZE, last_offset_at
+from .formats.transaction_entry import TransactionEntry
+from .log_segment import LogSegment
+from .producer_states import CompletedTransaction, ProducerStates
+
+_END = 1 << 63
+
+_log = logging.getLogger(__name__)
+
+
+class ProducerReplay:
+    """Applies batches in order, one segment after another.
+
+    For each `begin`, `take` for every valid batch, and `end`; or `read` and `end`.
+    """
+
+    def __init__(self, producers: ProducerStates) -> None:
+        self.producers = producers
+        self._position = 0  # behind the last batch
+        self._next_offset = 0  # behind the last batch
+        self._range = (0, 0)  # the offsets that are replayed of this segment
+        self._known: dict[int, TransactionEntry] = {}
+        self._found: list[TransactionEntry] = []
+        self._uncertain: dict[int, int] = {}  # first offsets by producer id
+
+    def read(self, segment: LogSegment, start: int, end: int = _END) -> Recovery:
+        """Take the batches of a segment from ``start`` up to ``end``, then call `end`.
+
+        Returns what was found up to there.
+        """
+        position = indexed_position(segment, start)
+        self.begin(segment, start, position, end)
+        scan = BatchScan(segment.log, position, segment.base_offset)
+        for position, header, batch in scan:
+            if header.base_offset >= end:
+                break
+            self.take(position, header, batch)
+        return scan.recovery()
+
+    def begin(
+        self, segment: LogSegment, start: int, position: int, end: int = _END
+    ) -> None:
+        """Go on in a segment, whose batch for ``start`` is at or behind ``position``.
+
+        Raises:
+            CorruptIndex: the transaction index cannot be believed.
+        """
+        start = max(start, self.producers.map_end_offset)
+        self._range = start, end
+        self._position = position
+        self._next_offset = max(start, segment.base_offset)
+        self._found = []
+        self._known = {
+            entry.last_offset: entry
+            for entry in segment.transactions.entries()
+            if start <= entry.last_offset < end
+        }
+
+    def take(self, position: int, header: BatchHeader, batch: memoryview) -> None:
+        """Take the next valid batch, which is at ``position``."""
+        if position > self._position:
+            self._pass_over(header.base_offset)
+        self._position = position + header.size
+        self._next_offset = header.next_offset
+        completed = self.producers.replay(header, batch)
+        if completed is not None:
+            self._complete(completed)
+
+    def end(self, segment: LogSegment, next_offset: int) -> None:
+        """The segment is read; what is lacking up to ``next_offset`` is damaged."""
+        if next_offset > self._next_offset:
+            self._pass_over(next_offset)
+        known = list(self._known.values())
+        if known == self._found:
+            return
+        transactions = segment.transactions
+        start, end = self._range
+        _log.warning(
+            "%s has %d aborted transactions from offset %d on where the log has %d:"
+            " noticed and rebuilt",
+            transactions.path,
+            len(known),
+            start,
+            len(self._found),
+        )
+        behind = [each for each in transactions.entries() if each.last_offset >= end]
+        transactions.truncate_to(start)
+        for entry in (*self._found, *behind):
+            transactions.append(entry)
+
+    def report_uncertain(self, directory: Path) -> None:
+        """Say which transactions are open only because of damage, maybe."""
+        for producer_id, first_offset in self._uncertain.items():
+            _log.warning(
+                "%s: the transaction of producer %d from offset %d on may have ended in"
+                " a damaged batch; it is open until its coordinator ends it",
+                directory,
+                producer_id,
+                first_offset,
+            )
+
+    def _complete(self, completed: CompletedTransaction) -> None:
+        producer_id, first_offset, last_offset, is_aborted = completed
+        if is_aborted:
+            known = self._known.get(last_offset)
+            if known is not None and producer_id in self._uncertain:
+                # One transaction may have ended, and another begun, in the damage.
+                first_offset = max(first_offset, known.first_offset)
+            stable = self.producers.last_stable_offset(completed)
+            self._found.append(
+                TransactionEntry(producer_id, first_offset, last_offset, stable)
+            )
+        self._uncertain.pop(producer_id, None)
+        self.producers.complete(completed)
+
+    def _pass_over(self, next_offset: int) -> None:
+        """Skip what is damaged, up to ``next_offset``."""
+        producers = self.producers
+        for offset, entry in self._known.items():
+            if self._next_offset <= offset < next_offset:
+                completed = producers.end_transaction(entry.producer_id, offset)
+                if completed is not None:
+                    producers.complete(completed)
+                self._found.append(entry)
+        self._uncertain = {
+            state.producer_id: state.current_txn_first_offset
+            for state in producers
+            if state.has_transaction
+        }
+        self._next_offset = next_offset
+
+
+def indexed_position(segment: LogSegment, offset: int) -> int:
+    """Where to begin reading a segment so as not to miss ``offset``."""
+    entry = segment.indexes.floor(offset)
+    start = segment.log.read_at(entry.position, BATCH_START_SIZE)
+    return entry.position if last_offset_at(start) == entry.offset else 0
