@@ -24,7 +24,11 @@ class AppendInfo(NamedTuple):
 
     ``log_append_time_ms`` is the broker's clock on a LogAppendTime topic and -1 on
     others; for a duplicate it is the timestamp kept of the original, whatever the
-    topic (``spec`` B2.10).
+    topic (``spec`` B2.10). ``size`` are the bytes that were written.
+
+    A follower appends many batches at once: ``last_offset_of_first_batch``, and
+    ``offset_of_max_timestamp`` (the last offset of the batch that holds the largest
+    timestamp) then differ from ``last_offset``. Both are -1 where they are not known.
     """
 
     base_offset: int
@@ -35,6 +39,9 @@ class AppendInfo(NamedTuple):
     size: int = 0
     is_duplicate: bool = False
     has_rolled: bool = False
+    compression: int = 0
+    last_offset_of_first_batch: int = -1
+    offset_of_max_timestamp: int = -1
 
 
 def info_of_duplicate(stored: "BatchMetadata", log_start_offset: int) -> AppendInfo:

@@ -15,7 +15,7 @@ import logging
 from collections.abc import Iterable
 from pathlib import Path
 
-from protocol.errors import KafkaStorageError, OffsetOutOfRange
+from protocol.errors import CorruptMessage, KafkaStorageError, OffsetOutOfRange
 
 from .files import Buffer, Files
 from .log_config import LogConfig
@@ -149,6 +149,13 @@ class LocalLog:
             segment = self.segments.higher(segment.base_offset)
         return self.end
 
+    def maybe_convert_to_offset_metadata(self, offset: int) -> OffsetMetadata:
+        """The same, but message only where there is no such place, or damage."""
+        try:
+            return self.convert_to_offset_metadata(offset)
+        except (OffsetOutOfRange, CorruptMessage):
+            return OffsetMetadata(offset)
+
     def roll(self, expected_next_offset: int, now_ms: int) -> LogSegment:
         """Seal the active segment and begin a new one, which is returned.
 
@@ -191,12 +198,11 @@ class LocalLog:
         """Remove everything from ``offset`` on; the end is ``offset`` afterwards.
 
         The batch that holds ``offset`` goes as a whole. Returns the segments that
-        went, whose files are deleted already. ``offset`` is in the log.
+        went, the files of which are to be deleted. ``offset`` is not below the first
+        segment, nor above the end.
         """
         gone = [segment for segment in self.segments if segment.base_offset > offset]
-        self.remove_segments(gone)
-        for segment in gone:
-            segment.delete_files()
+        self._remove_from_end(gone)
         self.active = self.segments.last
         self.active.truncate_to(offset, now_ms)
         self.end = OffsetMetadata(offset, self.active.base_offset, self.active.size)
@@ -205,9 +211,8 @@ class LocalLog:
     def truncate_fully_and_start_at(self, offset: int, now_ms: int) -> list[LogSegment]:
         """Replace all segments by an empty one; returns those that went."""
         gone = list(self.segments)
-        self.remove_segments(gone)
-        for segment in gone:
-            segment.delete_files()
+        self._remove_from_end(gone)
+        self._remove_stale_files(offset)
         first = LogSegment.create(
             self.files, self.directory, offset, self.config, now_ms
         )
@@ -215,6 +220,10 @@ class LocalLog:
         self.active = first
         self.end = OffsetMetadata(offset, offset, 0)
         return gone
+
+    def _remove_from_end(self, segments: list[LogSegment]) -> None:
+        # The last goes first: a log that is found half truncated has no hole.
+        self.remove_segments(reversed(segments))
 
     def remove_segments(self, segments: Iterable[LogSegment]) -> None:
         """Take segments out of the log and rename their files to ``.deleted``.

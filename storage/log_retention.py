@@ -11,11 +11,14 @@ The log start rises before the segments vanish, so no reader meets a hole. Their
 are renamed at once, and removed after ``file.delete.delay.ms`` by the caller.
 """
 
+import logging
 from collections.abc import Callable, Iterator
+from enum import Enum
 from typing import TYPE_CHECKING
 
 from .files import DiskFull
 from .producer_snapshot import snapshot_path
+from .watermarks import LogStartReason
 
 if TYPE_CHECKING:
     from .log_segment import LogSegment
@@ -23,28 +26,72 @@ if TYPE_CHECKING:
 
 Question = Callable[["LogSegment", int], bool]
 
+_log = logging.getLogger(__name__)
+
+
+class RetentionReason(Enum):
+    """Why segments go, in the order in which it is asked."""
+
+    LOG_START = "they lie below the log start"
+    SIZE = "the log is larger than retention.bytes"
+    TIME = "they are older than retention.ms"
+
 
 def delete_old_segments(log: "UnifiedLog", now_ms: int) -> list["LogSegment"]:
     """Take every segment out of ``log`` that may go; their files are to be removed.
 
-    A log that is only compacted loses what lies below its start.
+    With them come those that a truncation has taken out.
     """
-    if log.is_failed:
-        return []
-    gone = _delete(log, _is_below_start(log), now_ms)
-    if "delete" in log.config.cleanup_policy:
-        gone += _delete(log, _is_beyond_size(log), now_ms)
-        gone += _delete(log, _is_too_old(log, now_ms), now_ms)
+    gone = log.take_removed_segments()
+    for segments in delete_breached_segments(log, now_ms).values():
+        gone += segments
     return gone
 
 
-def _is_below_start(log: "UnifiedLog") -> Question:
+def delete_breached_segments(
+    log: "UnifiedLog", now_ms: int
+) -> dict[RetentionReason, list["LogSegment"]]:
+    """The same, by the reason for which they go.
+
+    A log that is only compacted loses what lies below its start.
+    """
+    if log.is_failed:
+        return {}
+    questions = {RetentionReason.LOG_START: _is_below_start}
+    if "delete" in log.config.cleanup_policy:
+        questions[RetentionReason.SIZE] = _is_beyond_size
+        questions[RetentionReason.TIME] = _is_too_old
+    gone = {}
+    for reason, question in questions.items():
+        segments = _delete(log, question(log, now_ms), now_ms)
+        if segments:
+            _report(log, reason, segments)
+            gone[reason] = segments
+    return gone
+
+
+def _report(
+    log: "UnifiedLog", reason: RetentionReason, segments: list["LogSegment"]
+) -> None:
+    _log.info(
+        "%s: %d segments deleted because %s: base offsets %s; %d bytes are left",
+        log.topic_partition,
+        len(segments),
+        reason.value,
+        ", ".join(str(segment.base_offset) for segment in segments),
+        log.size,
+    )
+
+
+def _is_below_start(log: "UnifiedLog", now_ms: int) -> Question:
     return lambda segment, next_offset: next_offset <= log.log_start_offset
 
 
-def _is_beyond_size(log: "UnifiedLog") -> Question:
+def _is_beyond_size(log: "UnifiedLog", now_ms: int) -> Question:
     retention_bytes = log.config.retention_bytes
-    surplus = log.size - retention_bytes if retention_bytes >= 0 else 0
+    if retention_bytes < 0:
+        return lambda segment, next_offset: False
+    surplus = log.size - retention_bytes
 
     def is_beyond(segment: "LogSegment", next_offset: int) -> bool:
         nonlocal surplus
@@ -75,8 +122,9 @@ def _delete(log: "UnifiedLog", may_go: Question, now_ms: int) -> list["LogSegmen
         return []
     following = log.local.segments.higher(gone[-1].base_offset)
     assert following is not None
-    log.increment_log_start(following.base_offset)
+    log.increment_log_start(following.base_offset, LogStartReason.SEGMENT_DELETION)
     log.local.remove_segments(gone)
+    log.quarantine.truncate_from_start(following.base_offset)
     for segment in gone:
         log.local.files.unlink(snapshot_path(log.directory, segment.base_offset))
     return gone

@@ -16,10 +16,12 @@ from .leader_epochs import LeaderEpochs
 from .local_log import LocalLog
 from .log_config import LogConfig
 from .log_read import FetchIsolation
-from .offset_metadata import OffsetMetadata
+from .offset_metadata import LogOffsetSnapshot, OffsetMetadata
+from .producer_state import NO_OFFSET
 from .producer_states import ProducerStates
+from .quarantine import Quarantine
 from .sync_ticket import Unsynced
-from .watermarks import Watermarks
+from .watermarks import LogStartReason, Watermarks
 
 if TYPE_CHECKING:
     from protocol.topic_partition import TopicPartition
@@ -28,12 +30,16 @@ _log = logging.getLogger(__name__)
 
 
 class LogParts(NamedTuple):
-    """What a log is made of: batches, epochs, producers, and what is not durable."""
+    """What a log is made of.
+
+    Batches, epochs, producers, what is not durable, and what is damaged.
+    """
 
     local: LocalLog
     epochs: LeaderEpochs
     producers: ProducerStates
     unsynced: Unsynced
+    quarantine: Quarantine | None = None
 
 
 class LogState:
@@ -49,7 +55,10 @@ class LogState:
         """Put the parts together; the log is durable to its end (`log_loader`)."""
         self.topic_partition = topic_partition
         self.topic_id = topic_id
-        self.local, self.epochs, self.producers, self._unsynced = parts
+        self.local, self.epochs, self.producers, self._unsynced = parts[:4]
+        self.quarantine = parts.quarantine
+        if self.quarantine is None:
+            self.quarantine = Quarantine(self.local.files, self.local.directory)
         self._watermarks = Watermarks(self.local, log_start_offset)
         self._failure: KafkaError | None = None
 
@@ -102,8 +111,21 @@ class LogState:
 
     @property
     def high_watermark_metadata(self) -> OffsetMetadata:
-        """The high watermark with its place in the files."""
-        return self._watermarks.high
+        """The high watermark with its place in the files.
+
+        Raises:
+            OffsetOutOfRange: it lies below the first segment.
+        """
+        return self._watermarks.locate_high()
+
+    @property
+    def first_unstable_offset(self) -> int:
+        """Where the first transaction begins that is open, or ended unreplicated.
+
+        -1 when there is none. Never below the log start.
+        """
+        first = self.producers.first_unstable_offset
+        return first if first == NO_OFFSET else max(first, self.log_start_offset)
 
     @property
     def last_stable_offset(self) -> int:
@@ -115,16 +137,27 @@ class LogState:
         """The newest leader epoch in the log, -1 when there is none."""
         return self.epochs.latest_epoch
 
+    @property
+    def unflushed_count(self) -> int:
+        """How many offsets a power cut could take; for ``flush.messages``."""
+        return self.local.end.offset - self._watermarks.durable.offset
+
     def end_offset(self, isolation: FetchIsolation) -> OffsetMetadata:
         """Up to where a reader of this isolation sees records."""
         if isolation is FetchIsolation.HIGH_WATERMARK:
             return self._watermarks.high
         if isolation is FetchIsolation.TXN_COMMITTED:
-            stable = self.last_stable_offset
-            if stable == self._watermarks.high.offset:
-                return self._watermarks.high
-            return self.local.convert_to_offset_metadata(stable)
+            return self._watermarks.locate_stable(self.producers.first_unstable_offset)
         return self.local.end if self._failure is None else self._watermarks.durable
+
+    def fetch_offset_snapshot(self) -> LogOffsetSnapshot:
+        """All offsets at once, each with its place where that can be found."""
+        return LogOffsetSnapshot(
+            self.log_start_offset,
+            self.end_offset(FetchIsolation.LOG_END),
+            self.end_offset(FetchIsolation.HIGH_WATERMARK),
+            self.end_offset(FetchIsolation.TXN_COMMITTED),
+        )
 
     # Watermarks
 
@@ -146,14 +179,46 @@ class LogState:
             if self.producers.first_unstable_offset >= 0:
                 self.producers.on_high_watermark(end.offset)
 
-    def increment_log_start(self, offset: int) -> bool:
+    def increment_high_watermark(self, target: OffsetMetadata) -> OffsetMetadata | None:
+        """Raise the high watermark as a leader does when its replicas have caught up.
+
+        Returns what it was, or None when it stays. The same offset in a newer segment
+        counts.
+
+        Raises:
+            ValueError: ``target`` is no offset of this log.
+        """
+        if not 0 <= target.offset <= self.local.end.offset:
+            raise ValueError(f"{target}, but the log ends at {self.local.end.offset}")
+        before = self._watermarks.high
+        return before if self.update_high_watermark(target) else None
+
+    def update_high_watermark_as_follower(self, offset: int) -> int | None:
+        """Take the leader's high watermark, as far as it is in this log. It may fall.
+
+        Returns the new one, or None when it is as before. A checkpointed one is
+        restored in the same way.
+        """
+        if self._failure is not None or not self._watermarks.set_high(offset):
+            return None
+        high = self._watermarks.high.offset
+        self.producers.on_high_watermark(high)
+        return high
+
+    def increment_log_start(
+        self,
+        offset: int,
+        reason: LogStartReason = LogStartReason.CLIENT_RECORD_DELETION,
+    ) -> bool:
         """Give up everything below ``offset``. Returns whether that was anything.
+
+        Not durable on return: the checkpoint of the log starts makes it so.
 
         Raises:
             OffsetOutOfRange: ``offset`` is above the high watermark.
         """
         self._check_writable()
-        if not self._watermarks.raise_log_start(offset):
+        if not self._watermarks.raise_log_start(offset, reason):
             return False
         self.epochs.truncate_from_start(offset)
         self.producers.on_log_start_offset(offset)

@@ -5,22 +5,33 @@ leaves producers, epochs and segments as they were.
 """
 
 import logging
+from typing import TYPE_CHECKING
 
+from protocol.control_records import read_marker
 from protocol.errors import RecordListTooLarge
-from protocol.record_batch import stamp
+from protocol.record_batch import COMPRESSION_MASK, CONTROL, stamp
 
 from .append_info import AppendInfo, AppendOrigin, info_of_duplicate
+from .batch_analysis import BatchAnalysis, UnexpectedAppendOffset, analyse
 from .files import Buffer, DiskFull, File, StorageFailure
-from .log_state import LogState
+from .formats.transaction_entry import TransactionEntry
+from .log_truncation import LogTruncation
 from .log_validator import ValidBatch, validate
+from .mapped_index import CorruptIndex
 from .producer_snapshot import snapshot_path
+from .producer_states import CompletedTransaction
 from .usual_batch import usual_batch
+
+if TYPE_CHECKING:
+    from protocol.record_batch import BatchHeader
+
+    from .verification_state import VerificationGuard
 
 _log = logging.getLogger(__name__)
 _new = tuple.__new__
 
 
-class LogWriter(LogState):
+class LogWriter(LogTruncation):
     """The log as those see it who append to it."""
 
     def append_as_leader(
@@ -29,11 +40,15 @@ class LogWriter(LogState):
         leader_epoch: int,
         now_ms: int,
         origin: AppendOrigin = AppendOrigin.CLIENT,
+        guard: "VerificationGuard | None" = None,
+        transaction_version: int = 0,
     ) -> AppendInfo:
         """Validate one batch, give it offsets, write it. Not durable on return.
 
         The bytes may be changed in place: offset, epoch, and where the topic says so,
         timestamps. A retry of a batch that was stored is answered as it was then.
+        ``guard`` is what `start_verification` gave for the batch's transaction,
+        ``transaction_version`` what the coordinator said with an end marker.
 
         Raises:
             KafkaError: what `log_validator` and `producer_append` refuse.
@@ -52,7 +67,9 @@ class LogWriter(LogState):
         if size > size_max:
             raise RecordListTooLarge(f"{size} bytes, segment.bytes is {size_max}")
         if header.producer_id >= 0:
-            duplicate = self.producers.check(header, valid.batch, origin)
+            duplicate = self.producers.check(
+                header, valid.batch, origin, guard, transaction_version
+            )
             if duplicate is not None:
                 return info_of_duplicate(duplicate, self.log_start_offset)
         return self._write(valid, leader_epoch, now_ms)
@@ -71,6 +88,8 @@ class LogWriter(LogState):
             if has_rolled:
                 self.roll(now_ms)
             local.append(batch, last_offset, max_timestamp, last_offset)
+            if header.attributes & CONTROL:
+                self._index_abort(header, batch, base_offset, now_ms)
         except StorageFailure as error:
             self.fail(error)
             raise
@@ -82,10 +101,163 @@ class LogWriter(LogState):
                 producers.complete(completed)
         producers.map_end_offset = last_offset + 1
         log_start = self._watermarks.log_start_offset
-        times = (max_timestamp, log_append_time_ms)
         # The tuple's own constructor takes half the time of the class's.
-        info = (base_offset, last_offset, *times, log_start, size, False, has_rolled)
-        return _new(AppendInfo, info)
+        return _new(
+            AppendInfo,
+            (
+                base_offset,
+                last_offset,
+                max_timestamp,
+                log_append_time_ms,
+                log_start,
+                size,
+                False,
+                has_rolled,
+                header.attributes & COMPRESSION_MASK,
+                last_offset,
+                last_offset,
+            ),
+        )
+
+    def _index_abort(
+        self, header: "BatchHeader", batch: Buffer, offset: int, now_ms: int
+    ) -> None:
+        """Write the transaction index's entry of a marker that was just written.
+
+        The log end is behind the marker then, its transaction still an open one. When
+        there is no room for the entry, the marker is cut off again.
+
+        Raises:
+            DiskFull: the log is as it was.
+            StorageFailure: the marker is there without its entry.
+        """
+        entry = self._aborted_by(header, batch, offset)
+        if entry is None:
+            return
+        try:
+            is_new_file = self.local.active.transactions.append(entry)
+        except DiskFull:
+            self.local.truncate_to(offset, now_ms)
+            raise
+        except CorruptIndex as error:
+            raise StorageFailure(str(error)) from error
+        if is_new_file:
+            self._unsynced.note_new_name()
+
+    def _aborted_by(
+        self, header: "BatchHeader", batch: Buffer, offset: int
+    ) -> TransactionEntry | None:
+        producer_id = header.producer_id
+        state = self.producers.get(producer_id)
+        if state is None or not state.has_transaction:
+            return None
+        marker = read_marker(batch)
+        if marker is None or marker.is_commit:
+            return None
+        first_offset = state.current_txn_first_offset
+        completed = CompletedTransaction(producer_id, first_offset, offset, True)
+        stable = self.producers.last_stable_offset(completed)
+        return TransactionEntry(producer_id, first_offset, offset, stable)
+
+    def append_as_follower(self, batches: Buffer, now_ms: int) -> AppendInfo:
+        """Write batches as a leader has them, in one call. Not durable on return.
+
+        Nothing is assigned: offsets and epochs are those in the batches. A last batch
+        that was cut is left out; without any whole one nothing is done, and the
+        offsets returned are -1.
+
+        Raises:
+            CorruptMessage, OffsetsOutOfOrder: as `batch_analysis.analyse`.
+            UnexpectedAppendOffset: they begin below the log end.
+            RecordListTooLarge: more than a segment takes.
+            DiskFull: nothing was written; it may be tried again.
+            KafkaStorageError: the log has failed.
+        """
+        self._check_writable()
+        found = analyse(batches)
+        start, end = self.log_start_offset, self.local.end.offset
+        if not found.batches:
+            return AppendInfo(-1, -1, -1, -1, start)
+        if found.first_offset < end:
+            raise UnexpectedAppendOffset(found.first_offset, found.last_offset, end)
+        size, size_max = found.valid_size, self.config.segment_bytes
+        if size > size_max:
+            raise RecordListTooLarge(f"{size} bytes, segment.bytes is {size_max}")
+        view = memoryview(batches)[:size]
+        for position, header in found.batches:
+            if header.producer_id >= 0:
+                batch = view[position : position + header.size]
+                self.producers.check(header, batch, AppendOrigin.REPLICATION)
+        has_rolled = self._write_replicated(found, view, now_ms)
+        first = found.batches[0][1]
+        return AppendInfo(
+            found.first_offset,
+            found.last_offset,
+            found.max_timestamp,
+            -1,
+            start,
+            size,
+            has_rolled=has_rolled,
+            compression=first.compression,
+            last_offset_of_first_batch=first.last_offset,
+            offset_of_max_timestamp=found.offset_of_max_timestamp,
+        )
+
+    def _write_replicated(
+        self, found: BatchAnalysis, data: memoryview, now_ms: int
+    ) -> bool:
+        """Write them and note what they change. Returns whether a segment began."""
+        local, end = self.local, self.local.end.offset
+        latest = found.max_timestamp, found.offset_of_max_timestamp
+        try:
+            has_rolled = local.active.should_roll(
+                len(data), latest[0], found.last_offset, now_ms
+            )
+            if has_rolled:
+                # The segment is called after what it begins with, as the leader's is.
+                self.roll(now_ms, found.first_offset)
+            local.append(data, found.last_offset, *latest)
+            for position, header in found.batches:
+                batch = data[position : position + header.size]
+                self._note_replicated(header, batch, now_ms)
+        except DiskFull:
+            if local.end.offset > end:
+                self.truncate_to(end, now_ms)
+            raise
+        except StorageFailure as error:
+            self.fail(error)
+            raise
+        return has_rolled
+
+    def _note_replicated(
+        self, header: "BatchHeader", batch: memoryview, now_ms: int
+    ) -> None:
+        base_offset, producers = header.base_offset, self.producers
+        if header.partition_leader_epoch > self.epochs.latest_epoch:
+            self.epochs.assign(header.partition_leader_epoch, base_offset)
+        if header.producer_id >= 0:
+            if header.is_control:
+                self._index_abort(header, batch, base_offset, now_ms)
+            completed = producers.add(header, batch, base_offset, header.max_timestamp)
+            if completed is not None:
+                producers.complete(completed)
+        producers.map_end_offset = header.next_offset
+
+    def start_verification(
+        self,
+        producer_id: int,
+        sequence: int,
+        producer_epoch: int,
+        now_ms: int,
+        epoch_bump: bool = False,
+    ) -> "VerificationGuard | None":
+        """The guard that a batch of a transaction has to show when it is appended.
+
+        None when it needs none, because its transaction is open here already.
+        """
+        return self.producers.start_verification(
+            producer_id, sequence, producer_epoch, now_ms, epoch_bump
+        )
 
     def roll(self, now_ms: int, expected_next_offset: int = 0) -> None:
         """Seal the active segment and begin another, at the log end or later.

@@ -41,3 +41,12 @@ class OffsetMetadata(NamedTuple):
 
 
 UNKNOWN_OFFSET = OffsetMetadata(-1)
+
+
+class LogOffsetSnapshot(NamedTuple):
+    """The offsets of a log at one moment, with their places."""
+
+    log_start_offset: int
+    log_end: OffsetMetadata
+    high_watermark: OffsetMetadata
+    last_stable: OffsetMetadata

@@ -18,6 +18,7 @@ So the recovery point never passes anything that a reader after a crash would mi
 """
 
 import logging
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -51,6 +52,7 @@ class SyncTicket:
         self.texts: dict[str, bytes] = {}
         self.unwritten: dict[str, bytes] = {}
         self.snapshot: tuple[str, bytes] | None = None
+        self.snapshot_offset = NO_OFFSET
         self.old_snapshots: list[str] = []
         self._files = files
         self._directory = directory
@@ -74,6 +76,12 @@ class SyncTicket:
             # The partition was deleted meanwhile, and its directory renamed.
             if self._files.exists(self._directory):
                 raise
+
+    def remove_stale_snapshot(self) -> None:
+        """Remove the snapshot, when the log was truncated below it meanwhile."""
+        if self.snapshot is not None and self.snapshot_offset > self.end.offset:
+            with suppress(FileNotFoundError):
+                self._files.unlink(self._directory / self.snapshot[0])
 
     def _replace_small_files(self) -> None:
         """One sync of the directory for all of them, not one for each."""
@@ -115,6 +123,7 @@ class Unsynced:
         self._has_new_names = False
         self._is_new_directory = False
         self._last_snapshot = NO_OFFSET
+        self._drawn: list[SyncTicket] = []
 
     def note_new_directory(self, texts: dict[str, bytes]) -> None:
         """The log is new, with its directory; ``texts`` are its small files."""
@@ -128,6 +137,24 @@ class Unsynced:
         if snapshot is not None:
             self._snapshots.append(snapshot)
         self._has_new_names = True
+
+    def note_new_name(self) -> None:
+        """A file was made in the directory of the log."""
+        self._has_new_names = True
+
+    def note_truncation(self, end: OffsetMetadata, gone: Sequence[LogSegment]) -> None:
+        """The log was cut down to ``end``, and lost the segments that are ``gone``.
+
+        A ticket that is under way makes nothing durable behind ``end``: what is there
+        when it is handed back was written after it was drawn.
+        """
+        self._sealed = [each for each in self._sealed if each not in gone]
+        self._has_new_names = True
+        if self._last_snapshot > end.offset:
+            self._last_snapshot = NO_OFFSET
+        for ticket in self._drawn:
+            if ticket.end.offset > end.offset:
+                ticket.end = end
 
     def note_snapshot(self, offset: int) -> None:
         """There is a durable snapshot at ``offset``, beside no segment."""
@@ -155,11 +182,15 @@ class Unsynced:
         if is_more_due:
             self._move_to(ticket, epochs)
         if is_behind or is_more_due or ticket.files or ticket.snapshot:
+            self._drawn.append(ticket)
             return ticket
         return None
 
     def take_back(self, ticket: SyncTicket, epochs: LeaderEpochs) -> None:
         """Keep what the disk had no room for, for the next ticket."""
+        if ticket in self._drawn:
+            self._drawn.remove(ticket)
+        ticket.remove_stale_snapshot()
         if ticket.unwritten.pop(EPOCHS_NAME, None) is not None:
             epochs.is_dirty = True
         if ticket.unwritten:
@@ -179,6 +210,7 @@ class Unsynced:
         if last == end:
             return
         ticket.snapshot = snapshot_name(end), producers.encode()
+        ticket.snapshot_offset = end
         if last != NO_OFFSET and local.segments.get(last) is None:
             ticket.old_snapshots = [snapshot_name(last)]
         self._last_snapshot = end

@@ -1,8 +1,8 @@
 """The log of one partition: what may be appended, by whom, and who sees how far.
 
 `LocalLog` knows bytes and offsets; here are producers, epochs and watermarks. The
-class is in three layers: `LogState` is what there is, `LogWriter` appends to it, and
-`UnifiedLog` adds reading, syncing and the log's life.
+class is in layers: `LogState` is what there is, `LogTruncation` cuts it, `LogWriter`
+appends to it, and `UnifiedLog` adds reading, syncing and the log's life.
 
 Used by the loop's thread alone; what a disk thread does with the log is in
 `sync_ticket`, and reads that must wait go through `ColdRead`.
@@ -12,12 +12,23 @@ from contextlib import suppress
 from pathlib import Path
 
 from protocol.errors import KafkaStorageError, OffsetOutOfRange
+from protocol.record_batch import scan
 
+from .aborted_transactions import collect_aborted
+from .batch_verification import DamagedBatch
 from .leader_epochs import EpochEndOffset
 from .log_config import LogConfig
-from .log_read import FetchedData, FetchIsolation, TimestampOffset
+from .log_read import (
+    AbortedTransaction,
+    FetchedData,
+    FetchIsolation,
+    TimestampOffset,
+)
 from .log_writer import LogWriter
+from .mapped_index import CorruptIndex
 from .offset_lookup import find_offset
+from .offset_metadata import OffsetMetadata
+from .record_count import count_records
 from .sync_ticket import SyncTicket
 
 
@@ -38,10 +49,13 @@ class UnifiedLog(LogWriter):
 
         Nothing, and no error, between what the reader may see and the log end.
 
+        A damaged batch is quarantined, and readers get an empty one for it. What
+        committed readers get comes with the transactions that they must leave out.
+
         Raises:
             OffsetOutOfRange: below the log start or above the log end.
             ColdRead: ``may_block`` is False and the bytes are not cached.
-            CorruptMessage: the first batch is damaged.
+            KafkaStorageError: nobody knows which transactions were aborted.
         """
         watermarks = self._watermarks
         if start_offset < watermarks.log_start_offset:
@@ -51,18 +65,102 @@ class UnifiedLog(LogWriter):
         limit = watermarks.high
         if isolation is not FetchIsolation.HIGH_WATERMARK:
             limit = self.end_offset(isolation)
-        data = self.local.read(start_offset, size_max, min_one, limit, may_block)
+        if limit.segment_base_offset < 0:
+            limit = self._located(limit)
+        while True:
+            try:
+                data = self.local.read(
+                    start_offset, size_max, min_one, limit, may_block
+                )
+                break
+            except DamagedBatch as damaged:
+                self.quarantine_damage(damaged)
         if isolation is FetchIsolation.TXN_COMMITTED:
-            return data._replace(aborted=[])
+            return data._replace(aborted=self._aborted_in(data, limit))
         return data
 
+    def _located(self, limit: OffsetMetadata) -> OffsetMetadata:
+        """A limit whose place was not found when it was set, with its place."""
+        is_high = limit is self._watermarks.high
+        while True:
+            try:
+                located = self.local.convert_to_offset_metadata(limit.offset)
+                break
+            except DamagedBatch as damaged:
+                self.quarantine_damage(damaged)
+        if is_high:
+            self._watermarks.high = located
+        return located
+
+    def _aborted_in(
+        self, data: FetchedData, limit: OffsetMetadata
+    ) -> list[AbortedTransaction]:
+        """The aborted transactions with records in ``data``."""
+        if not len(data.records):
+            return []
+        segments, upper_bound = self.local.segments, limit.offset
+        offset, base_offset, _ = data.offset_metadata
+        following = segments.higher(base_offset)
+        if following is not None:
+            upper_bound = min(upper_bound, following.base_offset)
+        try:
+            found = collect_aborted(segments, offset, upper_bound)
+        except CorruptIndex as error:
+            raise KafkaStorageError(str(error)) from error
+        if found:  # seldom, so only then it is asked where the bytes end
+            upper_bound = offset
+            for _, header in scan(data.records):
+                upper_bound = header.next_offset
+        return [each for each in found if each.first_offset < upper_bound]
+
     def find_offset(
-        self, timestamp: int, may_block: bool = True
+        self,
+        timestamp: int,
+        may_block: bool = True,
+        isolation: FetchIsolation = FetchIsolation.LOG_END,
     ) -> TimestampOffset | None:
-        """The first record that is not earlier; see `offset_lookup`."""
-        return find_offset(
-            self.local, self.epochs, self.log_start_offset, timestamp, may_block
-        )
+        """The first record that is not earlier; see `offset_lookup`.
+
+        None also when a reader of this isolation cannot see it yet.
+        """
+        place = (self.log_start_offset, self.end_offset(isolation).offset)
+        while True:
+            try:
+                return find_offset(self.local, self.epochs, place, timestamp, may_block)
+            except DamagedBatch as damaged:
+                self.quarantine_damage(damaged)
+
+    def count_records_above_high_watermark(self) -> int:
+        """The records that are not replicated yet, control records left out.
+
+        `log_end_offset` less `high_watermark` is an upper bound that costs nothing:
+        compaction leaves gaps. This reads the batches, and waits for the disk.
+        """
+        return count_records(self, self.high_watermark)
+
+    # Damage
+
+    def quarantine_damage(self, damaged: DamagedBatch) -> None:
+        """Let readers pass over the damage that one of them has met.
+
+        Raises:
+            DamagedBatch: they pass over it already, and it is still in the way.
+        """
+        segments = self.local.segments
+        segment = segments.get(damaged.segment_base)
+        if segment is None:
+            raise damaged
+        following = segments.higher(segment.base_offset)
+        end = self.local.end.offset if following is None else following.base_offset
+        entry = self.quarantine.examine(segment, damaged.position, end)
+        if not self.quarantine.add(entry):
+            raise damaged
+        segment.quarantined = self.quarantine.of_segment(segment.base_offset)
+
+    @property
+    def quarantined_batches(self) -> int:
+        """How many damaged ranges readers pass over."""
+        return len(self.quarantine)
 
     # Sync
 
@@ -88,6 +186,23 @@ class UnifiedLog(LogWriter):
         self._unsynced.take_back(ticket, self.epochs)
         self._watermarks.raise_durable(ticket.end)
 
+    def flush(self, with_snapshot: bool = False) -> None:
+        """Make everything durable now. Waits for the disk.
+
+        Raises:
+            StorageFailure: the log must `fail` with it.
+        """
+        ticket = self.begin_sync(with_snapshot)
+        if ticket is not None:
+            ticket.run()
+            self.finish_sync(ticket)
+
+    # Transactions
+
+    def has_late_transaction(self, now_ms: int, timeout_max_ms: int) -> bool:
+        """Whether a transaction is open whose marker will never come (KIP-664)."""
+        return self.producers.has_late_transaction(now_ms, timeout_max_ms)
+
     # Epochs
 
     def assign_epoch(self, leader_epoch: int) -> None:
@@ -108,23 +223,25 @@ class UnifiedLog(LogWriter):
     def close(self) -> bool:
         """Make everything durable and let go of the files. For a clean stop.
 
-        Returns whether that worked; if not, the log will be recovered.
+        Returns whether that worked; if not, the log will be recovered. It can still
+        be read, and takes no more writes.
         """
         try:
             if self._failure is None:
                 self.local.active.seal()
-                ticket = self.begin_sync(with_snapshot=True)
-                if ticket is not None:
-                    ticket.run()
-                    self.finish_sync(ticket)
+                self.flush(with_snapshot=True)
         except KafkaStorageError as error:
             self.fail(error)
         with suppress(KafkaStorageError):
             self.local.close()
-        return self._failure is None
+        if self._failure is not None:
+            return False
+        self._failure = KafkaStorageError(f"{self.topic_partition} is closed")
+        return True
 
     def retire(self, directory: Path) -> None:
         """Follow the directory to the name under which it is to be removed."""
         self._failure = KafkaStorageError(f"{self.topic_partition} is deleted")
         self.local.moved(directory)
         self.epochs.moved(directory)
+        self.quarantine.moved(directory)

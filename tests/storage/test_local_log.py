@@ -310,7 +310,8 @@ def test_t028_truncate_mid_batch() -> None:
 def test_truncate_to_a_base_leaves_an_empty_active_segment() -> None:
     files = FakeFiles()
     log = filled_log(files)
-    log.truncate_to(10, now_ms=0)
+    for segment in log.truncate_to(10, now_ms=0):
+        segment.delete_files()
     assert log.end == OffsetMetadata(10, 10, 0)
     assert {path.name[:20] for path in files.paths()} == {f"{0:020d}", f"{10:020d}"}
     append(log, batch(10, 5))
@@ -323,6 +324,8 @@ def test_truncate_fully() -> None:
     gone = log.truncate_fully_and_start_at(100, now_ms=0)
     assert len(gone) == 3
     assert log.end == OffsetMetadata(100, 100, 0)
+    for segment in gone:
+        segment.delete_files()
     assert {path.name for path in files.paths()} == {f"{100:020d}.log"}
     append(log, batch(100, 5))
     assert bases(read(log, 100)) == [100]

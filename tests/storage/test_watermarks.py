@@ -5,10 +5,12 @@ import pytest
 from protocol.control_records import ControlType
 from protocol.errors import KafkaStorageError, OffsetOutOfRange
 from storage.offset_metadata import OffsetMetadata
-from storage.watermarks import Watermarks
+from storage.watermarks import LogStartReason, Watermarks
 
 from . import logs
 from .batches import append, batch, new_log
+
+DELETED = LogStartReason.CLIENT_RECORD_DELETION
 
 
 def watermarks(batches: int = 4) -> tuple[Watermarks, list[OffsetMetadata]]:
@@ -56,11 +58,11 @@ def test_the_log_start_takes_the_durable_offset_along() -> None:
     marks, ends = watermarks()
     marks.raise_high(ends[3])
     marks.raise_durable(ends[1])
-    assert marks.raise_log_start(12)
+    assert marks.raise_log_start(12, DELETED)
     assert (marks.log_start_offset, marks.durable.offset) == (12, 12)
-    assert not marks.raise_log_start(12)
+    assert not marks.raise_log_start(12, DELETED)
     with pytest.raises(OffsetOutOfRange):
-        marks.raise_log_start(16)
+        marks.raise_log_start(16, DELETED)
 
 
 def test_a_roll_moves_what_stands_at_the_end() -> None:
@@ -87,7 +89,7 @@ def test_the_stable_offset_is_below_open_transactions() -> None:
     assert marks.stable(7) == 7
     assert marks.stable(15) == 15
     assert marks.stable(100) == 15
-    marks.raise_log_start(10)
+    marks.raise_log_start(10, DELETED)
     assert marks.stable(7) == 10
 
 
