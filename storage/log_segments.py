@@ -1,4 +1,7 @@
-"""The segments of a log in the order of their base offsets."""
+"""The segments of a log in the order of their base offsets.
+
+Invariant: each segment knows where the offsets of the next one begin.
+"""
 
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable, Iterator
@@ -12,6 +15,8 @@ class LogSegments:
     def __init__(self, segments: Iterable[LogSegment] = ()) -> None:
         self._by_base = {segment.base_offset: segment for segment in segments}
         self._bases = sorted(self._by_base)
+        for base_offset in self._bases:
+            self._bound(self._by_base[base_offset])
 
     def __len__(self) -> int:
         return len(self._bases)
@@ -24,11 +29,15 @@ class LogSegments:
         if segment.base_offset not in self._by_base:
             insort(self._bases, segment.base_offset)
         self._by_base[segment.base_offset] = segment
+        self._bound(segment)
+        self._bound(self.lower(segment.base_offset))
 
     def remove(self, base_offset: int) -> LogSegment:
         """Take a segment out."""
         self._bases.remove(base_offset)
-        return self._by_base.pop(base_offset)
+        segment = self._by_base.pop(base_offset)
+        self._bound(self.lower(base_offset))
+        return segment
 
     def get(self, base_offset: int) -> LogSegment | None:
         """The segment with exactly this base offset."""
@@ -68,6 +77,12 @@ class LogSegments:
         first = max(0, bisect_right(self._bases, start) - 1)
         bases = self._bases[first : bisect_left(self._bases, end)]
         return [self._by_base[base] for base in bases]
+
+    def _bound(self, segment: LogSegment | None) -> None:
+        """Tell a segment which offsets are the next one's."""
+        if segment is not None:
+            following = self.higher(segment.base_offset)
+            segment.end_at(None if following is None else following.base_offset)
 
     def _at(self, number: int) -> LogSegment | None:
         if not 0 <= number < len(self._bases):

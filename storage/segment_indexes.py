@@ -6,21 +6,27 @@ the time index covers everything up to the last entry of the offset index, and o
 the batches behind that are to be looked at when a segment is opened.
 
 Index files that are missing, contradict themselves or contradict the log are written
-anew from it, with one line in the broker's log.
+anew from it, with one line in the broker's log: a warning, if they should be right.
+What an entry says is compared with the log before it is used for the first time.
 """
 
 import logging
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
 from protocol.record_batch import BATCH_OVERHEAD, BatchHeader, read_header
 
-from .batch_scan import BatchScan, OnBatch, Recovery
+from .batch_scan import BatchScan, FoundBatch, OnBatch, Recovery
 from .batch_walk import last_offset_at
 from .files import File, Files
+from .formats.quarantine_entry import QuarantineEntry
 from .log_files import OFFSET_INDEX, TIME_INDEX, segment_path
 from .mapped_index import CorruptIndex
 from .offset_index import OffsetIndex, OffsetPosition
 from .time_index import NO_TIMESTAMP, TimeIndex, TimestampedBatch
+
+_BATCHES_ASKED = 1000
 
 _logger = logging.getLogger(__name__)
 
@@ -48,6 +54,20 @@ class SegmentIndexes:
         self._max_timestamp = NO_TIMESTAMP
         self._offset_of_max = base_offset
         self._has_timestamps = False
+        self._passed: Sequence[QuarantineEntry] = ()
+        self._checked: set[TimestampedBatch] = set()
+        self.are_expected = True
+
+    def pass_over(self, damaged: Sequence[QuarantineEntry]) -> None:
+        """Take nothing from these ranges of the log any more."""
+        self._passed = damaged
+        if self._has_timestamps and self._is_passed(self._offset_of_max):
+            self._load_latest()
+
+    def _is_passed(self, offset: int) -> bool:
+        return any(
+            entry.base_offset <= offset <= entry.last_offset for entry in self._passed
+        )
 
     def start(self) -> None:
         """Begin empty indexes for an empty segment."""
@@ -79,23 +99,35 @@ class SegmentIndexes:
         return TimestampedBatch(self._max_timestamp, self._offset_of_max)
 
     def _load_latest(self) -> None:
-        """Find the largest timestamp of a segment that was sealed.
+        """Find the largest timestamp of a segment that was sealed, or has damage.
 
-        It is the last time entry. Without one, no batch up to the last offset entry
-        has a timestamp.
+        It is the last time entry, or behind the last offset entry if the segment was
+        not sealed. If damage has taken its batch, the entry before it counts, and
+        all that follows that.
         """
         try:
             self._check_last()
         except CorruptIndex as error:
             self.rebuild(error)
-        latest, last = self.times.last, self.offsets.last
-        if latest.timestamp == NO_TIMESTAMP:
-            scan = BatchScan(self._log, last.position, self._base_offset, False)
-            for _, header, _ in scan:
-                if header.max_timestamp > latest.timestamp:
-                    latest = TimestampedBatch(header.max_timestamp, header.last_offset)
+        latest, number = self.times.last, self.times.count - 1
+        while number >= 0 and self._is_passed(latest.offset):
+            number -= 1
+            latest = self.times.entry(number)
+        start = self.offsets.last.position
+        if number < self.times.count - 1:
+            start = self.offsets.lookup(latest.offset).position
+        for _, header, _ in self._batches_from(start):
+            if header.max_timestamp > latest.timestamp:
+                latest = TimestampedBatch(header.max_timestamp, header.last_offset)
         self._max_timestamp, self._offset_of_max = latest
         self._has_timestamps = True
+
+    def _batches_from(self, position: int) -> Iterator[FoundBatch]:
+        """The batches outside of damaged ranges."""
+        checks_crc = bool(self._passed)
+        for found in BatchScan(self._log, position, self._base_offset, checks_crc):
+            if not self._is_passed(found[1].base_offset):
+                yield found
 
     def floor(self, offset: int) -> OffsetPosition:
         """The last offset entry at or below ``offset``, else the segment's start."""
@@ -122,6 +154,9 @@ class SegmentIndexes:
             if not self._has_timestamps:
                 self._load_latest()
             floor, higher = self.times.around(timestamp)
+            for entry in (floor, higher):
+                if entry is not None and entry not in self._checked:
+                    self._check_time(entry)
             if floor.timestamp == timestamp:
                 return floor.offset
             # The last batch with an offset entry before the next time entry: had a
@@ -133,12 +168,14 @@ class SegmentIndexes:
             return self.offset_before_time(timestamp)
 
     def rebuild(self, why: CorruptIndex) -> None:
-        """Write both indexes anew from the headers in the log; reads all of it."""
-        _logger.warning("%s; the indexes are written anew", why)
+        """Write both indexes anew from the log; reads all of it."""
+        level = logging.WARNING if self.are_expected else logging.DEBUG
+        _logger.log(level, "%s; the indexes are written anew", why)
         was_growing = self.offsets.is_growing
+        self._checked.clear()
         self.offsets.start()
         self.times.start()
-        self._scan_from(0, _ignore, checks_crc=False)
+        self._scan_from(0, _ignore, checks_crc=True)
         if not was_growing:
             self.seal()
 
@@ -162,27 +199,50 @@ class SegmentIndexes:
         """Compare the last entries with the log.
 
         Raises:
-            CorruptIndex: they are not those of a batch, or the batch of the last
-                offset entry has a timestamp that the time index should have.
+            CorruptIndex: they are not those of a batch, or a batch has a timestamp
+                that the time index should have. Behind the last time entry not all
+                batches are asked when they are many.
         """
         last = self.offsets.last
         self._check(last)
-        timestamp, offset = self.times.last
-        if last.position and timestamp < max(
-            self._timestamp_at(0), self._timestamp_at(last.position)
-        ):
-            raise CorruptIndex(f"{self.times.path} ends too early")
-        if timestamp == NO_TIMESTAMP:
-            return
-        start = self.offsets.lookup(offset).position
-        for _, header, _ in BatchScan(self._log, start, self._base_offset, False):
-            if header.base_offset <= offset <= header.last_offset:
-                if header.max_timestamp == timestamp:
-                    return
-                break
-        raise CorruptIndex(f"{self.times.path}: no batch has its last timestamp")
+        latest = self.times.last
+        if latest.timestamp != NO_TIMESTAMP:
+            self._check_time(latest)
+        if last.position:
+            asked = self._batches_from(self.offsets.lookup(latest.offset).position)
+            some = (header for _, header, _ in islice(asked, _BATCHES_ASKED))
+            if any(
+                each.base_offset <= last.offset
+                and each.max_timestamp > latest.timestamp
+                for each in some
+            ) or latest.timestamp < max(
+                self._timestamp_at(0), self._timestamp_at(last.position)
+            ):
+                raise CorruptIndex(f"{self.times.path} ends too early")
+
+    def _check_time(self, entry: TimestampedBatch) -> None:
+        """Compare a time entry with its batch.
+
+        Raises:
+            CorruptIndex: no batch ends at its offset and has its timestamp.
+        """
+        timestamp, offset = entry
+        if timestamp != NO_TIMESTAMP and not self._is_passed(offset):
+            start = self.floor(offset).position
+            for _, header, _ in self._batches_from(start):
+                if header.base_offset <= offset <= header.last_offset:
+                    if header.max_timestamp == timestamp:
+                        break
+                    raise CorruptIndex(f"{self.times.path}: {entry} is no batch")
+                if header.base_offset > offset:
+                    raise CorruptIndex(f"{self.times.path}: {entry} is no batch")
+            else:
+                raise CorruptIndex(f"{self.times.path}: {entry} is no batch")
+        self._checked.add(entry)
 
     def _timestamp_at(self, position: int) -> int:
+        if any(entry.start <= position < entry.end for entry in self._passed):
+            return NO_TIMESTAMP
         return read_header(self._log.read_at(position, BATCH_OVERHEAD)).max_timestamp
 
     def _check(self, entry: OffsetPosition) -> None:
@@ -205,6 +265,7 @@ class SegmentIndexes:
             if on_batch is not None and position >= from_position:
                 on_batch(position, header, batch)
 
+        self.are_expected = True
         return self._scan_from(entry.position, take, checks_crc)
 
     def _keep_below(self, position: int) -> OffsetPosition:
@@ -231,9 +292,12 @@ class SegmentIndexes:
         With ``on_batch``, entries are made on the way.
         """
         self._restart()
+        checks_crc = checks_crc or bool(self._passed)
         scan = BatchScan(self._log, start, self._base_offset, checks_crc)
         for position, header, batch in scan:
             last_offset = header.last_offset
+            if self._is_passed(last_offset):
+                continue
             latest = (header.max_timestamp, last_offset)
             if on_batch is not None:
                 self.note(position, header.size, last_offset, latest)
@@ -243,7 +307,18 @@ class SegmentIndexes:
         if on_batch is not None:
             self.times.maybe_append(self._max_timestamp, self._offset_of_max)
         self._bytes_since_entry = 0
-        return scan.recovery()
+        if self._is_passed(self._offset_of_max):
+            self._load_latest()
+        return self._with_known_damage(scan.recovery())
+
+    def _with_known_damage(self, recovery: Recovery) -> Recovery:
+        """Damaged ranges at the end of the log are no torn tail: they stay."""
+        valid_end, next_offset = recovery.valid_end, recovery.next_offset
+        for entry in self._passed:
+            if entry.start <= valid_end <= entry.end:
+                valid_end = entry.end
+                next_offset = max(next_offset, entry.last_offset + 1)
+        return recovery._replace(valid_end=valid_end, next_offset=next_offset)
 
     def _restart(self) -> None:
         self._bytes_since_entry = 0

@@ -64,12 +64,17 @@ class SegmentReader:
 
     def __init__(self, base_offset: int, log: File, indexes: SegmentIndexes) -> None:
         self.base_offset = base_offset
-        self.next_base = base_offset + RELATIVE_OFFSET_MAX + 1
+        self.end_at(None)
         self.log = log
         self.indexes = indexes
         self.verification = BatchVerification(log.size, base_offset)
         self._known = {base_offset: 0}
         self._quarantined: tuple[QuarantineEntry, ...] = ()
+
+    def end_at(self, next_base: int | None) -> None:
+        """Take offsets from ``next_base`` on for another segment's; None: no other."""
+        limit = self.base_offset + RELATIVE_OFFSET_MAX + 1
+        self.next_base = limit if next_base is None else next_base
 
     @property
     def quarantined(self) -> Sequence[QuarantineEntry]:
@@ -79,6 +84,7 @@ class SegmentReader:
     @quarantined.setter
     def quarantined(self, entries: Sequence[QuarantineEntry]) -> None:
         self._quarantined = tuple(sorted(entries, key=_start))
+        self.indexes.pass_over(self._quarantined)
         self.forget_places()
 
     def read(

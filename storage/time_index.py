@@ -52,6 +52,10 @@ class TimeIndex(MappedIndex):
         self.entries()
         return self._at(self.count - 1)
 
+    def entry(self, number: int) -> TimestampedBatch:
+        """An entry by its number; (-1, base offset) for number -1."""
+        return self._at(number)
+
     def lookup(self, timestamp: int) -> TimestampedBatch:
         """The last entry not later than ``timestamp``, else (-1, base offset)."""
         return self.around(timestamp)[0]
