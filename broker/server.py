@@ -26,6 +26,7 @@ from .committer import Committer
 from .disk_threads import DiskThreads
 from .handlers.dispatch import Dispatcher
 from .handlers.registry import registered_handlers
+from .metadata.adoption_check import check_adopted, with_known_node_id
 from .metadata.catalog import Catalog
 from .metadata.catalog_store import make_directory
 from .metadata.topic_deletion import (
@@ -137,9 +138,10 @@ class Server:
     # Start
 
     def _open_storage(self) -> None:
-        config = self.config
-        limit = open_files_limit()
-        files = self._files or OsFiles(config.max_open_files or max(limit - 512, 256))
+        limit = self.config.max_open_files or max(open_files_limit() - 512, 256)
+        files = self._files or OsFiles(limit)
+        check_adopted(self.config, files)
+        self.config = config = with_known_node_id(self.config, files)
         self._lock_catalog()
         self._catalog = Catalog.open(config.catalog_directory)
         topics = Topics(self._catalog)

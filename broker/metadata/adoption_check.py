@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from protocol.errors import KafkaStorageError
 from storage.meta_properties import (
     META_PROPERTIES_NAME,
     BadMetaProperties,
@@ -56,7 +57,8 @@ def with_known_node_id(config: BrokerConfig, files: Files) -> BrokerConfig:
     for directory in config.log_dirs:
         try:
             identity = read_meta_properties(files, directory)
-        except BadMetaProperties:  # reported when the directory is opened
+        except (BadMetaProperties, KafkaStorageError, OSError):
+            # Reported when the directory is opened.
             continue
         if identity is not None:
             return replace(config, node_id=identity.node_id)
