@@ -2,12 +2,11 @@
 
 Kafka's ProducerStateManager. ``map_end_offset`` says how far the log was applied.
 
-Invariants: ``ongoing`` holds exactly the producers with an open transaction, by its
-first offset, which is the order in which they were opened. A transaction that ended
-stays in ``unreplicated`` until the high watermark has passed its marker, because
-until then a reader of committed records must not pass its first record.
-`verifications` are transactions that have not begun here, and wait for their
-coordinator's word; they are empty unless ``verifies``.
+Invariants: ``ongoing`` holds exactly the producers with an open transaction, in the
+order in which they were opened. A transaction that ended stays in ``unreplicated``
+until the high watermark has passed its marker, because until then a reader of
+committed records must not pass its first record. ``verifications`` are transactions
+that have not begun here, and wait for their coordinator's word.
 """
 
 import logging
@@ -59,8 +58,8 @@ class ProducerStates:
         self.map_end_offset = 0
         self.first_unstable_offset = NO_OFFSET
         self._producers: dict[int, ProducerState] = {}
-        self._ongoing: dict[int, int] = {}
-        self._unreplicated: dict[int, int] = {}
+        self._ongoing: dict[int, int] = {}  # first offset by producer id
+        self._unreplicated: dict[int, int] = {}  # marker's offset by first offset
 
     def __len__(self) -> int:
         return len(self._producers)
@@ -176,7 +175,7 @@ class ProducerStates:
         )
         if is_transactional and not state.has_transaction:
             state.current_txn_first_offset = base_offset
-            self._ongoing[base_offset] = producer_id
+            self._ongoing[producer_id] = base_offset
             self._find_first_unstable()
         return None
 
@@ -231,14 +230,14 @@ class ProducerStates:
 
     def last_stable_offset(self, completed: CompletedTransaction) -> int:
         """Where committed reads could go to, were ``completed`` replicated."""
-        for first_offset, producer_id in self._ongoing.items():
+        for producer_id, first_offset in self._ongoing.items():
             if producer_id != completed.producer_id:
                 return first_offset
         return completed.last_offset + 1
 
     def complete(self, completed: CompletedTransaction) -> None:
         """Take a transaction out of the open ones."""
-        del self._ongoing[completed.first_offset]
+        del self._ongoing[completed.producer_id]
         self._unreplicated[completed.first_offset] = completed.last_offset
         self._find_first_unstable()
 
@@ -248,31 +247,25 @@ class ProducerStates:
         Its coordinator ends every transaction after ``timeout_max_ms`` at the latest,
         and has five minutes more to write the marker. Then none will come (KIP-664).
         """
-        for producer_id in self._ongoing.values():
+        for producer_id in self._ongoing:
             timestamp = self._producers[producer_id].last_timestamp
             return timestamp > 0 and now_ms - timestamp > timeout_max_ms + _LATE_MS
         return False
 
     def on_high_watermark(self, high_watermark: int) -> None:
         """Forget the ended transactions whose marker lies below the watermark."""
-        if not self._unreplicated:
-            return
-        self._unreplicated = {
-            first: last
-            for first, last in self._unreplicated.items()
-            if last >= high_watermark
-        }
-        self._find_first_unstable()
+        if self._unreplicated:
+            self._unreplicated = {
+                first: last
+                for first, last in self._unreplicated.items()
+                if last >= high_watermark
+            }
+            self._find_first_unstable()
 
     def on_log_start_offset(self, log_start_offset: int) -> None:
         """Note that everything below is gone. The producers stay."""
-        self._unreplicated = {
-            first: last
-            for first, last in self._unreplicated.items()
-            if first >= log_start_offset
-        }
+        self.on_high_watermark(log_start_offset)
         self.map_end_offset = max(self.map_end_offset, log_start_offset)
-        self._find_first_unstable()
 
     def remove_expired(self, now_ms: int) -> int:
         """Forget producers that were silent for too long; returns how many.
@@ -311,7 +304,7 @@ class ProducerStates:
                 continue
             self._producers[state.producer_id] = state
         self._ongoing = {
-            state.current_txn_first_offset: state.producer_id
+            state.producer_id: state.current_txn_first_offset
             for state in sorted(
                 filter(lambda state: state.has_transaction, self),
                 key=lambda state: state.current_txn_first_offset,
@@ -345,7 +338,7 @@ class ProducerStates:
 
     def _find_first_unstable(self) -> None:
         # Both are in no order that helps: open transactions are few.
-        firsts = [*self._ongoing, *self._unreplicated]
+        firsts = [*self._ongoing.values(), *self._unreplicated]
         self.first_unstable_offset = min(firsts, default=NO_OFFSET)
 
 
