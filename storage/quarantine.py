@@ -78,11 +78,11 @@ class Quarantine:
         """
         if not self._put(entry):
             return False
+        path = segment_path(self._directory, entry.segment_base, LOG)
+        _, start, end, base_offset, last_offset, reason, _ = entry
         _log.error(
-            "%s: the bytes from %d to %d, offsets %d to %d, are damaged and passed"
-            " over: %s",
-            segment_path(self._directory, entry.segment_base, LOG),
-            *entry[1:6],
+            "%s: bytes %d to %d, offsets %d to %d, are passed over: %s",
+            *(path, start, end, base_offset, last_offset, reason),
         )
         self._write()
         return True

@@ -127,9 +127,11 @@ class SegmentReader:
         if found is None:
             return None
         position, batch_size, data = found
+        if not batch_size:
+            return self._read_passed(data, position, end, size_max, min_one)
         limit = max(size_max, batch_size) if min_one else size_max
         if self._quarantined:
-            end = min(end, self._sound_end(position, batch_size))
+            end = min(end, self._sound_end(position + batch_size))
         size = max(0, min(end - position, limit))
         if len(data) < size:
             data = self.log.read_at(position, size, may_block)
@@ -180,7 +182,7 @@ class SegmentReader:
                 continue
             size = max(batch_size, _SEARCH_SIZE)
             data = self.log.read_at(
-                at, min(size, self._sound_end(at, batch_size) - at), may_block
+                at, min(size, self._sound_end(at + batch_size) - at), may_block
             )
             for position, header in scan(self._verified(data, at, may_block)):
                 offset = header.next_offset
@@ -283,15 +285,22 @@ class SegmentReader:
         if position < limit:
             yield position, limit
 
-    def _sound_end(self, position: int, batch_size: int) -> int:
-        """Where the damaged range behind the batch at ``position`` begins.
+    def _read_passed(
+        self, empty: memoryview, position: int, end: int, size_max: int, min_one: bool
+    ) -> SegmentRead:
+        """An empty batch in place of the damaged range at ``position``.
 
-        Without a batch there is a range at ``position``, in whose place an empty
-        batch is read.
+        Nothing, if what may be seen ends before the range does.
         """
-        if not batch_size:
-            return position + BATCH_OVERHEAD
-        behind = bisect_left(self._quarantined, position + batch_size, key=_start)
+        size = max(size_max, BATCH_OVERHEAD) if min_one else size_max
+        passed = self._range_from(read_header(empty).last_offset)
+        if passed is None or passed.end > end:
+            return SegmentRead(position, b"", False)
+        return SegmentRead(position, empty[:size], size < BATCH_OVERHEAD)
+
+    def _sound_end(self, position: int) -> int:
+        """Where the first damaged range from ``position`` on begins."""
+        behind = bisect_left(self._quarantined, position, key=_start)
         if behind < len(self._quarantined):
             return self._quarantined[behind].start
         return self.log.size
