@@ -39,7 +39,7 @@ class LogParts(NamedTuple):
     epochs: LeaderEpochs
     producers: ProducerStates
     unsynced: Unsynced
-    quarantine: Quarantine | None = None
+    quarantine: Quarantine
 
 
 class LogState:
@@ -57,8 +57,6 @@ class LogState:
         self.topic_id = topic_id
         self.local, self.epochs, self.producers, self._unsynced = parts[:4]
         self.quarantine = parts.quarantine
-        if self.quarantine is None:
-            self.quarantine = Quarantine(self.local.files, self.local.directory)
         self._watermarks = Watermarks(self.local, log_start_offset)
         self._failure: KafkaError | None = None
 

@@ -21,6 +21,7 @@ from protocol.errors import KafkaStorageError
 
 from .log_segment import LogSegment
 from .log_state import LogState
+from .mapped_index import CorruptIndex
 from .producer_rebuild import rebuild_producers
 from .producer_snapshot import list_snapshots, snapshot_path
 
@@ -84,6 +85,10 @@ class LogTruncation(LogState):
         except KafkaStorageError as error:
             self.fail(error)
             raise
+        except CorruptIndex as error:
+            failure = KafkaStorageError(str(error))  # recovery makes the index anew
+            self.fail(failure)
+            raise failure from error
         return True
 
     def truncate_fully_and_start_at(
