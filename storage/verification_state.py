@@ -13,8 +13,6 @@ refused. A guard also ends with the first append of its transaction: from then o
 open transaction itself says that all is well.
 """
 
-from collections.abc import Iterator
-
 
 class VerificationGuard:
     """A token that is equal to nothing but itself."""
@@ -64,9 +62,6 @@ class VerificationStates:
 
     def __len__(self) -> int:
         return len(self._by_producer)
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self._by_producer)
 
     def get(self, producer_id: int) -> VerificationState | None:
         """What is awaited of a producer; None when nothing is."""
@@ -122,7 +117,3 @@ class VerificationStates:
             for producer_id, state in self._by_producer.items()
             if now_ms - state.started_ms < expiration_ms
         }
-
-    def clear(self) -> None:
-        """Forget all."""
-        self._by_producer.clear()
