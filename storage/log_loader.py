@@ -150,8 +150,7 @@ class _Loader:
         producers = self._replay.producers
         producers.map_end_offset = local.end.offset
         producers.on_high_watermark(local.end.offset)
-        for segment in segments:
-            segment.quarantined = self._quarantine.of_segment(segment.base_offset)
+        self._set_quarantined(segments)
         unsynced = self._make_durable(local)
         return LogParts(local, self._epochs, producers, unsynced, self._quarantine)
 
@@ -166,10 +165,18 @@ class _Loader:
         if split:
             self._has_new_names = True
             bases = segment_bases(self._files.listdir(self._directory))
-        return LogSegments(
+        segments = LogSegments(
             LogSegment(self._files, self._directory, base, self._config, self._now_ms)
             for base in bases
         )
+        self._set_quarantined(segments)
+        return segments
+
+    def _set_quarantined(self, segments: LogSegments) -> None:
+        for segment in segments:
+            entries = self._quarantine.of_segment(segment.base_offset)
+            if entries or segment.quarantined:
+                segment.quarantined = entries
 
     def _make_segment(self, base_offset: int) -> LogSegment:
         self._has_new_names = True
