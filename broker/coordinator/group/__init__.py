@@ -1,0 +1,1 @@
+"""The group coordinator: who reads which partitions, and how far they have got."""

@@ -1,0 +1,82 @@
+"""SyncGroup and Heartbeat: members get their assignment, and stay alive."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from protocol.errors import (
+    ErrorCode,
+    RebalanceInProgress,
+    UnknownMemberId,
+)
+from protocol.messages.groups import HeartbeatResponse
+
+from ...parked import Parked
+from ..decision import Decision
+from .classic_answers import refused_sync, synced
+from .classic_rebalance import assign, note_sync, renew_session
+from .classic_states import ClassicState
+from .classic_validation import (
+    check_generation,
+    check_member,
+    check_protocol,
+    known_group,
+)
+
+if TYPE_CHECKING:
+    from protocol.messages.groups import HeartbeatRequest, SyncGroupRequest
+
+    from .classic_member import ClassicMember
+    from .shard import GroupShard
+
+
+def decide_sync(shard: GroupShard, request: SyncGroupRequest) -> Decision:
+    """Give a member its assignment, once the leader has brought it.
+
+    Raises:
+        UnknownMemberId, FencedInstanceId, IllegalGeneration, RebalanceInProgress,
+        InconsistentGroupProtocol, CoordinatorNotAvailable.
+    """
+    group = known_group(shard, request.group_id)
+    member = check_member(group, request.member_id, request.group_instance_id)
+    check_generation(group, request.generation_id)
+    check_protocol(group, request.protocol_type, request.protocol_name)
+    if group.is_in(ClassicState.PREPARING_REBALANCE):
+        raise RebalanceInProgress
+    if group.is_in(ClassicState.EMPTY):
+        raise UnknownMemberId
+    note_sync(shard, group, member.member_id)
+    if group.is_in(ClassicState.STABLE):
+        renew_session(shard, group, member)
+        return Decision(synced(group, member), reads_state=True)
+    answer = Parked()
+    _replace_answer(member, answer)
+    if group.is_leader(member.member_id):
+        given = {each.member_id: bytes(each.assignment) for each in request.assignments}
+        assign(shard, group, given)
+    return Decision(answer)
+
+
+def decide_heartbeat(shard: GroupShard, request: HeartbeatRequest) -> Decision:
+    """Let a member's session go on; while it is asked to join again, say so.
+
+    Raises:
+        UnknownMemberId, FencedInstanceId, IllegalGeneration, RebalanceInProgress,
+        CoordinatorNotAvailable.
+    """
+    group = known_group(shard, request.group_id)
+    if group.is_in(ClassicState.EMPTY):
+        raise UnknownMemberId
+    member = check_member(group, request.member_id, request.group_instance_id)
+    check_generation(group, request.generation_id)
+    renew_session(shard, group, member)
+    if group.is_in(ClassicState.PREPARING_REBALANCE):
+        raise RebalanceInProgress
+    return Decision(HeartbeatResponse(error_code=ErrorCode.NONE))
+
+
+def _replace_answer(member: ClassicMember, answer: Parked) -> None:
+    """A client that asks again has given up on its first question."""
+    earlier, member.awaiting_sync = member.awaiting_sync, answer
+    if earlier is not None and not earlier.done():
+        earlier.set_result(refused_sync(ErrorCode.REBALANCE_IN_PROGRESS))

@@ -1,0 +1,80 @@
+"""Is this one a member of this classic group, in this generation?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from protocol.errors import (
+    CoordinatorNotAvailable,
+    FencedInstanceId,
+    IllegalGeneration,
+    InconsistentGroupProtocol,
+    UnknownMemberId,
+)
+
+from .classic_states import ClassicState
+
+if TYPE_CHECKING:
+    from .classic_group import ClassicGroup
+    from .classic_member import ClassicMember
+    from .shard import GroupShard
+
+
+def known_group(shard: GroupShard, group_id: str) -> ClassicGroup:
+    """The group of one who says to be a member.
+
+    Raises:
+        UnknownMemberId: there is no such group.
+        CoordinatorNotAvailable: it was deleted.
+    """
+    group = shard.group(group_id)
+    if group is None:
+        raise UnknownMemberId(f"there is no group {group_id}")
+    if group.is_in(ClassicState.DEAD):
+        raise CoordinatorNotAvailable
+    return group
+
+
+def check_member(
+    group: ClassicGroup, member_id: str, group_instance_id: str | None
+) -> ClassicMember:
+    """The member; a static one is who has its instance id now.
+
+    Raises:
+        UnknownMemberId: there is no such one.
+        FencedInstanceId: another member has taken its instance id.
+    """
+    if group_instance_id is not None:
+        known_id = group.static_members.get(group_instance_id)
+        if known_id is None:
+            raise UnknownMemberId
+        if known_id != member_id:
+            raise FencedInstanceId
+    member = group.members.get(member_id)
+    if member is None:
+        raise UnknownMemberId
+    return member
+
+
+def check_generation(group: ClassicGroup, generation_id: int) -> None:
+    """See that the member is not behind, nor ahead.
+
+    Raises:
+        IllegalGeneration: it is.
+    """
+    if generation_id != group.generation_id:
+        raise IllegalGeneration
+
+
+def check_protocol(
+    group: ClassicGroup, protocol_type: str | None, protocol_name: str | None
+) -> None:
+    """See that the member speaks of the same protocol; it need not say.
+
+    Raises:
+        InconsistentGroupProtocol: it does not.
+    """
+    if protocol_type not in (None, group.protocol_type):
+        raise InconsistentGroupProtocol
+    if protocol_name not in (None, group.protocol_name):
+        raise InconsistentGroupProtocol

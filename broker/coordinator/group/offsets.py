@@ -1,0 +1,126 @@
+"""The offsets that groups have committed, and those of transactions still open.
+
+Invariants: what a transaction commits is *pending* until its marker comes; a commit
+moves it to the committed ones, unless these were written later in the log; an abort
+drops it. Everything here comes from `replay` and `end_transaction`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from ..decision import Place
+    from .records import CommittedOffset, OffsetRecord
+
+TopicAndPartition = tuple[str, int]
+
+
+class _Stored(NamedTuple):
+    """A committed offset, and the offset of its record in the coordinator's log."""
+
+    committed: CommittedOffset
+    record_offset: int
+
+
+_Offsets = dict[TopicAndPartition, _Stored]
+
+
+class GroupOffsets:
+    """All offsets of the groups of one shard."""
+
+    def __init__(self) -> None:
+        self._committed: dict[str, _Offsets] = {}
+        self._pending: dict[int, dict[str, _Offsets]] = {}
+
+    def __len__(self) -> int:
+        return sum(map(len, self._committed.values()))
+
+    # Questions
+
+    def get(self, group_id: str, topic: str, partition: int) -> CommittedOffset | None:
+        """The committed offset, if there is one."""
+        stored = self._committed.get(group_id, {}).get((topic, partition))
+        return None if stored is None else stored.committed
+
+    def of_group(self, group_id: str) -> dict[TopicAndPartition, CommittedOffset]:
+        """Everything that a group has committed."""
+        return {
+            key: stored.committed
+            for key, stored in self._committed.get(group_id, {}).items()
+        }
+
+    def group_ids(self) -> list[str]:
+        """The groups that have committed something."""
+        return list(self._committed)
+
+    def has_any(self, group_id: str) -> bool:
+        """Whether a group has offsets, pending ones too."""
+        return group_id in self._committed or any(
+            group_id in groups for groups in self._pending.values()
+        )
+
+    def is_pending(self, group_id: str, topic: str, partition: int) -> bool:
+        """Whether an open transaction would move this offset."""
+        key = topic, partition
+        return any(key in groups.get(group_id, {}) for groups in self._pending.values())
+
+    def pending_of_group(self, group_id: str) -> Iterator[TopicAndPartition]:
+        """The partitions whose offsets open transactions would move."""
+        for groups in self._pending.values():
+            yield from groups.get(group_id, {})
+
+    def of_topic(self, topic: str) -> list[tuple[str, int]]:
+        """Group and partition of every offset in a topic, pending ones too."""
+        everywhere: list[Mapping[str, _Offsets]] = [self._committed]
+        everywhere += self._pending.values()
+        found = {
+            (group_id, partition)
+            for groups in everywhere
+            for group_id, offsets in groups.items()
+            for name, partition in offsets
+            if name == topic
+        }
+        return sorted(found)
+
+    # Changes
+
+    def replay(self, record: OffsetRecord, place: Place) -> None:
+        """Apply a record; within a transaction it is pending."""
+        key = record.topic, record.partition
+        if record.committed is None:
+            self._drop(record.group_id, key)
+        elif place.producer_id < 0:
+            offsets = self._committed.setdefault(record.group_id, {})
+            offsets[key] = _Stored(record.committed, place.offset)
+        else:
+            groups = self._pending.setdefault(place.producer_id, {})
+            offsets = groups.setdefault(record.group_id, {})
+            offsets[key] = _Stored(record.committed, place.offset)
+
+    def end_transaction(self, producer_id: int, is_commit: bool) -> None:
+        """Commit or drop what a producer's transaction has pending."""
+        groups = self._pending.pop(producer_id, {})
+        if not is_commit:
+            return
+        for group_id, offsets in groups.items():
+            committed = self._committed.setdefault(group_id, {})
+            for key, stored in offsets.items():
+                known = committed.get(key)
+                if known is None or known.record_offset < stored.record_offset:
+                    committed[key] = stored
+
+    def _drop(self, group_id: str, key: TopicAndPartition) -> None:
+        _remove(self._committed, group_id, key)
+        for producer_id, groups in list(self._pending.items()):
+            _remove(groups, group_id, key)
+            if not groups:
+                del self._pending[producer_id]
+
+
+def _remove(groups: dict[str, _Offsets], group_id: str, key: TopicAndPartition) -> None:
+    offsets = groups.get(group_id)
+    if offsets is not None and offsets.pop(key, None) is not None and not offsets:
+        del groups[group_id]

@@ -1,0 +1,134 @@
+"""What the group coordinator writes into ``__consumer_offsets``, in Kafka's format.
+
+The layouts are those of `protocol.group_records`; here is what they mean to a
+coordinator. Records of other kinds (consumer groups of KIP-848, share groups) are
+passed over when a log of Apache Kafka is loaded, and stay in the log.
+"""
+
+from __future__ import annotations
+
+from struct import Struct, error
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from protocol.errors import InvalidRecord, MalformedRequest
+from protocol.group_records import (
+    GroupMetadataKey,
+    GroupMetadataValue,
+    OffsetCommitKey,
+    OffsetCommitValue,
+)
+
+if TYPE_CHECKING:
+    from storage.files import Buffer
+
+OFFSET_KEYS = (0, 1)
+OFFSET_KEY = 1
+GROUP_KEY = 2
+
+NO_EXPIRY = -1
+ZERO_UUID = bytes(16)
+
+# Versions as Apache Kafka 4.3 writes them; only version 1 of an offset's value can
+# say when the offset expires.
+_GROUP_VERSION = 3
+_OFFSET_VERSION = 4
+_OFFSET_VERSION_WITH_EXPIRY = 1
+
+_INT16 = Struct(">h")
+_Value = TypeVar("_Value", OffsetCommitValue, GroupMetadataValue)
+
+
+class CommittedOffset(NamedTuple):
+    """Where a group is in one partition."""
+
+    offset: int
+    leader_epoch: int = -1
+    metadata: str = ""
+    commit_timestamp: int = -1
+    expire_timestamp: int = NO_EXPIRY
+    topic_id: bytes = ZERO_UUID
+
+
+class OffsetRecord(NamedTuple):
+    """A group's offset of a partition; ``committed`` None: it is gone."""
+
+    group_id: str
+    topic: str
+    partition: int
+    committed: CommittedOffset | None
+
+    def encode(self) -> tuple[bytes, bytes | None]:
+        """Key and value as they lie in the log."""
+        key = OffsetCommitKey(
+            group=self.group_id, topic=self.topic, partition=self.partition
+        )
+        encoded = _INT16.pack(OFFSET_KEY) + key.encode(0)
+        if self.committed is None:
+            return encoded, None
+        version = _OFFSET_VERSION
+        if self.committed.expire_timestamp != NO_EXPIRY:
+            version = _OFFSET_VERSION_WITH_EXPIRY
+        value = OffsetCommitValue(**self.committed._asdict())
+        return encoded, _INT16.pack(version) + value.encode(version)
+
+
+class GroupRecord(NamedTuple):
+    """A classic group after a rebalance; ``value`` None: it is gone."""
+
+    group_id: str
+    value: GroupMetadataValue | None
+
+    def encode(self) -> tuple[bytes, bytes | None]:
+        """Key and value as they lie in the log."""
+        key = GroupMetadataKey(group=self.group_id)
+        encoded = _INT16.pack(GROUP_KEY) + key.encode(0)
+        if self.value is None:
+            return encoded, None
+        return encoded, _INT16.pack(_GROUP_VERSION) + self.value.encode(_GROUP_VERSION)
+
+
+def decode(key: Buffer, value: Buffer | None) -> OffsetRecord | GroupRecord | None:
+    """The record; None for one of another kind.
+
+    Raises:
+        InvalidRecord: it is cut short, or of a version that is not known.
+    """
+    try:
+        kind, rest = _version(key)
+        if kind in OFFSET_KEYS:
+            return _offset(OffsetCommitKey.decode(rest, 0), value)
+        if kind == GROUP_KEY:
+            group = GroupMetadataKey.decode(rest, 0).group
+            return GroupRecord(group, _decoded(GroupMetadataValue, value))
+    except (MalformedRequest, error) as cause:
+        raise InvalidRecord(f"a record of a coordinator: {cause}") from cause
+    return None
+
+
+def _offset(key: OffsetCommitKey, value: Buffer | None) -> OffsetRecord:
+    found = _decoded(OffsetCommitValue, value)
+    committed = None
+    if found is not None:
+        committed = CommittedOffset(
+            found.offset,
+            found.leader_epoch,
+            found.metadata,
+            found.commit_timestamp,
+            found.expire_timestamp,
+            found.topic_id,
+        )
+    return OffsetRecord(key.group, key.topic, key.partition, committed)
+
+
+def _decoded(cls: type[_Value], value: Buffer | None) -> _Value | None:
+    if value is None:
+        return None
+    version, rest = _version(value)
+    if not cls.min_version <= version <= cls.max_version:
+        raise InvalidRecord(f"version {version} of {cls.__name__} is not known")
+    return cls.decode(rest, version)
+
+
+def _version(data: Buffer) -> tuple[int, memoryview]:
+    view = memoryview(data)
+    return _INT16.unpack_from(view)[0], view[2:]
