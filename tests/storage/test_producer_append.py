@@ -187,8 +187,9 @@ def awaiting(sequence: int, epoch: int = 0, epoch_bump: bool = False) -> Verific
 
 def test_of_batches_in_flight_the_lowest_sequence_comes_first() -> None:
     for state in (None, ProducerState(7), after(header(0))):
-        with pytest.raises(OutOfOrderSequenceNumber, match="before 1"):
-            check_data_batch(state, header(5), CLIENT, awaiting(1))
+        for later in (2, 5):
+            with pytest.raises(OutOfOrderSequenceNumber, match="before 1"):
+                check_data_batch(state, header(later), CLIENT, awaiting(1))
         assert check_data_batch(state, header(1), CLIENT, awaiting(1)) is None
     with pytest.raises(InvalidProducerEpoch):
         check_data_batch(after(header(0, epoch=2)), header(5), CLIENT, awaiting(1))
@@ -209,3 +210,5 @@ def test_an_unknown_producer_of_version_2_begins_with_sequence_0() -> None:
             check_data_batch(state, header(0), CLIENT, awaiting(0, epoch_bump=True))
             is None
         )
+    known, next_of_it = after(header(3)), awaiting(4, epoch_bump=True)
+    assert check_data_batch(known, header(4), CLIENT, next_of_it) is None

@@ -244,6 +244,22 @@ def test_t100_late_transaction_gauge_after_timeout_plus_5min() -> None:
     assert states.has_late_transaction(late_ms + 1001, timeout_ms)
     end(states, 14, 8)
     assert not states.has_late_transaction(10**14, timeout_ms), "the other is younger"
+    timeless = ProducerStates(DAY_MS)
+    write(timeless, 10, is_transactional=True, timestamp=-1)
+    assert not timeless.has_late_transaction(late_ms, timeout_ms), "it has no times"
+
+
+def test_open_transactions_are_loaded_in_their_order() -> None:
+    """In a snapshot of Kafka's the producers are in no order."""
+    files, states = FakeFiles(), ProducerStates(DAY_MS)
+    for producer_id, offset in ((7, 30), (8, 10), (9, 20)):
+        write(states, offset, producer_id, is_transactional=True, timestamp=offset)
+    files.put(snapshot_path(DIRECTORY, 31), states.encode())
+    load_newest_snapshot(files, DIRECTORY, states, 31, now_ms=2000)
+    assert states.first_unstable_offset == 10
+    assert states.last_stable_offset(CompletedTransaction(8, 10, 31, True)) == 20
+    assert states.has_late_transaction(300_012, 1)
+    assert not states.has_late_transaction(300_011, 1)
 
 
 def test_a_transaction_whose_marker_is_lost_is_ended_by_hand() -> None:

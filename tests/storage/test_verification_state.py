@@ -135,6 +135,7 @@ def test_the_marker_of_the_transaction_before_leaves_the_guard() -> None:
     guard = partition.verify(epoch=1, epoch_bump=True)
     partition.end_transaction(epoch=1)
     partition.write(guard, epoch=1)
+    assert not partition.states.verifications, "its own records take it away"
 
     partition = Partition()
     guard = partition.verify(epoch=1, epoch_bump=True)
