@@ -158,8 +158,8 @@ class LogSegment(SegmentReader):
     def activate(self) -> Recovery:
         """Make it the segment that is appended to. Returns how it ends.
 
-        Only the tail behind the last index entry is looked at, not its checksums: a
-        log that was closed is trusted. A last batch that is not whole is reported.
+        Only the tail behind the last index entry is looked at: a log that was closed
+        is trusted, but not blindly. A last batch that is not valid is reported.
         """
         self._load_first_timestamp()
         return self.indexes.grow()

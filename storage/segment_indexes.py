@@ -182,8 +182,8 @@ class SegmentIndexes:
     def grow(self) -> Recovery:
         """Read the indexes into memory so that entries can follow.
 
-        Looks at the batches behind the last entry, not at their checksums. Returns
-        how the log ends.
+        Looks at the batches behind the last entry, and at no others. Returns how the
+        log ends.
         """
         try:
             self.offsets.grow()
@@ -193,7 +193,7 @@ class SegmentIndexes:
             self.rebuild(error)
             self.offsets.grow()
             self.times.grow()
-        return self._scan_from(self.offsets.last.position, None, checks_crc=False)
+        return self._scan_from(self.offsets.last.position, None, checks_crc=True)
 
     def _check_last(self) -> None:
         """Compare the last entries with the log.
