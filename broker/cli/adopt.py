@@ -35,7 +35,7 @@ def command(arguments: list[str]) -> int:
 
     from ..config.broker_config import BrokerConfig
     from ..metadata.adoption import adopt
-    from ..metadata.adoption_error import AdoptionError
+    from ..metadata.adoption_metadata import AdoptionError
     from ..metadata.catalog_store import CatalogError
 
     request = _request(options)

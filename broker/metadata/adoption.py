@@ -15,8 +15,11 @@ from protocol.topic_partition import TopicPartition
 from protocol.uuids import random_uuid, to_text
 from storage.files import OsFiles
 
-from .adoption_error import AdoptionError
-from .adoption_metadata import find_metadata_directory, read_cluster_metadata
+from .adoption_metadata import (
+    AdoptionError,
+    find_metadata_directory,
+    read_cluster_metadata,
+)
 from .adoption_options import AdoptedOptions, check_overrides
 from .adoption_producer_ids import highest_producer_id
 from .adoption_survey import check_no_catalog, check_same_cluster, held, survey

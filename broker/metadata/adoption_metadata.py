@@ -34,8 +34,6 @@ from protocol.records import iterate
 from protocol.uuids import to_text
 from storage.batch_scan import BatchScan, Recovery
 
-from .adoption_error import AdoptionError
-
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -55,6 +53,10 @@ _NOT_CARRIED_OVER: Final = {
     MetadataRecordType.CLIENT_QUOTA: "client quotas",
     MetadataRecordType.DELEGATION_TOKEN: "delegation tokens",
 }
+
+
+class AdoptionError(Exception):
+    """A directory cannot be taken over; the message is one line that says why."""
 
 
 @dataclass

@@ -14,8 +14,7 @@ from protocol.errors import InvalidConfig
 
 from ..config.option import format_value
 from ..config.topic_config import TOPIC_OPTIONS, validate_topic_options
-from .adoption_error import AdoptionError
-from .adoption_metadata import ALL_BROKERS
+from .adoption_metadata import ALL_BROKERS, AdoptionError
 from .topic_names import INTERNAL_TOPICS
 
 if TYPE_CHECKING:

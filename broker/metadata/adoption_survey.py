@@ -29,8 +29,7 @@ from storage.partition_metadata import (
     read_partition_metadata,
 )
 
-from .adoption_error import AdoptionError
-from .adoption_metadata import METADATA_DIRECTORY
+from .adoption_metadata import METADATA_DIRECTORY, AdoptionError
 from .catalog_recovery import BACKUP, CATALOG
 
 if TYPE_CHECKING:
