@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .parser import USAGE_ERROR, Parser, fail
+from .pipe import quiet_pipe
 
 if TYPE_CHECKING:
     import argparse
@@ -29,12 +30,8 @@ def command(arguments: list[str]) -> int:
     wrong = _unusable(paths)
     if wrong is not None:
         return fail(_COMMAND, USAGE_ERROR, wrong)
-    try:
+    with quiet_pipe():
         return _dump(paths, options)
-    except BrokenPipeError:
-        # What is still in the buffer has no reader either: no word at the exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise
 
 
 def _parser() -> Parser:
@@ -150,5 +147,4 @@ def _dump(paths: Iterable[Path], options: argparse.Namespace) -> int:
             raise
         except (KafkaStorageError, OSError) as error:
             code = fail(_COMMAND, DAMAGED, f"{path}: {error}")
-    sys.stdout.flush()
     return code

@@ -25,6 +25,9 @@ BUILT_IN = {
     "serve": "broker.cli.serve",
     "health": "broker.cli.health",
     "version": "broker.cli.version",
+    "adopt": "broker.cli.adopt",
+    "dump-log": "broker.cli.dump_log",
+    "fsck": "broker.cli.fsck",
 }
 GROUP = "odradek.commands"
 _HELP = ("-h", "--help", "help")

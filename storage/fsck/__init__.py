@@ -1,0 +1,1 @@
+"""Whether a log directory is sound, without changing it: behind ``odradek fsck``."""

@@ -1,0 +1,73 @@
+"""The names in a partition's directory: what belongs to the log, and what does not."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from ..checkpoints import EPOCHS_NAME
+from ..log_files import LOG, SEGMENT_KINDS, base_offset_of
+from ..partition_metadata import PARTITION_METADATA_NAME
+from ..producer_snapshot import snapshot_offset
+from .known import Known
+from .report import Findings, Severity
+
+_SIDE_FILES: Final = (EPOCHS_NAME, PARTITION_METADATA_NAME, "quarantine")
+_LEFTOVERS: Final = {
+    ".deleted": "a deleted file; the next start removes it",
+    ".cleaned": "left by a compaction that was interrupted; the next start removes it",
+    ".swap": "a compacted segment; the next start puts it in its place",
+    ".tmp": "a file that was being replaced; the next start removes it",
+}
+_SEGMENT_FILE = re.compile(r"\d{20}(\.[a-z]+)", re.ASCII)
+
+
+@dataclass
+class Listing:
+    """Base offsets of the logs and offsets of the snapshots, ascending; the others."""
+
+    logs: list[int] = field(default_factory=list)
+    snapshots: list[int] = field(default_factory=list)
+    orphans: list[str] = field(default_factory=list)
+    leftovers: list[str] = field(default_factory=list)
+    strangers: list[str] = field(default_factory=list)
+
+    def tell(self, findings: Findings, known: Known) -> None:
+        """Report what does not belong there."""
+        for name in self.leftovers:
+            reason = next(why for end, why in _LEFTOVERS.items() if name.endswith(end))
+            findings.note("leftover", name, reason)
+        for name in self.strangers:
+            findings.note("stranger", name, "is no file of a log; it is left alone")
+        for name in self.orphans:
+            base_offset = base_offset_of(name)
+            log = f"{base_offset:020d}{LOG}"
+            # Segments that are removed lose their log first; and what lies below
+            # the log start is no loss in any case.
+            is_removed = f"{log}.deleted" in self.leftovers
+            is_below = base_offset < max(self.logs[:1] + [known.log_start_offset or 0])
+            severity = Severity.NOTE if is_removed or is_below else Severity.DAMAGE
+            findings.add(severity, "orphan", name, f"its log {log} is missing")
+
+
+def list_partition(names: Iterable[str]) -> Listing:
+    """Sort the names in a partition's directory."""
+    listing = Listing()
+    indexes = []
+    for name in names:
+        match = _SEGMENT_FILE.fullmatch(name)
+        if name.endswith(tuple(_LEFTOVERS)):
+            listing.leftovers.append(name)
+        elif match is not None and match[1] == LOG:
+            listing.logs.append(base_offset_of(name))
+        elif match is not None and match[1] in SEGMENT_KINDS:
+            indexes.append(name)
+        elif (offset := snapshot_offset(name)) is not None:
+            listing.snapshots.append(offset)
+        elif name not in _SIDE_FILES:
+            listing.strangers.append(name)
+    listing.logs.sort()
+    listing.snapshots.sort()
+    bases = set(listing.logs)
+    listing.orphans = [name for name in indexes if base_offset_of(name) not in bases]
+    return listing
