@@ -8,9 +8,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from protocol.errors import CorruptMessage
-from protocol.record_batch import NO_LEADER_EPOCH, check_crc, read_header
+from protocol.record_batch import (
+    BATCH_OVERHEAD,
+    NO_LEADER_EPOCH,
+    check_crc,
+    read_header,
+)
 
 from .batch_scan import BatchScan
+from .damage import LogPlace, damaged_parts
 from .formats.quarantine_entry import QuarantineEntry
 from .mapped_index import CorruptIndex
 
@@ -72,10 +78,10 @@ def _anchor_before(segment: "SegmentReader", position: int) -> _Anchor:
 def _size_at(segment: "SegmentReader", position: int) -> int:
     """The bytes of the batch at ``position``; 0 when it cannot be whole."""
     try:
-        size = read_header(segment.log.read_at(position, 61)).size
+        size = read_header(segment.log.read_at(position, BATCH_OVERHEAD)).size
     except CorruptMessage:
         return 0
-    return size if 61 <= size <= segment.log.size - position else 0
+    return size if BATCH_OVERHEAD <= size <= segment.log.size - position else 0
 
 
 def _first_gap(
@@ -106,7 +112,8 @@ def _first_gap(
             return None
     if end == gap_end:
         return None
-    reason = "no valid batch"
+    place = LogPlace(segment.base_offset, next_offset)
+    reason = next(damaged_parts(segment.log, end, gap_end, place)).reason
     return QuarantineEntry(
         segment.base_offset, end, gap_end, next_offset, gap_next - 1, reason, epoch
     )

@@ -8,6 +8,7 @@ Invariant: the ranges of one segment lie apart, in the order of their bytes.
 
 import logging
 from collections.abc import Iterator, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -165,9 +166,10 @@ def _covers(outer: QuarantineEntry, inner: QuarantineEntry) -> bool:
 
 
 def _overlaps(one: QuarantineEntry, other: QuarantineEntry) -> bool:
-    return max(one.start, other.start) < min(one.end, other.end) or max(
-        one.base_offset, other.base_offset
-    ) <= min(one.last_offset, other.last_offset)
+    if one.start == one.end == other.start == other.end:
+        first, last = sorted((one, other), key=attrgetter("base_offset"))
+        return last.base_offset <= first.last_offset + 1
+    return max(one.start, other.start) < min(one.end, other.end)
 
 
 def _merged(new: QuarantineEntry, old: QuarantineEntry) -> QuarantineEntry:

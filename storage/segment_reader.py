@@ -11,7 +11,7 @@ Invariants:
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from protocol.record_batch import (
     BATCH_OVERHEAD,
@@ -35,6 +35,10 @@ from .segment_indexes import SegmentIndexes
 _LOOKUP_SIZE = 8192
 _SEARCH_SIZE = 65536
 _UNKNOWN: Final = -1
+
+# Where a batch is, its size, and what was read from there on.
+_Found: TypeAlias = tuple[int, int, memoryview]
+
 # NamedTuple's own constructor costs three times as much as the tuple.
 _new = tuple.__new__
 _start = attrgetter("start")
@@ -46,14 +50,6 @@ class SegmentRead(NamedTuple):
     position: int
     records: Buffer
     first_batch_incomplete: bool
-
-
-class FoundBatch(NamedTuple):
-    """Where a batch is, and what was read from there on."""
-
-    position: int
-    size: int
-    data: memoryview
 
 
 class SegmentReader:
@@ -127,17 +123,15 @@ class SegmentReader:
         if found is None:
             return None
         position, batch_size, data = found
-        if not batch_size:
-            return self._read_passed(data, position, end, size_max, min_one)
-        limit = max(size_max, batch_size) if min_one else size_max
         if self._quarantined:
+            if not batch_size:
+                return self._read_passed(data, position, end, size_max, min_one)
             end = min(end, self._sound_end(position + batch_size))
+        limit = max(size_max, batch_size) if min_one else size_max
         size = max(0, min(end - position, limit))
         if len(data) < size:
             data = self.log.read_at(position, size, may_block)
-        data = data[:size]
-        if position < self.verification.trusted_from:
-            data = self._verified(data, position, may_block)
+        data = self._verified(data[:size], position, may_block)
         return _new(SegmentRead, (position, data, limit < batch_size))
 
     def remember(self, first: tuple[int, int], last: tuple[int, int]) -> None:
@@ -199,9 +193,7 @@ class SegmentReader:
 
     # Finding
 
-    def _find(
-        self, offset: int, may_block: bool, size_more: int = 0
-    ) -> FoundBatch | None:
+    def _find(self, offset: int, may_block: bool, size_more: int = 0) -> _Found | None:
         if self._quarantined:
             return self._find_past_damage(offset, may_block, size_more)
         start = self.indexes.floor(offset)
@@ -209,7 +201,7 @@ class SegmentReader:
 
     def _find_past_damage(
         self, offset: int, may_block: bool, size_more: int
-    ) -> FoundBatch | None:
+    ) -> _Found | None:
         """The batch, or the damaged range as an empty batch of size 0."""
         passed = self._range_from(offset)
         limit = self.log.size
@@ -233,7 +225,7 @@ class SegmentReader:
         offset: int,
         may_block: bool,
         size_more: int,
-    ) -> FoundBatch | None:
+    ) -> _Found | None:
         """The first batch between ``start`` and ``limit`` that ends at ``offset`` or
         above, with what was read from there on.
 
@@ -243,7 +235,8 @@ class SegmentReader:
         log = self.log
         indexed, position = start
         size_more += _LOOKUP_SIZE
-        data = log.read_at(position, min(size_more, limit - position), may_block)
+        room = limit - position
+        data = log.read_at(position, size_more if size_more < room else room, may_block)
         if position and last_offset_at(data) != indexed != _UNKNOWN:
             self.indexes.rebuild(CorruptIndex(f"{log.path}: {start} is no batch"))
             return self._find(offset, may_block, size_more)
@@ -253,7 +246,7 @@ class SegmentReader:
             if size > 0 and position + size <= limit:
                 if position < self.verification.trusted_from:
                     self._verify_up_to(position + size, may_block)
-                return _new(FoundBatch, (position, size, data[step:]))
+                return position, size, data[step:]
             if size or not step:
                 raise self._damaged(position, "a batch is cut short")
             if position >= limit:
@@ -382,5 +375,5 @@ class SegmentReader:
         )
 
 
-def _empty(passed: QuarantineEntry, offset: int) -> FoundBatch:
-    return FoundBatch(passed.start, 0, memoryview(empty_batch(passed, offset)))
+def _empty(passed: QuarantineEntry, offset: int) -> _Found:
+    return passed.start, 0, memoryview(empty_batch(passed, offset))

@@ -4,15 +4,17 @@
 
     0
     1
-    0 4096 5120 30 39 2 a batch does not match its checksum
+    685b29ec 0 4096 5120 30 39 2 the checksum is wrong
 
-A version and a count, then of each range: base offset of its segment, the bytes from
-``start`` up to ``end``, its first and last offset, the leader epoch, and the reason.
+A version and a count, then of each range: CRC-32C of what follows in its line, base
+offset of its segment, the bytes from ``start`` up to ``end``, its first and last
+offset, the leader epoch, and the reason. A wrong digit would hide sound records.
 """
 
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
+from protocol.checksum import crc32c
 from protocol.record_batch import (
     BATCH_OVERHEAD,
     CURRENT_MAGIC,
@@ -88,11 +90,17 @@ def empty_batch(entry: QuarantineEntry, start_offset: int = 0) -> bytes:
 
 def format_quarantine(entries: Iterable[QuarantineEntry]) -> str:
     """The text of a quarantine."""
-    return format_lines(
-        f"{entry.segment_base} {entry.start} {entry.end} {entry.base_offset}"
-        f" {entry.last_offset} {entry.leader_epoch} {entry.reason}"
-        for entry in entries
-    )
+    return format_lines(map(_format_entry, entries))
+
+
+def _format_entry(entry: QuarantineEntry) -> str:
+    *numbers, reason, leader_epoch = entry
+    line = " ".join(map(str, (*numbers, leader_epoch, *reason.split())))
+    return f"{_checksum(line)} {line}"
+
+
+def _checksum(line: str) -> str:
+    return f"{crc32c(line.encode()):08x}"
 
 
 def parse_quarantine(text: str) -> list[QuarantineEntry]:
@@ -105,12 +113,14 @@ def parse_quarantine(text: str) -> list[QuarantineEntry]:
 
 
 def _entry(fields: list[str]) -> QuarantineEntry:
+    if fields[:1] != [_checksum(" ".join(fields[1:]))]:
+        raise ValueError
     segment_base, start, end, base_offset, last_offset, leader_epoch = map(
-        int, fields[:6]
+        int, fields[1:7]
     )
     if not (0 <= segment_base <= base_offset <= last_offset + 1 and 0 <= start <= end):
         raise ValueError
-    reason = " ".join(fields[6:])
+    reason = " ".join(fields[7:])
     return QuarantineEntry(
         segment_base, start, end, base_offset, last_offset, reason, leader_epoch
     )
