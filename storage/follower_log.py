@@ -111,7 +111,7 @@ class FollowerLog:
             if not is_empty or not error.first_offset < end <= error.last_offset:
                 raise
             _log.info(
-                "%s is empty and starts at %d instead of %d, as the leader's batch does",
+                "%s is empty and starts at %d instead of %d, like the leader's batch",
                 log.topic_partition,
                 error.first_offset,
                 end,

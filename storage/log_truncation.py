@@ -15,7 +15,8 @@ The next sync makes all of it durable. One that is under way knows of it (`Unsyn
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from protocol.errors import KafkaStorageError
 
@@ -72,9 +73,8 @@ class LogTruncation(LogState):
                 offset,
                 self.high_watermark,
             )
-        self._watermarks.fall_to(self.local.maybe_convert_to_offset_metadata(offset))
-        checkpoint()
-        try:
+        with self._failing():
+            self._fall_to(offset, checkpoint)
             gone = self.local.truncate_to(offset, now_ms)
             self._forget(gone)
             self.epochs.truncate_from_end(offset)
@@ -82,13 +82,6 @@ class LogTruncation(LogState):
             self._tell_segments_of_quarantine()
             rebuild_producers(self.local, self.producers, self.log_start_offset, now_ms)
             self.producers.on_high_watermark(self.high_watermark)
-        except KafkaStorageError as error:
-            self.fail(error)
-            raise
-        except CorruptIndex as error:
-            failure = KafkaStorageError(str(error))  # recovery makes the index anew
-            self.fail(failure)
-            raise failure from error
         return True
 
     def truncate_fully_and_start_at(
@@ -109,12 +102,9 @@ class LogTruncation(LogState):
         self._check_writable()
         if offset < 0:
             raise ValueError(f"a log cannot start at offset {offset}")
-        first = self.local.segments.first.base_offset
-        self._watermarks.fall_to(
-            self.local.maybe_convert_to_offset_metadata(min(offset, first))
-        )
-        checkpoint()
-        try:
+        with self._failing():
+            first = self.local.segments.first.base_offset
+            self._fall_to(min(offset, first), checkpoint)
             gone = self.local.truncate_fully_and_start_at(offset, now_ms)
             start = offset if log_start is None else log_start
             self._watermarks.begin_at(self.local.end, start)
@@ -124,9 +114,23 @@ class LogTruncation(LogState):
             self._remove_snapshots()
             self.producers.clear()
             self.producers.map_end_offset = offset
+
+    @contextmanager
+    def _failing(self) -> Iterator[None]:
+        """Fail with the disk: a log that is half truncated is not to be written to."""
+        try:
+            yield
         except KafkaStorageError as error:
             self.fail(error)
             raise
+        except CorruptIndex as error:
+            failure = KafkaStorageError(str(error))  # recovery makes the index anew
+            self.fail(failure)
+            raise failure from error
+
+    def _fall_to(self, offset: int, checkpoint: Callable[[], None]) -> None:
+        self._watermarks.fall_to(self.local.maybe_convert_to_offset_metadata(offset))
+        checkpoint()
 
     def take_removed_segments(self) -> list[LogSegment]:
         """The segments that truncation took out since the last call.

@@ -23,6 +23,7 @@ def rebuild_producers(
     if start < end:
         replay = ProducerReplay(producers)
         for segment in local.segments.values(start, end):
-            replay.replay(segment, start, end)
+            recovery = replay.read(segment, start, end)
+            replay.end(segment, recovery.next_offset)
         replay.report_uncertain(local.directory)
     producers.map_end_offset = end
