@@ -249,7 +249,7 @@ def test_it_is_written_to_and_opened_again(name: str) -> None:
     assert not again.was_clean
     for log in again.logs():
         assert data_records(log) == before[log.topic_partition]
-    assert again.close(case.now_ms)
+    assert again.close()
     third = case.start()
     assert third.was_clean
     for log in third.logs():
