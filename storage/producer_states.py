@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from protocol.control_records import EndTxnMarker, read_marker
 from protocol.errors import CorruptMessage, InvalidRecord, InvalidTxnState
+from protocol.record_batch import CONTROL, TRANSACTIONAL
 
 from .append_info import AppendOrigin
 from .files import Buffer, Files
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 _LATE_MS = 300_000
 
 _log = logging.getLogger(__name__)
+_new = tuple.__new__
 
 
 class CompletedTransaction(NamedTuple):
@@ -105,7 +107,7 @@ class ProducerStates:
             InvalidTxnState: it would begin a transaction that was not verified.
         """
         state = self._producers.get(header.producer_id)
-        if header.is_control:
+        if header.attributes & CONTROL:
             marker = read_marker(batch)
             if marker is not None:
                 epoch = marker.coordinator_epoch
@@ -156,24 +158,20 @@ class ProducerStates:
         Returns the transaction that it ends, which is then to be `complete`d; None
         also for a marker whose transaction wrote nothing here.
         """
-        producer_id, is_transactional = header.producer_id, header.is_transactional
-        if is_transactional and self.verifications:
-            self.verifications.end(
-                producer_id, header.producer_epoch, header.is_control
-            )
-        if header.is_control:
+        producer_id, attributes = header.producer_id, header.attributes
+        if attributes & TRANSACTIONAL and self.verifications:
+            is_marker = header.is_control
+            self.verifications.end(producer_id, header.producer_epoch, is_marker)
+        if attributes & CONTROL:
             return self._add_marker(header, batch, base_offset, max_timestamp)
         state = self._producers.get(producer_id)
         if state is None:
             state = self._producers[producer_id] = ProducerState(producer_id)
         delta = header.last_offset_delta
-        state.add_batch(
-            header.producer_epoch,
-            BatchMetadata(
-                header.last_sequence, base_offset + delta, delta, max_timestamp
-            ),
-        )
-        if is_transactional and not state.has_transaction:
+        # The tuple's own constructor takes half the time of the class's.
+        added = (header.last_sequence, base_offset + delta, delta, max_timestamp)
+        state.add_batch(header.producer_epoch, _new(BatchMetadata, added))
+        if attributes & TRANSACTIONAL and not state.has_transaction:
             state.current_txn_first_offset = base_offset
             self._ongoing[producer_id] = base_offset
             self._find_first_unstable()
