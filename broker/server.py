@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from protocol.errors import KafkaStorageError
 from storage.files import Files, OsFiles
 from storage.log_directory import DirectoryLock
 from storage.log_manager import LogManager
+from storage.unified_log import UnifiedLog
 
 from . import handlers
 from .clock import Clock, SystemClock
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
     from .config.broker_config import BrokerConfig
 
 FIRST_RETENTION_MS = 30_000
+CLOSING_THREADS = 8
 
 _logger = logging.getLogger(__name__)
 
@@ -275,8 +278,7 @@ class Server:
         self.listeners.clear()
         if hasattr(self, "services"):
             services = self.services
-            now_ms = self._clock.now_ms()
-            await services.disk_threads.run(services.log_manager.close, now_ms)
+            await services.disk_threads.run(_close_logs, services.log_manager)
             services.committer.close()
             services.disk_threads.close()
         if self._catalog is not None:
@@ -285,6 +287,12 @@ class Server:
         if self._lock is not None:
             self._lock.release()
             self._lock = None
+
+
+def _close_logs(log_manager: LogManager) -> None:
+    """Several at a time: each waits for small syncs of its own."""
+    with ThreadPoolExecutor(CLOSING_THREADS, "close") as threads:
+        log_manager.close(lambda logs: threads.map(UnifiedLog.close, logs))
 
 
 def run(

@@ -42,9 +42,12 @@ class DirectoryFailure(StorageFailure):
 
 
 class TakenOffsets(NamedTuple):
-    """What some checkpoints are to say, and how many were taken before it."""
+    """What some checkpoints are to say: how many were taken before it, and how many
+    partitions had gone.
+    """
 
     number: int
+    gone_count: int
     offsets: Mapping[str, Mapping[TopicPartition, int]]
 
 
@@ -64,7 +67,8 @@ class DirectoryCheckpoints:
         self._log_starts: dict[TopicPartition, int] = {}
         self._high_watermarks: dict[TopicPartition, int] = {}
         self._taken_count = 0
-        self._written: dict[str, int] = {}
+        self._gone_count = 0
+        self._written: dict[str, TakenOffsets] = {}
 
     def load(self, partitions: Collection[TopicPartition]) -> None:
         """Read them, as far as they speak of partitions that are there.
@@ -96,16 +100,20 @@ class DirectoryCheckpoints:
 
     def forget(self, topic_partition: TopicPartition) -> None:
         """Say no more of a partition: it is gone."""
+        self._gone_count += 1
         self._recovery_points.pop(topic_partition, None)
         self._log_starts.pop(topic_partition, None)
         self._high_watermarks.pop(topic_partition, None)
 
     def take(self, logs: Iterable[UnifiedLog]) -> TakenOffsets:
         """What the open logs say now, and what is still known of the others."""
+        recovery_points, high_watermarks = self._recovery_points, self._high_watermarks
         for log in logs:
-            self._note_log_start(log)
-            self._recovery_points[log.topic_partition] = log.recovery_point
-            self._high_watermarks[log.topic_partition] = log.high_watermark
+            topic_partition = log.topic_partition
+            if log.log_start_offset:
+                self._note_log_start(log)
+            recovery_points[topic_partition] = log.recovery_point
+            high_watermarks[topic_partition] = log.high_watermark
         return self._numbered(
             {
                 RECOVERY_POINTS_NAME: dict(self._recovery_points),
@@ -125,7 +133,8 @@ class DirectoryCheckpoints:
         return self._numbered({LOG_STARTS_NAME: dict(self._log_starts)})
 
     def write(self, taken: TakenOffsets) -> None:
-        """Write them, durably. For a disk thread.
+        """Write them, durably; what they say already is not written again. For a disk
+        thread. Makes durable, too, that partitions have gone.
 
         Raises:
             DirectoryFailure: the disk failed.
@@ -134,9 +143,9 @@ class DirectoryCheckpoints:
         try:
             with self._lock:
                 for name, offsets in taken.offsets.items():
-                    if self._written.get(name, -1) < taken.number:
+                    if self._is_news(name, taken):
                         write_offsets(self._files, self._directory / name, offsets)
-                        self._written[name] = taken.number
+                        self._written[name] = taken
         except StorageFailure as error:
             raise DirectoryFailure(self._directory, error) from error
 
@@ -144,7 +153,17 @@ class DirectoryCheckpoints:
         self, offsets: Mapping[str, Mapping[TopicPartition, int]]
     ) -> TakenOffsets:
         self._taken_count += 1
-        return TakenOffsets(self._taken_count, offsets)
+        return TakenOffsets(self._taken_count, self._gone_count, offsets)
+
+    def _is_news(self, name: str, taken: TakenOffsets) -> bool:
+        written = self._written.get(name)
+        return written is None or (
+            written.number < taken.number
+            and (
+                written.gone_count != taken.gone_count
+                or written.offsets[name] != taken.offsets[name]
+            )
+        )
 
     def _note_log_start(self, log: UnifiedLog) -> None:
         topic_partition, log_start = log.topic_partition, log.log_start_offset

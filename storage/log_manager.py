@@ -6,9 +6,10 @@ nothing here. A partition has a directory from its first append on.
 """
 
 import logging
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
+from typing import TypeAlias
 
 from protocol.errors import InconsistentTopicId, KafkaStorageError
 from protocol.topic_partition import TopicPartition
@@ -29,9 +30,15 @@ from .partition_metadata import write_partition_metadata
 from .removals import Removals
 from .unified_log import UnifiedLog
 
+CloseAll: TypeAlias = Callable[[Iterable[UnifiedLog]], Iterable[bool]]
+
 _DAY_MS = 86_400_000
 
 _log = logging.getLogger(__name__)
+
+
+def _close_in_turn(logs: Iterable[UnifiedLog]) -> Iterable[bool]:
+    return map(UnifiedLog.close, logs)
 
 
 class LogManager:
@@ -281,25 +288,26 @@ class LogManager:
             ]
         )
 
-    def close(self, now_ms: int) -> bool:
+    def close(self, close_all: CloseAll = _close_in_turn) -> bool:
         """Make everything durable, say so, and let go. Waits for the disk.
 
-        The marker of a clean stop is written last, into each directory in which
-        nothing has failed and nothing is left to recover. Returns whether all have it.
+        ``close_all`` may close several logs at a time. The marker of a clean stop is
+        written last, into each directory in which nothing has failed and nothing is
+        left to recover. Returns whether all have it.
         """
         is_clean = True
         for directory in self.directories:
             try:
-                is_clean = self._close_directory(directory) and is_clean
+                is_clean = self._close_directory(directory, close_all) and is_clean
             except (KafkaStorageError, OSError) as error:
                 _log.error("%s is not closed in order: %s", directory.path, error)
                 is_clean = False
         self.directories.release()
         return is_clean
 
-    def _close_directory(self, directory: LogDirectory) -> bool:
+    def _close_directory(self, directory: LogDirectory, close_all: CloseAll) -> bool:
         logs = self._open_logs(directory)
-        is_clean = all([log.close() for log in logs])
+        is_clean = all(list(close_all(logs)))
         if not is_clean or directory.failure is not None:
             return False
         directory.checkpoints.write(directory.checkpoints.take(logs))

@@ -83,7 +83,7 @@ class Serving:
         await self.committer.flush()
         self.committer.close()
         self.disk_threads.close()
-        self.log_manager.close(self.services.clock.now_ms())
+        self.log_manager.close()
         await self.catalog.close()
 
 

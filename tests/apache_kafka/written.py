@@ -214,5 +214,5 @@ def write_logs(
     job = manager.segment_removal_job(NOW + 3_600_000)
     if job is not None:
         job()
-    assert manager.close(NOW)
+    assert manager.close()
     return journals

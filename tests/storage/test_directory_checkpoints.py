@@ -13,7 +13,7 @@ from storage.unified_log import UnifiedLog
 from tests.fakes.files import FakeFiles
 
 from .logs import produce, sync
-from .test_log_manager import OTHER, ROOT, loaded, made, started
+from .test_log_manager import OTHER, ROOT, A, durable_root, loaded, made, started
 
 STARTS = "log-start-offset-checkpoint"
 
@@ -58,6 +58,33 @@ def test_what_was_taken_earlier_does_not_replace_what_was_taken_later() -> None:
     assert files.content("recovery-point-offset-checkpoint") == b"0\n1\na 0 10\n"
 
 
+def test_what_is_said_already_is_not_written_again() -> None:
+    files = FakeFiles()
+    manager = started(files)
+    log = with_start(made(manager), 4)
+    manager.checkpoint_job()()
+    files.counts.clear()
+    manager.checkpoint_job()()
+    assert not files.counts["sync"]
+    log.increment_log_start(5)
+    manager.checkpoint_job()()
+    assert files.counts["sync"] == 1
+
+
+def test_a_partition_that_has_gone_is_durably_gone_even_if_nothing_spoke_of_it() -> (
+    None
+):
+    files = durable_root(FakeFiles())
+    manager = started(files)
+    manager.checkpoint_job()()
+    made(manager)
+    path = manager.delete(A)
+    manager.checkpoint_job()()
+    files.power_cut()
+    assert not files.exists(ROOT / "a-0")
+    assert files.exists(path)
+
+
 def test_two_threads_do_not_write_at_the_same_time() -> None:
     lock = threading.Lock()
     files = FakeFiles()
@@ -93,7 +120,7 @@ def test_t050_hw_checkpoint_clamped_on_load(checkpointed: int, expected: int) ->
     files = FakeFiles()
     manager = started(files)
     with_start(made(manager), 4)
-    manager.close(0)
+    manager.close()
     text = f"0\n1\na 0 {checkpointed}\n".encode()
     files.put(ROOT / "replication-offset-checkpoint", text)
     again = started(files)

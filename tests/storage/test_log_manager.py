@@ -72,7 +72,7 @@ def test_a_clean_stop_is_seen_by_the_next_broker() -> None:
     manager = started(files)
     for partition in (A, B):
         produce(made(manager, partition), 5)
-    assert manager.close(NOW)
+    assert manager.close()
     assert files.content(CLEAN_MARKER_NAME) == b'{"version":0,"brokerEpoch":-1}'
     again = started(files)
     assert again.was_clean
@@ -88,7 +88,7 @@ def test_everything_is_durable_before_the_marker() -> None:
     files = durable_root(FakeFiles())
     manager = started(files)
     produce(made(manager), 5)
-    manager.close(NOW)
+    manager.close()
     files.power_cut()
     again = started(files)
     assert again.was_clean
@@ -107,7 +107,7 @@ def test_a_kill_while_loading_is_unclean() -> None:
     files = FakeFiles()
     manager = started(files)
     produce(made(manager), 5)
-    manager.close(NOW)
+    manager.close()
     started(files)
     assert not started(files).was_clean
 
@@ -119,12 +119,12 @@ def test_logs_that_were_not_recovered_keep_the_directory_unclean() -> None:
         produce(made(manager, partition))
     again = started(files)
     loaded(again, A)
-    assert not again.close(NOW)
+    assert not again.close()
     assert not files.exists(ROOT / CLEAN_MARKER_NAME)
     third = started(files)
     loaded(third, A)
     loaded(third, B)
-    assert third.close(NOW)
+    assert third.close()
 
 
 def test_logs_that_were_not_opened_stay_clean() -> None:
@@ -132,10 +132,10 @@ def test_logs_that_were_not_opened_stay_clean() -> None:
     manager = started(files)
     for partition in (A, B):
         produce(made(manager, partition), 5)
-    manager.close(NOW)
+    manager.close()
     second = started(files)
     produce(loaded(second, A), 2)
-    assert second.close(NOW)
+    assert second.close()
     third = started(files)
     assert (loaded(third, A).log_end_offset, loaded(third, B).log_end_offset) == (7, 5)
 
@@ -145,7 +145,7 @@ def test_a_failed_sync_at_the_end_leaves_no_marker() -> None:
     manager = started(files)
     produce(made(manager))
     files.fail("sync")
-    assert not manager.close(NOW)
+    assert not manager.close()
     assert not files.exists(ROOT / CLEAN_MARKER_NAME)
 
 
@@ -297,7 +297,7 @@ def test_a_directory_of_another_topic_is_kept_and_refused() -> None:
     manager = started(files)
     produce(made(manager))
     sync(manager.logs()[0])
-    manager.close(NOW)
+    manager.close()
     again = started(files)
     with pytest.raises(InconsistentTopicId):
         again.load(A, bytes(15) + b"\x01", CONFIG, NOW)
@@ -323,7 +323,7 @@ def test_a_directory_that_does_not_say_gets_its_topic_id(content: bytes | None) 
     files = FakeFiles()
     manager = started(files)
     produce(made(manager), 3)
-    manager.close(NOW)
+    manager.close()
     path = ROOT / "a-0" / "partition.metadata"
     files.unlink(path)
     if content is not None:
@@ -362,7 +362,7 @@ def test_t086_io_error_takes_one_dir_offline() -> None:
     assert made(manager, TopicPartition("c", 0)).directory.parent != broken
     with pytest.raises(KafkaStorageError):
         manager.create(TopicPartition("d", 0), TOPIC_ID, CONFIG, broken, NOW)
-    assert not manager.close(NOW)
+    assert not manager.close()
     assert not files.exists(broken / CLEAN_MARKER_NAME)
     assert files.exists(second.directory.parent / CLEAN_MARKER_NAME)
 
@@ -387,7 +387,7 @@ def test_records_are_whole_with_real_files(tmp_path: Path) -> None:
             batch = build_batch([NewRecord(b"k", bytes(100), NOW)])
             log.append_as_leader(memoryview(batch), round_, NOW)
         if round_ != 1:
-            assert manager.close(NOW)
+            assert manager.close()
         else:
             manager.directories.release()  # as a kill does
         assert manager.was_clean == (round_ != 2)
@@ -424,6 +424,9 @@ def test_checkpoints_of_one_directory_do_not_keep_those_of_another() -> None:
     with pytest.raises(DiskFull):
         manager.checkpoint_job()()
     assert b"b-c.d 3 2" in files.content(OTHER / "recovery-point-offset-checkpoint")
+    for log in manager.logs():
+        produce(log, 2)
+        sync(log)
     files.fail("append", error=errno.ENOSPC)
     files.fail("sync")
     with pytest.raises(DirectoryFailure) as failed:
