@@ -69,6 +69,9 @@ class SegmentIndexes:
             entry.base_offset <= offset <= entry.last_offset for entry in self._passed
         )
 
+    def _is_damaged(self, position: int) -> bool:
+        return any(entry.start <= position < entry.end for entry in self._passed)
+
     def start(self) -> None:
         """Begin empty indexes for an empty segment."""
         self.offsets.start()
@@ -126,7 +129,7 @@ class SegmentIndexes:
         """The batches outside of damaged ranges."""
         checks_crc = bool(self._passed)
         for found in BatchScan(self._log, position, self._base_offset, checks_crc):
-            if not self._is_passed(found[1].base_offset):
+            if not self._is_damaged(found[0]):
                 yield found
 
     def floor(self, offset: int) -> OffsetPosition:
@@ -241,7 +244,7 @@ class SegmentIndexes:
         self._checked.add(entry)
 
     def _timestamp_at(self, position: int) -> int:
-        if any(entry.start <= position < entry.end for entry in self._passed):
+        if self._is_damaged(position):
             return NO_TIMESTAMP
         return read_header(self._log.read_at(position, BATCH_OVERHEAD)).max_timestamp
 
@@ -296,7 +299,7 @@ class SegmentIndexes:
         scan = BatchScan(self._log, start, self._base_offset, checks_crc)
         for position, header, batch in scan:
             last_offset = header.last_offset
-            if self._is_passed(last_offset):
+            if self._is_damaged(position):
                 continue
             latest = (header.max_timestamp, last_offset)
             if on_batch is not None:

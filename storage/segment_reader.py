@@ -202,13 +202,13 @@ class SegmentReader:
     def _find_past_damage(
         self, offset: int, may_block: bool, size_more: int
     ) -> _Found | None:
-        """The batch, or the damaged range as an empty batch of size 0."""
+        """The batch, or the damaged range as an empty batch of size 0.
+
+        A range says where damage is; which offsets it holds may be said too widely,
+        so a sound batch before it comes first.
+        """
         passed = self._range_from(offset)
-        limit = self.log.size
-        if passed is not None:
-            if passed.base_offset <= offset:
-                return _empty(passed, offset)
-            limit = passed.start
+        limit = self.log.size if passed is None else passed.start
         start = self.indexes.floor(offset)
         for position, end in self._sound_pieces(start.position, limit):
             if position > start.position:

@@ -1,0 +1,152 @@
+"""Log files damaged while the broker was stopped: every sound record is read."""
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from protocol.record_batch import BATCH_OVERHEAD, check_crc, scan
+from protocol.records import iterate
+from storage.log_read import FetchIsolation
+from storage.unified_log import UnifiedLog
+from tests.fakes.files import FakeFiles
+from tests.storage.logs import (
+    DIRECTORY,
+    NOW,
+    closed,
+    files_of,
+    new_log,
+    produce,
+    reopened,
+    sync,
+)
+
+BATCHES = 24
+COUNT = 3
+
+
+def written() -> tuple[FakeFiles, UnifiedLog]:
+    """Several segments of batches of three records, a second apart, closed."""
+    log = new_log(segment_bytes=1100, index_interval_bytes=300)
+    for number in range(BATCHES):
+        produce(log, COUNT, timestamp=NOW + 1000 * number)
+    sync(log)
+    return files_of(log), closed(log)
+
+
+def consumed(log: UnifiedLog, size: int) -> list[int]:
+    """The offsets that a consumer gets, with CRCs checked as clients do."""
+    offset, found = log.log_start_offset, []
+    while offset < log.high_watermark:
+        data = log.read(offset, size, FetchIsolation.HIGH_WATERMARK).records
+        next_offset = offset
+        for position, header in scan(data):
+            batch = memoryview(data)[position : position + header.size]
+            assert check_crc(batch, header)
+            records = list(iterate(batch))
+            assert all(record.key == b"%d" % record.offset for record in records)
+            found += [record.offset for record in records if record.offset >= offset]
+            next_offset = header.next_offset
+        assert next_offset > offset, (offset, len(data))
+        offset = next_offset
+    return found
+
+
+def spans(log: UnifiedLog) -> list[tuple[str, int, int, range]]:
+    """File, start, end and offsets of every batch."""
+    found = []
+    for segment in log.local.segments:
+        data = segment.log.read_at(0, segment.size)
+        for position, header in scan(data):
+            offsets = range(header.base_offset, header.next_offset)
+            end = position + header.size
+            found.append((segment.log.path.name, position, end, offsets))
+    return found
+
+
+def assert_rest_is_read(
+    files: FakeFiles, log: UnifiedLog, name: str, damaged: range, size: int
+) -> None:
+    """After ``damaged`` bytes of the file ``name`` were changed."""
+    hit = {
+        offset
+        for file, start, end, offsets in spans_before
+        if file == name and start < damaged.stop and damaged.start < end
+        for offset in offsets
+    }
+    again = reopened(log, was_clean=True, recovery_point=BATCHES * COUNT)
+    found = consumed(again, size)
+    assert found == sorted(set(found))
+    assert set(range(BATCHES * COUNT)) - hit <= set(found)
+    for number in range(BATCHES):
+        wanted = NOW + 1000 * number
+        record = again.find_offset(wanted)
+        sound = [offset for offset in found if offset >= COUNT * number]
+        assert (record.offset if record else None) == (sound[0] if sound else None)
+    assert consumed(again, 200) == found
+    once_more = reopened(log, was_clean=True, recovery_point=BATCHES * COUNT)
+    assert list(once_more.quarantine) == list(again.quarantine)
+    assert consumed(once_more, size) == found
+    killed = reopened(log, was_clean=False, recovery_point=BATCHES * COUNT)
+    assert set(consumed(killed, size)) >= set(range(BATCHES * COUNT)) - hit
+
+
+spans_before = spans(written()[1])
+NAMES = sorted({name for name, *_ in spans_before})
+SIZE = next(end for _, _, end, _ in spans_before)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    name=st.sampled_from(NAMES),
+    bit=st.integers(0, 8 * 1200),
+    size=st.sampled_from([1, 200, 500, 1 << 20]),
+)
+def test_any_flipped_bit(name: str, bit: int, size: int) -> None:
+    files, log = written()
+    position = bit // 8 % len(files.content(name))
+    files.flip(name, position, bit=bit % 8)
+    assert_rest_is_read(files, log, name, range(position, position + 1), size)
+
+
+@pytest.mark.parametrize("name", [NAMES[0], NAMES[-1]])
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_every_bit_of_a_header(name: str, number: int) -> None:
+    for bit in range(8 * BATCH_OVERHEAD):
+        files, log = written()
+        position = number * SIZE + bit // 8
+        if position >= len(files.content(name)):
+            return
+        files.flip(name, position, bit=bit % 8)
+        assert_rest_is_read(files, log, name, range(position, position + 1), 1 << 20)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    name=st.sampled_from(NAMES),
+    at=st.integers(0, 1200),
+    data=st.one_of(
+        st.binary(min_size=1, max_size=500),
+        st.integers(1, 1200).map(bytes),
+        st.integers(1, 900).map(lambda size: b"\xff" * size),
+    ),
+    size=st.sampled_from([1, 200, 1 << 20]),
+)
+@example(name=NAMES[0], at=0, data=bytes(1200), size=1)
+def test_any_overwritten_bytes(name: str, at: int, data: bytes, size: int) -> None:
+    files, log = written()
+    content = bytearray(files.content(name))
+    at %= len(content)
+    data = data[: len(content) - at]
+    content[at : at + len(data)] = data
+    files.put(DIRECTORY / name, bytes(content))
+    assert_rest_is_read(files, log, name, range(at, at + len(data)), size)
+
+
+@settings(max_examples=60, deadline=None)
+@given(name=st.sampled_from(NAMES[:-1]), cut=st.integers(1, 1100))
+def test_any_cut_of_an_old_segment(name: str, cut: int) -> None:
+    files, log = written()
+    length = len(files.content(name))
+    cut = min(cut, length)
+    files.cut(name, by=cut)
+    assert_rest_is_read(files, log, name, range(length - cut, length), 1 << 20)
