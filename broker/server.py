@@ -127,7 +127,9 @@ class Server:
         await asyncio.sleep(0)  # the sockets are closed: nothing new comes
         with suppress(KafkaStorageError):  # was reported when it happened
             await services.committer.flush()
-        # Who waits for records to come gets what there is.
+        # Who waits for a rebalance is sent elsewhere; who waits for records to come
+        # gets what there is.
+        await services.groups.close()
         await services.replica_manager.close()
         await asyncio.gather(*draining)
         await services.scheduler.stop()
@@ -265,6 +267,7 @@ class Server:
 
     async def _open_logs(self) -> None:
         try:
+            self.services.groups.load_all()
             await self.services.replica_manager.open_all()
         except Exception as error:
             self.bugs.record("open logs", error)

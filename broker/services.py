@@ -6,6 +6,7 @@ import logging
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from .coordinator.group.service import GroupCoordinator
 from .producer_ids import ProducerIds
 
 if TYPE_CHECKING:
@@ -58,6 +59,8 @@ class Services:
     node_id: int
     bugs: Bugs = field(default_factory=Bugs)
     producer_ids: ProducerIds = field(init=False)
+    groups: GroupCoordinator = field(init=False)
 
     def __post_init__(self) -> None:
         self.producer_ids = ProducerIds(self.metadata)
+        self.groups = GroupCoordinator(self)

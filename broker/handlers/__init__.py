@@ -15,10 +15,13 @@ MODULES: Final = (
     "describe_topic_partitions",
     "fetch",
     "find_coordinator",
+    "groups",
     "init_producer_id",
     "list_offsets",
     "metadata",
+    "offset_fetch",
     "offset_for_leader_epoch",
+    "offsets",
     "produce",
     "topics",
 )

@@ -1,19 +1,26 @@
 """FindCoordinator: which broker coordinates a group or a transactional id.
 
-As long as there are no coordinators here, no key has one.
+There is one broker, which coordinates all groups; whoever asks first for one has the
+topic of their records made.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from protocol.errors import CoordinatorNotAvailable, InvalidRequest, KafkaError
+from protocol.errors import (
+    CoordinatorNotAvailable,
+    ErrorCode,
+    InvalidRequest,
+    KafkaError,
+)
 from protocol.messages.groups import (
     Coordinator,
     FindCoordinatorRequest,
     FindCoordinatorResponse,
 )
 
+from .metadata import advertised_address
 from .registry import handles
 
 if TYPE_CHECKING:
@@ -27,31 +34,68 @@ NOWHERE = -1
 @handles(FindCoordinatorRequest, versions=(0, 6))
 def handle_find_coordinator(
     ctx: RequestContext, request: FindCoordinatorRequest
+) -> Any:
+    """Say for each key that it is here, or why it is nowhere."""
+    if request.key_type == GROUP and not ctx.services.groups.has_topic:
+        return _make_and_answer(ctx, request)
+    return _answer(ctx, request, _refusal(request.key_type))
+
+
+async def _make_and_answer(
+    ctx: RequestContext, request: FindCoordinatorRequest
 ) -> FindCoordinatorResponse:
-    """Say for each key why it has no coordinator."""
-    error = _refusal(request.key_type)
-    if ctx.api_version < FIRST_VERSION_WITH_MANY_KEYS:
+    try:
+        await ctx.services.groups.create_topic()
+    except KafkaError:
+        return _answer(ctx, request, CoordinatorNotAvailable())
+    return _answer(ctx, request, None)
+
+
+def _refusal(key_type: int) -> KafkaError | None:
+    if key_type == GROUP:
+        return None
+    if key_type == TRANSACTION:
+        return CoordinatorNotAvailable()
+    return InvalidRequest(f"there are no coordinators of key type {key_type}")
+
+
+def _answer(
+    ctx: RequestContext, request: FindCoordinatorRequest, error: KafkaError | None
+) -> FindCoordinatorResponse:
+    if ctx.api_version >= FIRST_VERSION_WITH_MANY_KEYS:
         return FindCoordinatorResponse(
-            error_code=error.code,
-            error_message=str(error),
-            node_id=NOWHERE,
-            port=NOWHERE,
+            coordinators=[
+                _coordinator(ctx, key, error) for key in request.coordinator_keys
+            ]
         )
+    found = _coordinator(ctx, request.key, error)
     return FindCoordinatorResponse(
-        coordinators=[
-            Coordinator(
-                key=key,
-                node_id=NOWHERE,
-                port=NOWHERE,
-                error_code=error.code,
-                error_message=str(error),
-            )
-            for key in request.coordinator_keys
-        ]
+        error_code=found.error_code,
+        # Kafka spells success out here, and nowhere else.
+        error_message="NONE" if error is None else found.error_message,
+        node_id=found.node_id,
+        host=found.host,
+        port=found.port,
     )
 
 
-def _refusal(key_type: int) -> KafkaError:
-    if key_type in (GROUP, TRANSACTION):
-        return CoordinatorNotAvailable()
-    return InvalidRequest(f"there are no coordinators of key type {key_type}")
+def _coordinator(
+    ctx: RequestContext, key: str, error: KafkaError | None
+) -> Coordinator:
+    if error is not None:
+        return Coordinator(
+            key=key,
+            node_id=NOWHERE,
+            port=NOWHERE,
+            error_code=error.code,
+            error_message=str(error),
+        )
+    host, port = advertised_address(ctx)
+    return Coordinator(
+        key=key,
+        node_id=ctx.services.node_id,
+        host=host,
+        port=port,
+        error_code=ErrorCode.NONE,
+        error_message="",
+    )

@@ -1,0 +1,157 @@
+"""The group coordinator as handlers know it: one method for each question.
+
+A method returns the response, or a `Parked` one. What it refuses is the response
+that ``refuse`` makes of the error.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from protocol.errors import InvalidGroupId, KafkaError
+
+from ...metadata.auto_create import new_topic
+from ...metadata.topic_names import CONSUMER_OFFSETS
+from ..runtime import CoordinatorRuntime
+from .classic_join import Joining, decide_join
+from .classic_leave import decide_leave
+from .classic_rebalance import dismiss, resume
+from .classic_sync import decide_heartbeat, decide_sync
+from .offset_commit import Committer, WantedOffset, decide_commit
+from .offset_fetch import FetchedOffset, decide_fetch
+from .shard import GroupShard
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from protocol.messages.groups import (
+        HeartbeatRequest,
+        MemberIdentity,
+        SyncGroupRequest,
+    )
+
+    from ...services import Services
+    from ..decision import Decision
+    from ..shard import Shard
+
+    Refuse = Callable[[KafkaError], Any]
+
+
+class GroupCoordinator:
+    """Groups and committed offsets of this broker."""
+
+    def __init__(self, services: Services) -> None:
+        self._config = services.config
+        self._clock = services.clock
+        self._topics = services.metadata
+        self.runtime: CoordinatorRuntime[GroupShard] = CoordinatorRuntime(
+            CONSUMER_OFFSETS,
+            self._make_shard,
+            topics=services.metadata,
+            replica_manager=services.replica_manager,
+            disk_threads=services.disk_threads,
+            clock=services.clock,
+            bugs=services.bugs,
+            load_buffer_size=services.config.offsets_load_buffer_size,
+        )
+
+    def _make_shard(self, shard: Shard[GroupShard]) -> GroupShard:
+        made = GroupShard(shard, self._config, self._clock)
+        made.when_loaded.append(resume)
+        made.when_unloaded.append(dismiss)
+        return made
+
+    def load_all(self) -> None:
+        """Begin to load what earlier brokers have left. For after the start."""
+        self.runtime.load_all()
+
+    async def close(self) -> None:
+        """Answer everybody who waits; decide nothing any more."""
+        await self.runtime.close()
+
+    @property
+    def has_topic(self) -> bool:
+        """Whether ``__consumer_offsets`` is there."""
+        return self._topics.get(CONSUMER_OFFSETS) is not None
+
+    async def create_topic(self) -> None:
+        """Make ``__consumer_offsets``, unless somebody else is faster.
+
+        Raises:
+            KafkaError: it cannot be made.
+        """
+        (made,) = await self._topics.create_topics(
+            [new_topic(CONSUMER_OFFSETS, self._config)]
+        )
+        if isinstance(made, KafkaError) and not self.has_topic:
+            raise made
+
+    # Membership
+
+    def join(self, joining: Joining, refuse: Refuse) -> Any:
+        """The answer of a JoinGroup, parked until the rebalance is over."""
+        return self._act(
+            joining.group_id, lambda shard: decide_join(shard, joining), refuse
+        )
+
+    def sync(self, request: SyncGroupRequest, refuse: Refuse) -> Any:
+        """The answer of a SyncGroup, parked until the leader has spoken."""
+        return self._act(
+            request.group_id, lambda shard: decide_sync(shard, request), refuse
+        )
+
+    def heartbeat(self, request: HeartbeatRequest, refuse: Refuse) -> Any:
+        """The answer of a Heartbeat."""
+        return self._act(
+            request.group_id, lambda shard: decide_heartbeat(shard, request), refuse
+        )
+
+    def leave(
+        self, group_id: str, members: Sequence[MemberIdentity], refuse: Refuse
+    ) -> Any:
+        """The answer of a LeaveGroup."""
+        return self._act(
+            group_id, lambda shard: decide_leave(shard, group_id, members), refuse
+        )
+
+    # Offsets
+
+    def commit(
+        self,
+        committer: Committer,
+        wanted: Sequence[WantedOffset],
+        api_version: int,
+        retention_ms: int,
+        answer: Callable[[list[int]], Any],
+        refuse: Refuse,
+    ) -> Any:
+        """The answer of an OffsetCommit, when it is durable."""
+        return self.runtime.act(
+            committer.group_id,
+            lambda shard: decide_commit(
+                shard, committer, wanted, api_version, retention_ms, answer
+            ),
+            refuse,
+        )
+
+    def fetch(
+        self,
+        group_id: str,
+        wanted: Iterable[tuple[str, int]] | None,
+        require_stable: bool,
+        answer: Callable[[list[FetchedOffset]], Any],
+        refuse: Refuse,
+    ) -> Any:
+        """The answer of an OffsetFetch for one group."""
+        return self.runtime.act(
+            group_id,
+            lambda shard: decide_fetch(shard, group_id, wanted, require_stable, answer),
+            refuse,
+        )
+
+    def _act(
+        self, group_id: str, decide: Callable[[GroupShard], Decision], refuse: Refuse
+    ) -> Any:
+        if not group_id:
+            return refuse(InvalidGroupId())
+        return self.runtime.act(group_id, decide, refuse)

@@ -1,0 +1,93 @@
+"""The classic group protocol: JoinGroup, SyncGroup, Heartbeat, LeaveGroup."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from protocol.messages.groups import (
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    MemberIdentity,
+    SyncGroupRequest,
+)
+
+from ..coordinator.group.classic_answers import refused_join, refused_sync
+from ..coordinator.group.classic_join import Joining
+from ..parked import Parked
+from .registry import handles
+
+if TYPE_CHECKING:
+    from protocol.errors import KafkaError
+
+    from ..network.request_context import RequestContext
+
+FIRST_VERSION_WITH_MANY_LEAVING = 3
+FIRST_VERSION_WITH_NULL_PROTOCOL = 7
+
+
+@handles(JoinGroupRequest, versions=(0, 9))
+def handle_join_group(ctx: RequestContext, request: JoinGroupRequest) -> Any:
+    """Answered when the rebalance that it brings about is over."""
+
+    def refuse(error: KafkaError) -> Any:
+        response = refused_join(error.code, request.member_id)
+        if ctx.api_version >= FIRST_VERSION_WITH_NULL_PROTOCOL:
+            response.protocol_name = None
+        return response
+
+    # Kafka writes hosts as Java does, with a slash before the address.
+    host = f"/{ctx.peer_host}"
+    joining = Joining.of(request, ctx.api_version, ctx.client_id or "", host)
+    return ctx.services.groups.join(joining, refuse)
+
+
+@handles(SyncGroupRequest, versions=(0, 5))
+def handle_sync_group(ctx: RequestContext, request: SyncGroupRequest) -> Any:
+    """Answered when the leader has brought the assignment."""
+    return ctx.services.groups.sync(request, lambda error: refused_sync(error.code))
+
+
+@handles(HeartbeatRequest, versions=(0, 4))
+def handle_heartbeat(ctx: RequestContext, request: HeartbeatRequest) -> Any:
+    """Answered at once."""
+    return ctx.services.groups.heartbeat(
+        request, lambda error: HeartbeatResponse(error_code=error.code)
+    )
+
+
+@handles(LeaveGroupRequest, versions=(0, 5))
+def handle_leave_group(ctx: RequestContext, request: LeaveGroupRequest) -> Any:
+    """Each member that leaves has a code; before version 3 there is one."""
+    is_alone = ctx.api_version < FIRST_VERSION_WITH_MANY_LEAVING
+    members = request.members
+    if is_alone:
+        members = [MemberIdentity(member_id=request.member_id)]
+    answer = ctx.services.groups.leave(
+        request.group_id,
+        members,
+        lambda error: LeaveGroupResponse(error_code=error.code),
+    )
+    return _passed_on(answer, _of_one) if is_alone else answer
+
+
+def _of_one(response: LeaveGroupResponse) -> LeaveGroupResponse:
+    code = response.error_code
+    if not code and response.members:
+        code = response.members[0].error_code
+    return LeaveGroupResponse(error_code=code)
+
+
+def _passed_on(answer: Any, change: Any) -> Any:
+    """The answer, or the parked one, changed by ``change``."""
+    if not isinstance(answer, Parked):
+        return change(answer)
+    changed = Parked()
+
+    def take(parked: Parked) -> None:
+        changed.set_result(change(parked.result()))
+
+    answer.listen(take)
+    return changed

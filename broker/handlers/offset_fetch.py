@@ -1,0 +1,215 @@
+"""OffsetFetch: one group up to version 7, many at once from version 8 on (KIP-709)."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from protocol.errors import ErrorCode
+from protocol.messages.offsets import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopics,
+    OffsetFetchResponse,
+    OffsetFetchResponseGroup,
+    OffsetFetchResponsePartition,
+    OffsetFetchResponsePartitions,
+    OffsetFetchResponseTopic,
+    OffsetFetchResponseTopics,
+)
+
+from ..coordinator.group.offset_fetch import NO_OFFSET, FetchedOffset
+from ..parked import Parked
+from .registry import answers_errors, handles
+
+if TYPE_CHECKING:
+    from protocol.errors import KafkaError
+
+    from ..network.request_context import RequestContext
+
+FIRST_VERSION_WITH_GROUPS = 8
+FIRST_VERSION_WITH_TOPIC_IDS = 10
+
+
+@handles(OffsetFetchRequest, versions=(1, 10))
+def handle_offset_fetch(ctx: RequestContext, request: OffsetFetchRequest) -> Any:
+    """Answered when everything that it tells is durable."""
+    if ctx.api_version >= FIRST_VERSION_WITH_GROUPS:
+        answers = [_fetch(ctx, each, request.require_stable) for each in request.groups]
+        return _all_of(answers, lambda groups: OffsetFetchResponse(groups=groups))
+    topics = None
+    if request.topics is not None:
+        topics = [
+            OffsetFetchRequestTopics(
+                name=each.name, partition_indexes=each.partition_indexes
+            )
+            for each in request.topics
+        ]
+    group = OffsetFetchRequestGroup(group_id=request.group_id, topics=topics)
+    answers = [_fetch(ctx, group, request.require_stable)]
+    return _all_of(answers, partial(_of_one, ctx.api_version, group))
+
+
+def _fetch(
+    ctx: RequestContext, group: OffsetFetchRequestGroup, require_stable: bool
+) -> Any:
+    """The answer for one group, or a parked one."""
+    unknown: list[OffsetFetchResponseTopics] = []
+    wanted: list[tuple[str, int]] | None = None
+    if group.topics is not None:
+        wanted = []
+        for topic in group.topics:
+            name: str | None = topic.name
+            if ctx.api_version >= FIRST_VERSION_WITH_TOPIC_IDS:
+                found = ctx.services.metadata.by_id(topic.topic_id)
+                name = None if found is None else found.name
+            if name is None:
+                unknown.append(_unknown(topic))
+            else:
+                wanted += [(name, number) for number in topic.partition_indexes]
+
+    def answer(found: list[FetchedOffset]) -> OffsetFetchResponseGroup:
+        topics = _by_topic(ctx, found)
+        return OffsetFetchResponseGroup(
+            group_id=group.group_id, topics=topics + unknown, error_code=ErrorCode.NONE
+        )
+
+    def refuse(error: KafkaError) -> OffsetFetchResponseGroup:
+        return OffsetFetchResponseGroup(
+            group_id=group.group_id, topics=[], error_code=error.code
+        )
+
+    return ctx.services.groups.fetch(
+        group.group_id, wanted, require_stable, answer, refuse
+    )
+
+
+def _by_topic(
+    ctx: RequestContext, found: list[FetchedOffset]
+) -> list[OffsetFetchResponseTopics]:
+    topics: dict[str, OffsetFetchResponseTopics] = {}
+    for name, partition, committed, error_code in found:
+        topic = topics.get(name)
+        if topic is None:
+            known = ctx.services.metadata.get(name)
+            topic_id = bytes(16) if known is None else known.topic_id
+            topic = OffsetFetchResponseTopics(
+                name=name, topic_id=topic_id, partitions=[]
+            )
+            if known is None and ctx.api_version >= FIRST_VERSION_WITH_TOPIC_IDS:
+                continue  # deleted: it has no id by which to call it
+            topics[name] = topic
+        topic.partitions.append(
+            OffsetFetchResponsePartitions(
+                partition_index=partition,
+                committed_offset=committed.offset,
+                committed_leader_epoch=committed.leader_epoch,
+                metadata=committed.metadata,
+                error_code=error_code,
+            )
+        )
+    return list(topics.values())
+
+
+def _unknown(topic: OffsetFetchRequestTopics) -> OffsetFetchResponseTopics:
+    return OffsetFetchResponseTopics(
+        name=topic.name,
+        topic_id=topic.topic_id,
+        partitions=[
+            OffsetFetchResponsePartitions(
+                partition_index=number,
+                committed_offset=NO_OFFSET,
+                error_code=ErrorCode.UNKNOWN_TOPIC_ID,
+            )
+            for number in topic.partition_indexes
+        ],
+    )
+
+
+def _of_one(
+    api_version: int,
+    asked: OffsetFetchRequestGroup,
+    groups: list[OffsetFetchResponseGroup],
+) -> OffsetFetchResponse:
+    """The answer as it was before groups came in numbers.
+
+    Version 1 has no code of its own: the partitions have it then.
+    """
+    (group,) = groups
+    topics = group.topics
+    if group.error_code and api_version < 2:
+        topics = [_refused(each, group.error_code) for each in asked.topics or []]
+    return OffsetFetchResponse(
+        topics=[
+            OffsetFetchResponseTopic(
+                name=topic.name,
+                partitions=[
+                    OffsetFetchResponsePartition(
+                        partition_index=each.partition_index,
+                        committed_offset=each.committed_offset,
+                        committed_leader_epoch=each.committed_leader_epoch,
+                        metadata=each.metadata,
+                        error_code=each.error_code,
+                    )
+                    for each in topic.partitions
+                ],
+            )
+            for topic in topics
+        ],
+        error_code=group.error_code,
+    )
+
+
+def _refused(
+    topic: OffsetFetchRequestTopics, error_code: int
+) -> OffsetFetchResponseTopics:
+    return OffsetFetchResponseTopics(
+        name=topic.name,
+        partitions=[
+            OffsetFetchResponsePartitions(
+                partition_index=number,
+                committed_offset=NO_OFFSET,
+                error_code=error_code,
+            )
+            for number in topic.partition_indexes
+        ],
+    )
+
+
+def _all_of(answers: list[Any], finish: Any) -> Any:
+    """What ``finish`` makes of all answers, once none is parked any more."""
+    waiting = [each for each in answers if isinstance(each, Parked) and not each.done()]
+    if not waiting:
+        return finish([_value(each) for each in answers])
+    whole = Parked()
+    remaining = len(waiting)
+
+    def note(_: Parked) -> None:
+        nonlocal remaining
+        remaining -= 1
+        if not remaining:
+            whole.set_result(finish([_value(each) for each in answers]))
+
+    for each in waiting:
+        each.listen(note)
+    return whole
+
+
+def _value(answer: Any) -> Any:
+    return answer.result() if isinstance(answer, Parked) else answer
+
+
+@answers_errors(OffsetFetchRequest)
+def refuse_offset_fetch(
+    request: OffsetFetchRequest, error: KafkaError
+) -> OffsetFetchResponse:
+    """The code for the whole, and for each group."""
+    return OffsetFetchResponse(
+        error_code=error.code,
+        groups=[
+            OffsetFetchResponseGroup(
+                group_id=each.group_id, topics=[], error_code=error.code
+            )
+            for each in request.groups
+        ],
+    )

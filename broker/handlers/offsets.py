@@ -1,0 +1,121 @@
+"""OffsetCommit and OffsetFetch: where groups are.
+
+From version 10 of both on topics are called by their ids.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from protocol.errors import ErrorCode
+from protocol.messages.offsets import (
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+
+from ..coordinator.group.offset_commit import Committer, WantedOffset
+from .registry import answers_errors, handles
+
+if TYPE_CHECKING:
+    from protocol.errors import KafkaError
+    from protocol.messages.offsets import OffsetCommitRequestTopic
+
+    from ..metadata.topic import Topic
+    from ..network.request_context import RequestContext
+
+FIRST_VERSION_WITH_TOPIC_IDS = 10
+
+
+@handles(OffsetCommitRequest, versions=(2, 10))
+def handle_offset_commit(ctx: RequestContext, request: OffsetCommitRequest) -> Any:
+    """Answered when what was committed is durable."""
+    committer = Committer(
+        request.group_id,
+        request.generation_id_or_member_epoch,
+        request.member_id,
+        request.group_instance_id,
+    )
+    response = OffsetCommitResponse(topics=[])
+    wanted: list[WantedOffset] = []
+    places: list[OffsetCommitResponsePartition] = []
+    for asked in request.topics:
+        topic = _topic(ctx, asked)
+        answered = OffsetCommitResponseTopic(
+            name=asked.name, topic_id=asked.topic_id, partitions=[]
+        )
+        response.topics.append(answered)
+        for each in asked.partitions:
+            place = OffsetCommitResponsePartition(
+                partition_index=each.partition_index, error_code=ErrorCode.NONE
+            )
+            answered.partitions.append(place)
+            if topic is None:
+                place.error_code = _unknown(ctx)
+            elif not 0 <= each.partition_index < len(topic.partitions):
+                place.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            else:
+                places.append(place)
+                wanted.append(
+                    WantedOffset(
+                        topic.name,
+                        each.partition_index,
+                        each.committed_offset,
+                        each.committed_leader_epoch,
+                        each.committed_metadata or "",
+                        topic.topic_id,
+                    )
+                )
+
+    def answer(codes: list[int]) -> OffsetCommitResponse:
+        for place, code in zip(places, codes, strict=True):
+            place.error_code = code
+        return response
+
+    def refuse(error: KafkaError) -> OffsetCommitResponse:
+        return answer([error.code] * len(places))
+
+    return ctx.services.groups.commit(
+        committer,
+        wanted,
+        ctx.api_version,
+        request.retention_time_ms,
+        answer,
+        refuse,
+    )
+
+
+def _topic(ctx: RequestContext, asked: OffsetCommitRequestTopic) -> Topic | None:
+    topics = ctx.services.metadata
+    if ctx.api_version >= FIRST_VERSION_WITH_TOPIC_IDS:
+        return topics.by_id(asked.topic_id)
+    return topics.get(asked.name)
+
+
+def _unknown(ctx: RequestContext) -> int:
+    if ctx.api_version >= FIRST_VERSION_WITH_TOPIC_IDS:
+        return ErrorCode.UNKNOWN_TOPIC_ID
+    return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+@answers_errors(OffsetCommitRequest)
+def refuse_offset_commit(
+    request: OffsetCommitRequest, error: KafkaError
+) -> OffsetCommitResponse:
+    """The same code for every partition."""
+    return OffsetCommitResponse(
+        topics=[
+            OffsetCommitResponseTopic(
+                name=topic.name,
+                topic_id=topic.topic_id,
+                partitions=[
+                    OffsetCommitResponsePartition(
+                        partition_index=each.partition_index, error_code=error.code
+                    )
+                    for each in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
+    )
