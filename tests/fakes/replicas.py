@@ -17,6 +17,7 @@ from broker.network.request_context import ConnectionInfo, RequestContext
 from broker.replica.replica_manager import ReplicaManager
 from broker.scheduler import Scheduler
 from broker.services import Bugs, Services
+from protocol.control_records import ControlType, EndTxnMarker, build_marker_batch
 from protocol.record_batch import read_header
 from protocol.records import NewRecord, build_batch
 from protocol.topic_partition import TopicPartition
@@ -94,14 +95,20 @@ class FakeCommitter:
 
 
 class Replicas:
-    def __init__(self, catalog: Catalog, files: FakeFiles, **options: Any) -> None:
+    def __init__(
+        self,
+        catalog: Catalog,
+        files: FakeFiles,
+        threads: DiskThreads | None = None,
+        **options: Any,
+    ) -> None:
         options.setdefault("log_min_free_bytes", 0)
         self.config = BrokerConfig(log_dirs=(LOG_DIR,), **options)
         self.clock = FakeClock(NOW_MS)
         self.files = files
         self.catalog = catalog
         self.topics = Topics(catalog)
-        self.threads = DiskThreads(2)
+        self.threads = threads or DiskThreads(2)
         self.logs = LogManager(
             [LOG_DIR],
             files,
@@ -191,7 +198,7 @@ async def replicas(
         await fixture.close()
         await catalog.close()
     if stops_cleanly:
-        fixture.logs.close(fixture.clock.now_ms())
+        fixture.logs.close()
 
 
 def batch_of(
@@ -207,6 +214,13 @@ def batch_of(
         for index, value in enumerate(values)
     ]
     return memoryview(bytearray(build_batch(records, **options)))
+
+
+def marker_of(producer_id: int, epoch: int = 0, *, commits: bool) -> memoryview:
+    """The end of a producer's transaction, as a coordinator writes it."""
+    kind = ControlType.COMMIT if commits else ControlType.ABORT
+    marker = EndTxnMarker(kind, coordinator_epoch=0)
+    return memoryview(build_marker_batch(marker, producer_id, epoch, NOW_MS))
 
 
 def base_offsets(data: Any) -> list[int]:
