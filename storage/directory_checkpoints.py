@@ -110,7 +110,7 @@ class DirectoryCheckpoints:
         recovery_points, high_watermarks = self._recovery_points, self._high_watermarks
         for log in logs:
             topic_partition = log.topic_partition
-            if log.log_start_offset:
+            if log.log_start_offset or topic_partition in self._log_starts:
                 self._note_log_start(log)
             recovery_points[topic_partition] = log.recovery_point
             high_watermarks[topic_partition] = log.high_watermark

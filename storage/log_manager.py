@@ -152,6 +152,7 @@ class LogManager:
         """Take in a log that was loaded, unless its partition is deleted by now."""
         home = self._homes.get(log.topic_partition)
         if home is None:
+            log.local.close()
             return
         self._logs[log.topic_partition] = log
         if home.failure is not None:
@@ -196,23 +197,25 @@ class LogManager:
         Raises:
             DirectoryFailure: it cannot be renamed, and is as it was.
         """
-        path = self._rename(topic_partition, DirectoryKind.DELETE)
-        self._removals.add_directory(path, topic_partition, removal_ms)
+        path, log = self._rename(topic_partition, DirectoryKind.DELETE)
+        self._removals.add_directory(path, topic_partition, removal_ms, log)
         return path
 
     def set_aside(self, topic_partition: TopicPartition) -> Path:
         """Rename a directory that is in the way of a topic of its name; it is kept."""
-        path = self._rename(topic_partition, DirectoryKind.STRAY)
+        path, _ = self._rename(topic_partition, DirectoryKind.STRAY)
         _log.warning("what was in %s is kept as %s", topic_partition, path)
         return path
 
-    def _rename(self, topic_partition: TopicPartition, kind: DirectoryKind) -> Path:
+    def _rename(
+        self, topic_partition: TopicPartition, kind: DirectoryKind
+    ) -> tuple[Path, UnifiedLog | None]:
         path = self._homes[topic_partition].rename(topic_partition, kind)
         del self._homes[topic_partition]
         log = self._logs.pop(topic_partition, None)
         if log is not None:
             log.retire(path)
-        return path
+        return path, log
 
     # What is done from time to time
 

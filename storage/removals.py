@@ -18,6 +18,7 @@ from .files import Files
 
 if TYPE_CHECKING:
     from .log_segment import LogSegment
+    from .unified_log import UnifiedLog
 
 RETRY_AFTER_MS: Final = 60_000
 
@@ -52,12 +53,21 @@ class Removals:
         )
 
     def add_directory(
-        self, path: Path, topic_partition: TopicPartition, due_ms: int
+        self,
+        path: Path,
+        topic_partition: TopicPartition,
+        due_ms: int,
+        log: "UnifiedLog | None" = None,
     ) -> None:
-        """Remove the directory of a deleted partition at ``due_ms``."""
+        """Remove the directory of a deleted partition at ``due_ms``.
+
+        The files of ``log`` that are open give back their room when they are closed.
+        """
         self._directories[path] = topic_partition
 
         def remove() -> None:
+            if log is not None:
+                log.local.close()
             self._files.rmtree(path)
             self._directories.pop(path, None)
 

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from ..metadata.topics import Topics
     from .partition import Partition
 
+_NAMED_MAX = 10
+
 _logger = logging.getLogger(__name__)
 
 
@@ -56,10 +58,20 @@ class LogOpener:
         A partition that holds records and has no files is offline.
         """
         self.unopened.update(self._log_manager.directories_of())
-        for written in self._topics.written_partitions():
-            if written not in self.unopened:
-                _logger.error("%s is offline: its directory is gone", written)
-                self._topics.offline.add(written)
+        gone = [
+            written
+            for written in self._topics.written_partitions()
+            if written not in self.unopened
+        ]
+        self._topics.offline.update(gone)
+        if gone:
+            _logger.error(
+                "%d partitions hold records and are offline, their directories are "
+                "gone: %s%s",
+                len(gone),
+                ", ".join(map(str, gone[:_NAMED_MAX])),
+                " and others" if len(gone) > _NAMED_MAX else "",
+            )
         self._strangers.update(
             each for each in self.unopened if self._topics.partition(each) is None
         )

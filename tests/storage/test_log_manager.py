@@ -1,6 +1,8 @@
 """All logs of a broker: opened, made, deleted, and closed so that it can be seen."""
 
 import errno
+import os
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -206,6 +208,31 @@ def test_a_deleted_partition_is_removed_after_a_delay() -> None:
     assert not files.exists(path)
     assert manager.unremoved_partitions == set()
     assert manager.has_directory(A)
+
+
+def test_what_is_removed_is_not_held_open(tmp_path: Path) -> None:
+    """Else its room would come back when the broker ends."""
+    manager = LogManager([tmp_path], OsFiles(), cluster_id="c", node_id=1)
+    manager.open()
+    log = made(manager)
+    for _ in range(30):
+        produce(log, 3)
+    sync(log)
+    log.read(0, 1 << 20)
+    path = manager.delete(A)
+    assert open_below(path)
+    remove_all(manager)
+    assert not path.exists()
+    assert not [each for each in open_below(path) if ".snapshot" not in each]
+    manager.close()
+
+
+def open_below(path: Path) -> list[str]:
+    found = []
+    for number in os.listdir("/proc/self/fd"):
+        with suppress(OSError):
+            found.append(os.readlink(f"/proc/self/fd/{number}"))
+    return [each for each in found if each.startswith(str(path))]
 
 
 def test_a_directory_that_cannot_be_renamed_is_as_it_was() -> None:
