@@ -4,13 +4,16 @@ import errno
 
 import pytest
 
+from protocol.control_records import ControlType
 from protocol.errors import (
     InvalidRecord,
+    InvalidTxnState,
     KafkaStorageError,
     OutOfOrderSequenceNumber,
     RecordListTooLarge,
 )
 from protocol.record_batch import read_header
+from protocol.records import NewRecord, build_batch
 from storage.files import DiskFull, StorageFailure
 from storage.log_read import FetchIsolation
 from tests.fakes.files import FakeFiles
@@ -20,9 +23,11 @@ from .logs import (
     NOW,
     Producer,
     append,
+    marker,
     new_log,
     offsets,
     produce,
+    read_all,
     reopened,
     sync,
 )
@@ -148,3 +153,105 @@ def test_producers_do_not_know_each_other() -> None:
         1: 2,
         2: 2,
     }
+
+
+# Transactions
+
+
+def test_an_aborted_transaction_gets_its_entry() -> None:
+    log = new_log()
+    produce(log, 2, producer=Producer(8, 0, 0), is_transactional=True)
+    produce(log, 3, producer=IDEMPOTENT, is_transactional=True)
+    marker(log, ControlType.ABORT)
+    entry = (7, 2, 5, 0)  # the other transaction was open then
+    assert list(log.local.active.transactions.entries()) == [entry]
+    assert log.first_unstable_offset == 0
+
+
+def test_committed_and_empty_transactions_get_none() -> None:
+    log = new_log()
+    produce(log, 3, producer=IDEMPOTENT, is_transactional=True)
+    marker(log, ControlType.COMMIT)
+    marker(log, ControlType.ABORT)
+    assert not list(log.local.active.transactions.entries())
+    assert not log.local.files.exists(log.local.active.transactions.path)
+
+
+def test_the_entry_is_in_the_segment_of_the_marker() -> None:
+    log = new_log(segment_bytes=200)
+    produce(log, 1, producer=IDEMPOTENT, is_transactional=True, value=bytes(60))
+    marker(log, ControlType.ABORT)
+    assert [segment.base_offset for segment in log.local.segments] == [0, 1]
+    first, second = log.local.segments
+    assert not list(first.transactions.entries())
+    assert list(second.transactions.entries()) == [(7, 0, 1, 2)]
+
+
+def test_the_transaction_index_is_synced_with_its_name() -> None:
+    files = FakeFiles()
+    log = new_log(files)
+    produce(log, 3, producer=IDEMPOTENT, is_transactional=True)
+    sync(log)
+    marker(log, ControlType.ABORT)
+    sync(log)
+    files.power_cut()
+    again = reopened(log, recovery_point=log.recovery_point)
+    assert list(again.local.active.transactions.entries()) == [(7, 0, 3, 4)]
+
+
+def test_without_room_for_the_entry_the_marker_is_not_there() -> None:
+    files = FakeFiles()
+    log = new_log(files)
+    produce(log, 3, producer=IDEMPOTENT, is_transactional=True)
+    files.fail("append", nth=2, error=errno.ENOSPC)
+    with pytest.raises(DiskFull):
+        marker(log, ControlType.ABORT)
+    assert (log.log_end_offset, log.first_unstable_offset) == (3, 0)
+    marker(log, ControlType.ABORT)
+    assert [record.offset for record in read_all(log)] == [0, 1, 2, 3]
+    assert list(log.local.active.transactions.entries()) == [(7, 0, 3, 4)]
+
+
+def test_leo_is_behind_a_marker_whose_entry_failed() -> None:
+    files = FakeFiles()
+    log = new_log(files)
+    produce(log, 3, producer=IDEMPOTENT, is_transactional=True)
+    sync(log)
+    files.fail("append", nth=2)
+    with pytest.raises(StorageFailure):
+        marker(log, ControlType.ABORT)
+    assert log.is_failed
+    assert log.log_end_offset == 4
+    assert (log.producers.map_end_offset, log.last_stable_offset) == (3, 0)
+    again = reopened(log, recovery_point=3)
+    assert list(again.local.active.transactions.entries()) == [(7, 0, 3, 4)]
+
+
+def test_a_batch_shows_the_guard_of_its_verification() -> None:
+    log = new_log()
+    log.producers.verifies = True
+    with pytest.raises(InvalidTxnState):
+        produce(log, producer=IDEMPOTENT, is_transactional=True)
+    guard = log.start_verification(7, 0, 0, NOW)
+    assert guard is not None
+    records = [NewRecord(b"k", b"v", NOW)]
+    first = build_batch(
+        records, producer_id=7, producer_epoch=0, base_sequence=0, is_transactional=True
+    )
+    log.append_as_leader(memoryview(first), EPOCH, NOW, guard=guard)
+    assert log.start_verification(7, 1, 0, NOW) is None  # it is open now
+    produce(log, producer=Producer(7, 0, 1), is_transactional=True)
+    assert log.log_end_offset == 2
+
+
+# What an append says
+
+
+def test_what_is_known_of_a_produced_batch() -> None:
+    log = new_log()
+    records = [NewRecord(b"k", b"v", NOW + place) for place in (2, 9, 4)]
+    info = append(log, build_batch(records, compression=2))
+    assert info.compression == 2
+    assert info.max_timestamp == NOW + 9
+    # Of the batch, not of the record.
+    assert info.offset_of_max_timestamp == info.last_offset_of_first_batch == 2
