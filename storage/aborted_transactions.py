@@ -1,12 +1,9 @@
 """The aborted transactions that a committed reader must leave out of what it got."""
 
-from typing import TYPE_CHECKING
-
 from .log_read import AbortedTransaction
 from .log_segments import LogSegments
 
-if TYPE_CHECKING:
-    from .log_segment import LogSegment
+_END = 1 << 63
 
 
 def collect_aborted(
@@ -22,12 +19,13 @@ def collect_aborted(
     Raises:
         CorruptIndex: a transaction index cannot be believed.
     """
-    found: list[AbortedTransaction] = []
-    segment: LogSegment | None = segments.floor(fetch_offset) or segments.first
-    while segment is not None:
+    first = segments.floor(fetch_offset) or segments.first
+    found, is_complete = first.transactions.search(fetch_offset, upper_bound)
+    if is_complete:
+        return found
+    for segment in segments.values(first.base_offset, _END)[1:]:
         aborted, is_complete = segment.transactions.search(fetch_offset, upper_bound)
         found += aborted
         if is_complete:
             break
-        segment = segments.higher(segment.base_offset)
     return list(dict.fromkeys(found)) if len(found) > 1 else found

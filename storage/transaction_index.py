@@ -84,6 +84,8 @@ class TransactionIndex:
         """
         found: list[AbortedTransaction] = []
         entries = self._loaded()
+        if not entries:
+            return found, False
         first = bisect_left(entries, fetch_offset, key=_last_offset)
         for entry in entries[first:]:
             if entry.first_offset < upper_bound:
