@@ -2,24 +2,32 @@
 
 import pytest
 
-from protocol.errors import (
-    KafkaStorageError,
-    OffsetOutOfRange,
-)
+from protocol.control_records import ControlType
+from protocol.errors import KafkaStorageError, OffsetOutOfRange
 from storage.files import StorageFailure
+from storage.log_manager import LogManager
 from storage.log_read import FetchIsolation
+from storage.transaction_index import TransactionIndex
+from storage.unified_log import UnifiedLog
 from tests.fakes.files import FakeFiles
 
 from .logs import (
+    DIRECTORY,
     EPOCH,
     NOW,
+    ROOT,
     Producer,
+    closed,
+    files_of,
+    filled,
+    marker,
     new_log,
     offsets,
     produce,
     read_all,
     sync,
 )
+from .test_log_directory import NoLock
 
 HIGH_WATERMARK = FetchIsolation.HIGH_WATERMARK
 COMMITTED = FetchIsolation.TXN_COMMITTED
@@ -77,12 +85,135 @@ def test_t041_an_append_does_not_change_what_was_read_before() -> None:
     assert data.records == kept
 
 
+def aborted(log: UnifiedLog, offset: int, size_max: int = 1 << 20) -> list[int]:
+    """The first offsets of the aborted transactions that a committed reader gets."""
+    data = log.read(offset, size_max, COMMITTED, may_block=True)
+    assert data.aborted is not None
+    return [each.first_offset for each in data.aborted]
+
+
 def test_only_committed_readers_are_told_of_aborted_transactions() -> None:
     log = new_log()
     produce(log)
     sync(log)
     assert log.read(0, 1000, COMMITTED).aborted == []
+    assert log.read(1, 1000, COMMITTED).aborted == []
     assert log.read(0, 1000).aborted is None
+    assert log.read(0, 1000, FetchIsolation.LOG_END).aborted is None
+
+
+def test_committed_readers_get_what_concerns_the_bytes_they_get() -> None:
+    log = new_log(segment_bytes=100_000)
+    size = 0
+    for number in range(4):
+        producer = Producer(7, 0, 2 * number)
+        produce(log, 2, producer=producer, is_transactional=True)
+        marker(log, ControlType.ABORT)
+        size = size or log.size
+    sync(log)
+    assert aborted(log, 0) == [0, 3, 6, 9]
+    assert aborted(log, 5) == [3, 6, 9]
+    assert aborted(log, 0, size) == [0]
+    assert aborted(log, 0, size + 1) == [0]  # the next batch is cut
+    assert aborted(log, 3, 2 * size) == [3, 6]
+
+
+def test_t039_aborted_list_spans_segments() -> None:
+    log = new_log(segment_bytes=300)
+    produce(log, 1, producer=IDEMPOTENT, is_transactional=True, value=bytes(100))
+    for _ in range(6):
+        produce(log, 1, value=bytes(150))
+    marker(log, ControlType.ABORT)
+    produce(log, 1, value=bytes(150))
+    sync(log)
+    assert len(log.local.segments) > 3
+    for offset in range(8):
+        assert aborted(log, offset) == [0], offset
+    assert aborted(log, 8) == []
+
+
+def test_an_open_transaction_hides_what_follows_it() -> None:
+    log = new_log(segment_bytes=100_000)
+    produce(log, 2, producer=IDEMPOTENT, is_transactional=True)
+    marker(log, ControlType.ABORT)
+    produce(log, 2, producer=Producer(8, 0, 0), is_transactional=True)
+    produce(log, 2, producer=Producer(7, 0, 2), is_transactional=True)
+    marker(log, ControlType.ABORT)
+    sync(log)
+    assert log.last_stable_offset == 3
+    assert aborted(log, 0) == [0]
+    assert aborted(log, 3) == []
+
+
+def test_nobody_is_told_that_nothing_was_aborted_when_nobody_knows() -> None:
+    log = new_log()
+    produce(log, 2, producer=IDEMPOTENT, is_transactional=True)
+    marker(log, ControlType.ABORT)
+    segment = log.local.active
+    files_of(log).cut("00000000000000000000.txnindex", by=1)
+    path = segment.transactions.path
+    segment.transactions = TransactionIndex(log.local.files, path, 0)
+    log.update_high_watermark(3)
+    with pytest.raises(KafkaStorageError):
+        log.read(0, 1000, COMMITTED)
+    assert len(log.read(0, 1000).records)
+
+
+def test_a_late_transaction_is_reported() -> None:
+    log = new_log()
+    produce(log, 2, producer=IDEMPOTENT, is_transactional=True, timestamp=NOW)
+    timeout, five_minutes = 900_000, 300_000
+    assert not log.has_late_transaction(NOW + timeout + five_minutes, timeout)
+    assert log.has_late_transaction(NOW + timeout + five_minutes + 1, timeout)
+    marker(log, ControlType.ABORT)
+    assert not log.has_late_transaction(NOW + timeout + five_minutes + 1, timeout)
+
+
+# The whole
+
+
+def test_t030_rename_deleted_after_delay_leaves_reads_alone() -> None:
+    files = FakeFiles()
+    log = new_log(files, segment_bytes=200, retention_ms=0)
+    for _ in range(3):
+        produce(log, 2, value=bytes(40))
+    sync(log)
+    manager = LogManager([ROOT], files, cluster_id="c", node_id=1, take_lock=NoLock)
+    data = log.read(0, 1000)
+    kept = bytes(data.records)
+    assert manager.delete_old_segments(log, NOW + 1) == 3
+    delay_ms = log.config.file_delete_delay_ms
+    assert "00000000000000000000.log.deleted" in files.listdir(DIRECTORY)
+    assert manager.removal_job(NOW + delay_ms) is None
+    assert data.records == kept
+    remove = manager.removal_job(NOW + 1 + delay_ms)
+    assert remove is not None
+    remove()
+    assert not [name for name in files.listdir(DIRECTORY) if "deleted" in name]
+    assert data.records == kept
+
+
+def test_a_closed_log_takes_no_more_writes() -> None:
+    log = filled()
+    before = offsets(log)
+    closed(log)
+    for write in (
+        lambda: produce(log),
+        lambda: log.append_as_follower(b"", NOW),
+        lambda: log.increment_log_start(3),
+        lambda: log.truncate_to(3, NOW),
+    ):
+        with pytest.raises(KafkaStorageError, match="closed"):
+            write()
+    assert offsets(log) == before
+
+
+def test_flush_makes_everything_durable() -> None:
+    log = new_log()
+    produce(log, 3)
+    assert log.unflushed_count == 3
+    log.flush()
+    assert (log.unflushed_count, log.recovery_point) == (0, 3)
 
 
 # Sync

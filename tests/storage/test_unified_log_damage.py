@@ -1,0 +1,73 @@
+"""Readers of a log in which a bit has flipped: they pass over it, and it is kept."""
+
+from protocol.record_batch import read_header
+from storage.log_read import FetchIsolation
+from storage.unified_log import UnifiedLog
+
+from .logs import (
+    EPOCH,
+    NOW,
+    closed,
+    files_of,
+    filled,
+    new_log,
+    produce,
+    read_all,
+    reopened,
+    sync,
+)
+
+HIGH_WATERMARK = FetchIsolation.HIGH_WATERMARK
+
+
+def damaged() -> UnifiedLog:
+    """A log in which the batch of offsets 12 to 14 has a flipped bit."""
+    log = closed(filled(batches=10, segment_bytes=100_000))
+    size = len(files_of(log).content("00000000000000000000.log")) // 10
+    files_of(log).flip("00000000000000000000.log", 4 * size + 70)
+    return reopened(log, was_clean=True, recovery_point=30)
+
+
+def test_a_reader_passes_over_a_damaged_batch() -> None:
+    log = damaged()
+    assert log.quarantined_batches == 0
+    found = [record.offset for record in read_all(log)]
+    assert found == [*range(12), *range(15, 30)]
+    assert log.quarantined_batches == 1
+    empty = read_header(log.read(13, 1000).records)
+    assert (empty.base_offset, empty.last_offset, empty.records_count) == (12, 14, 0)
+
+
+def test_what_is_quarantined_stays_so() -> None:
+    log = damaged()
+    read_all(log)
+    (entry,) = log.quarantine
+    assert (entry.base_offset, entry.last_offset) == (12, 14)
+    again = reopened(log, was_clean=True, recovery_point=30)
+    assert list(again.quarantine) == [entry]
+    assert read_all(again) == read_all(log)
+
+
+def test_time_is_looked_up_behind_damage() -> None:
+    log = new_log(segment_bytes=100_000)
+    for number in range(10):
+        produce(log, 3, timestamp=NOW + number)
+    sync(log)
+    closed(log)
+    size = len(files_of(log).content("00000000000000000000.log")) // 10
+    files_of(log).flip("00000000000000000000.log", 4 * size + 70)
+    again = reopened(log, was_clean=True, recovery_point=30)
+    found = again.find_offset(NOW + 4)
+    assert found == (NOW + 5, 15, EPOCH)
+    assert again.quarantined_batches == 1
+
+
+def test_the_log_goes_on_behind_damage() -> None:
+    log = damaged()
+    log.increment_log_start(13)
+    assert produce(log).base_offset == 30
+    assert log.update_high_watermark(31)
+    assert len(read_all(log, HIGH_WATERMARK)) == 16
+    log.truncate_to(13, NOW)
+    assert (log.log_end_offset, log.log_start_offset) == (13, 13)
+    assert produce(log).base_offset == 13
