@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import starmap
 from typing import TYPE_CHECKING, Final
 
 from protocol.control_records import ControlType, decode_key
@@ -210,18 +211,23 @@ def _read_snapshot(
     files: Files, path: Path, notes: list[str]
 ) -> ClusterMetadata | None:
     """The state in a snapshot; None, with a note, for one that is not whole."""
-    metadata, is_whole = ClusterMetadata(), False
     scan = BatchScan(files.open(path), 0, 0)
-    for _, header, batch in scan:
-        if header.is_control:
-            keys = [decode_key(record.key) for record in iterate(batch)]
-            is_whole = is_whole or ControlType.SNAPSHOT_FOOTER in keys
-        else:
+    batches = [(header, batch) for _, header, batch in scan]
+    if not scan.recovery().is_clean or not any(starmap(_is_footer, batches)):
+        notes.append(f"{path} is not a whole snapshot; an older one is used")
+        return None
+    metadata = ClusterMetadata()
+    for header, batch in batches:
+        if not header.is_control:
             _apply_batch(metadata, path, header, batch)
-    if is_whole and scan.recovery().is_clean:
-        return metadata
-    notes.append(f"{path} is not a whole snapshot; an older one is used")
-    return None
+    return metadata
+
+
+def _is_footer(header: BatchHeader, batch: memoryview) -> bool:
+    return header.is_control and any(
+        decode_key(record.key) is ControlType.SNAPSHOT_FOOTER
+        for record in iterate(batch)
+    )
 
 
 def _replay_segment(

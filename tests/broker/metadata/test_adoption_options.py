@@ -1,0 +1,87 @@
+import pytest
+
+from broker.config.broker_config import BrokerConfig
+from broker.metadata.adoption_metadata import (
+    ALL_BROKERS,
+    AdoptionError,
+    ClusterMetadata,
+)
+from broker.metadata.adoption_options import AdoptedOptions, check_overrides
+from protocol.errors import InvalidConfig
+
+BROKER = BrokerConfig()
+NODE_ID = 3
+
+
+def options(
+    metadata: ClusterMetadata | None = None, **overrides: dict[str, str]
+) -> AdoptedOptions:
+    named = {"*" if name == "every" else name: each for name, each in overrides.items()}
+    return AdoptedOptions(metadata, NODE_ID, named, BROKER)
+
+
+def test_without_metadata_everything_is_kept() -> None:
+    keep = {"retention.ms": "-1", "retention.bytes": "-1"}
+    assert options().of_topic("t") == keep
+    for name in ("__consumer_offsets", "__transaction_state"):
+        assert options().of_topic(name) == keep | {"cleanup.policy": "compact"}
+
+
+def test_what_the_operator_says_is_stronger_and_a_name_strongest() -> None:
+    chosen = options(
+        every={"retention.ms": "1", "flush.ms": "5"}, t={"retention.ms": "2"}
+    )
+    assert chosen.of_topic("t") == {
+        "retention.ms": "2",
+        "retention.bytes": "-1",
+        "flush.ms": "5",
+    }
+    assert chosen.of_topic("other")["retention.ms"] == "1"
+
+
+def test_known_options_are_carried_over_and_others_told() -> None:
+    metadata = ClusterMetadata()
+    metadata.topic_options["t"] = {
+        "segment.bytes": "1048576",
+        "errors.to.come": "1",
+        "remote.storage.enable": "true",
+        "retention.ms": "soon",
+    }
+    chosen = options(metadata)
+    assert chosen.of_topic("t") == {"segment.bytes": "1048576"}
+    assert [note.split(" is ")[0] for note in chosen.notes] == [
+        "topic t: errors.to.come=1",
+        "topic t: remote.storage.enable=true",
+        "topic t: retention.ms=soon",
+    ]
+    assert chosen.of_topic("u") == {}
+
+
+def test_options_of_the_broker_are_those_of_its_topics() -> None:
+    metadata = ClusterMetadata()
+    metadata.broker_options = {
+        ALL_BROKERS: {"log.retention.ms": "9", "message.max.bytes": "1048588"},
+        str(NODE_ID): {"log.retention.ms": "10", "listeners": "x"},
+        "4": {"log.retention.bytes": "11"},
+    }
+    metadata.topic_options["t"] = {"retention.ms": "12"}
+    chosen = options(metadata)
+    assert chosen.of_topic("u") == {"retention.ms": "10"}
+    assert chosen.of_topic("t") == {"retention.ms": "12"}
+    assert len(chosen.notes) == 2
+    assert "retention.ms of every topic that does not set it" in chosen.notes[0]
+    assert "broker option listeners=x is not carried over" in chosen.notes[1]
+
+
+def test_what_no_topic_can_have_is_refused() -> None:
+    check_overrides({"t": {"retention.ms": "5"}}, BROKER)
+    with pytest.raises(InvalidConfig, match=r"did you mean retention\.ms"):
+        check_overrides({"t": {"retention.mss": "5"}}, BROKER)
+
+
+def test_what_contradicts_the_rest_is_refused() -> None:
+    metadata = ClusterMetadata()
+    metadata.topic_options["t"] = {"max.compaction.lag.ms": "5"}
+    chosen = options(metadata, t={"min.compaction.lag.ms": "6"})
+    with pytest.raises(AdoptionError, match="the options of topic t: conflict"):
+        chosen.of_topic("t")
