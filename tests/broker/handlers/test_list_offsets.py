@@ -12,6 +12,7 @@ from protocol.messages.list_offsets import (
     ListOffsetsTopic,
 )
 from protocol.topic_partition import TopicPartition
+from tests.fakes.cluster import led_by
 from tests.fakes.files import FakeFiles
 from tests.fakes.replicas import NOW_MS, Replicas, batch_of, replicas
 
@@ -167,6 +168,92 @@ async def test_leader_epochs_are_fenced(tmp_path: Path) -> None:
         assert ask(broker, at(-1, epoch=1)).error_code == ErrorCode.FENCED_LEADER_EPOCH
         assert ask(broker, at(-1, epoch=3)).error_code == ErrorCode.UNKNOWN_LEADER_EPOCH
         assert ask(broker, at(-1, epoch=2)) == found(0, epoch=2)
+
+
+async def lagging(broker: Replicas) -> None:
+    """Three records, of which this leader knows one to be replicated."""
+    await broker.create_topic()
+    append(broker, b"a")
+    await broker.commit()
+    append(broker, b"b", b"c", step_ms=1000)
+    broker.manager.partition(T0).make_leader(
+        led_by(1, 1, replicas=(1,), leader_epoch=7)
+    )
+
+
+@pytest.mark.parametrize(
+    ("version", "error_code"),
+    [(4, ErrorCode.LEADER_NOT_AVAILABLE), (5, ErrorCode.OFFSET_NOT_AVAILABLE)],
+)
+async def test_t048_list_offsets_after_election_hw_lags(
+    tmp_path: Path, version: int, error_code: int
+) -> None:
+    async with replicas(tmp_path) as broker:
+        await lagging(broker)
+        for isolation_level in (0, 1):
+            asked = {"version": version, "isolation_level": isolation_level}
+            assert ask(broker, at(-1), **asked).error_code == error_code
+            assert ask(broker, at(NOW_MS + 1), **asked).error_code == error_code
+            assert ask(broker, at(-2), **asked) == found(0), "earliest is served"
+            assert ask(broker, at(0), **asked) == found(0, NOW_MS), "and what is sure"
+            assert ask(broker, at(NOW_MS + 9000), **asked) == NOTHING
+        assert ask(broker, at(-1), version=version, replica_id=-2) == found(3, epoch=7)
+        assert ask(broker, at(-1), version=version, replica_id=5) == found(3, epoch=7)
+        await broker.commit()
+        assert ask(broker, at(-1), version=version) == found(3, epoch=7)
+
+
+@pytest.mark.parametrize("version", [8, 11])
+async def test_t048_the_local_start_and_the_largest_timestamp(
+    tmp_path: Path, version: int
+) -> None:
+    async with replicas(tmp_path) as broker:
+        await lagging(broker)
+        assert ask(broker, at(-4), version=version) == found(0)
+        largest = ask(broker, at(-3), version=version)
+        assert largest.error_code == ErrorCode.OFFSET_NOT_AVAILABLE
+
+
+async def test_only_a_debugging_consumer_may_ask_a_follower(tmp_path: Path) -> None:
+    async with replicas(tmp_path) as broker:
+        await broker.create_topic()
+        append(broker, b"a")
+        await broker.commit()
+        append(broker, b"b")
+        broker.manager.partition(T0).make_follower(led_by(2, leader_epoch=4))
+        not_leader = ErrorCode.NOT_LEADER_OR_FOLLOWER
+        assert ask(broker, at(-1)).error_code == not_leader
+        assert ask(broker, at(-1), replica_id=2).error_code == not_leader
+        assert ask(broker, at(-1), replica_id=-2) == found(2, epoch=4)
+        fenced = ask(broker, at(-1, epoch=3), replica_id=-2)
+        assert fenced.error_code == ErrorCode.FENCED_LEADER_EPOCH
+
+
+async def test_places_by_isolation(tmp_path: Path) -> None:
+    async with replicas(tmp_path) as broker:
+        await broker.create_topic()
+        transactional = {
+            "producer_id": 7,
+            "producer_epoch": 0,
+            "base_sequence": 0,
+            "is_transactional": True,
+        }
+        append(broker, b"a")
+        append(broker, b"b", timestamp=NOW_MS + 1000, **transactional)
+        append(broker, b"c", timestamp=NOW_MS + 2000)
+        await broker.commit()
+        append(broker, b"d", timestamp=NOW_MS + 3000)
+        committed = {"isolation_level": 1}
+        assert ask(broker, at(-1), **committed) == found(1)
+        assert ask(broker, at(-2), **committed) == found(0)
+        assert ask(broker, at(-3), **committed) == NOTHING
+        assert ask(broker, at(-4), **committed) == found(0)
+        assert ask(broker, at(-5), **committed) == NOTHING
+        assert ask(broker, at(-6), **committed) == NOTHING
+        assert ask(broker, at(NOW_MS + 500), **committed) == NOTHING
+        assert ask(broker, at(NOW_MS + 500)) == found(1, NOW_MS + 1000)
+        assert ask(broker, at(-3)) == NOTHING, "that record is above the watermark"
+        assert ask(broker, at(-3), replica_id=-2) == found(3, NOW_MS + 3000)
 
 
 async def test_unknown_partitions(tmp_path: Path) -> None:

@@ -1,0 +1,155 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from broker.handlers.delete_records import handle_delete_records, refuse_delete_records
+from broker.handlers.fetch import handle_fetch
+from broker.handlers.list_offsets import handle_list_offsets
+from broker.handlers.produce import handle_produce
+from protocol.compiler import decoder
+from protocol.errors import ErrorCode, KafkaStorageError
+from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from protocol.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
+from protocol.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
+from protocol.messages.topics import (
+    DeleteRecordsPartition,
+    DeleteRecordsPartitionResult,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    DeleteRecordsTopic,
+)
+from protocol.topic_partition import TopicPartition
+from tests.fakes.files import FakeFiles
+from tests.fakes.replicas import Replicas, base_offsets, batch_of, replicas
+
+T0 = TopicPartition("t", 0)
+
+
+def request(*wanted: tuple[int, int], name: str = "t") -> DeleteRecordsRequest:
+    """A request with (partition, offset) pairs of one topic."""
+    partitions = [
+        DeleteRecordsPartition(partition_index=partition, offset=offset)
+        for partition, offset in wanted
+    ]
+    topic = DeleteRecordsTopic(name=name, partitions=partitions)
+    return DeleteRecordsRequest(topics=[topic], timeout_ms=1000)
+
+
+async def ask(
+    broker: Replicas, asked: DeleteRecordsRequest, version: int = 2
+) -> list[DeleteRecordsTopic]:
+    answer = handle_delete_records(broker.context(version), asked)
+    if not isinstance(answer, DeleteRecordsResponse):
+        answer = await answer
+    data = memoryview(answer.encode(version))
+    return decoder(DeleteRecordsResponse, version)(data, 0)[0].topics
+
+
+def result(
+    low_watermark: int, partition: int = 0, error_code: int = ErrorCode.NONE
+) -> Any:
+    return DeleteRecordsPartitionResult(
+        partition_index=partition, low_watermark=low_watermark, error_code=error_code
+    )
+
+
+async def fill(broker: Replicas, count: int = 5, partitions: int = 1) -> None:
+    await broker.create_topic(partitions=partitions)
+    for _ in range(count):
+        for number in range(partitions):
+            entries = {TopicPartition("t", number): batch_of(b"v")}
+            broker.manager.append_records(entries, acks=1, timeout_ms=1000)
+    await broker.commit()
+
+
+@pytest.mark.parametrize("version", [0, 1, 2])
+async def test_every_partition_is_answered(tmp_path: Path, version: int) -> None:
+    async with replicas(tmp_path) as broker:
+        await fill(broker, partitions=2)
+        asked = request((0, 2), (1, -1), (7, 0))
+        asked.topics += request((0, 0), name="nope").topics
+        known, unknown = await ask(broker, asked, version)
+        no_such = result(-1, 7, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        assert known.partitions == [result(2), result(5, 1), no_such]
+        assert unknown.name == "nope"
+        assert unknown.partitions[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+async def test_of_a_partition_that_is_named_twice_the_last_counts(
+    tmp_path: Path,
+) -> None:
+    async with replicas(tmp_path) as broker:
+        await fill(broker)
+        asked = request((0, 4), (0, 1))
+        asked.topics += request((0, 2)).topics
+        (topic,) = await ask(broker, asked)
+        assert topic.partitions == [result(2)]
+
+
+async def test_a_log_that_was_not_used_yet_is_opened(tmp_path: Path) -> None:
+    files = FakeFiles()
+    async with replicas(tmp_path, files) as broker:
+        await fill(broker)
+    async with replicas(tmp_path, files) as broker:
+        (topic,) = await ask(broker, request((0, 3)))
+        assert topic.partitions == [result(3)]
+    async with replicas(tmp_path, files) as broker:
+        (topic,) = await ask(broker, request((0, 1)))
+        assert topic.partitions == [result(3)], "after a clean stop, too"
+
+
+async def test_a_request_without_topics_is_answered(tmp_path: Path) -> None:
+    async with replicas(tmp_path) as broker:
+        assert await ask(broker, DeleteRecordsRequest(timeout_ms=0)) == []
+
+
+async def test_everybody_is_told_where_the_log_begins(tmp_path: Path) -> None:
+    async with replicas(tmp_path) as broker:
+        await fill(broker)
+        await ask(broker, request((0, 3)))
+        context = broker.context(11)
+        first = ListOffsetsPartition(partition_index=0, timestamp=-2)
+        asked = ListOffsetsTopic(name="t", partitions=[first])
+        found = handle_list_offsets(
+            context, ListOffsetsRequest(replica_id=-1, topics=[asked])
+        )
+        assert found.topics[0].partitions[0].offset == 3
+        assert fetched(broker, 2) == (ErrorCode.OFFSET_OUT_OF_RANGE, -1, [])
+        assert fetched(broker, 3) == (ErrorCode.NONE, 3, [3, 4])
+        assert produced(broker) == 3
+
+
+def fetched(broker: Replicas, offset: int) -> tuple[int, int, list[int]]:
+    """The error, the log start and the batches that a fetch gets."""
+    at = FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=1000)
+    topic = FetchTopic(topic="t", partitions=[at])
+    asked = FetchRequest(max_wait_ms=0, min_bytes=1, topics=[topic])
+    (data,) = handle_fetch(broker.context(11), asked).responses[0].partitions
+    return data.error_code, data.log_start_offset, base_offsets(data.records)
+
+
+def produced(broker: Replicas) -> int:
+    """The log start that a producer is told."""
+    data = PartitionProduceData(index=0, records=batch_of(b"v"))
+    topic = TopicProduceData(name="t", partition_data=[data])
+    asked = ProduceRequest(acks=1, timeout_ms=1000, topic_data=[topic])
+    body = handle_produce(broker.context(9), asked)
+    answer, _ = decoder(ProduceResponse, 9)(memoryview(body), 0)
+    log_start: int = answer.responses[0].partition_responses[0].log_start_offset
+    return log_start
+
+
+def test_a_request_that_fails_as_a_whole_names_every_partition() -> None:
+    answer = refuse_delete_records(request((0, 1), (1, 1)), KafkaStorageError())
+    code = ErrorCode.KAFKA_STORAGE_ERROR
+    assert answer.topics[0].partitions == [result(-1, 0, code), result(-1, 1, code)]
