@@ -5,7 +5,12 @@ import errno
 import pytest
 
 from storage.files import StorageFailure
-from storage.log_retention import delete_old_segments
+from storage.formats.quarantine_entry import QuarantineEntry
+from storage.log_retention import (
+    RetentionReason,
+    delete_breached_segments,
+    delete_old_segments,
+)
 from storage.unified_log import UnifiedLog
 from tests.fakes.files import FakeFiles
 
@@ -149,3 +154,76 @@ def test_a_failed_log_keeps_everything() -> None:
         ticket.run()
     log.fail(raised.value)
     assert retain(log, NOW + 1) == 0
+
+
+def counts(log: UnifiedLog, now_ms: int = NOW) -> dict[str, int]:
+    gone = delete_breached_segments(log, now_ms)
+    return {reason.name: len(segments) for reason, segments in gone.items()}
+
+
+def test_t065_retention_order_start_size_time() -> None:
+    size = filled().local.active.size
+    options: dict[str, object] = {"retention_bytes": 5 * size, "retention_ms": 2500}
+    log = filled(batches=9, spacing_ms=1000, **options)
+    log.increment_log_start(5)  # two segments lie below
+    # Of the seven that are left, five fit; of these, the newest two are young enough.
+    assert counts(log) == {"LOG_START": 2, "SIZE": 2, "TIME": 3}
+    assert segments_of(log) == [14, 16]
+    assert counts(log) == {}
+
+
+def test_t065_a_reason_that_comes_first_takes_what_others_would_take() -> None:
+    log = filled(batches=6, spacing_ms=10_000, retention_bytes=0, retention_ms=1)
+    log.increment_log_start(12)
+    assert counts(log) == {"LOG_START": 6}
+    log = filled(batches=6, spacing_ms=10_000, retention_bytes=0, retention_ms=1)
+    assert counts(log) == {"SIZE": 6}
+    log = filled(batches=6, spacing_ms=10_000, retention_ms=1)
+    assert counts(log) == {"TIME": 6}
+
+
+def test_t065_the_reason_and_the_count_are_said(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("INFO")
+    log = filled(batches=4, spacing_ms=1000, retention_ms=2500)
+    retain(log)
+    (line,) = [each for each in caplog.messages if "deleted" in each]
+    assert "2 segments deleted" in line
+    assert RetentionReason.TIME.value in line
+    assert "base offsets 0, 2;" in line
+
+
+def test_a_log_of_exactly_the_limit_stays() -> None:
+    size = filled().local.active.size
+    log = filled(batches=4, retention_bytes=4 * size, retention_ms=-1)
+    assert counts(log) == {}
+    log = filled(batches=4, retention_bytes=4 * size - 1, retention_ms=-1)
+    assert counts(log) == {}
+    log = filled(batches=4, retention_bytes=3 * size, retention_ms=-1)
+    assert counts(log) == {"SIZE": 1}
+
+
+def test_an_empty_segment_is_not_beyond_a_size_that_is_unlimited() -> None:
+    log = new_log(retention_ms=-1, retention_bytes=-1)
+    log.roll(NOW, 10)
+    log.roll(NOW, 20)
+    assert counts(log) == {}
+    assert segments_of(log) == [0, 10, 20]
+
+
+def test_a_segment_at_the_log_start_goes_and_one_around_it_stays() -> None:
+    for start, left in ((2, [2, 4, 6]), (3, [2, 4, 6]), (4, [4, 6]), (7, [6])):
+        log = filled(retention_ms=-1)
+        log.increment_log_start(start)
+        retain(log)
+        assert (segments_of(log), log.log_start_offset) == (left, start)
+
+
+def test_quarantined_ranges_of_deleted_segments_are_forgotten() -> None:
+    log = filled(retention_ms=-1)
+    for base in (0, 4):
+        log.quarantine.add(QuarantineEntry(base, 0, 70, base, base + 1, "test"))
+    log.increment_log_start(5)
+    retain(log)
+    assert [entry.segment_base for entry in log.quarantine] == [4]
