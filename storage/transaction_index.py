@@ -114,6 +114,14 @@ class TransactionIndex:
                 file.truncate(0)
         self._entries = []
 
+    def rewrite(self) -> None:
+        """Write what the file holds once more, so that the next sync means it.
+
+        For what a process before this one has written and not synced.
+        """
+        if self._loaded():
+            self._opened().rewrite(0)
+
     def check(self) -> None:
         """Read the file, unless that was done.
 

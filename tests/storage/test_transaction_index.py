@@ -310,3 +310,25 @@ def test_it_follows_its_file() -> None:
     index.append(SECOND)
     assert files.content(target) == packed(FIRST, SECOND)
     assert files.paths() == [target]
+
+
+def test_what_another_process_left_unsynced_is_written_again() -> None:
+    files, before = new_index()
+    before.append(FIRST)
+    files.sync_directory(DIRECTORY)
+    index = TransactionIndex(files, PATH, BASE)
+    index.check()
+    assert index.dirty_file() is None
+    index.rewrite()
+    file = index.dirty_file()
+    assert file is not None
+    file.sync()
+    files.power_cut()
+    assert files.content(PATH) == packed(FIRST)
+
+
+def test_without_entries_there_is_nothing_to_write_again() -> None:
+    files, index = new_index()
+    index.rewrite()
+    assert index.dirty_file() is None
+    assert files.paths() == []
