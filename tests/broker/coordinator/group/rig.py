@@ -1,0 +1,196 @@
+"""A shard of groups without a broker: what it writes is durable when the test says."""
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from broker.config.broker_config import BrokerConfig
+from broker.coordinator.decision import Decision, Place
+from broker.coordinator.group import classic_rebalance
+from broker.coordinator.group.classic_group import ClassicGroup
+from broker.coordinator.group.classic_join import Joining, decide_join
+from broker.coordinator.group.classic_leave import decide_leave
+from broker.coordinator.group.classic_sync import decide_heartbeat, decide_sync
+from broker.coordinator.group.shard import GroupShard
+from broker.coordinator.timers import Timers
+from broker.parked import Parked
+from protocol.errors import CoordinatorNotAvailable, KafkaError
+from protocol.messages.groups import (
+    HeartbeatRequest,
+    JoinGroupResponse,
+    MemberIdentity,
+    SyncGroupRequest,
+    SyncGroupRequestAssignment,
+)
+from tests.fakes.clock import FakeClock
+
+GROUP = "g"
+SESSION_MS = 10_000
+REBALANCE_MS = 60_000
+RANGE = (("range", b"r"),)
+
+
+class FakeShard:
+    """Where decisions end up: the log, in order; ``flush`` makes it durable."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        self.timers = Timers(clock, self._on_time)
+        self.log: list[tuple[bytes, bytes | None]] = []
+        self.refusal: KafkaError | None = None
+        self.state: Any = None
+        self._clock = clock
+        self._behind: list[Callable[[KafkaError | None], None]] = []
+
+    def apply(self, decision: Decision, refuse: Callable[[KafkaError], Any]) -> Any:
+        if not decision.records:
+            return decision.response
+        if self.refusal is not None:
+            if decision.undo is not None:
+                decision.undo(self.refusal)
+            raise self.refusal
+        for record in decision.records:
+            if decision.is_replayed:
+                place = Place(len(self.log), self._clock.now_ms())
+                self.state.replay(record, place)
+            self.log.append(record.encode())
+
+        def release(error: KafkaError | None) -> None:
+            after: Any = decision.then if error is None else decision.undo
+            if after is not None:
+                after() if error is None else after(error)
+
+        self._behind.append(release)
+        return decision.response
+
+    def flush(self, error: KafkaError | None = None) -> None:
+        while self._behind:
+            self._behind.pop(0)(error)
+
+    def _on_time(self, action: Callable[[], object]) -> None:
+        decision = action()
+        if isinstance(decision, Decision):
+            self.apply(decision, lambda error: error)
+
+
+class Groups:
+    """A group shard with a clock, and requests in few words."""
+
+    def __init__(self, **options: Any) -> None:
+        self.clock = FakeClock()
+        self.config = BrokerConfig(**options)
+        self.fake = FakeShard(self.clock)
+        self.state = self._new_state()
+
+    def _new_state(self) -> GroupShard:
+        state = GroupShard(cast("Any", self.fake), self.config, self.clock)
+        state.when_loaded.append(classic_rebalance.resume)
+        state.when_unloaded.append(classic_rebalance.dismiss)
+        self.fake.state = state
+        return state
+
+    def reload(self) -> None:
+        """What the next process makes of the log."""
+        self.fake.timers.clear()
+        self.state = self._new_state()
+        for offset, (key, value) in enumerate(self.fake.log):
+            record = self.state.decode(key, value)
+            if record is not None:
+                self.state.replay(record, Place(offset, self.clock.now_ms()))
+        self.state.on_loaded()
+
+    @property
+    def group(self) -> ClassicGroup:
+        group = self.state.group(GROUP)
+        assert group is not None
+        return group
+
+    def flush(self) -> None:
+        self.fake.flush()
+
+    def fail_appends(self) -> None:
+        self.fake.refusal = CoordinatorNotAvailable()
+
+    # Requests
+
+    def join(
+        self, member_id: str = "", instance: str | None = None, **fields: Any
+    ) -> Any:
+        """The answer, an error, or the parked answer."""
+        joining = Joining(
+            group_id=GROUP,
+            member_id=member_id,
+            group_instance_id=instance,
+            client_id=fields.pop("client_id", "client"),
+            client_host="/127.0.0.1",
+            rebalance_timeout_ms=fields.pop("rebalance_timeout_ms", REBALANCE_MS),
+            session_timeout_ms=fields.pop("session_timeout_ms", SESSION_MS),
+            protocol_type=fields.pop("protocol_type", "consumer"),
+            protocols=fields.pop("protocols", RANGE),
+            must_know_its_id=fields.pop("must_know_its_id", False),
+            knows_skip_assignment=fields.pop("knows_skip_assignment", True),
+        )
+        assert not fields, fields
+        return self._decided(lambda: decide_join(self.state, joining))
+
+    def sync(self, member_id: str, assignments: Any = None, **fields: Any) -> Any:
+        request = SyncGroupRequest(
+            group_id=GROUP,
+            generation_id=fields.pop("generation", None) or self.group.generation_id,
+            member_id=member_id,
+            assignments=[
+                SyncGroupRequestAssignment(member_id=each, assignment=given)
+                for each, given in (assignments or {}).items()
+            ],
+            **fields,
+        )
+        return self._decided(lambda: decide_sync(self.state, request))
+
+    def beat(self, member_id: str, generation: int | None = None, **fields: Any) -> Any:
+        """0, or the code of the error."""
+        if generation is None:
+            generation = self.group.generation_id
+        request = HeartbeatRequest(
+            group_id=GROUP, generation_id=generation, member_id=member_id, **fields
+        )
+        answer = self._decided(lambda: decide_heartbeat(self.state, request))
+        return answer.code if isinstance(answer, KafkaError) else answer.error_code
+
+    def leave(self, *members: str, instance: str | None = None) -> list[int]:
+        leaving = [
+            MemberIdentity(member_id=each, group_instance_id=instance)
+            for each in members
+        ]
+        answer = self._decided(lambda: decide_leave(self.state, GROUP, leaving))
+        return [each.error_code for each in answer.members]
+
+    def _decided(self, decide: Callable[[], Decision]) -> Any:
+        try:
+            decision = decide()
+            return self.fake.apply(decision, lambda error: error)
+        except KafkaError as error:
+            return error
+
+    # Whole scenes
+
+    def joined(self, *names: str) -> list[JoinGroupResponse]:
+        """New members, one for each name, in one generation; the first one leads."""
+        parked = [self.join(client_id=name) for name in names]
+        self.clock.advance(self.config.group_initial_rebalance_delay_ms)
+        return [each.result() for each in parked]
+
+    def stable(self, *names: str) -> list[str]:
+        """The ids of new members, each of which has its own id as assignment."""
+        ids = [answer.member_id for answer in self.joined(*names)]
+        self.settle(ids)
+        return ids
+
+    def settle(self, ids: list[str]) -> None:
+        """All members sync; the leader, which is among them, gives each its id."""
+        given = {each: each.encode() for each in ids}
+        parked = [self.sync(each, given if self._leads(each) else None) for each in ids]
+        self.flush()
+        for each, answer in zip(ids, parked, strict=True):
+            found = answer.result() if isinstance(answer, Parked) else answer
+            assert found.assignment == each.encode(), found
+
+    def _leads(self, member_id: str) -> bool:
+        return self.group.is_leader(member_id)
