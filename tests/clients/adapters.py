@@ -15,6 +15,7 @@ import kafka
 
 Headers = tuple[tuple[str, bytes | None], ...]
 READ_TIMEOUT_S = 60
+UNCOMMITTED, COMMITTED = "read_uncommitted", "read_committed"
 
 
 class Message(NamedTuple):
@@ -54,7 +55,12 @@ class Client(Protocol):
     ) -> None: ...
 
     def consume(
-        self, address: str, topic: str, partition: int, count: int
+        self,
+        address: str,
+        topic: str,
+        partition: int,
+        count: int,
+        isolation: str = UNCOMMITTED,
     ) -> list[Read]: ...
 
 
@@ -102,7 +108,12 @@ class Confluent:
         assert not failed, failed[:3]
 
     def consume(
-        self, address: str, topic: str, partition: int, count: int
+        self,
+        address: str,
+        topic: str,
+        partition: int,
+        count: int,
+        isolation: str = UNCOMMITTED,
     ) -> list[Read]:
         consumer = confluent_kafka.Consumer(
             {
@@ -111,6 +122,7 @@ class Confluent:
                 "enable.auto.commit": False,
                 "auto.offset.reset": "earliest",
                 "check.crcs": True,
+                "isolation.level": isolation,
             }
         )
         consumer.assign([confluent_kafka.TopicPartition(topic, partition, 0)])
@@ -180,13 +192,19 @@ class KafkaPython:
         producer.close()
 
     def consume(
-        self, address: str, topic: str, partition: int, count: int
+        self,
+        address: str,
+        topic: str,
+        partition: int,
+        count: int,
+        isolation: str = UNCOMMITTED,
     ) -> list[Read]:
         consumer = kafka.KafkaConsumer(
             bootstrap_servers=address,
             auto_offset_reset="earliest",
             enable_auto_commit=False,
             consumer_timeout_ms=READ_TIMEOUT_S * 1000,
+            isolation_level=isolation,
         )
         place = kafka.TopicPartition(topic, partition)
         consumer.assign([place])
@@ -265,17 +283,28 @@ class AioKafka:
             await producer.stop()
 
     def consume(
-        self, address: str, topic: str, partition: int, count: int
+        self,
+        address: str,
+        topic: str,
+        partition: int,
+        count: int,
+        isolation: str = UNCOMMITTED,
     ) -> list[Read]:
-        return asyncio.run(self._consume(address, topic, partition, count))
+        return asyncio.run(self._consume(address, topic, partition, count, isolation))
 
     async def _consume(
-        self, address: str, topic: str, partition: int, count: int
+        self,
+        address: str,
+        topic: str,
+        partition: int,
+        count: int,
+        isolation: str = UNCOMMITTED,
     ) -> list[Read]:
         consumer = aiokafka.AIOKafkaConsumer(
             bootstrap_servers=address,
             auto_offset_reset="earliest",
             enable_auto_commit=False,
+            isolation_level=isolation,
         )
         await consumer.start()
         place = aiokafka.TopicPartition(topic, partition)
