@@ -61,6 +61,21 @@ class LogOptions:
         kind=Kind.LONG,
         at_least=1,
     )
+    log_scrub_interval_ms: int = option(
+        0,
+        "log.scrub.interval.ms",
+        "How often sealed segments are read again and compared with their checksums"
+        " and indexes. 0: never.",
+        kind=Kind.LONG,
+        at_least=0,
+    )
+    log_scrub_bytes_per_second: int = option(
+        16 << 20,
+        "log.scrub.bytes.per.second",
+        "How fast that is done.",
+        kind=Kind.LONG,
+        at_least=1024,
+    )
     log_cleanup_policy: tuple[str, ...] = option(
         ("delete",),
         "log.cleanup.policy",
