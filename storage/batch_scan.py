@@ -13,6 +13,7 @@ damage inside.
 from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeAlias
 
+from protocol.batch_columns import BatchRun, BatchWalk, FoundBatch, single_run
 from protocol.checksum import crc32c
 from protocol.record_batch import (
     BATCH_OVERHEAD,
@@ -31,8 +32,9 @@ _CRC_START = 21
 _MAGIC_POSITION = 16
 _MAGIC = bytes([CURRENT_MAGIC])
 
-FoundBatch: TypeAlias = tuple[int, BatchHeader, memoryview]
-OnBatch: TypeAlias = Callable[[int, BatchHeader, memoryview], None]
+_AHEAD_MIN = 256 << 10
+
+OnRun: TypeAlias = Callable[[BatchRun], None]
 
 
 class DamagedRange(NamedTuple):
@@ -74,7 +76,11 @@ class Recovery(NamedTuple):
 
 
 class BatchScan:
-    """The valid batches of a log file from ``start`` on, in order."""
+    """The valid batches of a log file from ``start`` on, in order.
+
+    Iterate for one after another, or over `runs` for many at a time: the same batches,
+    but where they are small a hundred times faster.
+    """
 
     def __init__(
         self,
@@ -100,6 +106,38 @@ class BatchScan:
         return Recovery(
             self._valid_end, self._next_offset, self._log.size, tuple(self._damaged)
         )
+
+    def runs(self) -> Iterator[BatchRun]:
+        """The batches, as many at a time as lie one behind another.
+
+        The columns of a run hold until the next one is asked for.
+        """
+        walk = BatchWalk()
+        while True:
+            run = self._next_run(walk)
+            if run is not None:
+                self._valid_end, self._next_offset = run.end, run.next_offset
+                yield run
+            elif (found := next(iter(self), None)) is not None:
+                position, header, batch = found
+                yield single_run(position, batch, header)
+            else:
+                return
+
+    def _next_run(self, walk: BatchWalk) -> BatchRun | None:
+        """The run that follows; None when it is not undamaged, or too short."""
+        position, size = self._valid_end, self._log.size
+        offset_max = self._base_offset + self._relative_offset_max
+        run = walk.run(
+            self._ahead(position),
+            position,
+            (self._next_offset, offset_max),
+            self._checks_crc,
+        )
+        # The last is not certain before the next one confirms its offset.
+        if run is None or run.end == size:
+            return run
+        return run.part(0, run.length - 1)
 
     def __iter__(self) -> Iterator[FoundBatch]:
         held: FoundBatch | None = None
@@ -204,6 +242,14 @@ class BatchScan:
                 yield position + at - _MAGIC_POSITION
                 at = piece.find(_MAGIC, at + 1)
             position += len(piece)
+
+    def _ahead(self, position: int) -> memoryview:
+        """A large piece of the file from ``position`` on."""
+        at = position - self._chunk_start
+        left = len(self._chunk) - at
+        if at < 0 or left < min(_AHEAD_MIN, self._log.size - position):
+            return self._bytes(position, min(_CHUNK_SIZE, self._log.size - position))
+        return self._chunk[at:]
 
     def _bytes(self, position: int, size: int) -> memoryview:
         """``size`` bytes of the file, out of a chunk that is read ahead."""

@@ -17,6 +17,7 @@ import logging
 from collections.abc import Iterator
 from pathlib import Path
 
+from protocol.batch_columns import BatchRun
 from protocol.record_batch import BatchHeader
 
 from .batch_scan import BatchScan
@@ -36,6 +37,15 @@ class EpochRecovery:
         self._known = epochs.entries
         self._candidate: tuple[int, int] | None = None  # epoch, base offset
         self._ignored: list[tuple[int, int]] = []
+
+    def take_run(self, run: BatchRun) -> None:
+        """Take the next valid batches."""
+        if self._candidate is None and set(run.columns.leader_epochs) == {
+            self._epochs.latest_epoch
+        }:
+            return
+        for _, header, _ in run.batches():
+            self.take(header)
 
     def take(self, header: BatchHeader) -> None:
         """Take the next valid batch."""

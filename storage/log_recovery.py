@@ -15,7 +15,7 @@ Everything from the *batch* at the recovery point on is read and its checksums c
 import logging
 from pathlib import Path
 
-from protocol.record_batch import BatchHeader
+from protocol.batch_columns import BatchRun
 
 from .epoch_recovery import EpochRecovery
 from .files import DiskFull, File, Files
@@ -54,6 +54,8 @@ class LogRecovery:
         self._remove_snapshots_above(recovery_point)
         end = max(recovery_point, segments.last.base_offset) + 1
         affected = segments.values(recovery_point, end)
+        for segment in affected:
+            segment.indexes.are_expected = False
         position = indexed_position(affected[0], recovery_point)
         for segment in affected:
             if segment is not affected[0]:
@@ -73,13 +75,14 @@ class LogRecovery:
         self._damage.keep(segment, recovery)
         lost = self._damage.settle_tail(segments, segment, recovery)
         self._replay.end(segment, lost)
+        segment.transactions.rewrite()
         if position < segment.size:
             segment.log.rewrite(position)
         return recovery.next_offset
 
-    def _take(self, position: int, header: BatchHeader, batch: memoryview) -> None:
-        self._epochs.take(header)
-        self._replay.take(position, header, batch)
+    def _take(self, run: BatchRun) -> None:
+        self._epochs.take_run(run)
+        self._replay.take(run)
 
     def _remove_snapshots_above(self, offset: int) -> None:
         """They may say what the recovery will not find."""

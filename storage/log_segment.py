@@ -13,7 +13,7 @@ from pathlib import Path
 
 from protocol.record_batch import BATCH_OVERHEAD, read_header
 
-from .batch_scan import OnBatch, Recovery
+from .batch_scan import OnRun, Recovery
 from .files import Buffer, File, Files
 from .formats.index_entry import (
     INDEX_ENTRY_SIZE,
@@ -164,17 +164,15 @@ class LogSegment(SegmentReader):
         self._load_first_timestamp()
         return self.indexes.grow()
 
-    def recover(
-        self, from_position: int = 0, on_batch: OnBatch | None = None
-    ) -> Recovery:
+    def recover(self, from_position: int = 0, on_run: OnRun | None = None) -> Recovery:
         """Read the batches from ``from_position`` on, and index them anew.
 
-        ``on_batch`` gets position, header and bytes of each valid batch, in order.
+        ``on_run`` gets the valid batches, in order.
         Nothing is cut: what is damaged, and where the last valid batch ends, is in
         the result. The segment is active afterwards: `seal` it if another follows.
         """
         self._load_first_timestamp()
-        recovery = self.indexes.recover(from_position, on_batch, checks_crc=True)
+        recovery = self.indexes.recover(from_position, on_run)
         if not recovery.damaged:
             self.verification.trust(from_position)
         return recovery

@@ -10,17 +10,25 @@ open before the damage stays open, and is reported.
 """
 
 import logging
+from bisect import bisect_left
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from protocol.record_batch import BatchHeader
+from protocol.batch_columns import BatchRun
+from protocol.record_batch import CONTROL, TRANSACTIONAL
 
 from .batch_scan import BatchScan, Recovery
 from .batch_walk import BATCH_START_SIZE, last_offset_at
 from .formats.transaction_entry import TransactionEntry
 from .log_segment import LogSegment
+from .producer_state import BATCHES_KEPT
 from .producer_states import CompletedTransaction, ProducerStates
 
-_END = 1 << 63
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_END = 1 << 62
+_OF_TRANSACTIONS = TRANSACTIONAL | CONTROL
 
 _log = logging.getLogger(__name__)
 
@@ -28,7 +36,7 @@ _log = logging.getLogger(__name__)
 class ProducerReplay:
     """Applies batches in order, one segment after another.
 
-    For each `begin`, `take` for every valid batch, and `end`; or `read` and `end`.
+    For each `begin`, `take` for all valid batches, and `end`; or `read` and `end`.
     """
 
     def __init__(self, producers: ProducerStates) -> None:
@@ -41,18 +49,24 @@ class ProducerReplay:
         self._uncertain: dict[int, int] = {}  # first offsets by producer id
 
     def read(self, segment: LogSegment, start: int, end: int = _END) -> Recovery:
-        """Take the batches of a segment from ``start`` up to ``end``, then call `end`.
+        """`begin`, and `take` the batches of a segment from ``start`` up to ``end``.
 
-        Returns what was found up to there.
+        Returns what was found up to there; `end` is still to be called.
         """
         position = indexed_position(segment, start)
         self.begin(segment, start, position, end)
-        scan = BatchScan(segment.log, position, segment.base_offset)
-        for position, header, batch in scan:
-            if header.base_offset >= end:
+        limit = segment.next_base - segment.base_offset - 1
+        scan = BatchScan(segment.log, position, segment.base_offset, True, limit)
+        for run in scan.runs():
+            part: BatchRun | None = run
+            if run.next_offset > end:
+                behind = bisect_left(run.columns.base_offsets, end)
+                part = run.part(0, behind)
+            if part is not None:
+                self.take(part)
+            if run.next_offset >= end:
                 break
-            self.take(position, header, batch)
-        return scan.recovery()
+        return scan.recovery()._replace(next_offset=self._next_offset)
 
     def begin(
         self, segment: LogSegment, start: int, position: int, end: int = _END
@@ -73,15 +87,24 @@ class ProducerReplay:
             if start <= entry.last_offset < end
         }
 
-    def take(self, position: int, header: BatchHeader, batch: memoryview) -> None:
-        """Take the next valid batch, which is at ``position``."""
-        if position > self._position:
-            self._pass_over(header.base_offset)
-        self._position = position + header.size
-        self._next_offset = header.next_offset
-        completed = self.producers.replay(header, batch)
-        if completed is not None:
-            self._complete(completed)
+    def take(self, run: BatchRun) -> None:
+        """Take the next valid batches."""
+        columns = run.columns
+        if run.start > self._position:
+            self._pass_over(columns.base_offsets[0])
+        self._position, self._next_offset = run.end, run.next_offset
+        producer_ids = set(columns.producer_ids)
+        producers = self.producers
+        if max(producer_ids) >= 0:
+            first = bisect_left(columns.base_offsets, producers.map_end_offset)
+            places: Iterable[int] = range(first, run.length)
+            if not any(each & _OF_TRANSACTIONS for each in set(columns.attributes)):
+                places = _last_of_each(columns.producer_ids, places, producer_ids)
+            for _, header, batch in run.batches(places):
+                completed = producers.replay(header, batch)
+                if completed is not None:
+                    self._complete(completed)
+        producers.map_end_offset = max(producers.map_end_offset, run.next_offset)
 
     def end(self, segment: LogSegment, next_offset: int) -> None:
         """The segment is read; what is lacking up to ``next_offset`` is damaged."""
@@ -145,6 +168,27 @@ class ProducerReplay:
             if state.has_transaction
         }
         self._next_offset = next_offset
+
+
+def _last_of_each(
+    column: memoryview, places: range, producer_ids: set[int]
+) -> list[int]:
+    """The places of the last batches of each producer: no state remembers more."""
+    counts = dict.fromkeys(producer_ids, 0)
+    open_count = len(counts) - (-1 in counts)
+    found = []
+    for place in reversed(places):
+        producer_id = column[place]
+        if producer_id < 0 or counts[producer_id] == BATCHES_KEPT:
+            continue
+        counts[producer_id] += 1
+        found.append(place)
+        if counts[producer_id] == BATCHES_KEPT:
+            open_count -= 1
+            if not open_count:
+                break
+    found.reverse()
+    return found
 
 
 def indexed_position(segment: LogSegment, offset: int) -> int:

@@ -11,15 +11,18 @@ What an entry says is compared with the log before it is used for the first time
 """
 
 import logging
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
-from protocol.record_batch import BATCH_OVERHEAD, BatchHeader, read_header
+from protocol.batch_columns import BatchColumns, BatchRun, FoundBatch
+from protocol.record_batch import BATCH_OVERHEAD, read_header
 
-from .batch_scan import BatchScan, FoundBatch, OnBatch, Recovery
+from .batch_scan import BatchScan, OnRun, Recovery
 from .batch_walk import last_offset_at
 from .files import File, Files
+from .formats.index_entry import RELATIVE_OFFSET_MAX
 from .formats.quarantine_entry import QuarantineEntry
 from .log_files import OFFSET_INDEX, TIME_INDEX, segment_path
 from .mapped_index import CorruptIndex
@@ -57,6 +60,7 @@ class SegmentIndexes:
         self._passed: Sequence[QuarantineEntry] = ()
         self._checked: set[TimestampedBatch] = set()
         self.are_expected = True
+        self.next_base: int | None = None  # of the segment that follows
 
     def pass_over(self, damaged: Sequence[QuarantineEntry]) -> None:
         """Take nothing from these ranges of the log any more."""
@@ -93,6 +97,32 @@ class SegmentIndexes:
             self.times.maybe_append(self._max_timestamp, self._offset_of_max)
             self._bytes_since_entry = 0
         self._bytes_since_entry += size
+
+    def note_run(self, run: BatchRun) -> None:
+        """Take in many batches, with entries as if each had been noted alone."""
+        columns = run.columns
+        positions = columns.positions
+        first = positions[0]
+        counted_from, place = first - self._bytes_since_entry, 0
+        while True:
+            limit = counted_from + self.interval_bytes
+            place = bisect_right(positions, limit, place)
+            if place == run.length:
+                break
+            self._note_latest(columns, place)
+            last_offset = columns.next_offsets[place] - 1
+            self.offsets.append(last_offset, run.position + positions[place])
+            self.times.maybe_append(self._max_timestamp, self._offset_of_max)
+            counted_from = positions[place]
+            place += 1
+        self._note_latest(columns, run.length - 1)
+        self._bytes_since_entry = run.end - run.position - counted_from
+
+    def _note_latest(self, columns: BatchColumns, place: int) -> None:
+        timestamp = columns.max_timestamps[place]
+        if timestamp > self._max_timestamp:
+            self._max_timestamp = timestamp
+            self._offset_of_max = columns.next_offsets[columns.places_of_max[place]] - 1
 
     @property
     def latest(self) -> TimestampedBatch:
@@ -178,7 +208,7 @@ class SegmentIndexes:
         self._checked.clear()
         self.offsets.start()
         self.times.start()
-        self._scan_from(0, _ignore, checks_crc=True)
+        self._scan_from(0, _ignore)
         if not was_growing:
             self.seal()
 
@@ -196,7 +226,7 @@ class SegmentIndexes:
             self.rebuild(error)
             self.offsets.grow()
             self.times.grow()
-        return self._scan_from(self.offsets.last.position, None, checks_crc=True)
+        return self._scan_from(self.offsets.last.position, None)
 
     def _check_last(self) -> None:
         """Compare the last entries with the log.
@@ -254,22 +284,24 @@ class SegmentIndexes:
             if len(start) < BATCH_OVERHEAD or last_offset_at(start) != entry.offset:
                 raise CorruptIndex(f"{self.offsets.path}: {entry} is no batch")
 
-    def recover(
-        self, from_position: int, on_batch: OnBatch | None, checks_crc: bool
-    ) -> Recovery:
+    def recover(self, from_position: int, on_run: OnRun | None = None) -> Recovery:
         """Write the entries of the batches from ``from_position`` on anew.
 
-        ``on_batch`` gets each valid batch from there. Entries below are kept when the
+        ``on_run`` gets the valid batches from there. Entries below are kept when the
         files can be believed, else written anew too. The indexes grow afterwards.
         """
         entry = self._keep_below(from_position)
 
-        def take(position: int, header: BatchHeader, batch: memoryview) -> None:
-            if on_batch is not None and position >= from_position:
-                on_batch(position, header, batch)
+        def take(run: BatchRun) -> None:
+            if on_run is None:
+                return
+            below = bisect_left(run.columns.positions, from_position - run.position)
+            part = run.part(below, run.length)
+            if part is not None:
+                on_run(part)
 
         self.are_expected = True
-        return self._scan_from(entry.position, take, checks_crc)
+        return self._scan_from(entry.position, take)
 
     def _keep_below(self, position: int) -> OffsetPosition:
         """Drop the entries of batches from ``position`` on; the last one that stays."""
@@ -287,27 +319,25 @@ class SegmentIndexes:
             self.times.start()
         return entry
 
-    def _scan_from(
-        self, start: int, on_batch: OnBatch | None, checks_crc: bool
-    ) -> Recovery:
+    def _scan_from(self, start: int, on_run: OnRun | None) -> Recovery:
         """Walk from an indexed batch, or the start, to the end of the log.
 
-        With ``on_batch``, entries are made on the way.
+        With ``on_run``, entries are made on the way.
         """
         self._restart()
-        checks_crc = checks_crc or bool(self._passed)
-        scan = BatchScan(self._log, start, self._base_offset, checks_crc)
-        for position, header, batch in scan:
-            last_offset = header.last_offset
-            if self._is_damaged(position):
-                continue
-            latest = (header.max_timestamp, last_offset)
-            if on_batch is not None:
-                self.note(position, header.size, last_offset, latest)
-                on_batch(position, header, batch)
-            elif latest[0] > self._max_timestamp:
-                self._max_timestamp, self._offset_of_max = latest
-        if on_batch is not None:
+        limit = RELATIVE_OFFSET_MAX
+        if self.next_base is not None:
+            limit = min(limit, self.next_base - self._base_offset - 1)
+        scan = BatchScan(self._log, start, self._base_offset, True, limit)
+        passed = [(entry.start, entry.end) for entry in self._passed]
+        for found in scan.runs():
+            for run in found.outside(passed):
+                if on_run is not None:
+                    self.note_run(run)
+                    on_run(run)
+                else:
+                    self._note_latest(run.columns, run.length - 1)
+        if on_run is not None:
             self.times.maybe_append(self._max_timestamp, self._offset_of_max)
         self._bytes_since_entry = 0
         if self._is_passed(self._offset_of_max):
@@ -364,5 +394,5 @@ class SegmentIndexes:
         self.times.moved(segment_path(directory, base_offset, TIME_INDEX + suffix))
 
 
-def _ignore(position: int, header: BatchHeader, batch: memoryview) -> None:
+def _ignore(run: BatchRun) -> None:
     """For scans that only make index entries."""

@@ -60,9 +60,9 @@ class SegmentReader:
 
     def __init__(self, base_offset: int, log: File, indexes: SegmentIndexes) -> None:
         self.base_offset = base_offset
-        self.end_at(None)
         self.log = log
         self.indexes = indexes
+        self.end_at(None)
         self.verification = BatchVerification(log.size, base_offset)
         self._known = {base_offset: 0}
         self._quarantined: tuple[QuarantineEntry, ...] = ()
@@ -71,6 +71,7 @@ class SegmentReader:
         """Take offsets from ``next_base`` on for another segment's; None: no other."""
         limit = self.base_offset + RELATIVE_OFFSET_MAX + 1
         self.next_base = limit if next_base is None else next_base
+        self.indexes.next_base = next_base
 
     @property
     def quarantined(self) -> Sequence[QuarantineEntry]:

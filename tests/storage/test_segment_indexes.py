@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from protocol.record_batch import BatchHeader, scan
+from protocol.batch_columns import BatchRun
+from protocol.record_batch import scan
 from storage.file_system import Files
 from storage.formats.index_entry import (
     IndexEntry,
@@ -149,13 +150,14 @@ def test_recovery_from_any_batch_gives_the_same(number: int) -> None:
     before = index_bytes(files)
     seen = []
 
-    def on_batch(position: int, header: BatchHeader, data: memoryview) -> None:
-        assert len(data) == header.size
-        seen.append((position, header.base_offset))
+    def on_run(run: BatchRun) -> None:
+        for position, header, data in run.batches():
+            assert len(data) == header.size
+            seen.append((position, header.base_offset))
 
     again = reopened(segment)
     size = segment.size // 20
-    recovery = again.recover(number * size, on_batch)
+    recovery = again.recover(number * size, on_run)
     again.seal()
     assert recovery.is_clean
     assert recovery.next_offset == 100
