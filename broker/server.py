@@ -45,6 +45,7 @@ from .process import open_files_limit, run_until_signal
 from .replica.free_space import FreeSpace
 from .replica.replica_manager import ReplicaManager
 from .replica.retention import FILE_REMOVAL_INTERVAL_MS, Retention
+from .replica.scrubbing import SCRUB_TURN_MS, Scrubbing
 from .scheduler import Scheduler
 from .services import Bugs, Services
 
@@ -144,7 +145,7 @@ class Server:
 
     def _open_storage(self) -> None:
         limit = self.config.max_open_files or max(open_files_limit() - 512, 256)
-        files = self._files or OsFiles(limit)
+        files = self._files = self._files or OsFiles(limit)
         check_adopted(self.config, files)
         self.config = config = with_known_node_id(self.config, files)
         self._lock_catalog()
@@ -233,6 +234,20 @@ class Server:
             lambda: finish_deletions(self.services),
         )
         self._add_retention()
+        if self.config.log_scrub_interval_ms:
+            self._add_scrubbing()
+
+    def _add_scrubbing(self) -> None:
+        assert self._files is not None
+        scrubbing = Scrubbing(
+            self._clock,
+            self.services.log_manager,
+            self._files,
+            self.services.disk_threads,
+            self.config.log_scrub_interval_ms,
+            self.config.log_scrub_bytes_per_second,
+        )
+        self.services.scheduler.every(SCRUB_TURN_MS, "scrub", scrubbing.scrub)
 
     def _add_retention(self) -> None:
         config, services = self.config, self.services
