@@ -24,10 +24,10 @@ class ReadOnlyFile(File):
     """
 
     def __init__(self, path: Path) -> None:
+        self._descriptor = -1
         self.path = path
         self.is_dirty = False
         self.size = path.stat().st_size
-        self._descriptor = -1
 
     def read_at(self, position: int, size: int, may_block: bool = True) -> memoryview:
         """``pread`` until there is no more."""

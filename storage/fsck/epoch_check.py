@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from protocol.record_batch import BatchHeader
+from protocol.record_batch import NO_LEADER_EPOCH, BatchHeader
 
 from ..checkpoints import EPOCHS_NAME
 from ..formats.checkpoint import EpochEntry
@@ -38,7 +38,7 @@ class EpochCheck(Watcher):
             return
         epoch = header.partition_leader_epoch
         expected = self._epoch_at(max(header.base_offset, self._log_start_offset))
-        if epoch < 0 or epoch == expected or not (self._entries or self._has_file):
+        if epoch in (expected, NO_LEADER_EPOCH) or not self._has_file:
             return
         if self._told == (epoch, expected):  # said of the batch before
             return

@@ -18,8 +18,8 @@ _FLOCK = Struct("@hhqqi4x" if _IS_LINUX else "@qqihh")
 def lock_holder(directory: Path) -> int | None:
     """The process that holds the lock of ``directory``; None when nobody does.
 
-    The lock asked for is that of ``lockf``, which Apache Kafka takes, too. A lock of
-    this very process is not seen.
+    The lock asked for is that of ``lockf``, which Apache Kafka takes, too. Not to be
+    asked by the process that may hold it: it sees no lock, and loses the one it has.
     """
     try:
         descriptor = os.open(directory / _LOCK_NAME, os.O_RDONLY | os.O_CLOEXEC)

@@ -158,6 +158,9 @@ class PartitionCheck:
                 f"was durable up to offset {known.recovery_point}, and ends at {end}",
                 Place(None, None, end, known.recovery_point - 1),
             )
+        elif known.was_clean and known.recovery_point not in (None, end):
+            message = f"ends at {end}, and was closed at {known.recovery_point}"
+            self._findings.note("recovery-point", "", message)
         if known.log_start_offset is not None and known.log_start_offset > end:
             message = f"starts at {known.log_start_offset}, and ends at {end}"
             self._findings.damage("log-start", "", message)
