@@ -47,6 +47,7 @@ class SyncTicket:
     def __init__(self, files: Files, directory: Path, end: OffsetMetadata) -> None:
         self.end = end
         self.files: list[File] = []
+        self.finished: list[File] = []  # of them, those that are not used any more
         self.has_new_names = False
         self.is_new_directory = False
         self.texts: dict[str, bytes] = {}
@@ -68,6 +69,8 @@ class SyncTicket:
             with suppress(FileNotFoundError):
                 if file.is_dirty:
                     file.sync()
+        for file in self.finished:
+            file.close()
         if not (self.texts or self.has_new_names or self.snapshot):
             return
         try:
@@ -217,6 +220,7 @@ class Unsynced:
 
     def _move_to(self, ticket: SyncTicket, epochs: LeaderEpochs) -> None:
         ticket.files += [file for file in self._snapshots if file.is_dirty]
+        ticket.finished = self._snapshots
         ticket.has_new_names = self._has_new_names
         ticket.is_new_directory = self._is_new_directory
         ticket.texts = self._texts

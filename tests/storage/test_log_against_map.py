@@ -1,8 +1,8 @@
 """Whatever is done to a log, it holds what a plain map of offsets would hold.
 
-Appends, rolls, syncs that overlap with appends, retention, clean stops, kills and
-power cuts come in any order. What was durable is never lost, what is there is in
-order, producers keep their sequence, and offsets are never given twice.
+Appends, rolls, syncs that overlap with appends, retention, truncation, clean stops,
+kills and power cuts come in any order. What was durable is never lost, what is there
+is in order, producers keep their sequence, and offsets are never given twice.
 """
 
 from typing import TYPE_CHECKING
@@ -31,6 +31,8 @@ class LogAgainstMap(RuleBasedStateMachine):
         sync(self.log)
         self.ticket: SyncTicket | None = None
         self.sequence = 0
+        # Of each batch: base offset, next offset, next sequence.
+        self.batches: list[tuple[int, int, int]] = []
         self.start = 0
         self.checkpoint = 0
 
@@ -47,6 +49,7 @@ class LogAgainstMap(RuleBasedStateMachine):
         assert info.base_offset == self.end
         self.sequence += count
         self.end += count
+        self.batches.append((info.base_offset, self.end, self.sequence))
         self.values |= {offset: value for offset in range(info.base_offset, self.end)}
         again = produce(self.log, count, producer=producer, value=value)
         assert again.is_duplicate
@@ -85,6 +88,34 @@ class LogAgainstMap(RuleBasedStateMachine):
         for segment in delete_old_segments(self.log, NOW):
             segment.delete_files()
 
+    @rule(share=st.floats(0, 1), is_fully=st.booleans())
+    def truncate(self, share: float, is_fully: bool) -> None:
+        end = self.start + int(share * (self.end - self.start))
+        if is_fully:
+            end += 3
+            self.log.truncate_fully_and_start_at(end, NOW, checkpoint=self.follow)
+            self.start = end
+            self.batches.clear()
+        else:
+            self.log.truncate_to(end, NOW, self.follow)
+        cut = end
+        while self.batches and self.batches[-1][1] > end:
+            cut = self.batches.pop()[0]  # as a whole
+        kept = () if is_fully else self.values
+        self.values = {each: self.values[each] for each in kept if each < cut}
+        self.end = end
+        state = self.log.producers.get(7)
+        self.sequence = 0 if state is None else state.last_sequence + 1
+        if self.batches and self.batches[-1][0] >= self.start:
+            assert self.sequence == self.batches[-1][2]
+        if self.ticket is not None:
+            self.finish_sync()
+        self.log.flush()
+
+    def follow(self) -> None:
+        self.checkpoint = min(self.checkpoint, self.log.recovery_point)
+        self.start = min(self.start, self.log.log_start_offset)
+
     @rule()
     @precondition(lambda self: self.ticket is None)
     def stop(self) -> None:
@@ -118,6 +149,7 @@ class LogAgainstMap(RuleBasedStateMachine):
         # begun behind it has its name on the disk. Nothing is there but what was.
         assert found.items() <= self.values.items()
         self.values, self.end = found, end
+        self.batches = [each for each in self.batches if each[1] <= end]
         state = self.log.producers.get(7)
         self.sequence = 0 if state is None else state.last_sequence + 1
 

@@ -171,3 +171,35 @@ def test_a_partition_deleted_meanwhile_is_no_failure() -> None:
     ticket.run()
     log.finish_sync(ticket)
     assert log.begin_sync() is None
+
+
+def test_a_snapshot_that_is_synced_is_let_go_of() -> None:
+    files = FakeFiles()
+    log = new_log(files)
+    produce(log)
+    log.roll(NOW)
+    ticket = begun(log)
+    (snapshot,) = ticket.finished
+    assert snapshot.path.name == "00000000000000000001.snapshot"
+    ticket.run()
+    assert not snapshot.is_dirty
+    files.counts.clear()
+    snapshot.read_at(0, 1)  # it opens again if it must
+    log.finish_sync(ticket)
+    assert begun(log, with_snapshot=True).finished == []
+
+
+def test_truncation_takes_from_a_ticket_what_is_gone() -> None:
+    log = new_log(segment_bytes=200)
+    for _ in range(5):
+        produce(log, 2, value=bytes(40))
+    ticket = begun(log, with_snapshot=True)
+    log.truncate_to(5, NOW)
+    ticket.run()
+    log.finish_sync(ticket)
+    assert log.recovery_point == 5
+    again = begun(log)
+    assert again.has_new_names  # files were renamed
+    again.run()
+    log.finish_sync(again)
+    assert log.begin_sync() is None
