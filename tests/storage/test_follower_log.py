@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from storage.batch_analysis import UnexpectedAppendOffset
+from storage.files import Buffer
 from storage.follower_log import FollowerLog, LeaderAnswer
 from storage.leader_epochs import EpochEndOffset
 from storage.log_read import FetchIsolation
@@ -35,7 +36,7 @@ def fetch(leading: UnifiedLog, following: FollowerLog, size: int = 500) -> Leade
         end = leading.epoch_end_offset(epoch)
         if end.epoch < epoch or end.end_offset < offset:
             diverging = end
-    records = b""
+    records: Buffer = b""
     if diverging is None:
         records = leading.read(offset, size, FetchIsolation.LOG_END).records
     return LeaderAnswer(

@@ -23,7 +23,7 @@ def segments_of(log: UnifiedLog) -> list[int]:
 
 def filled(batches: int = 4, spacing_ms: int = 0, **options: object) -> UnifiedLog:
     """A batch of two records a segment, the newest ``spacing_ms`` old, replicated."""
-    log = new_log(segment_bytes=200, **options)
+    log = new_log(None, segment_bytes=200, **options)
     for number in range(batches):
         age_ms = spacing_ms * (batches - number)
         produce(log, 2, value=bytes(40), timestamp=NOW - age_ms)
