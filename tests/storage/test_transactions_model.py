@@ -7,7 +7,7 @@ offset, and what a committed reader gets from any offset, are those of a plain l
 import os
 from typing import NamedTuple
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from protocol.control_records import (
@@ -239,7 +239,19 @@ def consume(
     return kept
 
 
+WRITE, ABORT, COMMIT = Step("write"), Step("abort"), Step("commit")
+SYNC, PLAIN = Step("sync"), Step("plain")
+OTHER = [Step("write", 1)] * 5 + [Step("abort", 1)]
+
+
 @settings(max_examples=EXAMPLES, deadline=None)
+@example([WRITE, SYNC, ABORT, SYNC, Step("power cut")])
+@example([WRITE, ABORT, Step("kill"), Step("power cut")])
+@example([WRITE, *OTHER, ABORT, SYNC])
+@example([WRITE, ABORT, SYNC, PLAIN, Step("truncate")])
+@example([WRITE, ABORT, Step("truncate"), COMMIT, SYNC])
+@example([WRITE, Step("truncate"), PLAIN, SYNC])
+@example([WRITE, *OTHER, Step("snapshot"), ABORT, SYNC, Step("stop"), WRITE, COMMIT])
 @given(STEPS)
 def test_committed_readers_see_what_was_committed(steps: list[Step]) -> None:
     model = Model()
