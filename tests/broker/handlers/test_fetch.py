@@ -6,19 +6,24 @@ import pytest
 
 from broker.handlers.fetch import handle_fetch
 from broker.parked import Parked
+from protocol.compiler import decoder
 from protocol.errors import ErrorCode, FetchSessionIdNotFound
 from protocol.messages.fetch import (
+    AbortedTransaction,
     EpochEndOffset,
     FetchPartition,
     FetchRequest,
+    FetchResponse,
     FetchTopic,
     PartitionData,
     ReplicaState,
 )
 from protocol.topic_partition import TopicPartition
 from protocol.uuids import ZERO_UUID
+from storage.append_info import AppendOrigin
+from tests.fakes.cluster import led_by
 from tests.fakes.files import FakeFiles
-from tests.fakes.replicas import Replicas, base_offsets, batch_of, replicas
+from tests.fakes.replicas import Replicas, base_offsets, batch_of, marker_of, replicas
 
 
 def request(
@@ -178,6 +183,49 @@ async def test_read_committed_answers_carry_a_list(tmp_path: Path) -> None:
         await filled(broker)
         (data,) = fetch(broker, request(("t", at()), isolation_level=1))
         assert data.aborted_transactions == []
+
+
+@pytest.mark.parametrize("version", [4, 11, 12])
+async def test_aborted_transactions_are_named(tmp_path: Path, version: int) -> None:
+    async with replicas(tmp_path) as broker:
+        await broker.create_topic()
+        transactional = batch_of(
+            b"v",
+            producer_id=7,
+            producer_epoch=0,
+            base_sequence=0,
+            is_transactional=True,
+        )
+        for batch in (batch_of(b"v"), transactional, marker_of(7, commits=False)):
+            broker.manager.append_records(
+                {TopicPartition("t", 0): batch},
+                acks=1,
+                timeout_ms=1000,
+                origin=AppendOrigin.COORDINATOR,
+            )
+        await broker.commit()
+        for isolation_level, named in (
+            (0, None),
+            (1, [AbortedTransaction(producer_id=7, first_offset=1)]),
+        ):
+            asked = request(("t", at()), isolation_level=isolation_level)
+            answer = handle_fetch(broker.context(version), asked)
+            data = memoryview(answer.encode(version))
+            read, _ = decoder(FetchResponse, version)(data, 0)
+            assert read.responses[0].partitions[0].aborted_transactions == named
+
+
+async def test_from_version_11_on_a_follower_may_answer(tmp_path: Path) -> None:
+    async with replicas(tmp_path) as broker:
+        await filled(broker)
+        partition = broker.manager.partition(TopicPartition("t", 0))
+        partition.make_follower(led_by(2, leader_epoch=3))
+        (data,) = fetch(broker, request(("t", at())), 10)
+        assert data.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+        (data,) = fetch(broker, request(("t", at())), 11)
+        assert base_offsets(data.records) == [0, 1, 2]
+        (data,) = fetch(broker, request(("t", at(current_leader_epoch=2))), 11)
+        assert data.error_code == ErrorCode.FENCED_LEADER_EPOCH
 
 
 async def test_it_waits_for_records(tmp_path: Path) -> None:
