@@ -4,7 +4,7 @@ A reader only knows where it stumbled. A mangled length leads it into the middle
 another batch, so the damage may lie before that place, never behind it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from protocol.errors import CorruptMessage
@@ -50,9 +50,9 @@ def find_extent(
     start = _Anchor(0, segment.base_offset)
     anchor = _anchor_before(segment, position)
     for first, refused in ((anchor, -1), (start, -1), (start, position)):
-        entry = _first_gap(segment, first, position, next_base, refused)
-        if entry is not None and not _is_known(entry, known):
-            return entry
+        for entry in _gaps(segment, first, position, next_base, refused):
+            if not _is_known(entry, known):
+                return entry
     raise CorruptMessage(f"{segment.log.path}: no damage up to position {position}")
 
 
@@ -84,39 +84,42 @@ def _size_at(segment: "SegmentReader", position: int) -> int:
     return size if BATCH_OVERHEAD <= size <= segment.log.size - position else 0
 
 
-def _first_gap(
+def _gaps(
     segment: "SegmentReader",
     anchor: _Anchor,
     position: int,
     next_base: int,
     refused: int,
-) -> QuarantineEntry | None:
-    """The first bytes from ``anchor`` on that hold no valid batch.
+) -> Iterator[QuarantineEntry]:
+    """The bytes from ``anchor`` on that hold no valid batch.
 
-    None when they begin behind ``position``. The batch at ``refused`` counts as
-    damaged, as does one that reaches into the next segment.
+    Those that begin behind ``position`` are left out. The batch at ``refused`` counts
+    as damaged, as does one that reaches into the next segment.
     """
+    log = segment.log
     end, next_offset, epoch = *anchor, NO_LEADER_EPOCH
-    gap_end, gap_next = segment.log.size, next_base
-    for at, header, _ in BatchScan(segment.log, *anchor):
+
+    def gap(gap_end: int, gap_next: int) -> QuarantineEntry:
+        place = LogPlace(segment.base_offset, next_offset)
+        reason = next(damaged_parts(log, end, gap_end, place)).reason
+        byte_range, offsets = (end, gap_end), (next_offset, gap_next - 1)
+        return QuarantineEntry(
+            segment.base_offset, *byte_range, *offsets, reason, epoch
+        )
+
+    for at, header, _ in BatchScan(log, *anchor):
         if at == refused or header.last_offset >= next_base:
             continue
         if epoch == NO_LEADER_EPOCH:
             epoch = header.partition_leader_epoch
         if at > end:
-            gap_end, gap_next = at, header.base_offset
-            break
+            yield gap(at, header.base_offset)
         end, next_offset = at + header.size, header.next_offset
         epoch = header.partition_leader_epoch
         if end > position:
-            return None
-    if end == gap_end:
-        return None
-    place = LogPlace(segment.base_offset, next_offset)
-    reason = next(damaged_parts(segment.log, end, gap_end, place)).reason
-    return QuarantineEntry(
-        segment.base_offset, end, gap_end, next_offset, gap_next - 1, reason, epoch
-    )
+            return
+    if end < log.size:
+        yield gap(log.size, next_base)
 
 
 def _is_known(entry: QuarantineEntry, known: Sequence[QuarantineEntry]) -> bool:

@@ -4,6 +4,7 @@ import pytest
 
 from protocol.errors import CorruptMessage
 from protocol.record_batch import scan
+from storage.batch_verification import DamagedBatch
 from storage.file_system import ColdRead
 from storage.formats.quarantine_entry import QuarantineEntry
 from storage.log_read import TimestampOffset
@@ -209,3 +210,49 @@ def test_search_by_time_names_damage() -> None:
     segment = damaged(1)
     with pytest.raises(CorruptMessage, match=r"00000\.log"):
         segment.find_offset_by_timestamp(1012)
+
+
+# First reads.
+
+
+def test_only_the_first_read_compares_checksums() -> None:
+    files = FakeFiles()
+    segment = filled_segment(files, batches=4, count=5)
+    segment.close()
+    again = reopened(segment)
+    again.activate()
+    for offset in (10, 0, 15, 5):
+        assert again.read(offset, None, 1) is not None
+    assert again.verification.trusted_from == 0
+
+
+def test_mangled_length_does_not_lead_past_sound_batches() -> None:
+    """It says twice the length: the batch behind would never be seen."""
+    files = FakeFiles()
+    segment = filled_segment(files, batches=4, count=5)
+    segment.close()
+    size = segment.size // 4
+    content = bytearray(files.content("00000000000000000000.log"))
+    content[8:12] = (2 * size - 12).to_bytes(4, "big")
+    files.put(segment.log.path, bytes(content))
+    again = reopened(segment)
+    with pytest.raises(DamagedBatch):
+        again.read(7, None, 1 << 20)
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+@pytest.mark.parametrize("base_offset", [0, 4, 3000])
+def test_offset_that_contradicts_its_neighbours_is_damage(
+    number: int, base_offset: int
+) -> None:
+    files = FakeFiles()
+    segment = filled_segment(files, batches=4, count=5)
+    segment.close()
+    size = segment.size // 4
+    content = bytearray(files.content("00000000000000000000.log"))
+    content[number * size : number * size + 8] = base_offset.to_bytes(8, "big")
+    files.put(segment.log.path, bytes(content))
+    again = reopened(segment)
+    again.end_at(20)
+    with pytest.raises(DamagedBatch):
+        again.read(5 * number, None, 1 << 20)
