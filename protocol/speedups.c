@@ -313,7 +313,7 @@ crc_by_tables(const uint8_t *at, Py_ssize_t size)
     return ~crc;
 }
 
-#if defined(__x86_64__) && defined(__GNUC__)
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(CRC_BY_TABLES)
 __attribute__((target("sse4.2"))) static uint32_t
 crc_by_instruction(const uint8_t *at, Py_ssize_t size)
 {

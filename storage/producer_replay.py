@@ -97,9 +97,10 @@ class ProducerReplay:
         producers = self.producers
         if max(producer_ids) >= 0:
             first = bisect_left(columns.base_offsets, producers.map_end_offset)
-            places: Iterable[int] = range(first, run.length)
+            new = range(first, run.length)
+            places: Iterable[int] = new
             if not any(each & _OF_TRANSACTIONS for each in set(columns.attributes)):
-                places = _last_of_each(columns.producer_ids, places, producer_ids)
+                places = _last_of_each(columns.producer_ids, new, producer_ids)
             for _, header, batch in run.batches(places):
                 completed = producers.replay(header, batch)
                 if completed is not None:

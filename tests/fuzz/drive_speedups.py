@@ -12,7 +12,9 @@ from importlib.util import module_from_spec, spec_from_loader
 from random import Random
 from types import ModuleType
 
-from protocol import records_plain
+from protocol import batch_columns_plain, records_plain
+from protocol.record_batch import stamp
+from protocol.records import NewRecord, build_batch
 from tests.plain.records import PlainRecord, write_record
 
 BORDERS = (0, 1, 2, 0x0F, 0x10, 0x7F, 0x80, 0xFF)
@@ -88,12 +90,45 @@ def check(speedups: ModuleType, random: Random) -> None:
     assert fast is not None or rows == wanted, (payload.hex(), count)
 
 
+def random_batches(random: Random) -> bytearray:
+    data = bytearray()
+    offset = random.choice((0, 5, 2**31, 2**62))
+    for _ in range(random.randrange(4)):
+        value = random.randbytes(random.randrange(40))
+        batch = build_batch([NewRecord(None, value, random.randrange(9))])
+        stamp(batch, offset, random.randrange(3))
+        data += batch
+        offset += random.choice((1, 1, 1, 7, 0))
+    return data
+
+
+def check_walk(speedups: ModuleType, random: Random) -> None:
+    data = random_batches(random)
+    for _ in range(random.choice((0, 1, 1, 2))):
+        mutate(random, data)
+    exact = array("B", data)[:]
+    capacity = random.randrange(5)
+    columns = array("q", bytes(64 * capacity + random.choice((0, 8, 56))))[:]
+    wanted = array("q", columns)
+    limits = (
+        random.choice((-1, 0, 5, 2**31, 2**63 - 1)),
+        random.choice((0, 5, 2**31, 2**62, 2**63 - 2)),
+        random.random() < 0.5,
+    )
+    fast = outcome(speedups.walk_batches, exact, columns, *limits)
+    plain = outcome(batch_columns_plain.walk_batches, data, wanted, *limits)
+    assert fast == plain, (data.hex(), capacity, limits, fast, plain)
+    assert columns == wanted, (data.hex(), capacity, limits)
+
+
 def main(path: str, seconds: str, seed: str) -> None:
     speedups, random = load(path), Random(int(seed))
+    random_walks = Random(int(seed) + 1)
     end, runs = time.monotonic() + float(seconds), 0
     while time.monotonic() < end:
         for _ in range(100):
             check(speedups, random)
+            check_walk(speedups, random_walks)
         runs += 100
     print(f"{runs} payloads")
 

@@ -70,8 +70,11 @@ def drive(
     )
 
 
-def test_random_payloads_break_nothing(libasan: str, tmp_path: Path) -> None:
-    module = build(SOURCE.read_text(), tmp_path)
+@pytest.mark.parametrize("flags", [[], ["-DCRC_BY_TABLES"]])
+def test_random_payloads_break_nothing(
+    libasan: str, tmp_path: Path, flags: list[str]
+) -> None:
+    module = build(SOURCE.read_text(), tmp_path, *flags)
     seconds, seed = (300, os.getpid()) if IS_LONG else (3, 1)
     done = drive(module, libasan, seconds, seed)
     assert done.returncode == 0, f"seed {seed}\n{done.stderr[-4000:]}"
@@ -83,6 +86,8 @@ def test_random_payloads_break_nothing(libasan: str, tmp_path: Path) -> None:
     [
         ("shift < 35 && byte < end", "shift < 35", "AddressSanitizer"),
         ("(uint64_t)", "", "runtime error"),
+        ("size > total - position ||", "", "Error"),
+        ("count < capacity && ", "", "Error"),
     ],
 )
 def test_a_missing_check_would_be_seen(
