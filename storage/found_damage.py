@@ -56,8 +56,6 @@ class FoundDamage:
     def keep(self, segment: LogSegment, recovery: Recovery) -> None:
         """Quarantine what lies between valid batches."""
         for start, end, base_offset, next_offset in recovery.damaged:
-            if start and base_offset == segment.base_offset:
-                base_offset = _next_offset_at(segment, start)
             offsets = (base_offset, next_offset)
             self._add(segment, (start, end), offsets, "no valid batch")
 
@@ -146,6 +144,23 @@ class FoundDamage:
                 epoch,
             )
         )
+
+
+def anchored(segment: LogSegment, recovery: Recovery) -> Recovery:
+    """The recovery with the offsets before it, when it began with damage.
+
+    A scan from an index entry does not know them; the headers from the start on do.
+    """
+    base_offset = segment.base_offset
+    if recovery.damaged:
+        first, *others = recovery.damaged
+        if first.start and first.base_offset == base_offset:
+            first = first._replace(base_offset=_next_offset_at(segment, first.start))
+            recovery = recovery._replace(damaged=(first, *others))
+    if recovery.valid_end and recovery.next_offset == base_offset:
+        next_offset = _next_offset_at(segment, recovery.valid_end)
+        recovery = recovery._replace(next_offset=next_offset)
+    return recovery
 
 
 def end_of(segment: LogSegment) -> Recovery:

@@ -22,7 +22,7 @@ from .checkpoints import EPOCHS_NAME
 from .epoch_recovery import EpochRecovery, rebuild_epochs
 from .files import File, Files
 from .formats.checkpoint import CheckpointError
-from .found_damage import FoundDamage, Seen
+from .found_damage import FoundDamage, Seen, anchored
 from .leader_epochs import LeaderEpochs
 from .leftovers import remove_leftovers, remove_stray_snapshots
 from .local_log import LocalLog
@@ -226,7 +226,7 @@ class _Loader:
 
     def _believe(self, segments: LogSegments, damage: FoundDamage) -> int:
         """Find the log end, and the producers there. Returns the log end."""
-        recovery = segments.last.activate()
+        recovery = anchored(segments.last, segments.last.activate())
         damage.keep(segments.last, recovery)
         damage.settle_tail(segments, segments.last, recovery)
         end = recovery.next_offset
@@ -258,7 +258,7 @@ class _Loader:
         if start >= end:
             return
         for segment in segments.values(start, end):
-            recovery = self._replay.read(segment, start, end)
+            recovery = anchored(segment, self._replay.read(segment, start, end))
             damage.keep(segment, recovery)
             lost = recovery.next_offset
             following = segments.higher(segment.base_offset)

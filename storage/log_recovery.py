@@ -19,7 +19,7 @@ from protocol.batch_columns import BatchRun
 
 from .epoch_recovery import EpochRecovery
 from .files import DiskFull, File, Files
-from .found_damage import FoundDamage
+from .found_damage import FoundDamage, anchored
 from .log_segment import LogSegment
 from .log_segments import LogSegments
 from .producer_replay import ProducerReplay, indexed_position
@@ -71,7 +71,7 @@ class LogRecovery:
         self, segments: LogSegments, segment: LogSegment, start: int, position: int
     ) -> int:
         self._replay.begin(segment, start, position)
-        recovery = segment.recover(position, self._take)
+        recovery = anchored(segment, segment.recover(position, self._take))
         self._damage.keep(segment, recovery)
         lost = self._damage.settle_tail(segments, segment, recovery)
         self._replay.end(segment, lost)
