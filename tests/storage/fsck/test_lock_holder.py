@@ -1,5 +1,7 @@
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from storage.fsck.lock_holder import lock_holder
@@ -13,18 +15,26 @@ HOLD = (
 )
 
 
-def test_says_which_process_holds_the_lock(tmp_path: Path) -> None:
-    path = tmp_path / ".lock"
+@contextmanager
+def held(directory: Path) -> Iterator[int]:
+    """Another process holds the lock; its id."""
     with subprocess.Popen(
-        [sys.executable, "-c", HOLD, path],
+        [sys.executable, "-c", HOLD, directory / ".lock"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
     ) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
-        assert lock_holder(tmp_path) == holder.pid
-        holder.communicate("")
+        try:
+            yield holder.pid
+        finally:
+            holder.communicate("")
+
+
+def test_says_which_process_holds_the_lock(tmp_path: Path) -> None:
+    with held(tmp_path) as pid:
+        assert lock_holder(tmp_path) == pid
     assert lock_holder(tmp_path) is None
 
 
