@@ -1,17 +1,20 @@
 """A follower's log beside its leader's: it becomes the same, whatever was there."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import pytest
 
 from storage.batch_analysis import UnexpectedAppendOffset
-from storage.files import Buffer
 from storage.follower_log import FollowerLog, LeaderAnswer
 from storage.leader_epochs import EpochEndOffset
 from storage.log_read import FetchIsolation
 from storage.unified_log import UnifiedLog
 
 from .logs import NOW, Producer, new_log, produce, read_all, reopened, sync
+
+if TYPE_CHECKING:
+    from storage.files import Buffer
 
 
 def leader(batches: int = 10, epochs: Sequence[int] = (4,)) -> UnifiedLog:
