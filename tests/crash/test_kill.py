@@ -54,6 +54,10 @@ class Load:
         self._thread.join()
         assert self._producer.flush(60) == 0
 
+    def rest(self, seconds: float) -> None:
+        """Go on for some time, whatever comes of it."""
+        self._stop.wait(seconds)
+
     @property
     def count(self) -> int:
         return sum(map(len, self.acknowledged))
@@ -110,6 +114,13 @@ def latest_offsets(address: str, topic: str) -> list[int]:
 
 def read_partition(address: str, topic: str, partition: int, end: int) -> list[int]:
     """The numbers at offsets 0 to ``end``; the offsets must have no hole."""
+    return read_from(address, topic, partition, 0, end)
+
+
+def read_from(
+    address: str, topic: str, partition: int, start: int, end: int
+) -> list[int]:
+    """The numbers at offsets ``start`` to ``end``."""
     consumer = confluent_kafka.Consumer(
         {
             "bootstrap.servers": address,
@@ -119,15 +130,16 @@ def read_partition(address: str, topic: str, partition: int, end: int) -> list[i
             "log_level": 0,
         }
     )
-    consumer.assign([confluent_kafka.TopicPartition(topic, partition, 0)])
+    consumer.assign([confluent_kafka.TopicPartition(topic, partition, start)])
     found: list[int] = []
+    count = max(0, end - start)
     try:
-        while len(found) < end:
-            messages = consumer.consume(min(10_000, end - len(found)), 30)
-            assert messages, f"{len(found)} of {end}"
+        while len(found) < count:
+            messages = consumer.consume(min(10_000, count - len(found)), 30)
+            assert messages, f"{len(found)} of {count}"
             for message in messages:
                 assert message.error() is None
-                assert message.offset() == len(found)
+                assert message.offset() == start + len(found)
                 value = message.value()
                 assert isinstance(value, bytes)
                 found.append(int(value))
