@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from protocol.topic_partition import TopicPartition
 from protocol.uuids import random_uuid, to_text
-from storage.files import OsFiles
+from storage.read_only_files import ReadOnlyFiles
 
 from .adoption_metadata import (
     AdoptionError,
@@ -131,7 +131,7 @@ class _Planner:
         self._request = request
         self._broker = broker
         self._metadata_directory = metadata_directory
-        self._files = OsFiles()
+        self._files = ReadOnlyFiles()
 
     def plan(self) -> Adoption:
         """Everything that the catalogue will say."""

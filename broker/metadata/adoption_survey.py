@@ -11,8 +11,11 @@ import fcntl
 import os
 import re
 from contextlib import contextmanager
+from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple
+from zlib import crc32
 
+from protocol.record_batch import CURRENT_MAGIC, LOG_OVERHEAD
 from storage.checkpoints import read_epochs
 from storage.formats.checkpoint import CheckpointError
 from storage.log_directory import (
@@ -22,7 +25,11 @@ from storage.log_directory import (
     DirectoryKind,
     parse_directory_name,
 )
-from storage.meta_properties import BadMetaProperties, read_meta_properties
+from storage.meta_properties import (
+    META_PROPERTIES_NAME,
+    BadMetaProperties,
+    read_meta_properties,
+)
 from storage.partition_metadata import (
     PARTITION_METADATA_NAME,
     BadPartitionMetadata,
@@ -41,6 +48,9 @@ if TYPE_CHECKING:
     from storage.meta_properties import MetaProperties
 
 _VERSION = re.compile(rb"version:\s*(\d+)")
+# offset int64, size int32, crc uint32 of what follows it, magic int8.
+_OLD_MESSAGE = Struct(">qiIb")
+_OLD_MAGIC_AT = 16
 _LOG = re.compile(r"(\d{20})\.log", re.ASCII)
 NO_EPOCH = -1
 
@@ -133,9 +143,12 @@ def read_identity(files: Files, directory: Path) -> MetaProperties | None:
         AdoptionError: it cannot be read.
     """
     try:
-        return read_meta_properties(files, directory)
+        identity = read_meta_properties(files, directory)
     except BadMetaProperties as error:
         raise AdoptionError(str(error)) from error
+    if identity is not None and not identity.cluster_id:
+        raise AdoptionError(f"{directory / META_PROPERTIES_NAME}: cluster.id is empty")
+    return identity
 
 
 def _agreed(
@@ -208,10 +221,33 @@ def _leader_epoch(files: Files, path: Path, notes: list[str]) -> int:
 
 def _has_records(files: Files, path: Path) -> bool:
     """Whether there are records, or were before they were deleted."""
+    has_records = False
     for name in filter(_LOG.fullmatch, files.listdir(path)):
         if int(name[:20]) > 0 or files.size(path / name) > 0:
-            return True
-    return False
+            has_records = True
+            _check_format(files, path / name)
+    return has_records
+
+
+def _check_format(files: Files, path: Path) -> None:
+    """See that a segment does not begin with messages of before Kafka 0.11.
+
+    Those would look like damage. Their checksum tells them from a batch whose magic
+    byte is damaged.
+    """
+    log = files.open(path)
+    start = bytes(log.read_at(0, _OLD_MESSAGE.size))
+    if len(start) == _OLD_MESSAGE.size:
+        _, size, crc, magic = _OLD_MESSAGE.unpack(start)
+        if magic < CURRENT_MAGIC and 0 < size <= log.size - LOG_OVERHEAD:
+            message = log.read_at(_OLD_MAGIC_AT, LOG_OVERHEAD + size - _OLD_MAGIC_AT)
+            if crc32(message) == crc:
+                raise AdoptionError(
+                    f"{path} holds messages of format {magic}, from before Kafka 0.11;"
+                    f" only format {CURRENT_MAGIC} can be served: copy the topic with"
+                    " a newer producer, or move its directories away"
+                )
+    log.close()
 
 
 @contextmanager

@@ -1,7 +1,9 @@
+import contextlib
 import fcntl
 import os
 import shutil
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -23,6 +25,7 @@ from tests.adopted import (
 
 CASES = sorted(path.name for path in GOLDEN.iterdir() if path.is_dir())
 METADATA_CASES = ["snapshot", "topics"]
+ROUNDS = 50 if os.environ.get("ODRADEK_LONG") else 2
 OURS = {"catalog.db", "catalog.backup"}
 
 
@@ -271,3 +274,43 @@ def test_a_directory_given_twice_is_refused(tmp_path: Path) -> None:
     directory = tmp_path / "case" / "log-dir"
     with pytest.raises(AdoptionError, match="given twice"):
         adopt_directories(directory, directory / ".." / "log-dir")
+
+
+@pytest.mark.parametrize("seed", range(ROUNDS))
+def test_whatever_byte_is_wrong_there_is_an_answer(
+    seed: int, damaged_case: list[Path]
+) -> None:
+    """Adopted or refused, and nothing else."""
+    random = Random(seed)
+    directory, *files = damaged_case
+    for path in files:
+        data = path.read_bytes()
+        path.write_bytes(damaged(random, data))
+        try:
+            with contextlib.suppress(AdoptionError):
+                assert adopt_directories(directory, is_dry_run=True).cluster_id
+        finally:
+            path.write_bytes(data)
+
+
+@pytest.fixture(scope="module")
+def damaged_case(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """A log directory, and the files in it that an adoption reads."""
+    case = tmp_path_factory.mktemp("damaged") / "case"
+    copy_case(METADATA_GOLDEN / "snapshot", case)
+    kinds = (".log", ".checkpoint", ".snapshot", ".metadata", ".properties")
+    files = [
+        path
+        for path in sorted((case / "log-dir").rglob("*"))
+        if path.suffix in kinds or path.name == "leader-epoch-checkpoint"
+    ]
+    return [case / "log-dir", *files]
+
+
+def damaged(random: Random, data: bytes) -> bytes:
+    if not data or random.random() < 0.2:
+        return data[: random.randrange(len(data) + 1)]
+    changed = bytearray(data)
+    for _ in range(random.choice((1, 1, 1, 8))):
+        changed[random.randrange(len(changed))] = random.randrange(256)
+    return bytes(changed)

@@ -1,3 +1,5 @@
+import struct
+import zlib
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from broker.metadata.adoption_survey import (
     held,
     survey,
 )
+from protocol.records import NewRecord, build_batch
 from protocol.topic_partition import TopicPartition
 from storage.files import OsFiles
 from storage.meta_properties import MetaProperties
@@ -77,6 +80,8 @@ def test_what_is_no_directory_of_kafka_is_refused(tmp_path: Path) -> None:
     assert "version 2 is not known" in refusal(newer)
     cut = log_dir(tmp_path, "b", "version=1\nnode.id=3\n")
     assert "cluster.id is missing" in refusal(cut)
+    empty = log_dir(tmp_path, "c", "version=1\nnode.id=3\ncluster.id=")
+    assert "cluster.id is empty" in refusal(empty)
 
 
 def test_a_directory_with_a_catalogue_is_refused(tmp_path: Path) -> None:
@@ -144,6 +149,25 @@ def test_a_newer_partition_metadata_is_refused(tmp_path: Path) -> None:
     assert "version '3' is not known: it was written by a newer Kafka" in (
         refusal(directory)
     )
+
+
+def old_message(magic: int) -> bytes:
+    """A message as Kafka wrote it before 0.11."""
+    timestamp = struct.pack(">q", 1) if magic else b""
+    body = bytes([magic, 0]) + timestamp + struct.pack(">ii", -1, 2) + b"hi"
+    return struct.pack(">qiI", 0, len(body) + 4, zlib.crc32(body)) + body
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_messages_of_old_formats_are_refused(magic: int, tmp_path: Path) -> None:
+    directory = log_dir(tmp_path)
+    log = partition(directory, "t-0") / f"{0:020d}.log"
+    log.write_bytes(old_message(magic))
+    assert f"{log} holds messages of format {magic}" in refusal(directory)
+    damaged = bytearray(build_batch([NewRecord(b"k", b"v", 1)]))
+    damaged[16] = magic
+    log.write_bytes(damaged)
+    assert surveyed(directory)[0].partitions
 
 
 def test_metadata_of_another_cluster_are_refused(tmp_path: Path) -> None:
