@@ -11,12 +11,14 @@ class AppendOrigin(Enum):
     """Where a batch comes from; it decides what is checked (``spec`` B2.9).
 
     A client's batch is checked in full. A coordinator's is trusted with offsets and
-    sequences, but not with epochs. What the log replays was all checked before.
+    sequences, but not with epochs. What a leader sent, or the log replays, was all
+    checked before. The leader of a Raft quorum has given offsets and epoch itself.
     """
 
     CLIENT = "client"
     COORDINATOR = "coordinator"
     REPLICATION = "replication"
+    RAFT_LEADER = "raft_leader"
 
 
 class AppendInfo(NamedTuple):

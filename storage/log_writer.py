@@ -8,7 +8,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from protocol.control_records import read_marker
-from protocol.errors import RecordListTooLarge
+from protocol.errors import InvalidRecord, RecordListTooLarge
 from protocol.record_batch import COMPRESSION_MASK, CONTROL, stamp
 
 from .append_info import AppendInfo, AppendOrigin, info_of_duplicate
@@ -173,6 +173,11 @@ class LogWriter(LogTruncation):
             DiskFull: nothing was written; it may be tried again.
             KafkaStorageError: the log has failed.
         """
+        return self._append_as_sent(batches, now_ms, AppendOrigin.REPLICATION)
+
+    def _append_as_sent(
+        self, batches: Buffer, now_ms: int, origin: AppendOrigin
+    ) -> AppendInfo:
         self._check_writable()
         found = analyse(batches)
         start, end = self.log_start_offset, self.local.end.offset
@@ -187,7 +192,7 @@ class LogWriter(LogTruncation):
         for position, header in found.batches:
             if header.producer_id >= 0:
                 batch = view[position : position + header.size]
-                self.producers.check(header, batch, AppendOrigin.REPLICATION)
+                self.producers.check(header, batch, origin)
         has_rolled = self._write_replicated(found, view, now_ms)
         first = found.batches[0][1]
         return AppendInfo(
@@ -202,6 +207,25 @@ class LogWriter(LogTruncation):
             last_offset_of_first_batch=first.last_offset,
             offset_of_max_timestamp=found.offset_of_max_timestamp,
         )
+
+    def append_as_raft_leader(
+        self, batches: Buffer, leader_epoch: int, now_ms: int
+    ) -> AppendInfo:
+        """Write batches that the leader of a Raft quorum has made of its records.
+
+        It gave them offsets and its epoch.
+
+        Raises:
+            InvalidRecord: a batch of another epoch than ``leader_epoch``.
+            KafkaError: as `append_as_follower`.
+        """
+        for _, header in analyse(batches).batches:
+            if header.partition_leader_epoch != leader_epoch:
+                raise InvalidRecord(
+                    f"the batch at offset {header.base_offset} has leader epoch"
+                    f" {header.partition_leader_epoch}, not {leader_epoch}"
+                )
+        return self._append_as_sent(batches, now_ms, AppendOrigin.RAFT_LEADER)
 
     def _write_replicated(
         self, found: BatchAnalysis, data: memoryview, now_ms: int

@@ -111,3 +111,60 @@ def test_the_high_watermark_rises_to_the_end_as_if_it_were_asked_to() -> None:
         assert straight.high_watermark_metadata == asked.high_watermark_metadata
         assert straight.last_stable_offset == asked.last_stable_offset, step
     assert straight.high_watermark < straight.log_end_offset
+
+
+def test_the_high_watermark_can_be_set_inside_of_the_log() -> None:
+    marks, ends = watermarks()
+    assert marks.set_high(10)
+    assert marks.high == ends[2]
+    assert not marks.set_high(10)
+    assert marks.set_high(1000)
+    assert marks.high == ends[4]
+    marks.raise_log_start(5, DELETED)
+    assert marks.set_high(2)
+    assert marks.high == ends[1]
+
+
+def test_a_fall_of_it_is_reported(caplog: pytest.LogCaptureFixture) -> None:
+    marks, _ = watermarks()
+    marks.set_high(15)
+    assert not caplog.messages
+    marks.set_high(5)
+    assert "the high watermark falls from 15 to 5" in caplog.messages[0]
+
+
+def test_a_missing_place_is_looked_up_when_it_is_asked_for() -> None:
+    marks, ends = watermarks()
+    marks.high = OffsetMetadata(10)
+    assert marks.high.is_message_only
+    assert marks.locate_high() == ends[2] == marks.high
+
+
+def test_all_of_them_fall_with_the_log_end() -> None:
+    marks, ends = watermarks()
+    marks.raise_high(ends[4])
+    marks.raise_durable(ends[3])
+    marks.raise_log_start(12, DELETED)
+    marks.fall_to(ends[2])
+    assert marks.high == marks.durable == ends[2]
+    assert marks.log_start_offset == 10
+    marks.fall_to(ends[3])
+    assert marks.high == ends[2]
+
+
+def test_an_empty_log_begins_with_all_of_them() -> None:
+    marks, _ = watermarks()
+    marks.begin_at(OffsetMetadata(50, 50, 0), 40)
+    assert marks.high == marks.durable == OffsetMetadata(50, 50, 0)
+    assert marks.log_start_offset == 40
+
+
+def test_the_place_of_the_stable_offset_is_looked_up_once() -> None:
+    marks, ends = watermarks()
+    marks.raise_high(ends[4])
+    assert marks.locate_stable(-1) is marks.high
+    found = marks.locate_stable(10)
+    assert found == ends[2]
+    assert marks.locate_stable(10) is found
+    marks.fall_to(ends[3])
+    assert marks.locate_stable(10) is not found
