@@ -103,6 +103,9 @@ class PartitionCheck:
             opened += [txnindex] if txnindex is not None else []
             transactions.begin(path.name, txnindex)
             self._ends.append((base, self._segment_check.run(log, segment, watchers)))
+        except FileNotFoundError:  # retention of a running broker
+            name = self._path(base, LOG).name
+            self._findings.note("gone", name, "was deleted while it was to be read")
         except (OSError, KafkaStorageError) as error:
             name = self._path(base, LOG).name
             self._findings.damage("unreadable", name, f"cannot be read: {error}")

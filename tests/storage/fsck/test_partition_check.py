@@ -1,12 +1,13 @@
 from pathlib import Path
 
+from storage.file_system import File
 from storage.formats.quarantine_entry import QuarantineEntry, format_quarantine
 from storage.fsck.known import Known
 from storage.fsck.partition_check import PartitionCheck
 from storage.fsck.report import Report, Severity
 from tests.fakes.files import FakeFiles
 
-from .golden import ROOT, codes, loaded, messages
+from .golden import GOLDEN, ROOT, codes, loaded, messages
 
 DIRECTORY = ROOT / "tt-0"
 CASE = "flip-active-middle"
@@ -80,3 +81,16 @@ def test_files_that_cannot_be_read_are_told() -> None:
         files.fail(nth=nth)
         found = checked(files, directory=directory)
         assert codes(found, Severity.DAMAGE) or files.counts.total() < nth, nth
+
+
+def test_a_segment_that_is_deleted_meanwhile_is_noted() -> None:
+    class Deleting(FakeFiles):
+        def open(self, path: Path, *, create: bool = False) -> File:
+            if path.name == f"{0:020d}.log":
+                self.unlink(path)
+            return super().open(path, create=create)
+
+    files = Deleting()
+    files.copy_in(GOLDEN / "plain-size-roll" / "log-dir", ROOT)
+    found = checked(files, directory=ROOT / "plain-0")
+    assert codes(found) == {"gone"}
