@@ -4,7 +4,7 @@ They are replaced whole and atomically. A file that is not there, or is empty (K
 leaves such), has no entries.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -14,7 +14,6 @@ from .files import Files
 from .formats.checkpoint import (
     CheckpointError,
     EpochEntry,
-    format_epochs,
     format_offsets,
     parse_epochs,
     parse_offsets,
@@ -52,11 +51,6 @@ def read_epochs(files: Files, directory: Path) -> list[EpochEntry]:
         CheckpointError: the file cannot be read; the message names file and line.
     """
     return _read(files, directory / EPOCHS_NAME, parse_epochs)
-
-
-def write_epochs(files: Files, directory: Path, entries: Sequence[EpochEntry]) -> None:
-    """Replace the leader epochs of the partition in ``directory``, durably."""
-    files.write_atomic(directory / EPOCHS_NAME, format_epochs(entries).encode())
 
 
 def _read(files: Files, path: Path, parse: Callable[[str], _Entries]) -> _Entries:

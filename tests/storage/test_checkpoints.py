@@ -4,12 +4,12 @@ import pytest
 
 from protocol.topic_partition import TopicPartition
 from storage.checkpoints import (
+    EPOCHS_NAME,
     HIGH_WATERMARKS_NAME,
     LOG_STARTS_NAME,
     RECOVERY_POINTS_NAME,
     read_epochs,
     read_offsets,
-    write_epochs,
     write_offsets,
 )
 from storage.file_system import StorageFailure
@@ -32,7 +32,7 @@ def test_offsets_come_back_after_a_power_cut() -> None:
 def test_epochs_come_back() -> None:
     files = FakeFiles()
     files.mkdir(PATH.parent)
-    write_epochs(files, PATH.parent, [EpochEntry(3, 9)])
+    files.put(PATH.parent / EPOCHS_NAME, b"0\n1\n3 9\n")
     assert read_epochs(files, PATH.parent) == [EpochEntry(3, 9)]
 
 
