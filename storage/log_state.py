@@ -236,7 +236,8 @@ class LogState:
         """
         if self._failure is not None:
             return
-        _log.error("%s takes no more writes: %s", self.topic_partition, error)
+        # The reason is reported once, for the whole log directory.
+        _log.debug("%s takes no more writes: %s", self.topic_partition, error)
         self._failure = error
         self._watermarks.fall_to_durable()
 

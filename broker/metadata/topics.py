@@ -187,10 +187,13 @@ class Topics(TopicIndex):
                 self._unmarked[topic_partition] = log_dir
         if not self._unmarked:
             return
-        if self._marking is None:
-            self._marking = self._catalog.change(self._decide_written)
+        marking = self._marking
+        if marking is None:
+            marking = self._catalog.change(self._decide_written)
+            if self._unmarked:  # not decided yet: others may join it
+                self._marking = marking
         # Shielded: others wait for the same commit.
-        await asyncio.shield(self._marking)
+        await asyncio.shield(marking)
 
     async def set_leader_epochs(self, epochs: Mapping[TopicPartition, int]) -> None:
         """Commit the leader epochs of partitions; an epoch never falls."""

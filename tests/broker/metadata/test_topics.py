@@ -180,6 +180,20 @@ async def test_written_partitions_are_remembered(tmp_path: Path) -> None:
         ]
 
 
+async def test_marks_that_come_one_after_the_other_are_all_committed(
+    tmp_path: Path,
+) -> None:
+    """Also when the catalogue is idle, and decides in the same breath."""
+    async with opened(tmp_path) as topics:
+        await topics.create_topic("a", 4)
+    async with opened(tmp_path) as topics:
+        for number in range(4):
+            await topics.mark_written([TopicPartition("a", number)], "d")
+            assert topics.known("a").partitions[number].written
+    async with opened(tmp_path) as topics:
+        assert len(list(topics.written_partitions())) == 4
+
+
 async def test_marks_that_come_together_share_a_commit(tmp_path: Path) -> None:
     catalog = CountingCatalog.open(tmp_path)
     assert isinstance(catalog, CountingCatalog)

@@ -1,0 +1,419 @@
+"""T086: a broker with two log directories: one fails, is lost, or comes back."""
+
+import errno
+import shutil
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from broker.config.broker_config import BrokerConfig
+from broker.config.listener import Listener
+from broker.metadata.topic_deletion import finish_deletions
+from broker.server import Server
+from client.connection import Connection
+from protocol.errors import KafkaStorageError
+from protocol.messages.fetch import (
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+)
+from protocol.messages.metadata import MetadataRequest, MetadataResponse
+from protocol.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
+from protocol.messages.topics import (
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+)
+from protocol.record_batch import scan
+from protocol.records import NewRecord, build_batch
+from storage.files import Buffer, File, OsFile, OsFiles, StorageFailure
+from tests.broker.test_server import with_client
+
+PARTITIONS = 6
+OFFLINE = 56
+ABSENT = -1
+SMALL_SEGMENTS = CreatableTopicConfig(name="internal.segment.bytes", value="300")
+
+
+class BadDiskFiles(OsFiles):
+    """The real files; from ``break_at`` on one kind of call fails below ``root``."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__()
+        self.root = root
+        self.broken: str | None = None
+        self.failure_count = 0
+
+    def open(self, path: Path, *, create: bool = False) -> File:
+        if create:
+            self.check("open", path)
+            super().open(path, create=True).close()
+        return BadDiskFile(self, path, self.size(path))
+
+    def rename(self, source: Path, target: Path) -> None:
+        self.check("rename", source)
+        super().rename(source, target)
+
+    def sync_directory(self, path: Path) -> None:
+        self.check("sync", path)
+        super().sync_directory(path)
+
+    def listdir(self, path: Path) -> list[str]:
+        self.check("listdir", path)
+        return super().listdir(path)
+
+    def check(self, operation: str, path: Path) -> None:
+        if self.broken in (operation, "any") and path.is_relative_to(self.root):
+            self.failure_count += 1
+            raise StorageFailure(f"{path}: it broke") from OSError(errno.EIO, "EIO")
+
+
+class BadDiskFile(OsFile):
+    def __init__(self, files: BadDiskFiles, path: Path, size: int) -> None:
+        super().__init__(files, path, size)
+        self._owner = files
+
+    def append(self, data: Buffer) -> None:
+        self._owner.check("append", self.path)
+        super().append(data)
+
+    def read_at(self, position: int, size: int, may_block: bool = True) -> memoryview:
+        self._owner.check("read", self.path)
+        return super().read_at(position, size, may_block)
+
+    def sync(self) -> None:
+        self._owner.check("sync", self.path)
+        super().sync()
+
+
+class Disks:
+    """Two log directories, a catalogue beside them, and a broker on them."""
+
+    def __init__(self, root: Path) -> None:
+        self.bad, self.good = root / "bad", root / "good"
+        self.config = BrokerConfig(
+            log_dirs=(self.bad, self.good),
+            metadata_log_dir=root / "catalogue",
+            listeners=(Listener("PLAINTEXT", "127.0.0.1", 0),),
+            log_min_free_bytes=0,
+        )
+        self.files = BadDiskFiles(self.bad)
+        self.server = Server(self.config)
+
+    async def start(self) -> None:
+        self.files = BadDiskFiles(self.bad)
+        self.server = Server(self.config, files=self.files)
+        await self.server.start()
+
+    async def stop(self) -> None:
+        await self.server.stop()
+        assert self.server.bugs.count == 0
+
+    async def restart(self) -> None:
+        await self.stop()
+        await self.start()
+
+    async def create(self, name: str) -> None:
+        def talk(connection: Connection) -> None:
+            wanted = CreatableTopic(
+                name=name,
+                num_partitions=PARTITIONS,
+                replication_factor=1,
+                configs=[SMALL_SEGMENTS],
+            )
+            request = CreateTopicsRequest(topics=[wanted], timeout_ms=20_000)
+            (made,) = connection.request(request, CreateTopicsResponse, 5).topics
+            assert made.error_code == 0
+
+        await with_client(self.server, talk)
+
+    async def delete(self, name: str) -> int:
+        def talk(connection: Connection) -> int:
+            request = DeleteTopicsRequest(topic_names=[name], timeout_ms=20_000)
+            response = connection.request(request, DeleteTopicsResponse, 5)
+            return int(response.responses[0].error_code)
+
+        return await with_client(self.server, talk)
+
+    async def produce(self, name: str = "t") -> list[int]:
+        """The error of each partition, after one record to all of them."""
+        batch = bytes(build_batch([NewRecord(b"k", bytes(100), 0)]))
+        data = [PartitionProduceData(index=n, records=batch) for n in range(PARTITIONS)]
+        request = ProduceRequest(
+            acks=-1,
+            timeout_ms=20_000,
+            topic_data=[TopicProduceData(name=name, partition_data=data)],
+        )
+
+        def talk(connection: Connection) -> list[int]:
+            response = connection.request(request, ProduceResponse, 9)
+            answers = response.responses[0].partition_responses
+            return [each.error_code for each in sorted(answers, key=_index)]
+
+        return await with_client(self.server, talk)
+
+    async def counts(self, name: str = "t") -> list[int]:
+        """How many batches each partition has; ``ABSENT`` when it is offline."""
+        return await with_client(
+            self.server,
+            lambda connection: [_count(connection, name, n) for n in range(PARTITIONS)],
+        )
+
+    async def leaders(self, name: str = "t") -> list[int]:
+        def talk(connection: Connection) -> list[int]:
+            request = MetadataRequest(topics=None)
+            response = connection.request(request, MetadataResponse, 9)
+            (topic,) = [each for each in response.topics if each.name == name]
+            partitions = sorted(topic.partitions, key=lambda each: each.partition_index)
+            return [each.leader_id for each in partitions]
+
+        return await with_client(self.server, talk)
+
+    def on_bad(self, name: str = "t") -> list[bool]:
+        return [(self.bad / f"{name}-{n}").exists() for n in range(PARTITIONS)]
+
+
+def _count(connection: Connection, name: str, partition: int) -> int:
+    """Every segment is read, and answered by itself."""
+    count = high_watermark = 0
+    while count == 0 or count < high_watermark:
+        wanted = FetchPartition(
+            partition=partition, fetch_offset=count, partition_max_bytes=1 << 20
+        )
+        request = FetchRequest(
+            max_wait_ms=0,
+            min_bytes=1,
+            max_bytes=1 << 24,
+            topics=[FetchTopic(topic=name, partitions=[wanted])],
+        )
+        response = connection.request(request, FetchResponse, 12)
+        (found,) = response.responses[0].partitions
+        if found.error_code == OFFLINE:
+            return ABSENT
+        assert found.error_code == 0
+        offsets = [each.base_offset for _, each in scan(memoryview(found.records))]
+        assert offsets == list(range(count, count + len(offsets)))
+        count, high_watermark = count + len(offsets), found.high_watermark
+    assert count == high_watermark
+    return count
+
+
+def _index(answer: object) -> int:
+    return int(answer.index)  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+async def disks(tmp_path: Path) -> AsyncIterator[Disks]:
+    """A topic with two records in every partition, three of them on each disk."""
+    disks = Disks(tmp_path)
+    await disks.start()
+    await disks.create("t")
+    for _ in range(2):
+        assert await disks.produce() == [0] * PARTITIONS
+    assert sum(disks.on_bad()) == PARTITIONS // 2
+    try:
+        yield disks
+    finally:
+        await disks.stop()
+
+
+def where(flags: list[bool], then: int, otherwise: int = 0) -> list[int]:
+    return [then if flag else otherwise for flag in flags]
+
+
+# It fails while the broker runs
+
+
+@pytest.mark.parametrize("operation", ["append", "open", "sync", "rename", "any"])
+async def test_t086_io_error_takes_one_dir_offline_others_serve(
+    disks: Disks, operation: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """At an append, a roll, a sync, a checkpoint, or whatever comes first."""
+    on_bad = disks.on_bad()
+    disks.files.broken = operation
+    answers = []
+    for _ in range(3):
+        answers.append(await disks.produce())
+        await disks.server.services.replica_manager.checkpointer.write()
+    assert disks.files.failure_count
+    assert answers[-1] == where(on_bad, OFFLINE)
+    assert all(error == 0 for row in answers for error in _of(row, on_bad, False))
+    assert list(disks.server.services.committer.failures) == [disks.bad]
+    reasons = [each for each in caplog.messages if "it broke" in each]
+    assert len(reasons) == 1, reasons
+    assert str(disks.bad) in reasons[0]
+    if operation != "any":  # what was durable can be read
+        counts = await disks.counts()
+        assert min(counts) >= 2
+        assert _of(counts, on_bad, False) == [5] * 3
+    # What is new goes to the good one.
+    await disks.create("new")
+    assert await disks.produce("new") == [0] * PARTITIONS
+    assert disks.on_bad("new") == [False] * PARTITIONS
+    # It stays up, and a sound disk has everything that was acknowledged.
+    await disks.restart()
+    acknowledged = [2 + sum(row[n] == 0 for row in answers) for n in range(PARTITIONS)]
+    found = await disks.counts()
+    assert all(has >= told for has, told in zip(found, acknowledged, strict=True))
+    assert await disks.produce() == [0] * PARTITIONS
+
+
+def _of(row: list[int], flags: list[bool], flag: bool) -> list[int]:
+    return [each for each, is_on in zip(row, flags, strict=True) if is_on is flag]
+
+
+async def test_t086_a_broker_without_any_sound_directory_stays_up(disks: Disks) -> None:
+    disks.files.root = disks.bad.parent
+    disks.files.broken = "sync"
+    assert await disks.produce() == [OFFLINE] * PARTITIONS
+    assert min(await disks.counts()) >= 2
+    await disks.create("new")
+    assert await disks.produce("new") == [OFFLINE] * PARTITIONS
+    assert disks.server.services.committer.failures.keys() == {disks.bad, disks.good}
+    await disks.restart()
+    assert await disks.produce() == [0] * PARTITIONS
+
+
+async def test_t086_a_log_that_cannot_be_loaded_is_offline_alone(disks: Disks) -> None:
+    await disks.stop()
+    victim = next(n for n, is_on in enumerate(disks.on_bad()) if is_on)
+    path = disks.bad / f"t-{victim}"
+    files = BadDiskFiles(path)
+    files.broken = "listdir"
+    disks.server = Server(disks.config, files=files)
+    await disks.server.start()
+    assert await disks.produce() == where([n == victim for n in range(6)], OFFLINE)
+    assert (await disks.counts())[victim] == ABSENT
+    assert (await disks.leaders())[victim] == -1
+    await disks.restart()
+    assert (await disks.counts())[victim] == 2
+
+
+# It is not there at the start
+
+
+@pytest.mark.parametrize("fault", ["file", "listdir"])
+async def test_t086_a_directory_that_cannot_be_opened_comes_back_later(
+    disks: Disks, fault: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    on_bad = disks.on_bad()
+    await disks.stop()
+    aside = disks.bad.with_name("aside")
+    if fault == "file":
+        disks.bad.rename(aside)
+        disks.bad.write_bytes(b"")
+        await disks.start()
+    else:
+        disks.files = BadDiskFiles(disks.bad)
+        disks.files.broken = "listdir"
+        disks.server = Server(disks.config, files=disks.files)
+        await disks.server.start()
+    assert await disks.produce() == where(on_bad, OFFLINE)
+    assert await disks.counts() == where(on_bad, ABSENT, 3)
+    assert await disks.leaders() == where(on_bad, -1, 1)
+    assert sum(str(disks.bad) in each for each in caplog.messages) == 1
+    await disks.stop()
+    if fault == "file":
+        disks.bad.unlink()
+        aside.rename(disks.bad)
+    await disks.start()
+    assert await disks.counts() == where(on_bad, 2, 3)
+    assert await disks.produce() == [0] * PARTITIONS
+
+
+async def test_t086_the_broker_refuses_to_start_without_any_directory(
+    disks: Disks,
+) -> None:
+    await disks.stop()
+    for path in (disks.bad, disks.good):
+        path.rename(path.with_name(f"{path.name}-aside"))
+        path.write_bytes(b"")
+    server = Server(disks.config)
+    with pytest.raises(KafkaStorageError, match="File exists"):
+        await server.start()
+    for path in (disks.bad, disks.good):
+        path.unlink()
+        path.with_name(f"{path.name}-aside").rename(path)
+    await disks.start()
+    assert await disks.counts() == [2] * PARTITIONS
+
+
+async def test_a_lost_disk_never_makes_a_written_partition_empty(disks: Disks) -> None:
+    on_bad = disks.on_bad()
+    await disks.stop()
+    shutil.rmtree(disks.bad)
+    for _ in range(2):
+        await disks.start()
+        print(
+            _,
+            disks.on_bad(),
+            list(disks.server.services.metadata.written_partitions()),
+            disks.server.services.metadata.offline,
+        )
+        assert await disks.produce() == where(on_bad, OFFLINE)
+        assert set(_of(await disks.counts(), on_bad, True)) == {ABSENT}
+        assert await disks.leaders() == where(on_bad, -1, 1)
+        assert disks.on_bad() == [False] * PARTITIONS
+        await disks.stop()
+    await disks.start()
+    await disks.create("new")
+    assert await disks.produce("new") == [0] * PARTITIONS
+    assert any(disks.on_bad("new"))  # the new disk is used
+    assert await disks.delete("t") == 0
+    await disks.create("t")
+    assert await disks.produce() == [0] * PARTITIONS
+    await disks.restart()
+    assert await disks.counts() == [1] * PARTITIONS
+
+
+async def test_a_topic_made_anew_while_a_disk_was_away_keeps_its_records(
+    disks: Disks, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What the disk brings back of the old one is kept aside, and not served."""
+    on_bad = disks.on_bad()
+    await disks.stop()
+    aside = disks.bad.with_name("aside")
+    disks.bad.rename(aside)
+    disks.bad.write_bytes(b"")
+    await disks.start()
+    assert await disks.delete("t") == 0
+    await disks.create("t")
+    assert await disks.produce() == [0] * PARTITIONS
+    await finish_deletions(disks.server.services)
+    await disks.stop()
+    disks.bad.unlink()
+    aside.rename(disks.bad)
+    await disks.start()
+    assert await disks.counts() == [1] * PARTITIONS
+    assert await disks.produce() == [0] * PARTITIONS
+    kept = [path.name for path in disks.bad.iterdir() if path.name.endswith("-stray")]
+    assert len(kept) == sum(on_bad)
+    assert all(name in caplog.text for name in kept)
+    await finish_deletions(disks.server.services)
+    assert not disks.server.services.metadata.deletions
+
+
+async def test_a_topic_deleted_while_a_disk_was_away_is_deleted_there_too(
+    disks: Disks,
+) -> None:
+    await disks.stop()
+    aside = disks.bad.with_name("aside")
+    disks.bad.rename(aside)
+    disks.bad.write_bytes(b"")
+    await disks.start()
+    assert await disks.delete("t") == 0
+    await disks.stop()
+    disks.bad.unlink()
+    aside.rename(disks.bad)
+    await disks.start()
+    assert disks.on_bad() == [False] * PARTITIONS
