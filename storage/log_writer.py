@@ -76,7 +76,7 @@ class LogWriter(LogTruncation):
 
     def _write(self, valid: ValidBatch, leader_epoch: int, now_ms: int) -> AppendInfo:
         batch, header, max_timestamp, log_append_time_ms = valid
-        local, producers = self.local, self.producers
+        local, producers, attributes = self.local, self.producers, header.attributes
         base_offset = local.end.offset
         last_offset = base_offset + header.last_offset_delta
         size = len(batch)
@@ -88,7 +88,7 @@ class LogWriter(LogTruncation):
             if has_rolled:
                 self.roll(now_ms)
             local.append(batch, last_offset, max_timestamp, last_offset)
-            if header.attributes & CONTROL:
+            if attributes & CONTROL:
                 self._index_abort(header, batch, base_offset, now_ms)
         except StorageFailure as error:
             self.fail(error)
@@ -113,7 +113,7 @@ class LogWriter(LogTruncation):
                 size,
                 False,
                 has_rolled,
-                header.attributes & COMPRESSION_MASK,
+                attributes & COMPRESSION_MASK,
                 last_offset,
                 last_offset,
             ),

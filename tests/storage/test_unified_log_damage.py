@@ -1,6 +1,10 @@
 """Readers of a log in which a bit has flipped: they pass over it, and it is kept."""
 
+import pytest
+
+from protocol.errors import CorruptMessage
 from protocol.record_batch import read_header
+from storage.batch_verification import DamagedBatch
 from storage.log_read import FetchIsolation
 from storage.unified_log import UnifiedLog
 
@@ -71,3 +75,22 @@ def test_the_log_goes_on_behind_damage() -> None:
     log.truncate_to(13, NOW)
     assert (log.log_end_offset, log.log_start_offset) == (13, 13)
     assert produce(log).base_offset == 13
+
+
+def test_a_high_watermark_behind_damage_finds_its_place() -> None:
+    log = damaged()
+    log.update_high_watermark_as_follower(21)
+    found = [record.offset for record in read_all(log, HIGH_WATERMARK)]
+    assert found == [*range(12), *range(15, 21)]
+    assert not log.high_watermark_metadata.is_message_only
+
+
+def test_damage_that_stays_in_the_way_is_not_looked_at_for_ever() -> None:
+    log = damaged()
+    with pytest.raises(DamagedBatch):
+        log.quarantine_damage(DamagedBatch(999, 0, "no such segment"))
+    segment = log.local.active
+    read_all(log)
+    position = next(iter(log.quarantine)).start
+    with pytest.raises(CorruptMessage):
+        log.quarantine_damage(DamagedBatch(segment.base_offset, position, "again"))
