@@ -7,29 +7,26 @@ the batches behind that are to be looked at when a segment is opened.
 
 Index files that are missing, contradict themselves or contradict the log are written
 anew from it, with one line in the broker's log: a warning, if they should be right.
-What an entry says is compared with the log before it is used for the first time.
 """
 
 import logging
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Sequence
 from pathlib import Path
 
-from protocol.batch_columns import BatchColumns, BatchRun, FoundBatch
-from protocol.record_batch import BATCH_OVERHEAD, read_header
+from protocol.batch_columns import BatchColumns, BatchRun
 
 from .batch_scan import BatchScan, OnRun, Recovery
-from .batch_walk import last_offset_at
-from .files import File, Files
+from .files import ColdRead, File, Files
 from .formats.index_entry import RELATIVE_OFFSET_MAX
 from .formats.quarantine_entry import QuarantineEntry
+from .index_agreement import IndexAgreement
 from .log_files import OFFSET_INDEX, TIME_INDEX, segment_path
 from .mapped_index import CorruptIndex
 from .offset_index import OffsetIndex, OffsetPosition
 from .time_index import NO_TIMESTAMP, TimeIndex, TimestampedBatch
 
-_BATCHES_ASKED = 1000
+_PIECE_SIZE = 4 << 20
 
 _logger = logging.getLogger(__name__)
 
@@ -58,23 +55,15 @@ class SegmentIndexes:
         self._offset_of_max = base_offset
         self._has_timestamps = False
         self._passed: Sequence[QuarantineEntry] = ()
-        self._checked: set[TimestampedBatch] = set()
+        self._agreement = IndexAgreement(log, self.offsets, self.times)
         self.are_expected = True
         self.next_base: int | None = None  # of the segment that follows
 
     def pass_over(self, damaged: Sequence[QuarantineEntry]) -> None:
         """Take nothing from these ranges of the log any more."""
-        self._passed = damaged
-        if self._has_timestamps and self._is_passed(self._offset_of_max):
+        self._passed = self._agreement.passed = damaged
+        if self._has_timestamps and self._agreement.is_passed(self._offset_of_max):
             self._load_latest()
-
-    def _is_passed(self, offset: int) -> bool:
-        return any(
-            entry.base_offset <= offset <= entry.last_offset for entry in self._passed
-        )
-
-    def _is_damaged(self, position: int) -> bool:
-        return any(entry.start <= position < entry.end for entry in self._passed)
 
     def start(self) -> None:
         """Begin empty indexes for an empty segment."""
@@ -131,7 +120,7 @@ class SegmentIndexes:
             self._load_latest()
         return TimestampedBatch(self._max_timestamp, self._offset_of_max)
 
-    def _load_latest(self) -> None:
+    def _load_latest(self, may_block: bool = True) -> None:
         """Find the largest timestamp of a segment that was sealed, or has damage.
 
         It is the last time entry, or behind the last offset entry if the segment was
@@ -139,57 +128,54 @@ class SegmentIndexes:
         all that follows that.
         """
         try:
-            self._check_last()
+            self._agreement.check_last()
         except CorruptIndex as error:
-            self.rebuild(error)
+            self.rebuild(error, may_block)
         latest, number = self.times.last, self.times.count - 1
-        while number >= 0 and self._is_passed(latest.offset):
+        while number >= 0 and self._agreement.is_passed(latest.offset):
             number -= 1
             latest = self.times.entry(number)
         start = self.offsets.last.position
         if number < self.times.count - 1:
             start = self.offsets.lookup(latest.offset).position
-        for _, header, _ in self._batches_from(start):
+        for _, header, _ in self._agreement.batches_from(start):
             if header.max_timestamp > latest.timestamp:
                 latest = TimestampedBatch(header.max_timestamp, header.last_offset)
         self._max_timestamp, self._offset_of_max = latest
         self._has_timestamps = True
 
-    def _batches_from(self, position: int) -> Iterator[FoundBatch]:
-        """The batches outside of damaged ranges."""
-        checks_crc = bool(self._passed)
-        for found in BatchScan(self._log, position, self._base_offset, checks_crc):
-            if not self._is_damaged(found[0]):
-                yield found
+    def floor(self, offset: int, may_block: bool = True) -> OffsetPosition:
+        """The last offset entry at or below ``offset``, else the segment's start.
 
-    def floor(self, offset: int) -> OffsetPosition:
-        """The last offset entry at or below ``offset``, else the segment's start."""
+        Raises:
+            ColdRead: the index must be made from a log that is not in memory.
+        """
         try:
             return self.offsets.lookup(offset)
         except CorruptIndex as error:
-            self.rebuild(error)
+            self.rebuild(error, may_block)
             return self.offsets.lookup(offset)
 
-    def before_position(self, position: int) -> OffsetPosition:
+    def before_position(self, position: int, may_block: bool = True) -> OffsetPosition:
         """The last offset entry of a batch before ``position``, else the start."""
         try:
             return self.offsets.before_position(position)
         except CorruptIndex as error:
-            self.rebuild(error)
+            self.rebuild(error, may_block)
             return self.offsets.before_position(position)
 
-    def offset_before_time(self, timestamp: int) -> int:
+    def offset_before_time(self, timestamp: int, may_block: bool = True) -> int:
         """An offset at or below the first record that is not earlier than this.
 
         It is that of an indexed batch, or of the batch with a time entry.
         """
         try:
             if not self._has_timestamps:
-                self._load_latest()
+                self._load_latest(may_block)
             floor, higher = self.times.around(timestamp)
-            for entry in (floor, higher):
-                if entry is not None and entry not in self._checked:
-                    self._check_time(entry)
+            self._agreement.check_time(floor)
+            if higher is not None:
+                self._agreement.check_time(higher)
             if floor.timestamp == timestamp:
                 return floor.offset
             # The last batch with an offset entry before the next time entry: had a
@@ -197,20 +183,34 @@ class SegmentIndexes:
             last = self.offsets.last.offset
             return last if higher is None else self.floor(higher.offset - 1).offset
         except CorruptIndex as error:
-            self.rebuild(error)
-            return self.offset_before_time(timestamp)
+            self.rebuild(error, may_block)
+            return self.offset_before_time(timestamp, may_block)
 
-    def rebuild(self, why: CorruptIndex) -> None:
-        """Write both indexes anew from the log; reads all of it."""
+    def rebuild(self, why: CorruptIndex, may_block: bool = True) -> None:
+        """Write both indexes anew from the log; reads all of it.
+
+        Raises:
+            ColdRead: not all of it is cached, and ``may_block`` is False.
+        """
+        if not may_block:
+            self._check_cached()
         level = logging.WARNING if self.are_expected else logging.DEBUG
         _logger.log(level, "%s; the indexes are written anew", why)
         was_growing = self.offsets.is_growing
-        self._checked.clear()
+        self._agreement.forget()
         self.offsets.start()
         self.times.start()
         self._scan_from(0, _ignore)
         if not was_growing:
             self.seal()
+
+    def _check_cached(self) -> None:
+        try:
+            for position in range(0, self._log.size, _PIECE_SIZE):
+                self._log.read_at(position, _PIECE_SIZE, may_block=False)
+        except ColdRead as cold:
+            cold.size = self._log.size - cold.position
+            raise
 
     def grow(self) -> Recovery:
         """Read the indexes into memory so that entries can follow.
@@ -221,68 +221,12 @@ class SegmentIndexes:
         try:
             self.offsets.grow()
             self.times.grow()
-            self._check_last()
+            self._agreement.check_last()
         except CorruptIndex as error:
             self.rebuild(error)
             self.offsets.grow()
             self.times.grow()
         return self._scan_from(self.offsets.last.position, None)
-
-    def _check_last(self) -> None:
-        """Compare the last entries with the log.
-
-        Raises:
-            CorruptIndex: they are not those of a batch, or a batch has a timestamp
-                that the time index should have. Behind the last time entry not all
-                batches are asked when they are many.
-        """
-        last = self.offsets.last
-        self._check(last)
-        latest = self.times.last
-        if latest.timestamp != NO_TIMESTAMP:
-            self._check_time(latest)
-        if last.position:
-            asked = self._batches_from(self.offsets.lookup(latest.offset).position)
-            some = (header for _, header, _ in islice(asked, _BATCHES_ASKED))
-            if any(
-                each.base_offset <= last.offset
-                and each.max_timestamp > latest.timestamp
-                for each in some
-            ) or latest.timestamp < max(
-                self._timestamp_at(0), self._timestamp_at(last.position)
-            ):
-                raise CorruptIndex(f"{self.times.path} ends too early")
-
-    def _check_time(self, entry: TimestampedBatch) -> None:
-        """Compare a time entry with its batch.
-
-        Raises:
-            CorruptIndex: no batch ends at its offset and has its timestamp.
-        """
-        timestamp, offset = entry
-        if timestamp != NO_TIMESTAMP and not self._is_passed(offset):
-            start = self.floor(offset).position
-            for _, header, _ in self._batches_from(start):
-                if header.base_offset <= offset <= header.last_offset:
-                    if header.max_timestamp == timestamp:
-                        break
-                    raise CorruptIndex(f"{self.times.path}: {entry} is no batch")
-                if header.base_offset > offset:
-                    raise CorruptIndex(f"{self.times.path}: {entry} is no batch")
-            else:
-                raise CorruptIndex(f"{self.times.path}: {entry} is no batch")
-        self._checked.add(entry)
-
-    def _timestamp_at(self, position: int) -> int:
-        if self._is_damaged(position):
-            return NO_TIMESTAMP
-        return read_header(self._log.read_at(position, BATCH_OVERHEAD)).max_timestamp
-
-    def _check(self, entry: OffsetPosition) -> None:
-        if entry.position:
-            start = self._log.read_at(entry.position, BATCH_OVERHEAD)
-            if len(start) < BATCH_OVERHEAD or last_offset_at(start) != entry.offset:
-                raise CorruptIndex(f"{self.offsets.path}: {entry} is no batch")
 
     def recover(self, from_position: int, on_run: OnRun | None = None) -> Recovery:
         """Write the entries of the batches from ``from_position`` on anew.
@@ -311,7 +255,7 @@ class SegmentIndexes:
             self.offsets.truncate_to_position(position)
             entry = self.offsets.last
             self.times.truncate_to(entry.offset + 1)
-            self._check(entry)
+            self._agreement.check_place(entry)
         except CorruptIndex:
             entry = OffsetPosition(self._base_offset, 0)
         if not entry.position:
@@ -340,7 +284,7 @@ class SegmentIndexes:
         if on_run is not None:
             self.times.maybe_append(self._max_timestamp, self._offset_of_max)
         self._bytes_since_entry = 0
-        if self._is_passed(self._offset_of_max):
+        if self._agreement.is_passed(self._offset_of_max):
             self._load_latest()
         return self._with_known_damage(scan.recovery())
 

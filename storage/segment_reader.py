@@ -106,17 +106,19 @@ class SegmentReader:
         end = self.log.size if max_position is None else max_position
         known = self._known.get(start_offset, end)
         if known < end:
-            data = self.log.read_at(known, min(end - known, size_max), may_block)
-            if is_whole_batch(data):
+            records: Buffer = self.log.read_at(
+                known, min(end - known, size_max), may_block
+            )
+            if is_whole_batch(records):
                 if known < self.verification.trusted_from:
-                    data = self._verified(data, known, may_block)
-                return _new(SegmentRead, (known, data, False))
+                    records = self._verified(records, known, may_block)
+                return _new(SegmentRead, (known, records, False))
         more = min(size_max, _LOOKUP_SIZE)
         try:
             if self._quarantined:
                 found = self._find_past_damage(start_offset, may_block, more)
             else:
-                start = self.indexes.floor(start_offset)
+                start = self.indexes.floor(start_offset, may_block)
                 found = self._walk(start, self.log.size, start_offset, may_block, more)
         except ColdRead as cold:
             cold.size += size_max  # warm what will be read next, too
@@ -132,8 +134,8 @@ class SegmentReader:
         size = max(0, min(end - position, limit))
         if len(data) < size:
             data = self.log.read_at(position, size, may_block)
-        data = self._verified(data[:size], position, may_block)
-        return _new(SegmentRead, (position, data, limit < batch_size))
+        records = self._verified(data[:size], position, may_block)
+        return _new(SegmentRead, (position, records, limit < batch_size))
 
     def remember(self, first: tuple[int, int], last: tuple[int, int]) -> None:
         """Keep offset and position of where a read up to the log end began and ended.
@@ -169,7 +171,9 @@ class SegmentReader:
             ColdRead: ``may_block`` is False and the bytes are not cached.
             DamagedBatch: a batch on the way is damaged.
         """
-        offset = max(self.indexes.offset_before_time(timestamp), start_offset)
+        offset = max(
+            self.indexes.offset_before_time(timestamp, may_block), start_offset
+        )
         while (found := self._find(offset, may_block)) is not None:
             at, batch_size, data = found
             if not batch_size:
@@ -197,7 +201,7 @@ class SegmentReader:
     def _find(self, offset: int, may_block: bool, size_more: int = 0) -> _Found | None:
         if self._quarantined:
             return self._find_past_damage(offset, may_block, size_more)
-        start = self.indexes.floor(offset)
+        start = self.indexes.floor(offset, may_block)
         return self._walk(start, self.log.size, offset, may_block, size_more)
 
     def _find_past_damage(
@@ -210,7 +214,7 @@ class SegmentReader:
         """
         passed = self._range_from(offset)
         limit = self.log.size if passed is None else passed.start
-        start = self.indexes.floor(offset)
+        start = self.indexes.floor(offset, may_block)
         for position, end in self._sound_pieces(start.position, limit):
             if position > start.position:
                 start = OffsetPosition(_UNKNOWN, position)
@@ -239,7 +243,8 @@ class SegmentReader:
         room = limit - position
         data = log.read_at(position, size_more if size_more < room else room, may_block)
         if position and last_offset_at(data) != indexed != _UNKNOWN:
-            self.indexes.rebuild(CorruptIndex(f"{log.path}: {start} is no batch"))
+            why = CorruptIndex(f"{log.path}: {start} is no batch")
+            self.indexes.rebuild(why, may_block)
             return self._find(offset, may_block, size_more)
         while data:
             step, size = find_batch(data, offset)
@@ -316,7 +321,7 @@ class SegmentReader:
 
     def _verify_up_to(self, end: int, may_block: bool) -> VerifiedRun:
         """Verify the batches that lead to ``end``, from the index entry before it."""
-        run = self.verification.run_at(end) or self._run_before(end)
+        run = self.verification.run_at(end) or self._run_before(end, may_block)
         size = _LOOKUP_SIZE
         while run.end < end:
             position = run.end
@@ -327,9 +332,9 @@ class SegmentReader:
             size = _LOOKUP_SIZE if run.end > position else 2 * size
         return run
 
-    def _run_before(self, end: int) -> VerifiedRun:
+    def _run_before(self, end: int, may_block: bool) -> VerifiedRun:
         """The run to which what leads to ``end`` is added."""
-        indexed, position = self.indexes.before_position(end)
+        indexed, position = self.indexes.before_position(end, may_block)
         expected = self.base_offset
         for entry in self._quarantined:
             if position < entry.end <= end or entry.start <= position < entry.end:
@@ -339,10 +344,11 @@ class SegmentReader:
         if run is not None and run.end >= position:
             return run
         if position and indexed != _UNKNOWN:
-            header = read_header(self.log.read_at(position, BATCH_OVERHEAD))
+            header = read_header(self.log.read_at(position, BATCH_OVERHEAD, may_block))
             if header.last_offset != indexed:
-                self.indexes.rebuild(CorruptIndex(f"{self.log.path}: no batch"))
-                return self._run_before(end)
+                why = CorruptIndex(f"{self.log.path}: no batch ends at {indexed}")
+                self.indexes.rebuild(why, may_block)
+                return self._run_before(end, may_block)
             expected = header.base_offset
         return self.verification.begin(position, expected)
 

@@ -1,5 +1,7 @@
 """Log files damaged while the broker was stopped: every sound record is read."""
 
+import os
+
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -20,6 +22,9 @@ from tests.storage.logs import (
     sync,
 )
 
+IS_LONG = bool(os.environ.get("ODRADEK_LONG"))
+EXAMPLES = 400 if IS_LONG else 50
+STEP = 1 if IS_LONG else 11
 BATCHES = 24
 COUNT = 3
 
@@ -64,13 +69,14 @@ def spans(log: UnifiedLog) -> list[tuple[str, int, int, range]]:
 
 
 def assert_rest_is_read(
-    files: FakeFiles, log: UnifiedLog, name: str, damaged: range, size: int
+    files: FakeFiles, log: UnifiedLog, damaged: list[tuple[str, range]], size: int
 ) -> None:
-    """After ``damaged`` bytes of the file ``name`` were changed."""
+    """After bytes of files were changed."""
     hit = {
         offset
         for file, start, end, offsets in spans_before
-        if file == name and start < damaged.stop and damaged.start < end
+        for name, at in damaged
+        if file == name and start < at.stop and at.start < end
         for offset in offsets
     }
     again = reopened(log, was_clean=True, recovery_point=BATCHES * COUNT)
@@ -95,7 +101,7 @@ NAMES = sorted({name for name, *_ in spans_before})
 SIZE = next(end for _, _, end, _ in spans_before)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=EXAMPLES, deadline=None)
 @given(
     name=st.sampled_from(NAMES),
     bit=st.integers(0, 8 * 1200),
@@ -105,22 +111,43 @@ def test_any_flipped_bit(name: str, bit: int, size: int) -> None:
     files, log = written()
     position = bit // 8 % len(files.content(name))
     files.flip(name, position, bit=bit % 8)
-    assert_rest_is_read(files, log, name, range(position, position + 1), size)
+    assert_rest_is_read(files, log, [(name, range(position, position + 1))], size)
+
+
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(
+    flips=st.lists(
+        st.tuples(st.sampled_from(NAMES), st.integers(0, 8 * 1200)),
+        min_size=2,
+        max_size=6,
+    ),
+    size=st.sampled_from([1, 200, 1 << 20]),
+)
+def test_several_flipped_bits(flips: list[tuple[str, int]], size: int) -> None:
+    files, log = written()
+    damaged = []
+    for name, bit in flips:
+        position = bit // 8 % len(files.content(name))
+        files.flip(name, position, bit=bit % 8)
+        damaged.append((name, range(position, position + 1)))
+    assert_rest_is_read(files, log, damaged, size)
 
 
 @pytest.mark.parametrize("name", [NAMES[0], NAMES[-1]])
 @pytest.mark.parametrize("number", [0, 1, 2])
 def test_every_bit_of_a_header(name: str, number: int) -> None:
-    for bit in range(8 * BATCH_OVERHEAD):
+    for bit in range(0, 8 * BATCH_OVERHEAD, STEP):
         files, log = written()
         position = number * SIZE + bit // 8
         if position >= len(files.content(name)):
             return
         files.flip(name, position, bit=bit % 8)
-        assert_rest_is_read(files, log, name, range(position, position + 1), 1 << 20)
+        assert_rest_is_read(
+            files, log, [(name, range(position, position + 1))], 1 << 20
+        )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=EXAMPLES, deadline=None)
 @given(
     name=st.sampled_from(NAMES),
     at=st.integers(0, 1200),
@@ -139,14 +166,14 @@ def test_any_overwritten_bytes(name: str, at: int, data: bytes, size: int) -> No
     data = data[: len(content) - at]
     content[at : at + len(data)] = data
     files.put(DIRECTORY / name, bytes(content))
-    assert_rest_is_read(files, log, name, range(at, at + len(data)), size)
+    assert_rest_is_read(files, log, [(name, range(at, at + len(data)))], size)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=EXAMPLES, deadline=None)
 @given(name=st.sampled_from(NAMES[:-1]), cut=st.integers(1, 1100))
 def test_any_cut_of_an_old_segment(name: str, cut: int) -> None:
     files, log = written()
     length = len(files.content(name))
     cut = min(cut, length)
     files.cut(name, by=cut)
-    assert_rest_is_read(files, log, name, range(length - cut, length), 1 << 20)
+    assert_rest_is_read(files, log, [(name, range(length - cut, length))], 1 << 20)

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from storage.file_system import ColdRead
 from storage.log_segment import LogSegment
 from tests.fakes.files import FakeFiles
 from tests.storage.batches import append, batch, new_segment, reopened
@@ -113,3 +114,26 @@ def test_warning_only_about_an_index_that_should_be_right(
     files.unlink(segment.directory / INDEX)
     assert reopened(segment).find(7) is not None
     assert "written anew" in caplog.text
+
+
+@pytest.mark.parametrize("by_time", [False, True])
+def test_index_is_not_written_anew_from_a_cold_log(by_time: bool) -> None:
+    """The loop would wait for all of it: who reads warms it up first."""
+    files, segment = written(IN_ORDER)
+    for name in (INDEX, TIME_INDEX):
+        files.unlink(segment.directory / name)
+    files.chill("00000000000000000000.log")
+    again = reopened(segment)
+
+    def look() -> object:
+        if by_time:
+            return again.find_offset_by_timestamp(1105, may_block=False)
+        return again.read(7, None, 100, may_block=False)
+
+    with pytest.raises(ColdRead) as raised:
+        look()
+    assert raised.value.position + raised.value.size >= segment.size
+    assert not files.exists(segment.directory / INDEX)
+    raised.value.warm()
+    assert look()
+    assert files.exists(segment.directory / INDEX)
