@@ -17,9 +17,10 @@ from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
+from typing import Final, NamedTuple, Protocol, TypeAlias
 from uuid import uuid4
 
+from protocol.errors import KafkaStorageError
 from protocol.topic_partition import TopicPartition
 from protocol.uuids import random_uuid
 
@@ -38,9 +39,6 @@ from .meta_properties import (
     write_meta_properties,
 )
 from .partition_metadata import BadPartitionMetadata, read_partition_metadata
-
-if TYPE_CHECKING:
-    from protocol.errors import KafkaStorageError
 
 LOCK_NAME: Final = ".lock"
 CLEAN_MARKER_NAME: Final = ".kafka_cleanshutdown"
@@ -224,8 +222,17 @@ class LogDirectory:
         return path
 
     def mark_clean(self) -> None:
-        """Say that everything in here is durable: the last thing to be done."""
-        self._files.write_atomic(self.path / CLEAN_MARKER_NAME, _CLEAN_MARKER)
+        """Say that everything in here is durable: the last thing to be done.
+
+        Raises:
+            KafkaStorageError: it could not be written, and does not say so.
+        """
+        marker = self.path / CLEAN_MARKER_NAME
+        try:
+            self._files.write_atomic(marker, _CLEAN_MARKER)
+        except KafkaStorageError:
+            self._files.unlink(marker)
+            raise
 
     def _make(self) -> None:
         """``mkdir -p`` that a power cut does not undo."""
