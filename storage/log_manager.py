@@ -152,7 +152,8 @@ class LogManager:
         """Take in a log that was loaded, unless its partition is deleted by now."""
         home = self._homes.get(log.topic_partition)
         if home is None:
-            log.local.close()
+            for segment in log.local.segments:
+                segment.log.close()
             return
         self._logs[log.topic_partition] = log
         if home.failure is not None:

@@ -8,6 +8,7 @@ removes: by its name.
 import logging
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -66,8 +67,9 @@ class Removals:
         self._directories[path] = topic_partition
 
         def remove() -> None:
-            if log is not None:
-                log.local.close()
+            for segment in log.local.segments if log is not None else ():
+                with suppress(KafkaStorageError, FileNotFoundError):
+                    segment.close()
             self._files.rmtree(path)
             self._directories.pop(path, None)
 
