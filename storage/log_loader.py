@@ -228,10 +228,13 @@ class _Loader:
         """Find the log end, and the producers there. Returns the log end."""
         recovery = anchored(segments.last, segments.last.activate())
         damage.keep(segments.last, recovery)
-        damage.settle_tail(segments, segments.last, recovery)
+        lost = damage.settle_tail(segments, segments.last, recovery)
         end = recovery.next_offset
+        # A snapshot behind damage at the end knows what that held.
+        known_end = max(end, lost)
+        segments.last.transactions.truncate_to(known_end)
         if list_snapshots(self._files, self._directory):
-            self._load_producers(segments, end, damage)
+            self._load_producers(segments, known_end, damage)
         elif end > segments.first.base_offset:
             # Who never wrote a snapshot has no producers to lose (``spec`` B7.4). It
             # has one now, so that a recovery need not begin with the first segment.

@@ -194,6 +194,8 @@ def _last_of_each(
 
 def indexed_position(segment: LogSegment, offset: int) -> int:
     """Where to begin reading a segment so as not to miss ``offset``."""
+    if offset <= segment.base_offset:
+        return 0
     entry = segment.indexes.floor(offset)
     start = segment.log.read_at(entry.position, BATCH_START_SIZE)
     return entry.position if last_offset_at(start) == entry.offset else 0
