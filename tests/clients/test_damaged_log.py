@@ -58,11 +58,11 @@ def position_of_confluent(address: str) -> int:
         while True:
             message = consumer.poll(30)
             assert message is not None
-            if message.error() is not None:
-                assert (
-                    message.error().code() == confluent_kafka.KafkaError._PARTITION_EOF
-                )
-                return int(message.offset())
+            error, offset = message.error(), message.offset()
+            if error is not None:
+                assert error.code() == confluent_kafka.KafkaError._PARTITION_EOF
+                assert offset is not None
+                return offset
     finally:
         consumer.close()
 

@@ -12,11 +12,12 @@ from tests.storage.batches import append, batch, new_segment, reopened
 from tests.storage.test_segment_reader import damaged, segment_with_timestamps
 
 
-def with_range(**changes: int) -> LogSegment:
+def with_range(base_offset: int = 5) -> LogSegment:
     segment = damaged(1)
     size = segment.size // 4
-    entry = QuarantineEntry(0, size, 2 * size, 5, 9, "test", 3)
-    segment.quarantined = [entry._replace(**changes)]
+    segment.quarantined = [
+        QuarantineEntry(0, size, 2 * size, base_offset, 9, "test", 3)
+    ]
     return segment
 
 
