@@ -265,10 +265,10 @@ JUSTIFIED: Final = (
         says(ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.INVALID_REQUEST),
     ),
     Justified(
-        "there are no groups in this broker yet, and so no coordinators",
-        {"find-coordinator": (1, 2, 3, 4, 5, 6, 7, 11, 12), "no-auto-create": (6,)},
-        "*",
-        with_error(ErrorCode.COORDINATOR_NOT_AVAILABLE),
+        "the topic of the groups is made before the answer",
+        {"no-auto-create": (5,)},
+        ".coordinators.0.*",
+        with_error(ErrorCode.NONE),
     ),
     Justified(
         "there are no transactions in this broker yet",
