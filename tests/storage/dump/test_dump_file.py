@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from storage.dump.dump_file import FileKind, dump_file, kind_of, known_names
-from storage.dump.line import record_words
+from storage.dump.line import json_lines, record_words, text_lines
 from storage.dump.log_dump import Depth
 from storage.dump.record_decoder import offsets_decoder, transaction_log_decoder
 from storage.dump.row import Row, RowKind
@@ -160,3 +162,23 @@ def test_an_index_without_a_base_offset_in_its_name_is_relative() -> None:
     rows = list(dump_file(files, Path("/d/copy.index"), Depth()))
     assert {"offset": 5, "position": 256} in [row.fields for row in rows]
     assert any("relative" in str(row.fields.get("reason")) for row in rows)
+
+
+@settings(max_examples=200, deadline=None)
+@given(data=st.data())
+def test_no_byte_of_any_file_makes_it_fail(data: st.DataObject) -> None:
+    files = FakeFiles()
+    files.copy_in(GOLDEN / "transaction-state" / "log-dir", Path("/d"))
+    paths = [path for path in files.paths() if kind_of(path.name) is not None]
+    path = data.draw(st.sampled_from(paths))
+    for _ in range(data.draw(st.integers(1, 3))):
+        size = files.size(path)
+        if not size or data.draw(st.booleans()):
+            files.extend(path, data.draw(st.binary(max_size=100)))
+        elif data.draw(st.booleans()):
+            position = data.draw(st.integers(0, size - 1))
+            files.flip(path, position, data.draw(st.integers(0, 7)))
+        else:
+            files.cut(path, by=data.draw(st.integers(1, size)))
+    for row in dump_file(files, path, depth_of(path)):
+        assert [*json_lines(path, row), *text_lines(path, row)]
