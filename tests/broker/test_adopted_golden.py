@@ -257,3 +257,52 @@ async def check_retention(server: Server, clock: FakeClock, times: int) -> None:
         clock.advance(CHECK_INTERVAL_MS)
         await retention.delete_segments()
         await retention.remove_files()
+
+
+SIDE_FILES = [
+    "*-0/*.index",
+    "*-0/*.timeindex",
+    "*-0/*.txnindex",
+    "*-0/*.snapshot",
+    "*-0/leader-epoch-checkpoint",
+    "*-0/partition.metadata",
+    "log-start-offset-checkpoint",
+    "recovery-point-offset-checkpoint",
+    "replication-offset-checkpoint",
+    ".kafka_cleanshutdown",
+]
+
+
+# A segment without an aborted transaction has no such file: that it was there is not
+# known, in Kafka neither. Where the log is recovered it is made anew.
+UNNOTICED = {("*-0/*.txnindex", "removed"), ("*-0/*.txnindex", "emptied")}
+
+
+@pytest.mark.parametrize("name", ["plain-size-roll", "txn-interleaved"])
+@pytest.mark.parametrize("damage", ["removed", "emptied", "noise"])
+@pytest.mark.parametrize("pattern", SIDE_FILES)
+async def test_files_beside_the_log_may_be_damaged(
+    pattern: str, damage: str, name: str, tmp_path: Path
+) -> None:
+    expected = copy_case(GOLDEN / name, tmp_path / name)
+    directory = tmp_path / name / "log-dir"
+    for path in directory.glob(pattern):
+        if damage == "removed":
+            path.unlink()
+        else:
+            size = path.stat().st_size if damage == "noise" else 0
+            path.write_bytes(bytes([0xFF]) * size)
+    if (pattern, damage) in UNNOTICED:
+        (directory / ".kafka_cleanshutdown").unlink()
+        (directory / "recovery-point-offset-checkpoint").unlink()
+    adopt_directories(directory)
+
+    def compare(consumer: Consumer) -> None:
+        for partition, answer in expected["partitions"].items():
+            compare_records(consumer, partition, answer)
+            for text, wanted in answer.get("offsets_for_time", {}).items():
+                assert consumer.offset(partition, int(text)).offset == wanted["offset"]
+
+    now_ms = int(expected["written_at_ms"]) + 1000
+    async with serving(directory, now_ms=now_ms) as (server, _):
+        await ask(server, compare)
