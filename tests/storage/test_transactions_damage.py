@@ -7,11 +7,13 @@ was not closed, a transaction stays open until its coordinator ends it.
 
 import os
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from protocol.record_batch import BatchHeader, scan
 from storage.append_info import AppendOrigin
+from storage.formats.transaction_entry import TRANSACTION_ENTRY_SIZE
 from storage.log_read import AbortedTransaction
 
 from .logs import append, files_of, reopened, sync
@@ -168,3 +170,44 @@ def test_an_abort_marker_that_was_cut_may_be_written_again() -> None:
         assert model.log.last_stable_offset == model.log.log_end_offset
         data = model.log.read(0, 1 << 20, COMMITTED, may_block=True)
         assert data.aborted == [AbortedTransaction(0, 0)]
+
+
+ENTRY = TRANSACTION_ENTRY_SIZE
+
+
+@pytest.mark.parametrize("was_clean", [True, False])
+def test_a_cut_transaction_index_is_made_again(was_clean: bool) -> None:
+    """At every byte that is within an entry."""
+    for size in (*range(1, ENTRY), *range(ENTRY + 1, 2 * ENTRY)):
+        model, name, content = with_two_aborted()
+        files_of(model.log).cut(name, by=len(content) - size)
+        check_index_again(model, name, content, was_clean)
+
+
+@pytest.mark.parametrize("was_clean", [True, False])
+@pytest.mark.parametrize("position", [0, ENTRY])
+def test_a_transaction_index_that_makes_no_sense_is_made_again(
+    position: int, was_clean: bool
+) -> None:
+    model, name, content = with_two_aborted()
+    files_of(model.log).flip(name, position)
+    check_index_again(model, name, content, was_clean)
+
+
+def with_two_aborted() -> tuple[Model, str, bytes]:
+    """A log that was closed, and its transaction index."""
+    model = Model()
+    for step in (WRITE, ABORT, WRITE, COMMIT, WRITE, ABORT, Step("snapshot")):
+        model.take(step)
+    assert model.log.close()
+    name = "00000000000000000000.txnindex"
+    content = files_of(model.log).content(name)
+    assert len(content) == 2 * ENTRY
+    return model, name, content
+
+
+def check_index_again(model: Model, name: str, content: bytes, was_clean: bool) -> None:
+    end = model.log.log_end_offset
+    model.log = reopened(model.log, was_clean=was_clean, recovery_point=end)
+    assert files_of(model.log).content(name) == content
+    assert committed_reads(model, 1 << 20) == [2]
