@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from protocol.checksum import crc32c
 from protocol.control_records import ControlType, EndTxnMarker, build_marker_batch
 from protocol.errors import OutOfOrderSequenceNumber
-from protocol.record_batch import read_header
+from protocol.record_batch import pack_header, read_header
 from protocol.records import NewRecord, build_batch
 from storage.append_info import AppendOrigin
 from storage.producer_snapshot import decode_snapshot, list_snapshots, snapshot_path
@@ -122,7 +122,7 @@ def test_t096_empty_txn_marker_does_not_move_lso_or_index() -> None:
     assert (state.coordinator_epoch, state.last_timestamp) == (3, 2000)
 
 
-def test_t084_an_older_coordinator_epoch_is_accepted_on_load() -> None:
+def test_t084_non_monotonic_coordinator_epoch_accepted_on_load() -> None:
     states = ProducerStates(DAY_MS)
     for coordinator_epoch in (5, 2):
         marker = EndTxnMarker(ControlType.COMMIT, coordinator_epoch)
@@ -301,6 +301,23 @@ def test_replay_takes_what_was_not_applied() -> None:
     marker = build_marker_batch(EndTxnMarker(ControlType.ABORT, 3), 7, 0, 2000, 34)
     assert states.replay(read_header(marker), marker) is None
     assert (state.coordinator_epoch, states.map_end_offset) == (3, 35)
+
+
+def test_an_empty_control_batch_says_nothing() -> None:
+    """Compaction leaves one where a marker was the last batch of its producer."""
+    states = ProducerStates(DAY_MS)
+    write(states, 10, is_transactional=True)
+    marker = build_marker_batch(EndTxnMarker(ControlType.ABORT, 3), 7, 0, 2000, 11)
+    empty = marker[:61]
+    header = read_header(marker)._replace(batch_length=49, records_count=0)
+    pack_header(empty, header)
+    assert states.check(header, empty, AppendOrigin.COORDINATOR) is None
+    assert states.replay(header, empty) is None
+    assert states.map_end_offset == 12
+    assert states.first_unstable_offset == 10
+    of_nobody = header._replace(producer_id=8, base_offset=12)
+    states.replay(of_nobody, empty)
+    assert states.get(8) is None
 
 
 def test_a_marker_that_makes_no_sense_ends_nothing(
