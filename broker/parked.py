@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Sequence
 
     Listener = Callable[["Parked"], object]
 
@@ -91,3 +91,33 @@ class Parked:
 def _wake(future: asyncio.Future[None], parked: Parked) -> None:
     if not future.done():  # who waited was cancelled
         future.set_result(None)
+
+
+def gathered(answers: Sequence[Any], finish: Callable[[list[Any]], Any]) -> Any:
+    """What ``finish`` makes of all answers, some of which may be parked.
+
+    Parked itself, until none of them is any more.
+    """
+    waiting = [each for each in answers if isinstance(each, Parked) and not each.done()]
+    if not waiting:
+        return finish([_value(each) for each in answers])
+    whole = Parked()
+    remaining = len(waiting)
+
+    def note(_: Parked) -> None:
+        nonlocal remaining
+        remaining -= 1
+        if remaining:
+            return
+        try:
+            whole.set_result(finish([_value(each) for each in answers]))
+        except Exception as error:
+            whole.set_exception(error)
+
+    for each in waiting:
+        each.listen(note)
+    return whole
+
+
+def _value(answer: Any) -> Any:
+    return answer.result() if isinstance(answer, Parked) else answer

@@ -233,6 +233,11 @@ class Server:
             "finish deletions",
             lambda: finish_deletions(self.services),
         )
+        every(
+            self.config.offsets_retention_check_interval_ms,
+            "expire offsets",
+            self.services.groups.expire_offsets,
+        )
         self._add_retention()
         if self.config.log_scrub_interval_ms:
             self._add_scrubbing()

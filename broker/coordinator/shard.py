@@ -22,7 +22,6 @@ from protocol.errors import (
     NotCoordinator,
     error_class,
 )
-from protocol.record_batch import NO_SEQUENCE
 from protocol.records import NewRecord, build_batch
 from storage.append_info import AppendOrigin
 
@@ -32,18 +31,23 @@ from .decision import NO_PRODUCER, Decision, Place, ProducerIdentity, ShardState
 from .timers import Timers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
 
     from protocol.topic_partition import TopicPartition
 
     from ..clock import Clock
     from ..replica.replica_manager import ReplicaManager
+    from .decision import CoordinatorRecord
 
     Refuse = Callable[[KafkaError], Any]
+    _Encoded = tuple[CoordinatorRecord, bytes, bytes | None]
 
 S = TypeVar("S", bound=ShardState)
 # A sync ends or fails; until then nobody knows whether a record will be durable.
 _NO_TIMEOUT_MS = (1 << 31) - 1
+# What a batch, and a record in it, take besides keys and values, at the most.
+_BATCH_RESERVE = 100
+_RECORD_RESERVE = 40
 _NOBODY = ProducerIdentity(NO_PRODUCER, -1)
 _TRY_ELSEWHERE = (ErrorCode.NOT_LEADER_OR_FOLLOWER,)
 _TRY_LATER = (
@@ -193,13 +197,21 @@ class Shard(Generic[S]):
 
     def _append(self, decision: Decision) -> _Append | None:
         """Write and replay the records of a decision. None: nobody has to wait."""
+        partition = self._host.replica_manager.partition(self.topic_partition)
+        size_max = partition.config.max_message_bytes - _BATCH_RESERVE
+        append = None
+        for some in _in_batches(decision.records, size_max):
+            append = self._append_batch(decision, some, partition.log_end_offset)
+        return append
+
+    def _append_batch(
+        self, decision: Decision, some: list[_Encoded], base_offset: int
+    ) -> _Append | None:
         host, topic_partition = self._host, self.topic_partition
         now_ms = host.clock.now_ms()
-        batch = _batch(decision, now_ms)
-        partition = host.replica_manager.partition(topic_partition)
-        base_offset = partition.log_end_offset
+        producer = decision.producer or _NOBODY
         result = host.replica_manager.append_records(
-            {topic_partition: batch},
+            {topic_partition: _batch(some, decision.producer, now_ms)},
             acks=ACKS_ALL,
             timeout_ms=_NO_TIMEOUT_MS,
             origin=AppendOrigin.COORDINATOR,
@@ -210,8 +222,7 @@ class Shard(Generic[S]):
         if not waits and result.error_code:
             raise as_coordinator_error(result.error_code)
         if decision.is_replayed:
-            producer = decision.producer or _NOBODY
-            for offset, record in enumerate(decision.records, base_offset):
+            for offset, (record, _, _) in enumerate(some, base_offset):
                 self.state.replay(record, Place(offset, now_ms, *producer))
         if not waits:
             return None
@@ -269,16 +280,33 @@ class Shard(Generic[S]):
             self._host.record_bug(f"timer of {self.topic_partition}", error)
 
 
-def _batch(decision: Decision, now_ms: int) -> bytearray:
-    producer = decision.producer or _NOBODY
-    records = [NewRecord(*record.encode(), now_ms) for record in decision.records]
+def _in_batches(
+    records: Sequence[CoordinatorRecord], size_max: int
+) -> Iterator[list[_Encoded]]:
+    """The records, encoded, as many at a time as a batch takes."""
+    some: list[_Encoded] = []
+    size = 0
+    for record in records:
+        key, value = record.encode()
+        record_size = len(key) + len(value or b"") + _RECORD_RESERVE
+        if some and size + record_size > size_max:
+            yield some
+            some, size = [], 0
+        some.append((record, key, value))
+        size += record_size
+    yield some
+
+
+def _batch(
+    some: list[_Encoded], producer: ProducerIdentity | None, now_ms: int
+) -> bytearray:
+    identity = producer or _NOBODY
     return build_batch(
-        records,
-        producer_id=producer.producer_id,
-        producer_epoch=producer.producer_epoch,
-        # Coordinators do not count: an offset commit in a transaction says 0.
-        base_sequence=0 if decision.producer else NO_SEQUENCE,
-        is_transactional=decision.producer is not None,
+        [NewRecord(key, value, now_ms) for _, key, value in some],
+        producer_id=identity.producer_id,
+        producer_epoch=identity.producer_epoch,
+        base_sequence=0,  # coordinators do not count
+        is_transactional=producer is not None,
     )
 
 

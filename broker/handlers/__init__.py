@@ -15,6 +15,7 @@ MODULES: Final = (
     "describe_topic_partitions",
     "fetch",
     "find_coordinator",
+    "group_admin",
     "groups",
     "init_producer_id",
     "list_offsets",

@@ -16,7 +16,7 @@ from protocol.messages.groups import (
 
 from ..coordinator.group.classic_answers import refused_join, refused_sync
 from ..coordinator.group.classic_join import Joining
-from ..parked import Parked
+from ..parked import gathered
 from .registry import handles
 
 if TYPE_CHECKING:
@@ -70,24 +70,12 @@ def handle_leave_group(ctx: RequestContext, request: LeaveGroupRequest) -> Any:
         members,
         lambda error: LeaveGroupResponse(error_code=error.code),
     )
-    return _passed_on(answer, _of_one) if is_alone else answer
+    return gathered([answer], _of_one) if is_alone else answer
 
 
-def _of_one(response: LeaveGroupResponse) -> LeaveGroupResponse:
+def _of_one(responses: list[LeaveGroupResponse]) -> LeaveGroupResponse:
+    (response,) = responses
     code = response.error_code
     if not code and response.members:
         code = response.members[0].error_code
     return LeaveGroupResponse(error_code=code)
-
-
-def _passed_on(answer: Any, change: Any) -> Any:
-    """The answer, or the parked one, changed by ``change``."""
-    if not isinstance(answer, Parked):
-        return change(answer)
-    changed = Parked()
-
-    def take(parked: Parked) -> None:
-        changed.set_result(change(parked.result()))
-
-    answer.listen(take)
-    return changed

@@ -19,7 +19,7 @@ from protocol.messages.offsets import (
 )
 
 from ..coordinator.group.offset_fetch import NO_OFFSET, FetchedOffset
-from ..parked import Parked
+from ..parked import gathered
 from .registry import answers_errors, handles
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def handle_offset_fetch(ctx: RequestContext, request: OffsetFetchRequest) -> Any
     """Answered when everything that it tells is durable."""
     if ctx.api_version >= FIRST_VERSION_WITH_GROUPS:
         answers = [_fetch(ctx, each, request.require_stable) for each in request.groups]
-        return _all_of(answers, lambda groups: OffsetFetchResponse(groups=groups))
+        return gathered(answers, lambda groups: OffsetFetchResponse(groups=groups))
     topics = None
     if request.topics is not None:
         topics = [
@@ -47,7 +47,7 @@ def handle_offset_fetch(ctx: RequestContext, request: OffsetFetchRequest) -> Any
         ]
     group = OffsetFetchRequestGroup(group_id=request.group_id, topics=topics)
     answers = [_fetch(ctx, group, request.require_stable)]
-    return _all_of(answers, partial(_of_one, ctx.api_version, group))
+    return gathered(answers, partial(_of_one, ctx.api_version, group))
 
 
 def _fetch(
@@ -174,29 +174,6 @@ def _refused(
             for number in topic.partition_indexes
         ],
     )
-
-
-def _all_of(answers: list[Any], finish: Any) -> Any:
-    """What ``finish`` makes of all answers, once none is parked any more."""
-    waiting = [each for each in answers if isinstance(each, Parked) and not each.done()]
-    if not waiting:
-        return finish([_value(each) for each in answers])
-    whole = Parked()
-    remaining = len(waiting)
-
-    def note(_: Parked) -> None:
-        nonlocal remaining
-        remaining -= 1
-        if not remaining:
-            whole.set_result(finish([_value(each) for each in answers]))
-
-    for each in waiting:
-        each.listen(note)
-    return whole
-
-
-def _value(answer: Any) -> Any:
-    return answer.result() if isinstance(answer, Parked) else answer
 
 
 @answers_errors(OffsetFetchRequest)

@@ -12,12 +12,21 @@ from protocol.errors import InvalidGroupId, KafkaError
 
 from ...metadata.auto_create import new_topic
 from ...metadata.topic_names import CONSUMER_OFFSETS
+from ...parked import gathered
 from ..runtime import CoordinatorRuntime
+from .administration import (
+    GroupFilter,
+    decide_delete,
+    decide_delete_offsets,
+    decide_describe,
+    decide_list,
+)
 from .classic_join import Joining, decide_join
 from .classic_leave import decide_leave
 from .classic_rebalance import dismiss, resume
 from .classic_sync import decide_heartbeat, decide_sync
 from .offset_commit import Committer, WantedOffset, decide_commit
+from .offset_expiry import decide_expiry, decide_forget_topics
 from .offset_fetch import FetchedOffset, decide_fetch
 from .shard import GroupShard
 
@@ -148,6 +157,57 @@ class GroupCoordinator:
             lambda shard: decide_fetch(shard, group_id, wanted, require_stable, answer),
             refuse,
         )
+
+    # Administration
+
+    def describe(self, group_id: str, api_version: int, refuse: Refuse) -> Any:
+        """What a group does."""
+        return self.runtime.act(
+            group_id,
+            lambda shard: decide_describe(shard, group_id, api_version),
+            refuse,
+        )
+
+    def list_groups(
+        self, wanted: GroupFilter, finish: Callable[[list[Any]], Any]
+    ) -> Any:
+        """What ``finish`` makes of the groups, or errors, of all shards."""
+        answers = [
+            shard.act(lambda state: decide_list(state, wanted), lambda error: error)
+            for shard in self.runtime.shards()
+        ]
+        return gathered(answers, finish)
+
+    def delete(self, group_id: str, refuse: Refuse) -> Any:
+        """0 when the group is gone, for good."""
+        return self.runtime.act(
+            group_id, lambda shard: decide_delete(shard, group_id), refuse
+        )
+
+    def delete_offsets(
+        self,
+        group_id: str,
+        wanted: Sequence[tuple[str, int]],
+        answer: Callable[[list[int]], Any],
+        refuse: Refuse,
+    ) -> Any:
+        """The answer of an OffsetDelete."""
+        return self.runtime.act(
+            group_id,
+            lambda shard: decide_delete_offsets(shard, group_id, wanted, answer),
+            refuse,
+        )
+
+    # From time to time
+
+    def expire_offsets(self) -> None:
+        """Drop the offsets that nobody needs any more. A periodic job."""
+        self.runtime.schedule(decide_expiry)
+
+    def forget_topics(self, topics: Iterable[str]) -> None:
+        """Drop the offsets of topics that were deleted."""
+        names = list(topics)
+        self.runtime.schedule(lambda shard: decide_forget_topics(shard, names))
 
     def _act(
         self, group_id: str, decide: Callable[[GroupShard], Decision], refuse: Refuse

@@ -10,6 +10,7 @@ from protocol.errors import KafkaError
 from ..decision import Decision
 from . import records
 from .classic_group import ClassicGroup
+from .classic_states import ClassicState
 from .offsets import GroupOffsets
 from .records import GroupRecord, OffsetRecord
 
@@ -89,7 +90,9 @@ class GroupShard:
             return
         assert isinstance(record, GroupRecord)
         if record.value is None:
-            self.groups.pop(record.group_id, None)
+            gone = self.groups.pop(record.group_id, None)
+            if gone is not None:
+                gone.transition_to(ClassicState.DEAD, place.timestamp)
         else:
             loaded = ClassicGroup.loaded(record.group_id, record.value)
             self.groups[record.group_id] = loaded

@@ -1,0 +1,169 @@
+"""What administrators ask: describe, list and delete groups, forget offsets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from protocol.errors import (
+    ErrorCode,
+    GroupIdNotFound,
+    InvalidGroupId,
+    NonEmptyGroup,
+)
+from protocol.messages.group_admin import (
+    DescribedGroup,
+    DescribedGroupMember,
+    ListedGroup,
+)
+
+from ..decision import Decision
+from .classic_states import ClassicState
+from .records import GroupRecord, OffsetRecord
+from .subscription import is_of_consumers, subscribed_topics
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from .classic_group import ClassicGroup
+    from .shard import GroupShard
+
+CLASSIC = "classic"
+FIRST_VERSION_WITH_GROUP_ID_NOT_FOUND = 6
+
+
+class GroupFilter(NamedTuple):
+    """Which groups are listed; empty lets everything pass. In lower case."""
+
+    states: frozenset[str] = frozenset()
+    types: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, states: Sequence[str], types: Sequence[str]) -> GroupFilter:
+        """The filter of a request, which may write names in any case."""
+        return cls(
+            frozenset(each.lower() for each in states),
+            frozenset(each.lower() for each in types),
+        )
+
+    def lets_pass(self, state: ClassicState) -> bool:
+        """Whether a classic group in this state is listed."""
+        if self.types and CLASSIC not in self.types:
+            return False
+        return not self.states or state.value.lower() in self.states
+
+
+def decide_describe(shard: GroupShard, group_id: str, api_version: int) -> Decision:
+    """Tell what a group does; before version 6 an unknown one is dead, not missing."""
+    group = shard.group(group_id)
+    if group is None:
+        return Decision(_unknown(group_id, api_version), reads_state=True)
+    is_stable = group.is_in(ClassicState.STABLE)
+    protocol = (group.protocol_name or "") if is_stable else ""
+    described = DescribedGroup(
+        error_code=ErrorCode.NONE,
+        group_id=group_id,
+        group_state=group.state.value,
+        protocol_type=group.protocol_type or "",
+        protocol_data=protocol,
+        members=[
+            DescribedGroupMember(
+                member_id=each.member_id,
+                group_instance_id=each.group_instance_id,
+                client_id=each.client_id,
+                client_host=each.client_host,
+                member_metadata=each.metadata_for(protocol) if is_stable else b"",
+                member_assignment=each.assignment if is_stable else b"",
+            )
+            for each in group.members.values()
+        ],
+    )
+    return Decision(described, reads_state=True)
+
+
+def _unknown(group_id: str, api_version: int) -> DescribedGroup:
+    described = DescribedGroup(
+        error_code=ErrorCode.NONE,
+        group_id=group_id,
+        group_state=ClassicState.DEAD.value,
+        members=[],
+    )
+    if api_version >= FIRST_VERSION_WITH_GROUP_ID_NOT_FOUND:
+        described.error_code = ErrorCode.GROUP_ID_NOT_FOUND
+        described.error_message = f"Group {group_id} not found."
+    return described
+
+
+def decide_list(shard: GroupShard, wanted: GroupFilter) -> Decision:
+    """List the groups of the shard."""
+    groups = [
+        ListedGroup(
+            group_id=group_id,
+            protocol_type=group.protocol_type or "",
+            group_state=group.state.value,
+            group_type=CLASSIC,
+        )
+        for group_id, group in shard.groups.items()
+        if wanted.lets_pass(group.state)
+    ]
+    return Decision(groups, reads_state=True)
+
+
+def decide_delete(shard: GroupShard, group_id: str) -> Decision:
+    """Forget a group without members, and everything that it has committed.
+
+    Raises:
+        InvalidGroupId, GroupIdNotFound, NonEmptyGroup.
+    """
+    if not group_id:
+        raise InvalidGroupId
+    group = _found(shard, group_id)
+    if not group.is_in(ClassicState.EMPTY):
+        raise NonEmptyGroup
+    records: list[OffsetRecord | GroupRecord] = [*all_offsets_gone(shard, group_id)]
+    records.append(GroupRecord(group_id, None))
+    return Decision(ErrorCode.NONE, records)
+
+
+def all_offsets_gone(shard: GroupShard, group_id: str) -> list[OffsetRecord]:
+    """Tombstones for everything that a group has committed, and has pending."""
+    everything = dict.fromkeys(shard.offsets.of_group(group_id))
+    everything.update(dict.fromkeys(shard.offsets.pending_of_group(group_id)))
+    return [OffsetRecord(group_id, *place, None) for place in everything]
+
+
+def decide_delete_offsets(
+    shard: GroupShard,
+    group_id: str,
+    wanted: Sequence[tuple[str, int]],
+    answer: Callable[[list[int]], Any],
+) -> Decision:
+    """Forget offsets of topics that no member reads.
+
+    Raises:
+        GroupIdNotFound: there is no such group.
+        NonEmptyGroup: it has members that are no consumers.
+    """
+    group = _found(shard, group_id)
+    if not group.is_in(ClassicState.EMPTY) and not is_of_consumers(group):
+        raise NonEmptyGroup
+    read = subscribed_topics(group) or frozenset() if group.members else frozenset()
+    codes: list[int] = []
+    records: list[OffsetRecord] = []
+    for topic, partition in wanted:
+        if topic in read:
+            codes.append(ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC)
+            continue
+        codes.append(ErrorCode.NONE)
+        offsets = shard.offsets
+        if offsets.get(group_id, topic, partition) or offsets.is_pending(
+            group_id, topic, partition
+        ):
+            records.append(OffsetRecord(group_id, topic, partition, None))
+    return Decision(answer(codes), records, reads_state=True)
+
+
+def _found(shard: GroupShard, group_id: str) -> ClassicGroup:
+    group = shard.group(group_id)
+    if group is None or group.is_in(ClassicState.DEAD):
+        raise GroupIdNotFound
+    return group

@@ -1,0 +1,110 @@
+"""DescribeGroups, ListGroups, DeleteGroups, OffsetDelete: groups for administrators."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from protocol.errors import ErrorCode, KafkaError
+from protocol.messages.group_admin import (
+    DeletableGroupResult,
+    DeleteGroupsRequest,
+    DeleteGroupsResponse,
+    DescribedGroup,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+    ListedGroup,
+    ListGroupsRequest,
+    ListGroupsResponse,
+    OffsetDeleteRequest,
+    OffsetDeleteResponse,
+    OffsetDeleteResponsePartition,
+    OffsetDeleteResponseTopic,
+)
+
+from ..coordinator.group.administration import GroupFilter
+from ..parked import gathered
+from .registry import handles
+
+if TYPE_CHECKING:
+    from ..network.request_context import RequestContext
+
+
+@handles(DescribeGroupsRequest, versions=(0, 6))
+def handle_describe_groups(ctx: RequestContext, request: DescribeGroupsRequest) -> Any:
+    """Each group is described, or says why not."""
+    groups = ctx.services.groups
+
+    def describe(group_id: str) -> Any:
+        def refuse(error: KafkaError) -> DescribedGroup:
+            return DescribedGroup(error_code=error.code, group_id=group_id, members=[])
+
+        return groups.describe(group_id, ctx.api_version, refuse)
+
+    answers = [describe(each) for each in request.groups]
+    return gathered(answers, lambda found: DescribeGroupsResponse(groups=found))
+
+
+@handles(ListGroupsRequest, versions=(0, 5))
+def handle_list_groups(ctx: RequestContext, request: ListGroupsRequest) -> Any:
+    """All groups that pass the filters; while some are loaded, that is an error."""
+
+    def finish(found: list[Any]) -> ListGroupsResponse:
+        listed: list[ListedGroup] = []
+        for each in found:
+            if isinstance(each, KafkaError):
+                return ListGroupsResponse(error_code=each.code, groups=[])
+            listed += each
+        return ListGroupsResponse(error_code=ErrorCode.NONE, groups=listed)
+
+    wanted = GroupFilter.of(request.states_filter, request.types_filter)
+    return ctx.services.groups.list_groups(wanted, finish)
+
+
+@handles(DeleteGroupsRequest, versions=(0, 2))
+def handle_delete_groups(ctx: RequestContext, request: DeleteGroupsRequest) -> Any:
+    """Each group is gone for good, or says why not."""
+    groups = ctx.services.groups
+    names = list(dict.fromkeys(request.groups_names))
+    answers = [groups.delete(each, lambda error: error.code) for each in names]
+
+    def finish(codes: list[int]) -> DeleteGroupsResponse:
+        return DeleteGroupsResponse(
+            results=[
+                DeletableGroupResult(group_id=name, error_code=code)
+                for name, code in zip(names, codes, strict=True)
+            ]
+        )
+
+    return gathered(answers, finish)
+
+
+@handles(OffsetDeleteRequest, versions=(0, 0))
+def handle_offset_delete(ctx: RequestContext, request: OffsetDeleteRequest) -> Any:
+    """Each partition's offset is forgotten, or says why not."""
+    topics = ctx.services.metadata
+    response = OffsetDeleteResponse(topics=[])
+    places: list[OffsetDeleteResponsePartition] = []
+    wanted: list[tuple[str, int]] = []
+    for asked in request.topics:
+        topic = topics.get(asked.name)
+        answered = OffsetDeleteResponseTopic(name=asked.name, partitions=[])
+        response.topics.append(answered)
+        for each in asked.partitions:
+            number = each.partition_index
+            place = OffsetDeleteResponsePartition(partition_index=number)
+            answered.partitions.append(place)
+            if topic is None or not 0 <= number < len(topic.partitions):
+                place.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            else:
+                places.append(place)
+                wanted.append((topic.name, number))
+
+    def answer(codes: list[int]) -> OffsetDeleteResponse:
+        for place, code in zip(places, codes, strict=True):
+            place.error_code = code
+        return response
+
+    def refuse(error: KafkaError) -> OffsetDeleteResponse:
+        return OffsetDeleteResponse(error_code=error.code, topics=[])
+
+    return ctx.services.groups.delete_offsets(request.group_id, wanted, answer, refuse)
