@@ -59,6 +59,8 @@ class LogState:
         self.quarantine = parts.quarantine
         self._watermarks = Watermarks(self.local, log_start_offset)
         self._failure: KafkaError | None = None
+        # No transaction index says more of markers behind it. None: not looked yet.
+        self._last_abort_offset: int | None = None
 
     @property
     def directory(self) -> Path:

@@ -141,6 +141,8 @@ class LogWriter(LogTruncation):
             raise
         except CorruptIndex as error:
             raise StorageFailure(str(error)) from error
+        if self._last_abort_offset is not None:
+            self._last_abort_offset = offset
         if is_new_file:
             self._unsynced.note_new_name()
 

@@ -24,12 +24,27 @@ from .log_read import (
     FetchIsolation,
     TimestampOffset,
 )
+from .log_segments import LogSegments
 from .log_writer import LogWriter
 from .mapped_index import CorruptIndex
 from .offset_lookup import find_offset
 from .offset_metadata import OffsetMetadata
+from .producer_state import NO_OFFSET
 from .record_count import count_records
 from .sync_ticket import SyncTicket
+
+
+def last_abort_offset(segments: LogSegments) -> int:
+    """The offset of the last marker that aborted a transaction; -1 without any.
+
+    Raises:
+        CorruptIndex: a transaction index cannot be believed.
+    """
+    last = NO_OFFSET
+    for segment in segments:
+        for entry in segment.transactions.entries()[-1:]:
+            last = entry.last_offset
+    return last
 
 
 class UnifiedLog(LogWriter):
@@ -104,6 +119,10 @@ class UnifiedLog(LogWriter):
         if following is not None:
             upper_bound = min(upper_bound, following.base_offset)
         try:
+            if self._last_abort_offset is None:
+                self._last_abort_offset = last_abort_offset(segments)
+            if offset > self._last_abort_offset:
+                return []  # as in most logs always: no walk over the segments
             found = collect_aborted(segments, offset, upper_bound)
         except CorruptIndex as error:
             raise KafkaStorageError(str(error)) from error

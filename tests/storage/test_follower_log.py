@@ -145,6 +145,13 @@ def test_the_high_watermark_is_at_most_what_it_has_and_may_fall() -> None:
     assert following.log.high_watermark == 4
 
 
+def test_a_log_start_beyond_its_high_watermark_waits() -> None:
+    leading, following = leader(), follower()
+    answer = fetch(leading, following)
+    following.take(answer._replace(high_watermark=4, log_start_offset=9), NOW)
+    assert following.log.log_start_offset == following.log.high_watermark == 4
+
+
 def test_t168_follower_mid_batch_log_start_after_delete_records() -> None:
     leading, following = leader(), follower()
     leading.increment_log_start(4)

@@ -294,6 +294,16 @@ def test_failed_remake_of_an_empty_segment_leaves_it() -> None:
         log.close()
 
 
+def test_a_place_that_is_not_there_is_message_only() -> None:
+    log = filled_log()
+    log.remove_segments([log.segments.first])
+    for offset in (0, 9, 31):
+        found = log.maybe_convert_to_offset_metadata(offset)
+        assert found == OffsetMetadata(offset)
+        assert found.is_message_only
+    assert log.maybe_convert_to_offset_metadata(30) == log.end
+
+
 # Truncation, removal, options.
 
 

@@ -14,6 +14,7 @@ from storage.log_retention import (
 from storage.unified_log import UnifiedLog
 from tests.fakes.files import FakeFiles
 
+from .batches import batch
 from .logs import DIRECTORY, NOW, new_log, offsets, produce, reopened, sync
 
 
@@ -208,6 +209,8 @@ def test_an_empty_segment_is_not_beyond_a_size_that_is_unlimited() -> None:
     log = new_log(retention_ms=-1, retention_bytes=-1)
     log.roll(NOW, 10)
     log.roll(NOW, 20)
+    log.append_as_follower(batch(20), NOW)
+    sync(log)
     assert counts(log) == {}
     assert segments_of(log) == [0, 10, 20]
 

@@ -265,3 +265,13 @@ def test_t096_empty_txn_marker_does_not_move_lso() -> None:
     marker(log, ControlType.ABORT)
     sync(log)
     assert log.last_stable_offset == 1
+
+
+def test_t044_where_an_epoch_ended_that_a_reader_fetched_last() -> None:
+    log = new_log()
+    for epoch in (0, 2, 4):
+        produce(log, 5, leader_epoch=epoch)
+    assert [tuple(each) for each in log.epochs.entries] == [(0, 0), (2, 5), (4, 10)]
+    assert log.epoch_end_offset(3) == (2, 10)  # below the epoch asked for: diverging
+    assert log.epoch_end_offset(4) == (4, 15)
+    assert log.epoch_end_offset(5) == (-1, -1)

@@ -131,6 +131,17 @@ def test_t055_hw_lowered_by_truncation_producer_and_lso_recomputed() -> None:
     assert committed.aborted == []
 
 
+def test_transactions_that_ended_below_the_high_watermark_hide_nothing() -> None:
+    log = new_log()
+    produce(log, 3, producer=Producer(7, 0, 0), is_transactional=True)
+    marker(log, ControlType.COMMIT)
+    for _ in range(2):
+        produce(log, 2)
+    sync(log)
+    log.truncate_to(6, NOW)
+    assert (log.first_unstable_offset, log.last_stable_offset) == (-1, 6)
+
+
 def test_a_high_watermark_below_stays() -> None:
     log = new_log()
     produce(log, 3)

@@ -195,6 +195,7 @@ def test_the_transaction_index_is_synced_with_its_name() -> None:
     marker(log, ControlType.ABORT)
     sync(log)
     files.power_cut()
+    assert len(files.content("00000000000000000000.txnindex")) == 34
     again = reopened(log, recovery_point=log.recovery_point)
     assert list(again.local.active.transactions.entries()) == [(7, 0, 3, 4)]
 

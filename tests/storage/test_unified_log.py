@@ -132,6 +132,26 @@ def test_t039_aborted_list_spans_segments() -> None:
     assert aborted(log, 8) == []
 
 
+def test_an_abort_after_the_first_committed_read_is_seen() -> None:
+    log = new_log(segment_bytes=100_000)
+    for number in range(12):
+        produce(log, 1, producer=Producer(7, 0, number), is_transactional=True)
+        first = log.log_end_offset - 1
+        sync(log)
+        assert aborted(log, 0) == list(range(0, first, 2))
+        marker(log, ControlType.ABORT)
+        sync(log)
+        assert aborted(log, 0)[:1] == [0]
+        assert aborted(log, first) == [first]
+    log.truncate_to(first + 1, NOW)
+    sync(log)
+    assert aborted(log, first - 2) == [first - 2]
+    marker(log, ControlType.COMMIT)
+    sync(log)
+    assert aborted(log, first - 2) == [first - 2]
+    assert aborted(log, first) == []
+
+
 def test_an_open_transaction_hides_what_follows_it() -> None:
     log = new_log(segment_bytes=100_000)
     produce(log, 2, producer=IDEMPOTENT, is_transactional=True)
