@@ -23,9 +23,10 @@ from .checkpoints import (
     read_offsets,
     write_offsets,
 )
-from .files import Files, StorageFailure
+from .files import DiskFull, Files, StorageFailure
 from .formats.checkpoint import CheckpointError
 from .log_loader import Checkpointed
+from .reserve import Reserve
 from .unified_log import UnifiedLog
 
 MakeLock: TypeAlias = Callable[[], AbstractContextManager[object]]
@@ -69,6 +70,7 @@ class DirectoryCheckpoints:
         self._taken_count = 0
         self._gone_count = 0
         self._written: dict[str, TakenOffsets] = {}
+        self._reserve = Reserve(files, directory)
 
     def load(self, partitions: Collection[TopicPartition]) -> None:
         """Read them, as far as they speak of partitions that are there.
@@ -144,10 +146,20 @@ class DirectoryCheckpoints:
             with self._lock:
                 for name, offsets in taken.offsets.items():
                     if self._is_news(name, taken):
-                        write_offsets(self._files, self._directory / name, offsets)
+                        self._write(self._directory / name, offsets)
                         self._written[name] = taken
         except StorageFailure as error:
             raise DirectoryFailure(self._directory, error) from error
+
+    def _write(self, path: Path, offsets: Mapping[TopicPartition, int]) -> None:
+        """Write one, on a full disk into the room that was kept for that."""
+        try:
+            write_offsets(self._files, path, offsets)
+        except DiskFull:
+            if not self._reserve.give_up():
+                raise
+            write_offsets(self._files, path, offsets)
+        self._reserve.keep()
 
     def _numbered(
         self, offsets: Mapping[str, Mapping[TopicPartition, int]]

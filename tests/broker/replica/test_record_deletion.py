@@ -218,6 +218,14 @@ async def test_a_full_disk_is_given_the_room_of_what_is_deleted(
         assert deleted_files == [], "at once, without file.delete.delay.ms"
 
 
+async def test_on_a_full_disk_the_room_that_was_kept_is_taken(tmp_path: Path) -> None:
+    async with replicas(tmp_path) as broker:
+        await filled(broker)
+        await broker.manager.checkpointer.write()
+        fill_up(broker.files)
+        assert await deleted(broker, 2) == result(2), "nothing of the log could go"
+
+
 async def test_a_disk_that_stays_full_is_told_and_tried_again(tmp_path: Path) -> None:
     async with replicas(tmp_path) as broker:
         await filled(broker)
