@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 ALL_TOPICS: Final = "*"
 KEEP_ALL: Final = {"retention.ms": "-1", "retention.bytes": "-1"}
+_NAMES_SHOWN: Final = 5
 COMPACT: Final = {"cleanup.policy": "compact"}
 
 
@@ -50,11 +51,27 @@ class AdoptedOptions:
         overrides: Mapping[str, Mapping[str, str]],
         broker: BrokerConfig,
     ) -> None:
-        self.notes: list[str] = []
+        self._notes: list[str] = []
+        self._of_the_broker: list[str] = []
         self._metadata = metadata
         self._overrides = overrides
         self._broker = broker
         self._of_brokers = self._broker_options(node_id)
+
+    @property
+    def notes(self) -> list[str]:
+        """What is left out of the topics that were asked for, and what is open."""
+        if not self._of_the_broker:
+            return self._notes
+        names = ", ".join(self._of_the_broker[:_NAMES_SHOWN])
+        more = len(self._of_the_broker) - _NAMES_SHOWN
+        and_more = f" and {more} more" if more > 0 else ""
+        return [
+            *self._notes,
+            f"no retention.ms is set for {names}{and_more}: they have that of the"
+            " broker, in Kafka from server.properties; give that file to odradek serve"
+            " --config, or its records go after the default of seven days",
+        ]
 
     def of_topic(self, name: str) -> dict[str, str]:
         """The options that the catalogue gets for a topic.
@@ -71,6 +88,8 @@ class AdoptedOptions:
             options |= COMPACT
         options |= self._overrides.get(ALL_TOPICS, {})
         options |= self._overrides.get(name, {})
+        if "retention.ms" not in options and options.get("cleanup.policy") != "compact":
+            self._of_the_broker.append(name)
         try:
             validate_topic_options(options, self._broker)
         except InvalidConfig as error:
@@ -84,7 +103,7 @@ class AdoptedOptions:
             if reason is None:
                 known[name] = value
             else:
-                self.notes.append(
+                self._notes.append(
                     f"topic {topic}: {name}={value} is not carried over: {reason}"
                 )
         return known
@@ -114,13 +133,13 @@ class AdoptedOptions:
         for name, value in options.items():
             entry = behind.get(name)
             if entry is None or self._why_not(entry.known.name, value) is not None:
-                self.notes.append(
+                self._notes.append(
                     f"broker option {name}={value} is not carried over; set it in the"
                     " options of odradek serve if it is needed"
                 )
             elif value != format_value(entry.default(self._broker)):
                 found[entry.known.name] = value
-                self.notes.append(
+                self._notes.append(
                     f"broker option {name}={value} becomes {entry.known.name} of every"
                     " topic that does not set it"
                 )

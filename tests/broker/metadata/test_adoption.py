@@ -152,6 +152,26 @@ def test_a_partition_in_a_directory_that_is_not_given_is_offline(
     assert orders.partitions[1].is_written
 
 
+async def test_what_is_offline_is_so_for_clients_until_it_is_there(
+    tmp_path: Path,
+) -> None:
+    expected = copy_case(METADATA_GOLDEN / "topics", tmp_path / "topics")
+    first, second = log_dirs(tmp_path / "topics")
+    adopt_directories(first)
+
+    def errors(consumer: Consumer) -> dict[int, int]:
+        partitions = consumer.topics()["orders"].partitions
+        return {each.partition_index: each.error_code for each in partitions}
+
+    now_ms = expected["written_at_ms"]
+    async with serving(first, now_ms=now_ms) as (server, _):
+        assert await ask(server, errors) == {0: 0, 1: 5, 2: 0, 3: 0, 4: 5}
+    async with serving(first, second, now_ms=now_ms) as (server, _):
+        assert await ask(server, errors) == dict.fromkeys(range(5), 0)
+        ends = await ask(server, lambda c: c.offset("orders-1", -1).offset)
+        assert [0, ends] == expected["answered"]["orders"]["offsets"][1]
+
+
 def test_metadata_may_lie_elsewhere(tmp_path: Path) -> None:
     copy_case(METADATA_GOLDEN / "topics", tmp_path / "topics")
     first, second = log_dirs(tmp_path / "topics")

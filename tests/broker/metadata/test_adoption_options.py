@@ -53,8 +53,25 @@ def test_known_options_are_carried_over_and_others_told() -> None:
         "topic t: errors.to.come=1",
         "topic t: remote.storage.enable=true",
         "topic t: retention.ms=soon",
+        "no retention.ms",
     ]
     assert chosen.of_topic("u") == {}
+
+
+def test_topics_that_have_the_brokers_retention_are_told() -> None:
+    metadata = ClusterMetadata()
+    metadata.topic_options = {
+        "keeps": {"retention.ms": "-1"},
+        "compacts": {"cleanup.policy": "compact"},
+    }
+    chosen = options(metadata)
+    for name in ("keeps", "compacts", "__consumer_offsets"):
+        chosen.of_topic(name)
+    assert chosen.notes == []
+    for number in range(7):
+        chosen.of_topic(f"t{number}")
+    (told,) = chosen.notes
+    assert told.startswith("no retention.ms is set for t0, t1, t2, t3, t4 and 2 more:")
 
 
 def test_options_of_the_broker_are_those_of_its_topics() -> None:
