@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from protocol.record_batch import BATCH_OVERHEAD, check_crc, scan
 from protocol.records import iterate
 from storage.log_read import FetchIsolation
+from storage.log_retention import delete_old_segments
 from storage.unified_log import UnifiedLog
 from tests.fakes.files import FakeFiles
 from tests.storage.logs import (
@@ -38,10 +39,10 @@ def written() -> tuple[FakeFiles, UnifiedLog]:
     return files_of(log), closed(log)
 
 
-def consumed(log: UnifiedLog, size: int) -> list[int]:
+def consumed(log: UnifiedLog, size: int, end: int | None = None) -> list[int]:
     """The offsets that a consumer gets, with CRCs checked as clients do."""
     offset, found = log.log_start_offset, []
-    while offset < log.high_watermark:
+    while offset < (log.high_watermark if end is None else end):
         data = log.read(offset, size, FetchIsolation.HIGH_WATERMARK).records
         next_offset = offset
         for position, header in scan(data):
@@ -177,3 +178,40 @@ def test_any_cut_of_an_old_segment(name: str, cut: int) -> None:
     cut = min(cut, length)
     files.cut(name, by=cut)
     assert_rest_is_read(files, log, [(name, range(length - cut, length))], 1 << 20)
+
+
+@pytest.mark.parametrize("offset", [60, 64, 67, 69, 71])
+def test_truncation_in_and_around_damage(offset: int) -> None:
+    """The batch at 66 to 68 is damaged; the range goes as a whole if it is cut."""
+    files, log = written()
+    name = NAMES[-1]
+    files.flip(name, 2 * SIZE + 70)
+    again = reopened(log, was_clean=True, recovery_point=BATCHES * COUNT)
+    assert 66 not in consumed(again, 1 << 20)
+    again.truncate_to(offset, NOW)
+    assert again.log_end_offset == offset
+    again.update_high_watermark(offset)
+    # As in Kafka nothing is at the offsets of a batch that was cut with its last ones.
+    end = offset if 66 <= offset < 69 else offset // 3 * 3
+    before = consumed(again, 1 << 20, end)
+    sound = [each for each in range(offset // 3 * 3) if each not in (66, 67, 68)]
+    assert before == sound
+    produce(again, COUNT)
+    sync(again)
+    new = range(offset, offset + COUNT)
+    assert consumed(again, 1 << 20) == [*sound, *new]
+    closed(again)
+    last = reopened(again, was_clean=True, recovery_point=again.log_end_offset)
+    assert consumed(last, 1 << 20) == [*sound, *new]
+
+
+def test_deleted_segments_take_their_damage_along() -> None:
+    files, log = written()
+    files.flip(NAMES[0], 70)
+    again = reopened(log, was_clean=True, recovery_point=BATCHES * COUNT)
+    assert 0 not in consumed(again, 1 << 20)
+    assert again.quarantined_batches == 1
+    again.increment_log_start(40)
+    delete_old_segments(again, NOW)
+    assert again.quarantined_batches == 0
+    assert not files.exists(DIRECTORY / "quarantine")
