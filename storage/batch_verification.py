@@ -22,6 +22,8 @@ from .files import Buffer
 # The header of the valid batch that starts at a position, if one does.
 ReadNext = Callable[[int], BatchHeader | None]
 
+_RUNS_MAX = 1000  # readers at more places verify some batches again
+
 _start = attrgetter("start")
 
 
@@ -44,6 +46,10 @@ class VerifiedRun:
 
     def __init__(self, start: int, end: int, next_offset: int) -> None:
         self.start, self.end, self.next_offset = start, end, next_offset
+
+
+def _size(run: VerifiedRun) -> int:
+    return run.end - run.start
 
 
 class BatchVerification:
@@ -77,6 +83,8 @@ class BatchVerification:
         """A run for batches from ``position`` on, none of which is verified yet."""
         run = self.run_at(position)
         if run is None:
+            if len(self._runs) >= _RUNS_MAX:
+                self._runs.remove(min(self._runs, key=_size))
             run = VerifiedRun(position, position, next_offset)
             self._runs.insert(bisect_right(self._runs, position, key=_start), run)
         return run
@@ -138,7 +146,7 @@ class BatchVerification:
 
     def _join(self, run: VerifiedRun) -> None:
         """Make one of this run and those that it has reached."""
-        number = self._runs.index(run) + 1
+        number = bisect_right(self._runs, run.start, key=_start)
         while number < len(self._runs) and self._runs[number].start <= run.end:
             reached = self._runs.pop(number)
             if reached.end > run.end:

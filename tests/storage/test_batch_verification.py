@@ -88,6 +88,16 @@ def test_readers_at_several_places_are_remembered_and_meet() -> None:
     assert (first.start, first.end, first.next_offset) == (0, len(DATA), 4)
 
 
+def test_places_of_readers_are_not_remembered_without_end() -> None:
+    verification = BatchVerification(1 << 40)
+    check(verification, DATA)
+    for number in range(1, 3000):
+        verification.begin(number * 10_000, number)
+    assert verification.run_at(2999 * 10_000) is not None
+    assert verification.run_at(2 * 10_000) is None
+    assert check(verification, damaged(0, 1, 2, 3)) == len(DATA)
+
+
 def test_recovery_makes_bytes_trusted() -> None:
     verification = BatchVerification(len(DATA))
     verification.trust(2 * SIZE)
