@@ -10,6 +10,13 @@ from broker.coordinator.group.classic_group import ClassicGroup
 from broker.coordinator.group.classic_join import Joining, decide_join
 from broker.coordinator.group.classic_leave import decide_leave
 from broker.coordinator.group.classic_sync import decide_heartbeat, decide_sync
+from broker.coordinator.group.offset_commit import (
+    Committer,
+    WantedOffset,
+    decide_commit,
+)
+from broker.coordinator.group.offset_fetch import FetchedOffset, decide_fetch
+from broker.coordinator.group.records import CommittedOffset, OffsetRecord
 from broker.coordinator.group.shard import GroupShard
 from broker.coordinator.timers import Timers
 from broker.parked import Parked
@@ -27,6 +34,7 @@ GROUP = "g"
 SESSION_MS = 10_000
 REBALANCE_MS = 60_000
 RANGE = (("range", b"r"),)
+TOPIC_ID = bytes(range(16))
 
 
 class FakeShard:
@@ -161,6 +169,56 @@ class Groups:
         ]
         answer = self._decided(lambda: decide_leave(self.state, GROUP, leaving))
         return [each.error_code for each in answer.members]
+
+    def commit(self, offset: int, **fields: Any) -> Any:
+        """The codes of one or more partitions, or an error."""
+        places = fields.pop("places", [("t", 0)])
+        metadata = fields.pop("metadata", "")
+        api_version = fields.pop("api_version", 9)
+        retention_ms = fields.pop("retention_ms", -1)
+        committer = Committer(fields.pop("group_id", GROUP), **fields)
+        wanted = [
+            WantedOffset(topic, partition, offset, 3, metadata, TOPIC_ID)
+            for topic, partition in places
+        ]
+        return self._decided(
+            lambda: decide_commit(
+                self.state, committer, wanted, api_version, retention_ms, list
+            )
+        )
+
+    def fetch(
+        self,
+        wanted: Any = (("t", 0),),
+        *,
+        group_id: str = GROUP,
+        require_stable: bool = False,
+    ) -> list[FetchedOffset]:
+        answer: list[FetchedOffset] = self._decided(
+            lambda: decide_fetch(self.state, group_id, wanted, require_stable, list)
+        )
+        return answer
+
+    def offset(self, topic: str = "t", partition: int = 0) -> int:
+        """The committed offset of a partition, -1 for none."""
+        return self.fetch([(topic, partition)])[0].committed.offset
+
+    def in_transaction(self, producer_id: int, offset: int, topic: str = "t") -> None:
+        """Replay an offset that a producer commits in its transaction."""
+        place = Place(len(self.fake.log), self.clock.now_ms(), producer_id, 0)
+        committed = CommittedOffset(offset, commit_timestamp=self.clock.now_ms())
+        record = OffsetRecord(GROUP, topic, 0, committed)
+        self.fake.log.append(record.encode())
+        self.state.replay(record, place)
+
+    def end_transaction(self, producer_id: int, *, is_commit: bool) -> None:
+        place = Place(len(self.fake.log), self.clock.now_ms(), producer_id, 0)
+        self.fake.log.append((b"", None))
+        self.state.end_transaction(place, is_commit)
+
+    def decide(self, decide: Callable[[GroupShard], Decision]) -> Any:
+        """The response of a decision, or the error."""
+        return self._decided(lambda: decide(self.state))
 
     def _decided(self, decide: Callable[[], Decision]) -> Any:
         try:
