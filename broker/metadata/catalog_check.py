@@ -17,6 +17,7 @@ from protocol.topic_partition import TopicPartition
 from storage.fsck.known import TopicFacts
 from storage.fsck.report import Severity
 
+from .catalog_checksums import FIRST_VERSION, check_rows
 from .catalog_recovery import BACKUP, CATALOG
 from .catalog_store import SCHEMA
 
@@ -75,6 +76,8 @@ def _check(database: sqlite3.Connection) -> None:
     (verdict,) = database.execute("PRAGMA integrity_check(1)").fetchone()
     if verdict != "ok":
         raise ValueError(verdict)
+    if version >= FIRST_VERSION:
+        check_rows(database)
 
 
 def _view(database: sqlite3.Connection) -> CatalogView:

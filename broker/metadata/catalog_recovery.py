@@ -10,8 +10,10 @@ import logging
 import shutil
 import sqlite3
 import time
+from contextlib import closing
 from typing import TYPE_CHECKING
 
+from .catalog_checksums import check_rows
 from .catalog_store import SCHEMA, CatalogError, CatalogStore, sync_path
 
 if TYPE_CHECKING:
@@ -22,6 +24,20 @@ BACKUP = "catalog.backup"
 
 # The copy may be older than the last blocks that were given away.
 _PRODUCER_IDS_SKIPPED = 1_000_000
+
+_SYSTEM_ERRORS = frozenset(
+    {
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_LOCKED,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_PERM,
+        sqlite3.SQLITE_AUTH,
+        sqlite3.SQLITE_NOMEM,
+    }
+)
 
 _logger = logging.getLogger(__name__)
 
@@ -40,14 +56,47 @@ def open_store(directory: Path, schema: tuple[str, ...] = SCHEMA) -> CatalogStor
     if is_missing and backup.exists():
         return _restore(path, backup, "is missing or empty", schema)
     try:
-        return CatalogStore(path, schema)
-    except sqlite3.OperationalError as error:
-        raise _unusable(path, error) from error
-    except sqlite3.DatabaseError as error:
+        store = CatalogStore(path, schema)
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+        if _is_of_the_system(error):
+            raise _unusable(path, error) from error
         return _restore(path, backup, f"is damaged ({error})", schema)
+    if _has_lost_changes(store, backup):
+        store.close()
+        return _restore(path, backup, "has lost its last changes", schema)
+    return store
 
 
-def _unusable(path: Path, error: sqlite3.OperationalError) -> CatalogError:
+def _is_of_the_system(error: Exception) -> bool:
+    """Whether the file was not even looked at: in use, no room, no permission."""
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
+    return code in _SYSTEM_ERRORS
+
+
+def _has_lost_changes(store: CatalogStore, backup: Path) -> bool:
+    """Whether the copy knows more topic changes: it is made after they are durable.
+
+    SQLite drops the end of a damaged write-ahead log without a word.
+    """
+    if not backup.exists():
+        return False
+    try:
+        with closing(sqlite3.connect(_read_only(backup), uri=True)) as copy:
+            check_rows(copy)
+            (count,) = copy.execute(
+                "SELECT value FROM facts WHERE name = 'change_count'"
+            ).fetchone()
+    except sqlite3.Error as error:
+        _logger.error("the copy %s is damaged (%s)", backup, error)
+        return False
+    return bool(count > (store.fact("change_count") or 0))
+
+
+def _read_only(path: Path) -> str:
+    return f"{path.absolute().as_uri()}?immutable=1"
+
+
+def _unusable(path: Path, error: Exception) -> CatalogError:
     if "locked" in str(error):
         return CatalogError(f"{path} is in use by another process")
     return CatalogError(f"{path} cannot be opened: {error}")

@@ -14,6 +14,14 @@ import sqlite3
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
+from .catalog_checksums import (
+    FIRST_VERSION,
+    add_checksums,
+    check_rows,
+    register,
+    seal_schema,
+)
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
@@ -46,6 +54,7 @@ SCHEMA = (
     ) WITHOUT ROWID;
     INSERT INTO facts VALUES ('next_producer_id', 0);
     """,
+    add_checksums(),
 )
 
 
@@ -97,7 +106,9 @@ class CatalogStore:
     def set_fact(self, name: str, value: str | int) -> None:
         """Store such a value."""
         with self._transaction() as database:
-            database.execute("REPLACE INTO facts VALUES (?, ?)", (name, value))
+            database.execute(
+                "REPLACE INTO facts (name, value) VALUES (?, ?)", (name, value)
+            )
 
     def topics(self) -> list[TopicRow]:
         """All topics, those that are being deleted too."""
@@ -130,7 +141,7 @@ class CatalogStore:
         self, topics: Iterable[tuple[bytes, str, int, Mapping[str, str]]]
     ) -> None:
         """Add topics: id, name, count of partitions, options."""
-        with self._transaction() as database:
+        with self._topic_change() as database:
             for topic_id, name, partition_count, options in topics:
                 database.execute(
                     "INSERT INTO topics (topic_id, name, partition_count) "
@@ -141,7 +152,7 @@ class CatalogStore:
 
     def set_partition_counts(self, counts: Mapping[bytes, int]) -> None:
         """Widen topics."""
-        with self._transaction() as database:
+        with self._topic_change() as database:
             database.executemany(
                 "UPDATE topics SET partition_count = ? WHERE topic_id = ?",
                 [(count, topic_id) for topic_id, count in counts.items()],
@@ -149,7 +160,7 @@ class CatalogStore:
 
     def replace_options(self, options: Mapping[bytes, Mapping[str, str]]) -> None:
         """Give topics these options in the place of what they had."""
-        with self._transaction() as database:
+        with self._topic_change() as database:
             for topic_id, values in options.items():
                 database.execute(
                     "DELETE FROM topic_options WHERE topic_id = ?", (topic_id,)
@@ -158,7 +169,7 @@ class CatalogStore:
 
     def mark_deleting(self, topic_ids: Iterable[bytes]) -> None:
         """Say that these topics are being deleted: the first step of a deletion."""
-        with self._transaction() as database:
+        with self._topic_change() as database:
             database.executemany(
                 "UPDATE topics SET is_deleting = 1 WHERE topic_id = ?",
                 [(topic_id,) for topic_id in topic_ids],
@@ -166,7 +177,7 @@ class CatalogStore:
 
     def remove_topics(self, topic_ids: Iterable[bytes]) -> None:
         """Forget topics: the last step of a deletion."""
-        with self._transaction() as database:
+        with self._topic_change() as database:
             database.executemany(
                 "DELETE FROM topics WHERE topic_id = ?",
                 [(topic_id,) for topic_id in topic_ids],
@@ -176,7 +187,9 @@ class CatalogStore:
         """Store what is known of partitions. A topic that is gone is passed over."""
         with self._transaction() as database:
             database.executemany(
-                "REPLACE INTO partitions SELECT ?1, ?2, ?3, ?4, ?5 "
+                "REPLACE INTO partitions "
+                "(topic_id, partition, leader_epoch, log_dir, written) "
+                "SELECT ?1, ?2, ?3, ?4, ?5 "
                 "WHERE EXISTS (SELECT 1 FROM topics WHERE topic_id = ?1)",
                 rows,
             )
@@ -220,33 +233,49 @@ class CatalogStore:
         database.execute("PRAGMA journal_mode = WAL")
         database.execute("PRAGMA synchronous = FULL")
         database.execute("PRAGMA foreign_keys = ON")
-        if not is_new:
-            self._check()
-        (version,) = database.execute("PRAGMA user_version").fetchone()
-        if version > len(schema):
-            raise CatalogError(
-                f"{self.path} has schema version {version} and was written by a newer "
-                f"odradek; this one knows versions up to {len(schema)}"
-            )
+        register(database)
+        version = 0 if is_new else self._check(len(schema))
         for number in range(version, len(schema)):
             database.executescript(
-                f"BEGIN IMMEDIATE; {schema[number]}; "
+                f"BEGIN IMMEDIATE; {schema[number]}; {seal_schema(number + 1)}"
                 f"PRAGMA user_version = {number + 1}; COMMIT"
             )
         if is_new:
             sync_path(self.path.parent)
 
-    def _check(self) -> None:
-        # It reads all of the file: about a millisecond a megabyte.
-        (verdict,) = self._database.execute("PRAGMA quick_check(1)").fetchone()
+    def _check(self, version_max: int) -> int:
+        """The schema version of a catalogue that is whole."""
+        # It reads all of the file: some milliseconds a megabyte.
+        database = self._database
+        (verdict,) = database.execute("PRAGMA integrity_check(1)").fetchone()
         if verdict != "ok":
             raise sqlite3.DatabaseError(verdict)
+        (version,) = database.execute("PRAGMA user_version").fetchone()
+        if version >= FIRST_VERSION:
+            check_rows(database)
+            if version != self.fact("schema_version"):
+                raise sqlite3.DatabaseError("the schema version is damaged")
+        if version > version_max:
+            raise CatalogError(
+                f"{self.path} has schema version {version} and was written by a newer "
+                f"odradek; this one knows versions up to {version_max}"
+            )
+        return int(version)
 
     def _insert_options(self, topic_id: bytes, options: Mapping[str, str]) -> None:
         self._database.executemany(
-            "INSERT INTO topic_options VALUES (?, ?, ?)",
+            "INSERT INTO topic_options (topic_id, name, value) VALUES (?, ?, ?)",
             [(topic_id, name, value) for name, value in options.items()],
         )
+
+    @contextmanager
+    def _topic_change(self) -> Iterator[sqlite3.Connection]:
+        """A transaction after which a copy is made: the copy must not know more."""
+        with self._transaction() as database:
+            yield database
+            database.execute(
+                "UPDATE facts SET value = value + 1 WHERE name = 'change_count'"
+            )
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:

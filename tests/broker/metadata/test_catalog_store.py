@@ -129,7 +129,7 @@ def test_an_older_catalogue_is_migrated(path: Path) -> None:
     migrated = CatalogStore(path, newer)
     assert [row.name for row in migrated.topics()] == ["a"]
     migrated.close()
-    with pytest.raises(CatalogError, match=r"schema version 2 .* newer odradek"):
+    with pytest.raises(CatalogError, match=r"schema version 3 .* newer odradek"):
         CatalogStore(path)
 
 
