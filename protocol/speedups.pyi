@@ -5,5 +5,10 @@ def summarize(
 ) -> tuple[int, int, int, int]: ...
 def index_records(payload: Buffer, count: int, rows: Buffer, /) -> None: ...
 def walk_batches(
-    data: Buffer, columns: Buffer, next_offset: int, offset_max: int, checks_crc: bool, /
+    data: Buffer,
+    columns: Buffer,
+    next_offset: int,
+    offset_max: int,
+    checks_crc: bool,
+    /,
 ) -> tuple[int, int]: ...
