@@ -61,6 +61,7 @@ class CoordinatorRuntime(Generic[S]):
         self._shards: dict[int, Shard[S]] = {}
         self._wanted: list[int] = []
         self._loading: asyncio.Task[None] | None = None
+        self._has_begun = False
 
     # Which shards there are
 
@@ -109,11 +110,17 @@ class CoordinatorRuntime(Generic[S]):
 
     def load_all(self) -> None:
         """Begin to load everything that has a log. For after the start."""
+        self._has_begun = True
         topic = self._topics.get(self.topic)
         if topic is not None:
             for info in topic.partitions:
                 if info.partition not in self._shards and info.written:
                     self._begin(info.partition)
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether everything that had a log at the start is known, or has failed."""
+        return self._has_begun and self._loading is None
 
     async def loaded(self) -> None:
         """Return when nothing is being loaded."""

@@ -18,7 +18,12 @@ from protocol.messages.offsets import (
     OffsetFetchResponseTopics,
 )
 
-from ..coordinator.group.offset_fetch import NO_OFFSET, FetchedOffset
+from ..coordinator.group.offset_fetch import (
+    NO_OFFSET,
+    NOTHING_COMMITTED,
+    FetchedOffset,
+)
+from ..coordinator.group.records import ZERO_UUID
 from ..parked import gathered
 from .registry import answers_errors, handles
 
@@ -90,8 +95,10 @@ def _by_topic(
     topics: dict[str, OffsetFetchResponseTopics] = {}
     for name, partition, committed, error_code in found:
         topic = topics.get(name)
+        known = ctx.services.metadata.get(name)
+        if known is not None and committed.topic_id not in (ZERO_UUID, known.topic_id):
+            committed = NOTHING_COMMITTED  # of a deleted topic of this name
         if topic is None:
-            known = ctx.services.metadata.get(name)
             topic_id = bytes(16) if known is None else known.topic_id
             topic = OffsetFetchResponseTopics(
                 name=name, topic_id=topic_id, partitions=[]

@@ -71,6 +71,7 @@ async def _take_away(services: Services, deletion: Deletion, delay_ms: int) -> N
             services.committer.for_directory(error.directory).fail(error)
         raise
     topics.interrupted_deletions.discard(deletion.topic_id)
+    services.groups.forget_topic(deletion.name)
     topics.release_name(deletion)
     _logger.info("topic %s is deleted", deletion.name)
 
@@ -116,6 +117,8 @@ async def finish_deletions(services: Services) -> None:
     topics, log_manager = services.metadata, services.log_manager
     if not topics.deletions or not log_manager.directories.all_usable:
         return
+    if not services.groups.is_loaded:
+        return  # their offsets would come back with the next start
     try:
         for topic_id in list(topics.interrupted_deletions):
             await _take_away(services, topics.deletions[topic_id], 0)
@@ -125,6 +128,8 @@ async def finish_deletions(services: Services) -> None:
             for deletion in topics.deletions.values()
             if deletion.name not in unremoved and not topics.is_reserved(deletion.name)
         ]
+        for deletion in gone:
+            services.groups.forget_topic(deletion.name, deletion.topic_id)
         if gone:
             await topics.finish_deletions(gone)
     except KafkaStorageError as error:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..decision import Decision
 from .classic_states import ClassicState
-from .records import NO_EXPIRY, GroupRecord, OffsetRecord
+from .records import NO_EXPIRY, ZERO_UUID, GroupRecord, OffsetRecord
 from .subscription import subscribed_topics
 
 if TYPE_CHECKING:
@@ -79,12 +79,20 @@ def _rule(
     return lambda _, each: False
 
 
-def decide_forget_topics(shard: GroupShard, topics: Iterable[str]) -> Decision:
-    """Drop every offset of topics that were deleted."""
+def decide_forget_topic(
+    shard: GroupShard, topic: str, topic_id: bytes | None
+) -> Decision:
+    """Drop every offset of a topic that was deleted; with an id, only those of it."""
     return Decision(
         records=[
             OffsetRecord(group_id, topic, partition, None)
-            for topic in topics
             for group_id, partition in shard.offsets.of_topic(topic)
+            if topic_id is None
+            or _topic_id(shard, group_id, topic, partition) == topic_id
         ]
     )
+
+
+def _topic_id(shard: GroupShard, group_id: str, topic: str, partition: int) -> bytes:
+    committed = shard.offsets.get(group_id, topic, partition)
+    return ZERO_UUID if committed is None else committed.topic_id

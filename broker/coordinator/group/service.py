@@ -26,7 +26,7 @@ from .classic_leave import decide_leave
 from .classic_rebalance import dismiss, resume
 from .classic_sync import decide_heartbeat, decide_sync
 from .offset_commit import Committer, WantedOffset, decide_commit
-from .offset_expiry import decide_expiry, decide_forget_topics
+from .offset_expiry import decide_expiry, decide_forget_topic
 from .offset_fetch import FetchedOffset, decide_fetch
 from .shard import GroupShard
 
@@ -77,6 +77,11 @@ class GroupCoordinator:
     async def close(self) -> None:
         """Answer everybody who waits; decide nothing any more."""
         await self.runtime.close()
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether all groups are known."""
+        return self.runtime.is_loaded
 
     @property
     def has_topic(self) -> bool:
@@ -204,10 +209,12 @@ class GroupCoordinator:
         """Drop the offsets that nobody needs any more. A periodic job."""
         self.runtime.schedule(decide_expiry)
 
-    def forget_topics(self, topics: Iterable[str]) -> None:
-        """Drop the offsets of topics that were deleted."""
-        names = list(topics)
-        self.runtime.schedule(lambda shard: decide_forget_topics(shard, names))
+    def forget_topic(self, name: str, topic_id: bytes | None = None) -> None:
+        """Drop the offsets of a topic that was deleted.
+
+        By its name alone as long as no other topic can have it, else by its id.
+        """
+        self.runtime.schedule(lambda shard: decide_forget_topic(shard, name, topic_id))
 
     def _act(
         self, group_id: str, decide: Callable[[GroupShard], Decision], refuse: Refuse

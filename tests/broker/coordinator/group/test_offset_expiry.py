@@ -3,9 +3,9 @@
 from broker.coordinator.group.offset_expiry import (
     MINUTE_MS,
     decide_expiry,
-    decide_forget_topics,
+    decide_forget_topic,
 )
-from tests.broker.coordinator.group.rig import GROUP, Groups
+from tests.broker.coordinator.group.rig import GROUP, TOPIC_ID, Groups
 from tests.broker.coordinator.group.test_administration import subscription
 
 RETENTION_MINUTES = 10
@@ -136,8 +136,17 @@ def test_offsets_of_deleted_topics_go() -> None:
     groups.commit(1, places=[("t", 0), ("t", 1), ("u", 0)])
     groups.commit(2, group_id="other")
     groups.in_transaction(5, 9)
-    groups.decide(lambda shard: decide_forget_topics(shard, ["t"]))
+    groups.decide(lambda shard: decide_forget_topic(shard, "t", None))
     groups.end_transaction(5, is_commit=True)
     assert groups.offset("t") == groups.offset("t", 1) == -1
     assert groups.fetch(group_id="other")[0].committed.offset == -1
     assert groups.offset("u") == 1
+
+
+def test_offsets_of_a_topic_of_the_same_name_stay() -> None:
+    groups = new_groups()
+    groups.commit(1)
+    groups.decide(lambda shard: decide_forget_topic(shard, "t", bytes(16)))
+    assert groups.offset() == 1
+    groups.decide(lambda shard: decide_forget_topic(shard, "t", TOPIC_ID))
+    assert groups.offset() == -1
