@@ -94,7 +94,7 @@ class BatchScan:
         self._base_offset = base_offset
         self._checks_crc = checks_crc
         self._relative_offset_max = relative_offset_max
-        self._valid_end = start
+        self._start = self._valid_end = start
         self._next_offset = base_offset
         self._damaged: list[DamagedRange] = []
         self._chunk = memoryview(b"")
@@ -149,10 +149,19 @@ class BatchScan:
             elif base_offset >= held[1].next_offset:
                 yield self._accepted(held)
                 held = found
-            elif base_offset >= self._next_offset != held[1].base_offset:
+            elif base_offset >= self._next_offset and not self._continues(held):
                 held = found
         if held is not None:
             yield self._accepted(held)
+
+    def _continues(self, found: FoundBatch) -> bool:
+        """Whether a batch follows what came before, so that its offset is right.
+
+        An index entry leads to the batch at ``start``.
+        """
+        position, header, _ = found
+        is_indexed = position == self._start > 0
+        return is_indexed or header.base_offset == self._next_offset
 
     def _accepted(self, found: FoundBatch) -> FoundBatch:
         position, header, _ = found

@@ -31,6 +31,11 @@ def scan_bytes(
     for position, header, found in scan:
         assert found == data[position : position + header.size]
         offsets.append(header.base_offset)
+    many = BatchScan(files.open(PATH), start, 0, checks_crc)
+    assert [offset for run in many.runs() for offset in run.columns.base_offsets] == (
+        offsets
+    )
+    assert many.recovery() == scan.recovery()
     return offsets, scan.recovery()
 
 
@@ -156,6 +161,14 @@ def test_offset_outside_the_segment_is_damage(offset: int) -> None:
     offsets, recovery = scan_bytes(data)
     assert offsets == [0, 1, 2, 3, 4]
     assert recovery.is_torn
+
+
+def test_batch_at_an_index_entry_is_not_doubted_for_a_lower_one_behind_it() -> None:
+    data = whole_log()
+    number(data, 5 * SIZE, 8, 2)
+    offsets, recovery = scan_bytes(data, start=4 * SIZE)
+    assert offsets == [4]
+    assert recovery.valid_end == 5 * SIZE
 
 
 def test_gaps_between_offsets_are_not_damage() -> None:
