@@ -1,17 +1,13 @@
-"""A log that is cut: what is left of it, at once, and after a kill at any step."""
-
-from contextlib import suppress
+"""A log that is cut: what is left of it, and who is told."""
 
 import pytest
 
 from protocol.control_records import ControlType
-from protocol.errors import KafkaStorageError
 from storage.formats.quarantine_entry import QuarantineEntry
 from storage.log_read import FetchIsolation
 from storage.log_retention import delete_old_segments
 from storage.producer_snapshot import list_snapshots
 from storage.unified_log import UnifiedLog
-from tests.fakes.files import FakeFiles
 
 from .logs import (
     DIRECTORY,
@@ -248,11 +244,11 @@ def test_checkpoints_are_written_before_any_file_changes() -> None:
     for offset in (0, 46, 60):
         log = filled()
         log.increment_log_start(6)
-        seen = _truncate_watched(log, offset)
+        seen = truncate_watched(log, offset)
         assert seen == [(offset, min(6, offset))]
 
 
-def _truncate_watched(log: UnifiedLog, offset: int) -> list[tuple[int, int]]:
+def truncate_watched(log: UnifiedLog, offset: int) -> list[tuple[int, int]]:
     """Recovery point and log start when the checkpoint was to be written."""
     names, seen = files_of(log).listdir(DIRECTORY), []
 
@@ -262,104 +258,3 @@ def _truncate_watched(log: UnifiedLog, offset: int) -> list[tuple[int, int]]:
 
     log.truncate_to(offset, NOW, checkpoint)
     return seen
-
-
-# Syncs
-
-
-def test_a_sync_under_way_makes_nothing_durable_behind_it() -> None:
-    log = filled()
-    produce(log, 3)
-    ticket = log.begin_sync(with_snapshot=True)
-    assert ticket is not None
-    log.truncate_to(46, NOW)
-    produce(log, 30)
-    ticket.run()
-    log.finish_sync(ticket)
-    assert log.recovery_point == 46
-    # Its producers are those of records that are gone.
-    assert max(list_snapshots(files_of(log), DIRECTORY)) <= 46
-    sync(log)
-    assert log.recovery_point == log.log_end_offset == 76
-
-
-def test_what_was_cut_does_not_come_back() -> None:
-    for offset in (0, 1, 46, 89):
-        log = filled()
-        ((checkpointed, _),) = _truncate_watched(log, offset)
-        produce(log, 3, value=b"new")
-        sync(log)
-        expected = read_all(log)
-        files_of(log).power_cut()
-        for recovery_point in (checkpointed, log.recovery_point):
-            again = reopened(log, recovery_point=recovery_point)
-            assert read_all(again) == expected
-            names = files_of(log).listdir(DIRECTORY)
-            assert not [name for name in names if "deleted" in name]
-
-
-# Kills
-
-
-def interrupted(cut: str, nth: int) -> tuple[UnifiedLog, int, int] | None:
-    """A log killed at its ``nth`` step, its recovery point and its log start.
-
-    None when there are not so many steps.
-    """
-    log = filled()
-    checkpoint = (log.recovery_point, log.log_start_offset)
-
-    def write_checkpoint() -> None:
-        nonlocal checkpoint
-        checkpoint = (log.recovery_point, log.log_start_offset)
-
-    files = files_of(log)
-    files.fail(nth=nth)
-    with suppress(KafkaStorageError):
-        if cut == "fully":
-            log.truncate_fully_and_start_at(46, NOW, checkpoint=write_checkpoint)
-        else:
-            log.truncate_to(int(cut), NOW, write_checkpoint)
-    files.heal()
-    return (log, *checkpoint) if log.is_failed else None
-
-
-@pytest.mark.parametrize("cut", ["0", "46", "85", "fully"])
-@pytest.mark.parametrize("is_power_cut", [False, True])
-def test_a_kill_at_any_step_leaves_a_log(cut: str, is_power_cut: bool) -> None:
-    whole = offsets(filled())
-    nth = 0
-    while True:
-        nth += 1
-        killed = interrupted(cut, nth)
-        if killed is None:
-            break
-        log, recovery_point, log_start = killed
-        if is_power_cut:
-            files_of(log).power_cut()
-        again = reopened(log, recovery_point=recovery_point, log_start_offset=log_start)
-        found = offsets(again)
-        assert found == whole[: len(found)], (cut, nth)
-        if cut != "fully":
-            assert len(found) >= int(cut) - 2, (cut, nth)
-        # As a follower would: it is truncated again, and goes on.
-        again.truncate_to(min(46, again.log_end_offset), NOW)
-        assert produce(again).base_offset == again.log_end_offset - 1
-    assert nth > 5
-
-
-def test_a_disk_that_fails_is_final() -> None:
-    log = filled()
-    files_of(log).fail("rename")
-    with pytest.raises(KafkaStorageError):
-        log.truncate_to(3, NOW)
-    assert log.is_failed
-    with pytest.raises(KafkaStorageError):
-        log.truncate_to(3, NOW)
-
-
-def test_a_new_log_can_be_truncated() -> None:
-    log = new_log(FakeFiles())
-    assert not log.truncate_to(0, NOW)
-    log.truncate_fully_and_start_at(0, NOW)
-    assert produce(log).base_offset == 0
