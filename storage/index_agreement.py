@@ -25,9 +25,13 @@ _BATCHES_ASKED = 1000
 
 
 class IndexAgreement:
-    """Compares entries with batches; ``passed`` are damaged ranges to leave out."""
+    """Compares entries with batches; ``passed`` are damaged ranges to leave out.
+
+    ``is_certain`` when the entries were made from the log in this process.
+    """
 
     def __init__(self, log: File, offsets: OffsetIndex, times: TimeIndex) -> None:
+        self.is_certain = False
         self.passed: Sequence[QuarantineEntry] = ()
         self._log = log
         self._offsets = offsets
@@ -47,16 +51,10 @@ class IndexAgreement:
     def batches_from(
         self, position: int
     ) -> Iterator[tuple[int, BatchHeader, memoryview]]:
-        """The batches outside of damaged ranges: position, header, bytes."""
-        checks_crc = bool(self.passed)
-        base_offset = self._offsets.base_offset
-        for found in BatchScan(self._log, position, base_offset, checks_crc):
+        """The valid batches outside of damaged ranges: position, header, bytes."""
+        for found in BatchScan(self._log, position, self._offsets.base_offset):
             if not self.is_damaged(found[0]):
                 yield found
-
-    def forget(self) -> None:
-        """Compare all entries again: they were written anew."""
-        self._checked.clear()
 
     def check_last(self) -> None:
         """Compare the last entries with the log.
@@ -67,6 +65,8 @@ class IndexAgreement:
                 batches are asked when they are many.
         """
         last, latest = self._offsets.last, self._times.last
+        if self.is_certain:
+            return
         self.check_place(last)
         self.check_time(latest)
         if last.position:
@@ -89,7 +89,8 @@ class IndexAgreement:
         """
         timestamp, offset = entry
         if (
-            entry in self._checked
+            self.is_certain
+            or entry in self._checked
             or timestamp == NO_TIMESTAMP
             or self.is_passed(offset)
         ):

@@ -69,6 +69,7 @@ class SegmentIndexes:
         """Begin empty indexes for an empty segment."""
         self.offsets.start()
         self.times.start()
+        self._agreement.is_certain = True
         self._restart()
 
     def note(
@@ -186,6 +187,11 @@ class SegmentIndexes:
             self.rebuild(error, may_block)
             return self.offset_before_time(timestamp, may_block)
 
+    @property
+    def are_certain(self) -> bool:
+        """Whether they were made from the log in this process."""
+        return self._agreement.is_certain
+
     def rebuild(self, why: CorruptIndex, may_block: bool = True) -> None:
         """Write both indexes anew from the log; reads all of it.
 
@@ -197,9 +203,9 @@ class SegmentIndexes:
         level = logging.WARNING if self.are_expected else logging.DEBUG
         _logger.log(level, "%s; the indexes are written anew", why)
         was_growing = self.offsets.is_growing
-        self._agreement.forget()
         self.offsets.start()
         self.times.start()
+        self._agreement.is_certain = True
         self._scan_from(0, _ignore)
         if not was_growing:
             self.seal()
@@ -261,6 +267,7 @@ class SegmentIndexes:
         if not entry.position:
             self.offsets.start()
             self.times.start()
+            self._agreement.is_certain = True
         return entry
 
     def _scan_from(self, start: int, on_run: OnRun | None) -> Recovery:

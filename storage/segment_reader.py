@@ -243,8 +243,7 @@ class SegmentReader:
         room = limit - position
         data = log.read_at(position, size_more if size_more < room else room, may_block)
         if position and last_offset_at(data) != indexed != _UNKNOWN:
-            why = CorruptIndex(f"{log.path}: {start} is no batch")
-            self.indexes.rebuild(why, may_block)
+            self._distrust_index(position, may_block)
             return self._find(offset, may_block, size_more)
         while data:
             step, size = find_batch(data, offset)
@@ -263,6 +262,13 @@ class SegmentReader:
         if start.position < self.verification.trusted_from:
             self._verify_up_to(limit, may_block)
         return None
+
+    def _distrust_index(self, position: int, may_block: bool) -> None:
+        """Make the indexes anew: another batch than they say is at ``position``."""
+        if self.indexes.are_certain:
+            raise self._damaged(position, "not the batch that was here")
+        why = CorruptIndex(f"{self.log.path}: position {position} is indexed wrongly")
+        self.indexes.rebuild(why, may_block)
 
     # Damaged ranges
 
@@ -346,8 +352,7 @@ class SegmentReader:
         if position and indexed != _UNKNOWN:
             header = read_header(self.log.read_at(position, BATCH_OVERHEAD, may_block))
             if header.last_offset != indexed:
-                why = CorruptIndex(f"{self.log.path}: no batch ends at {indexed}")
-                self.indexes.rebuild(why, may_block)
+                self._distrust_index(position, may_block)
                 return self._run_before(end, may_block)
             expected = header.base_offset
         return self.verification.begin(position, expected)
