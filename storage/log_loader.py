@@ -198,14 +198,22 @@ class _Loader:
             if not name.endswith(TRANSACTION_INDEX):
                 continue
             segment = segments.get(base_offset_of(name))
+            if segment is None:
+                continue
             try:
-                if segment is not None:
-                    segment.transactions.check()
+                segment.transactions.check()
+                # The file is made with its first entry; recovery reads it anyway.
+                is_emptied = self._was_clean and not segment.transactions.entries()
+                reason = f"{segment.transactions.path} is empty" if is_emptied else ""
             except CorruptIndex as error:
-                assert segment is not None
-                _log.warning("%s: noticed and rebuilt", error)
+                reason = str(error)
+            if reason:
+                _log.warning("%s: noticed and rebuilt", reason)
                 segment.transactions.clear()
                 self._rebuild_transactions(segments, segment)
+                if not segment.transactions.entries():
+                    segment.transactions.close()
+                    self._files.unlink(segment.transactions.path)
 
     def _rebuild_transactions(self, segments: LogSegments, last: LogSegment) -> None:
         replay = ProducerReplay(ProducerStates(self._expiration_ms))
