@@ -17,11 +17,11 @@ RESERVE_BYTES: Final = 64 << 10
 
 
 class Reserve:
-    """The file in one log directory."""
+    """The file in one directory."""
 
-    def __init__(self, files: Files, directory: Path) -> None:
+    def __init__(self, files: Files, directory: Path, name: str = RESERVE_NAME) -> None:
         self._files = files
-        self._path = directory / RESERVE_NAME
+        self._path = directory / name
         self._is_kept = False
 
     def keep(self) -> None:

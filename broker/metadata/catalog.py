@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from protocol.errors import KafkaError, KafkaStorageError
 from protocol.uuids import random_uuid, to_text
+from storage.files import OsFiles
+from storage.reserve import Reserve
 
 from ..disk_threads import DiskThreads
 from .catalog_recovery import BACKUP, open_store
@@ -32,6 +34,7 @@ _logger = logging.getLogger(__name__)
 _T = TypeVar("_T")
 
 PRODUCER_ID_BLOCK = 1_000
+RESERVE_NAME = ".catalog.reserve"
 _CHANGES_WITHOUT_COPY = 100
 
 
@@ -59,6 +62,8 @@ class Catalog:
         self.store = store
         self.cluster_id = _cluster_id(store)
         self._backup = directory / BACKUP
+        self._reserve = Reserve(OsFiles(), directory, RESERVE_NAME)
+        self._reserve.keep()
         self._threads = DiskThreads(1, "catalogue")
         self._waiting: deque[tuple[_Decide, asyncio.Future[Any]]] = deque()
         self._is_busy = False
@@ -156,7 +161,18 @@ class Catalog:
             else:
                 self._start_next()
 
-        self._threads.submit(lambda: write(self.store), done)
+        self._threads.submit(lambda: self._write_somehow(write), done)
+
+    def _write_somehow(self, write: Callable[[CatalogStore], Any]) -> Any:
+        """Write, on a full disk into the room that is kept for it."""
+        try:
+            result = write(self.store)
+        except sqlite3.DatabaseError as error:
+            if not (_is_full(error) and self._reserve.give_up()):
+                raise
+            result = write(self.store)
+        self._reserve.keep()
+        return result
 
     def _commit(self, change: Change, future: asyncio.Future[Any], result: Any) -> None:
         self._changes_since_copy += change.is_copied

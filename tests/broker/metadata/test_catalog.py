@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from broker.metadata.catalog import Catalog, Change
+from broker.metadata.catalog import RESERVE_NAME, Catalog, Change
 from broker.metadata.catalog_store import CatalogStore
 from protocol.errors import InvalidRequest, KafkaStorageError
 from protocol.uuids import from_text
@@ -80,6 +80,30 @@ async def test_after_a_failed_write_nothing_is_written_any_more(
         await catalog.change(lambda: Change(lambda _: None, fail))
     with pytest.raises(KafkaStorageError, match="failed earlier"):
         await catalog.change(lambda: counting([], "a"))
+
+
+def when_there_is_room(directory: Path) -> Change:
+    """It fails as long as the room that is kept is not given up."""
+
+    def write(store: CatalogStore) -> str:
+        if (directory / RESERVE_NAME).exists():
+            error = sqlite3.OperationalError("database or disk is full")
+            error.sqlite_errorcode = sqlite3.SQLITE_FULL
+            raise error
+        return "written"
+
+    return Change(lambda result: result, write)
+
+
+async def test_on_a_full_disk_some_room_is_kept_for_the_catalogue(
+    tmp_path: Path,
+) -> None:
+    catalog = Catalog.open(tmp_path)
+    for _ in range(2):
+        change = await catalog.change(lambda: when_there_is_room(tmp_path))
+        assert change == "written"
+        assert (tmp_path / RESERVE_NAME).exists()  # taken again
+    await catalog.close()
 
 
 async def test_a_full_disk_is_over_when_it_is_over(catalog: Catalog) -> None:
