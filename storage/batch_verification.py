@@ -19,7 +19,7 @@ from protocol.record_batch import CURRENT_MAGIC, BatchHeader, check_crc, scan
 
 from .files import Buffer
 
-# The header of the valid batch that starts at a position, if one does.
+# The header of the first valid batch from a position on, if there is one.
 ReadNext = Callable[[int], BatchHeader | None]
 
 _RUNS_MAX = 1000  # readers at more places verify some batches again

@@ -22,6 +22,7 @@ from protocol.record_batch import (
 )
 from protocol.records import iterate
 
+from .batch_scan import BatchScan
 from .batch_verification import BatchVerification, DamagedBatch, VerifiedRun
 from .batch_walk import find_batch, is_whole_batch, last_offset_at
 from .files import Buffer, ColdRead, File
@@ -361,16 +362,17 @@ class SegmentReader:
         self, run: VerifiedRun, data: Buffer, position: int, may_block: bool
     ) -> int:
         def read_next(position: int) -> BatchHeader | None:
-            return self._valid_header(position, may_block)
+            header = self._valid_header(position, may_block)
+            if header is None:  # then what is behind the damage
+                behind = BatchScan(self.log, position, run.next_offset)
+                header = next((found[1] for found in behind), None)
+            return header
 
         return self.verification.check(run, data, position, self.next_base, read_next)
 
     def _valid_header(self, position: int, may_block: bool) -> BatchHeader | None:
         """The header of the batch that starts at ``position``, if it is valid."""
         log = self.log
-        for entry in self._quarantined:
-            if entry.start <= position < entry.end:
-                return None
         if position + BATCH_OVERHEAD > log.size:
             return None
         header = read_header(log.read_at(position, BATCH_OVERHEAD, may_block))
