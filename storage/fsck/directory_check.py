@@ -51,6 +51,7 @@ _OURS: Final = (
     "bootstrap.checkpoint",
     "remote-log-index-cache",
     "admin.sock",
+    ".catalog.reserve",
 )
 _CATALOG = "catalog."  # the database, what SQLite keeps beside it, and the copy
 
