@@ -275,7 +275,7 @@ SIDE_FILES = [
 
 # A segment without an aborted transaction has no such file: that it was there is not
 # known, in Kafka neither. Where the log is recovered it is made anew.
-UNNOTICED = {("*-0/*.txnindex", "removed"), ("*-0/*.txnindex", "emptied")}
+UNNOTICED = {("*-0/*.txnindex", "removed")}
 
 
 @pytest.mark.parametrize("name", ["plain-size-roll", "txn-interleaved"])
