@@ -8,7 +8,7 @@ from array import array
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from .batch_columns_plain import COLUMN_COUNT
-from .record_batch import BatchHeader, read_header
+from .record_batch import BATCH_OVERHEAD, BatchHeader, read_header
 
 try:
     from .speedups import walk_batches
@@ -18,7 +18,7 @@ except ImportError:  # installed where there was no compiler
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-_CAPACITY = 1 << 14
+_CAPACITY_MAX = 1 << 14
 
 # Position in the file, header, and all bytes of a batch.
 FoundBatch: TypeAlias = tuple[int, BatchHeader, memoryview]
@@ -102,8 +102,11 @@ class BatchRun(NamedTuple):
 class BatchWalk:
     """Walks over pieces of a log; the columns of a run are valid until the next one."""
 
-    def __init__(self) -> None:
-        self._cells = array("q", bytes(8 * COLUMN_COUNT * _CAPACITY))
+    def __init__(self, size_max: int) -> None:
+        """For pieces of at most ``size_max`` bytes; larger ones are walked in part."""
+        capacity = min(_CAPACITY_MAX, size_max // BATCH_OVERHEAD + 1)
+        self._capacity = capacity
+        self._cells = array("q", bytes(8 * COLUMN_COUNT * capacity))
 
     def run(
         self,
@@ -122,7 +125,7 @@ class BatchWalk:
         if not count:
             return None
         view = memoryview(cells)
-        starts = range(0, len(cells), _CAPACITY)
+        starts = range(0, len(cells), self._capacity)
         columns = BatchColumns._make(view[start : start + count] for start in starts)
         return BatchRun(position, data, position + size, columns)
 

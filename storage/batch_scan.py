@@ -112,7 +112,7 @@ class BatchScan:
 
         The columns of a run hold until the next one is asked for.
         """
-        walk = BatchWalk()
+        walk = BatchWalk(self._log.size - self._valid_end)
         while True:
             run = self._next_run(walk)
             if run is not None:

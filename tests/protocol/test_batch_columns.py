@@ -13,7 +13,7 @@ OFFSETS = (0, 2**62)
 
 
 def walked(data: bytes, position: int = 0) -> BatchRun | None:
-    return BatchWalk().run(memoryview(data), position, OFFSETS, True)
+    return BatchWalk(len(data)).run(memoryview(data), position, OFFSETS, True)
 
 
 @given(batches)

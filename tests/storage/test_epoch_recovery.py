@@ -26,7 +26,7 @@ def recovered(
     for epoch, offset in batches:
         recovery.take(header(epoch, offset))
     recovery.finish()
-    return [tuple(entry) for entry in epochs.entries]
+    return [(entry.epoch, entry.start_offset) for entry in epochs.entries]
 
 
 def header(epoch: int, offset: int) -> BatchHeader:
