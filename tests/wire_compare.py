@@ -41,7 +41,9 @@ KEYED: Final = {
     "finalized_features": "name",
 }
 # Ids to be learned, and the one that means none.
-LEARNED: Final = {"topic_id": ZERO_UUID, "producer_id": -1}
+LEARNED: Final = {"topic_id": ZERO_UUID, "producer_id": -1, "member_id": ""}
+# Fields that hold such an id under another name.
+CALLED: Final = {"leader": "member_id"}
 
 
 class Comparison:
@@ -61,6 +63,7 @@ class Comparison:
 
     def _walk(self, path: str, theirs: Any, ours: Any) -> Iterator[Difference]:
         name = path.rpartition(".")[2]
+        name = CALLED.get(name, name)
         if isinstance(theirs, Struct) and isinstance(ours, Struct):
             for found in self.differences(theirs, ours):
                 yield found._replace(path=path + found.path)

@@ -129,6 +129,7 @@ CREATES_TOPICS: Final = (
     "fetch-diverging",
     "fetch-session-cache",
     "list-offsets",
+    "offsets",
     "delete-records",
     "create-topics",
     "create-partitions",
@@ -269,6 +270,18 @@ JUSTIFIED: Final = (
         {"no-auto-create": (5,)},
         ".coordinators.0.*",
         with_error(ErrorCode.NONE),
+    ),
+    Justified(
+        "a join that was refused leaves no group behind (cg2)",
+        {"classic-group": (30, 31, 33)},
+        ".groups*",
+        lambda difference: True,
+    ),
+    Justified(
+        "groups are deleted in the order in which they are named",
+        {"classic-group": (34,)},
+        ".results.*",
+        lambda difference: True,
     ),
     Justified(
         "there are no transactions in this broker yet",

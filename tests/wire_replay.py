@@ -2,8 +2,8 @@
 
 A step is sent as it was recorded, byte for byte, except for what cannot be the same:
 
-- topic ids that an earlier answer brought are replaced by ours (they stand in requests
-  as 16 bytes that occur nowhere else);
+- topic ids and member ids that an earlier answer brought are replaced by ours (they
+  stand in requests as bytes that occur nowhere else);
 - where the clock has a say in the answer, the records are as old as they were then;
 - a request of which only the beginning was kept is made whole again.
 """
@@ -132,6 +132,9 @@ class Replay:
         for (kind, theirs), ours in self.comparison.ids.items():
             if kind == "topic_id":
                 request = request.replace(theirs, ours)
+            elif kind == "member_id":
+                assert len(theirs) == len(ours)
+                request = request.replace(theirs.encode(), ours.encode())
         if step["step"] in ABOUT_TIME.get(step["group"], ()):
             request = in_our_time(request)
         connection.sendall(struct.pack(">i", len(request)) + request)

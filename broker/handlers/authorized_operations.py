@@ -35,6 +35,13 @@ ALL_ON_TOPIC = _bits(
     Operation.DESCRIBE_CONFIGS,
     Operation.ALTER_CONFIGS,
 )
+ALL_ON_GROUP = _bits(
+    Operation.READ,
+    Operation.DELETE,
+    Operation.DESCRIBE,
+    Operation.DESCRIBE_CONFIGS,
+    Operation.ALTER_CONFIGS,
+)
 ALL_ON_CLUSTER = _bits(
     Operation.CREATE,
     Operation.ALTER,

@@ -23,6 +23,7 @@ from protocol.messages.group_admin import (
 
 from ..coordinator.group.administration import GroupFilter
 from ..parked import gathered
+from .authorized_operations import ALL_ON_GROUP
 from .registry import handles
 
 if TYPE_CHECKING:
@@ -40,8 +41,14 @@ def handle_describe_groups(ctx: RequestContext, request: DescribeGroupsRequest) 
 
         return groups.describe(group_id, ctx.api_version, refuse)
 
-    answers = [describe(each) for each in request.groups]
-    return gathered(answers, lambda found: DescribeGroupsResponse(groups=found))
+    def finish(found: list[DescribedGroup]) -> DescribeGroupsResponse:
+        if request.include_authorized_operations:
+            for each in found:
+                if not each.error_code:
+                    each.authorized_operations = ALL_ON_GROUP
+        return DescribeGroupsResponse(groups=found)
+
+    return gathered([describe(each) for each in request.groups], finish)
 
 
 @handles(ListGroupsRequest, versions=(0, 5))

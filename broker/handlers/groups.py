@@ -8,6 +8,7 @@ from protocol.messages.groups import (
     HeartbeatRequest,
     HeartbeatResponse,
     JoinGroupRequest,
+    JoinGroupResponse,
     LeaveGroupRequest,
     LeaveGroupResponse,
     MemberIdentity,
@@ -32,16 +33,24 @@ FIRST_VERSION_WITH_NULL_PROTOCOL = 7
 def handle_join_group(ctx: RequestContext, request: JoinGroupRequest) -> Any:
     """Answered when the rebalance that it brings about is over."""
 
-    def refuse(error: KafkaError) -> Any:
-        response = refused_join(error.code, request.member_id)
-        if ctx.api_version >= FIRST_VERSION_WITH_NULL_PROTOCOL:
-            response.protocol_name = None
-        return response
+    def refuse(error: KafkaError) -> JoinGroupResponse:
+        return refused_join(error.code, request.member_id)
 
     # Kafka writes hosts as Java does, with a slash before the address.
     host = f"/{ctx.peer_host}"
     joining = Joining.of(request, ctx.api_version, ctx.client_id or "", host)
-    return ctx.services.groups.join(joining, refuse)
+    answer = ctx.services.groups.join(joining, refuse)
+    if ctx.api_version < FIRST_VERSION_WITH_NULL_PROTOCOL:
+        return answer
+    return gathered([answer], _without_protocol)
+
+
+def _without_protocol(responses: list[JoinGroupResponse]) -> JoinGroupResponse:
+    """Who is refused is in no protocol; before version 7 that was the empty one."""
+    (response,) = responses
+    if response.error_code:
+        response.protocol_name = None
+    return response
 
 
 @handles(SyncGroupRequest, versions=(0, 5))

@@ -37,14 +37,14 @@ GROUPS = (
     "create-partitions",
     "cluster-admin",
     "find-coordinator",
+    "classic-group",
+    "offsets",
     "init-producer-id",
     "no-auto-create",
 )
 # Groups of which nothing can be asked before more APIs are offered.
 LATER_GROUPS = (
     "sasl-handshake-plaintext",
-    "classic-group",
-    "offsets",
     "transactions",
     "share-groups",
 )
@@ -88,7 +88,11 @@ CLIENTS = (
 # For all topics it writes their count in the old form, which is three bytes longer.
 SENDS_MORE = {("librdkafka", "Metadata v13")}
 # What had been asked before the group was recorded, and matters in it.
-BEFORE = {"produce-errors": (("metadata", 35),)}
+BEFORE = {
+    "produce-errors": (("metadata", 35),),
+    "classic-group": (("find-coordinator", 5),),
+    "offsets": (("find-coordinator", 5),),
+}
 
 
 def responses() -> Mapping[int, type[Response]]:

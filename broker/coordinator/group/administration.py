@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from protocol.errors import (
     ErrorCode,
     GroupIdNotFound,
-    InvalidGroupId,
     NonEmptyGroup,
 )
 from protocol.messages.group_admin import (
@@ -112,10 +111,8 @@ def decide_delete(shard: GroupShard, group_id: str) -> Decision:
     """Forget a group without members, and everything that it has committed.
 
     Raises:
-        InvalidGroupId, GroupIdNotFound, NonEmptyGroup.
+        GroupIdNotFound, NonEmptyGroup.
     """
-    if not group_id:
-        raise InvalidGroupId
     group = _found(shard, group_id)
     if not group.is_in(ClassicState.EMPTY):
         raise NonEmptyGroup
@@ -146,11 +143,11 @@ def decide_delete_offsets(
     group = _found(shard, group_id)
     if not group.is_in(ClassicState.EMPTY) and not is_of_consumers(group):
         raise NonEmptyGroup
-    read = subscribed_topics(group) or frozenset() if group.members else frozenset()
+    read = subscribed_topics(group) if group.members else frozenset()
     codes: list[int] = []
     records: list[OffsetRecord] = []
     for topic, partition in wanted:
-        if topic in read:
+        if read is None or topic in read:  # who does not say may read anything
             codes.append(ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC)
             continue
         codes.append(ErrorCode.NONE)

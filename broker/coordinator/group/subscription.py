@@ -5,13 +5,14 @@ from __future__ import annotations
 from struct import Struct, error
 from typing import TYPE_CHECKING
 
-from protocol.consumer_protocol import PROTOCOL_TYPE
+from protocol.compiler import decoder
+from protocol.consumer_protocol import PROTOCOL_TYPE, ConsumerProtocolSubscription
+from protocol.errors import MalformedRequest
 
 if TYPE_CHECKING:
     from .classic_group import ClassicGroup
 
 _INT16 = Struct(">h")
-_HEAD = Struct(">hi")  # version, and how many topics follow; later fields are behind
 
 
 def is_of_consumers(group: ClassicGroup) -> bool:
@@ -33,21 +34,16 @@ def subscribed_topics(group: ClassicGroup) -> frozenset[str] | None:
             metadata = member.protocols[0][1]
         try:
             topics.update(_topics(metadata))
-        except (error, UnicodeDecodeError):
+        except (error, MalformedRequest):
             return None
     return frozenset(topics)
 
 
 def _topics(subscription: bytes) -> list[str]:
-    _, count = _HEAD.unpack_from(subscription)
-    position = _HEAD.size
-    topics = []
-    for _ in range(count):
-        (size,) = _INT16.unpack_from(subscription, position)
-        position += _INT16.size
-        name = subscription[position : position + size]
-        if size < 0 or len(name) < size:
-            raise error("a topic is cut short")
-        topics.append(name.decode())
-        position += size
-    return topics
+    """The topics of one member; what a later version appends is passed over."""
+    (version,) = _INT16.unpack_from(subscription)
+    known = min(version, ConsumerProtocolSubscription.max_version)
+    if known < 0:
+        raise MalformedRequest(f"a subscription of version {version}")
+    decode = decoder(ConsumerProtocolSubscription, known)
+    return decode(memoryview(subscription), _INT16.size)[0].topics

@@ -88,7 +88,7 @@ class TestDelete:
     def test_unknown_and_nameless(self) -> None:
         groups = Groups()
         assert groups.decide(lambda shard: decide_delete(shard, "x")).code == 69
-        assert groups.decide(lambda shard: decide_delete(shard, "")).code == 24
+        assert groups.decide(lambda shard: decide_delete(shard, "")).code == 69
 
     def test_pending_offsets_go_too(self) -> None:
         groups = Groups()
