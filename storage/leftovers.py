@@ -35,25 +35,31 @@ _log = logging.getLogger(__name__)
 class Leftovers(NamedTuple):
     """What was found: whether names have changed, and segments of which the log lacks.
 
-    ``missing_bases`` are the base offsets of indexes without a log.
+    ``names`` are those that are there now, ``missing_bases`` the base offsets of
+    indexes without a log.
     """
 
+    names: list[str]
     has_new_names: bool
     missing_bases: list[int]
 
 
 def remove_leftovers(files: Files, directory: Path) -> Leftovers:
     """Finish or undo what was interrupted."""
-    before = files.listdir(directory)
-    for name in before:
-        if name.endswith((DELETED, _TEMPORARY)):
-            files.unlink(directory / name)
+    before = names = files.listdir(directory)
+    gone = [name for name in before if name.endswith((DELETED, _TEMPORARY))]
+    for name in gone:
+        files.unlink(directory / name)
     ours = [name for name in before if is_segment_file(name)]
     _remove_unfinished(files, directory, ours)
     if any(name.endswith(SWAP) for name in ours):
         _finish_swaps(files, directory)
-    missing_bases = _remove_orphans(files, directory)
-    return Leftovers(files.listdir(directory) != before, missing_bases)
+    if gone or any(name.endswith((CLEANED, SWAP)) for name in ours):
+        names = files.listdir(directory)
+    orphans = _remove_orphans(files, directory, names)
+    missing_bases = sorted(set(map(base_offset_of, orphans)))
+    names = [name for name in names if name not in orphans]
+    return Leftovers(names, names != before, missing_bases)
 
 
 def stray_snapshots(offsets: Iterable[int], base_offsets: Iterable[int]) -> set[int]:
@@ -119,8 +125,8 @@ def _next_offset(files: Files, path: Path) -> int:
     return scan.recovery().next_offset
 
 
-def _remove_orphans(files: Files, directory: Path) -> list[int]:
-    names = list(filter(is_segment_file, files.listdir(directory)))
+def _remove_orphans(files: Files, directory: Path, names: list[str]) -> list[str]:
+    names = list(filter(is_segment_file, names))
     logs = set(segment_bases(names))
     orphans = [
         name
@@ -130,4 +136,4 @@ def _remove_orphans(files: Files, directory: Path) -> list[int]:
     for name in orphans:
         _log.warning("%s is an index without a log: removed", directory / name)
         files.unlink(directory / name)
-    return sorted(set(map(base_offset_of, orphans)))
+    return orphans

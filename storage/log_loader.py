@@ -27,7 +27,7 @@ from .leader_epochs import LeaderEpochs
 from .leftovers import remove_leftovers, remove_stray_snapshots
 from .local_log import LocalLog
 from .log_config import LogConfig
-from .log_files import TRANSACTION_INDEX, base_offset_of, segment_bases
+from .log_files import TRANSACTION_INDEX, base_offset_of, is_segment_file, segment_bases
 from .log_recovery import LogRecovery
 from .log_segment import LogSegment
 from .log_segments import LogSegments
@@ -132,10 +132,10 @@ class _Loader:
     def load(self) -> LogParts:
         leftovers = remove_leftovers(self._files, self._directory)
         self._has_new_names = leftovers.has_new_names
-        segments = self._open_segments()
+        segments = self._open_segments(leftovers.names)
         self.log_start_offset = max(self.log_start_offset, segments.first.base_offset)
         self._load_epochs(segments)
-        self._check_transactions(segments)
+        self._check_transactions(segments, leftovers.names)
         damage = self._found_damage()
         damage.note_missing(segments, leftovers.missing_bases)
         if self._was_clean:
@@ -154,8 +154,8 @@ class _Loader:
         unsynced = self._make_durable(local)
         return LogParts(local, self._epochs, producers, unsynced, self._quarantine)
 
-    def _open_segments(self) -> LogSegments:
-        bases = segment_bases(self._files.listdir(self._directory))
+    def _open_segments(self, names: list[str]) -> LogSegments:
+        bases = segment_bases(names)
         if not bases:
             _log.warning("%s has no segments", self._directory)
             return LogSegments([self._make_segment(self.log_start_offset)])
@@ -192,10 +192,10 @@ class _Loader:
         if self._was_clean and not self._epochs.entries:
             rebuild_epochs(self._directory, self._epochs, segments)
 
-    def _check_transactions(self, segments: LogSegments) -> None:
+    def _check_transactions(self, segments: LogSegments, names: list[str]) -> None:
         """Rebuild the transaction indexes that cannot be believed (``spec`` B7.1)."""
-        for name in self._files.listdir(self._directory):
-            if not name.endswith(TRANSACTION_INDEX):
+        for name in names:
+            if not (name.endswith(TRANSACTION_INDEX) and is_segment_file(name)):
                 continue
             segment = segments.get(base_offset_of(name))
             if segment is None:

@@ -35,7 +35,7 @@ def left(files: FakeFiles) -> list[str]:
 def test_a_tidy_directory_is_left_alone() -> None:
     files = directory(*segment(0), "partition.metadata", f"{5:020d}.snapshot")
     before = left(files)
-    assert remove_leftovers(files, DIRECTORY) == (False, [])
+    assert remove_leftovers(files, DIRECTORY) == (before, False, [])
     assert left(files) == before
 
 
