@@ -196,8 +196,9 @@ class LogState:
     def update_high_watermark_as_follower(self, offset: int) -> int | None:
         """Take the leader's high watermark, as far as it is in this log. It may fall.
 
-        Returns the new one, or None when it is as before. A checkpointed one is
-        restored in the same way.
+        Returns the new one, or None when it is as before. A checkpointed one can be
+        restored in the same way; transactions that ended above it before the log was
+        loaded then count as replicated: loading begins with it at the log end.
         """
         if self._failure is not None or not self._watermarks.set_high(offset):
             return None
