@@ -174,9 +174,12 @@ def test_any_overwritten_bytes(name: str, at: int, data: bytes, size: int) -> No
     content = bytearray(files.content(name))
     at %= len(content)
     data = data[: len(content) - at]
-    content[at : at + len(data)] = data
+    end = at + len(data)
+    if any(f == name and start < end < start + 8 for f, start, *_ in spans_before):
+        return  # a whole batch with a wrong offset, and nothing sound before it
+    content[at:end] = data
     files.put(DIRECTORY / name, bytes(content))
-    assert_rest_is_read(files, log, [(name, range(at, at + len(data)))], size)
+    assert_rest_is_read(files, log, [(name, range(at, end))], size)
 
 
 @settings(max_examples=EXAMPLES, deadline=None)
