@@ -229,6 +229,11 @@ class Server:
             self.services.replica_manager.checkpointer.write,
         )
         every(
+            self.config.log_flush_start_offset_checkpoint_interval_ms,
+            "log starts",
+            self.services.replica_manager.checkpointer.write_log_starts,
+        )
+        every(
             DELETION_INTERVAL_MS,
             "finish deletions",
             lambda: finish_deletions(self.services),

@@ -136,14 +136,15 @@ class LogOptions:
     log_flush_start_offset_checkpoint_interval_ms: int = option(
         60_000,
         "log.flush.start.offset.checkpoint.interval.ms",
-        "How often the logs' start offsets are written.",
+        "How often the logs' start offsets are written, besides at every checkpoint "
+        "and for every DeleteRecords.",
         at_least=1,
-        is_used=False,
     )
     replica_high_watermark_checkpoint_interval_ms: int = option(
         5_000,
         "replica.high.watermark.checkpoint.interval.ms",
-        "How often high watermarks are written.",
+        "How often high watermarks are written: here, with the recovery points, see "
+        "log.flush.offset.checkpoint.interval.ms.",
         kind=Kind.LONG,
         at_least=1,
         is_used=False,

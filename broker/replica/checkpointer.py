@@ -15,6 +15,8 @@ from protocol.errors import KafkaStorageError
 from storage.directory_checkpoints import DirectoryFailure
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from storage.log_manager import LogManager
 
     from ..committer import Committer
@@ -50,6 +52,15 @@ class Checkpointer:
         """A round of checkpoints; the one that is under way, if there is one."""
         await asyncio.shield(self._round or self._start())
 
+    async def write_log_starts(self) -> None:
+        """Write where the logs begin, and sync nothing else."""
+        usable = [
+            directory.path
+            for directory in self._log_manager.directories
+            if directory.failure is None
+        ]
+        await self._run(self._log_manager.log_starts_job(usable))
+
     async def close(self) -> None:
         """Return when no round is under way."""
         while self._round is not None:
@@ -65,10 +76,14 @@ class Checkpointer:
     async def _write(self) -> None:
         try:
             await self._committer.checkpoint()
-            await self._disk_threads.run(self._log_manager.checkpoint_job())
+            await self._run(self._log_manager.checkpoint_job())
+        finally:
+            self._round = None
+
+    async def _run(self, job: Callable[[], None]) -> None:
+        try:
+            await self._disk_threads.run(job)
         except DirectoryFailure as error:
             self._committer.for_directory(error.directory).fail(error)
         except KafkaStorageError as error:
             _logger.error("checkpoints are not written: %s", error)
-        finally:
-            self._round = None

@@ -248,7 +248,9 @@ async def test_every_periodic_job_has_a_name(tmp_path: Path) -> None:
         assert names == [
             "sweep PLAINTEXT",
             "checkpoints",
+            "log starts",
             "finish deletions",
+            "expire offsets",
             "delete old segments",
             "remove files",
             "forget producers",

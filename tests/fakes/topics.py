@@ -118,6 +118,7 @@ class TopicBroker:
 async def topic_broker(directory: Path, **options: Any) -> AsyncIterator[TopicBroker]:
     catalog = Catalog.open(directory)
     broker = TopicBroker(Topics(catalog), BrokerConfig(**options))
+    broker.services.groups.load_all()
     try:
         yield broker
     finally:

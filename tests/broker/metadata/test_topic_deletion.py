@@ -159,6 +159,12 @@ def names(files: FakeFiles) -> list[str]:
     )
 
 
+async def load_groups(broker: Replicas) -> None:
+    """A deleted topic is forgotten with its offsets: they must be known."""
+    broker.services.groups.load_all()
+    await broker.services.groups.runtime.loaded()
+
+
 def remove_all(broker: Replicas) -> None:
     job = broker.logs.removal_job(broker.clock.now_ms())
     if job is not None:
@@ -168,6 +174,7 @@ def remove_all(broker: Replicas) -> None:
 async def test_the_files_go_after_the_delay_of_the_topic(tmp_path: Path) -> None:
     files = disk()
     async with replicas(tmp_path, files) as broker:
+        await load_groups(broker)
         await broker.create_topic("a", file_delete_delay_ms="5000")
         await write(broker, A0)
         await delete_topics(broker.services, [broker.topics.known("a").topic_id])
@@ -188,6 +195,7 @@ async def test_a_directory_that_cannot_be_renamed_fails_and_keeps_the_name(
 ) -> None:
     files = disk()
     async with replicas(tmp_path, files, stops_cleanly=False) as broker:
+        await load_groups(broker)
         await broker.create_topic("a")
         await write(broker, A0)
         files.fail("rename")
@@ -198,6 +206,7 @@ async def test_a_directory_that_cannot_be_renamed_fails_and_keeps_the_name(
         await finish_deletions(broker.services)
         assert broker.topics.is_reserved("a")
     async with replicas(tmp_path, files) as broker:
+        await load_groups(broker)
         finish_interrupted(broker.topics, broker.logs)
         assert not broker.topics.is_reserved("a")
         assert not broker.logs.has_directory(A0)
@@ -218,6 +227,7 @@ def disk() -> FakeFiles:
 async def test_a_new_topic_of_the_same_name_starts_empty(tmp_path: Path) -> None:
     files = disk()
     async with replicas(tmp_path, files, stops_cleanly=False) as broker:
+        await load_groups(broker)
         await broker.create_topic("a")
         for _ in range(3):
             assert (await write(broker, A0)).error_code == 0
@@ -228,6 +238,7 @@ async def test_a_new_topic_of_the_same_name_starts_empty(tmp_path: Path) -> None
         assert (await write(broker, A0)).base_offset == 0
     files.power_cut()
     async with replicas(tmp_path, files) as broker:
+        await load_groups(broker)
         finish_interrupted(broker.topics, broker.logs)
         await broker.manager.open([A0])
         assert broker.topics.known("a").topic_id == new.topic_id
@@ -254,14 +265,17 @@ async def test_a_kill_before_the_renaming_leaves_nothing_of_the_topic(
 ) -> None:
     files = disk()
     async with replicas(tmp_path, files, stops_cleanly=False) as broker:
+        await load_groups(broker)
         await broker.create_topic("a")
         await write(broker, A0)
         await broker.topics.begin_deletions([broker.topics.known("a").topic_id])
     files.power_cut()
     async with replicas(tmp_path, files) as broker:
+        await load_groups(broker)
         finish_interrupted(broker.topics, broker.logs)
         assert not broker.logs.has_directory(A0)
     async with replicas(tmp_path, files) as broker:
+        await load_groups(broker)
         finish_interrupted(broker.topics, broker.logs)
         await broker.create_topic("a")
         assert (await write(broker, A0)).base_offset == 0

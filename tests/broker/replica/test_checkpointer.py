@@ -23,6 +23,10 @@ class FakeStorage:
         self.gate.set()
         self.error: Exception | None = None
         self.failures: dict[Path, Exception] = {}
+        self.directories = [
+            SimpleNamespace(path=Path("/logs"), failure=None),
+            SimpleNamespace(path=Path("/failed"), failure=StorageFailure("gone")),
+        ]
 
     def for_directory(self, directory: Path) -> SimpleNamespace:
         return SimpleNamespace(fail=partial(self.failures.__setitem__, directory))
@@ -33,6 +37,10 @@ class FakeStorage:
 
     def checkpoint_job(self) -> Callable[[], None]:
         self.events.append("values")
+        return self.write
+
+    def log_starts_job(self, directories: list[Path]) -> Callable[[], None]:
+        self.events += [str(each) for each in directories]
         return self.write
 
     def write(self) -> None:
@@ -102,3 +110,11 @@ async def test_r6_a_sync_that_fails_is_final_here_too(fixture: Fixture) -> None:
     assert [(where, str(why)) for where, why in fixture.storage.failures.items()] == [
         (directory, "it broke")
     ]
+
+
+async def test_log_starts_are_written_by_themselves(fixture: Fixture) -> None:
+    await fixture.checkpointer.write_log_starts()
+    assert fixture.storage.events == ["/logs", "write"]
+    fixture.storage.error = DirectoryFailure(Path("/logs"), StorageFailure("it broke"))
+    await fixture.checkpointer.write_log_starts()
+    assert list(fixture.storage.failures) == [Path("/logs")]
