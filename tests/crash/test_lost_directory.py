@@ -201,7 +201,9 @@ def _count(connection: Connection, name: str, partition: int) -> int:
         if found.error_code == OFFLINE:
             return ABSENT
         assert found.error_code == 0
-        offsets = [each.base_offset for _, each in scan(memoryview(found.records))]
+        offsets = [
+            each.base_offset for _, each in scan(memoryview(found.records or b""))
+        ]
         assert offsets == list(range(count, count + len(offsets)))
         count, high_watermark = count + len(offsets), found.high_watermark
     assert count == high_watermark

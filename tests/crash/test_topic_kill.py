@@ -206,3 +206,32 @@ def test_kills_leave_every_topic_that_was_made_and_none_that_was_deleted(
                 until_no_strangers(broker, topics(connection))
         assert "Traceback" not in broker.log()
         assert "belongs to no topic" not in broker.log()
+
+
+@pytest.mark.parametrize("is_clean", [True, False], ids=["clean", "killed"])
+def test_a_stop_while_logs_are_opened_says_clean_only_when_it_is(
+    tmp_path: Path, is_clean: bool
+) -> None:
+    """T067: what was not recovered yet is recovered by the next start."""
+    names = [f"many-{number}" for number in range(60)]
+    with running_broker(tmp_path / "data") as broker:
+        with Connection("127.0.0.1", broker.port, timeout_s=20) as connection:
+            for name in names:
+                create(connection, name)
+                produce(connection, name, name.encode())
+        broker.terminate() if is_clean else broker.kill()
+        for after_s in (0, 0.02, 0.1):
+            broker.start()
+            time.sleep(after_s)
+            broker.terminate()
+            has_marker = (broker.data_dir / ".kafka_cleanshutdown").exists()
+            left_over = "were not recovered yet" in broker.log()
+            assert has_marker or left_over
+            if is_clean:
+                assert has_marker
+                assert not left_over
+        broker.start()
+        with Connection("127.0.0.1", broker.port, timeout_s=20) as connection:
+            for name in names:
+                assert fetch(connection, name) == [name.encode()]
+        assert "Traceback" not in broker.log()

@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ FRAME = 24 + PAGE
 WAL_HEADER = 32
 FLIPS_PER_PAGE = 400 if os.environ.get("ODRADEK_LONG") else 2
 
-State = list[list[object]]
+State = list[list[Any]]
 
 
 def fill(store: CatalogStore, first: int = 0, end: int = 40) -> None:
