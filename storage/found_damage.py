@@ -163,6 +163,23 @@ def anchored(segment: LogSegment, recovery: Recovery) -> Recovery:
     return recovery
 
 
+def ends_too_high(segment: LogSegment, recovery: Recovery, log_end: int) -> bool:
+    """Whether the last batch says an offset above its own, of a log that was closed.
+
+    The log ended at ``log_end``, by the recovery point; had the batch followed the one
+    before it, it would have ended there, too. No checksum covers its offset.
+    """
+    if not segment.base_offset < log_end < recovery.next_offset:
+        return False
+    position = indexed_position(segment, log_end - 1)
+    scan = BatchScan(segment.log, position, segment.base_offset, checks_crc=False)
+    next_offset = expected = segment.base_offset
+    for _, header, _ in scan:
+        expected = next_offset + header.last_offset_delta + 1
+        next_offset = header.next_offset
+    return next_offset > expected == log_end
+
+
 def end_of(segment: LogSegment) -> Recovery:
     """How a sealed segment ends, as far as the headers behind its last entry say."""
     position = indexed_position(segment, _END)

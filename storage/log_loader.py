@@ -22,7 +22,7 @@ from .checkpoints import EPOCHS_NAME
 from .epoch_recovery import EpochRecovery, rebuild_epochs
 from .files import File, Files
 from .formats.checkpoint import CheckpointError
-from .found_damage import FoundDamage, Seen, anchored
+from .found_damage import FoundDamage, Seen, anchored, ends_too_high
 from .leader_epochs import LeaderEpochs
 from .leftovers import remove_leftovers, remove_stray_snapshots
 from .local_log import LocalLog
@@ -234,13 +234,19 @@ class _Loader:
 
     def _believe(self, segments: LogSegments, damage: FoundDamage) -> int:
         """Find the log end, and the producers there. Returns the log end."""
-        recovery = anchored(segments.last, segments.last.activate())
-        damage.keep(segments.last, recovery)
-        lost = damage.settle_tail(segments, segments.last, recovery)
+        active = segments.last
+        recovery = active.activate()
+        if ends_too_high(active, recovery, self._recovery_point):
+            active.end_at(self._recovery_point)
+            active.indexes.truncate_to(self._recovery_point)
+            recovery = active.activate()
+        recovery = anchored(active, recovery)
+        damage.keep(active, recovery)
+        lost = damage.settle_tail(segments, active, recovery)
         end = recovery.next_offset
         # A snapshot behind damage at the end knows what that held.
         known_end = max(end, lost)
-        segments.last.transactions.truncate_to(known_end)
+        active.transactions.truncate_to(known_end)
         if list_snapshots(self._files, self._directory):
             self._load_producers(segments, known_end, damage)
         elif end > segments.first.base_offset:
@@ -271,7 +277,7 @@ class _Loader:
         for segment in segments.values(start, end):
             recovery = anchored(segment, self._replay.read(segment, start, end))
             damage.keep(segment, recovery)
-            lost = recovery.next_offset
+            lost = end  # all below was in the log
             following = segments.higher(segment.base_offset)
             if following is not None and following.base_offset <= end:
                 lost = damage.settle_tail(segments, segment, recovery)

@@ -101,6 +101,29 @@ def test_a_damaged_last_batch_below_the_recovery_point_stays(was_clean: bool) ->
     assert offsets(again) == [*range(87), 90]
 
 
+@pytest.mark.parametrize("interval", [50, 200, 100_000])
+def test_a_last_offset_above_that_of_a_closed_log_is_damage(interval: int) -> None:
+    log = closed(filled(index_interval_bytes=interval))
+    active = log.local.active
+    found = active.find(87)
+    assert found
+    files_of(log).flip(active.log.path, found[0] + 4)
+    again = reopened(log, was_clean=True, recovery_point=90)
+    assert in_quarantine(again) == [(87, 89, found[1])]
+    assert (offsets(again), again.log_end_offset) == (list(range(87)), 90)
+    assert produce(again).base_offset == 90
+    sync(again)
+    assert offsets(reopened(again, recovery_point=91)) == [*range(87), 90]
+
+
+def test_a_recovery_point_that_is_too_low_takes_nothing_away() -> None:
+    log = closed(filled())
+    for recovery_point in (1, 84, 86, 87, 89):
+        again = reopened(log, was_clean=True, recovery_point=recovery_point)
+        assert offsets(again) == list(range(90))
+        assert not again.quarantined_batches
+
+
 @pytest.mark.parametrize("recovery_point", [0, 87])
 def test_above_the_recovery_point_it_is_a_torn_tail(recovery_point: int) -> None:
     log = filled()

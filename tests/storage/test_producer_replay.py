@@ -105,6 +105,18 @@ def test_a_damaged_abort_marker_is_decided_by_the_index(recovery_point: int) -> 
     assert again.last_stable_offset == again.log_end_offset == 9
 
 
+@pytest.mark.parametrize("was_clean", [True, False])
+def test_also_the_last_marker_of_the_log(was_clean: bool) -> None:
+    log = with_transactions([COMMIT, ABORT])
+    if was_clean:
+        closed(log)
+    before = files_of(log).content(INDEX)
+    damage_marker(log, 5)
+    again = reopened(log, was_clean=was_clean, recovery_point=6)
+    assert files_of(log).content(INDEX) == before
+    assert again.last_stable_offset == again.log_end_offset == 6
+
+
 def test_a_damaged_marker_that_no_index_knows_leaves_it_open(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
