@@ -1,6 +1,7 @@
 """What odradek wrote, in the hands of Apache Kafka: its dump tool, and its broker."""
 
 import shutil
+import time
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ from .written import KINDS, Journal, write_logs
 
 DUMP_TOOL = "org.apache.kafka.tools.DumpLogSegments"
 READ_TIMEOUT_S = 30
+pytestmark = pytest.mark.timeout(300)  # a JVM on a busy machine takes its time
+
 COMPLAINTS = ("mismatch", "Found", "corrupt", "Corrupt", "xception", "invalid bytes")
 
 
@@ -89,9 +92,7 @@ def _check(node: KafkaNode, topic: str, journal: Journal, *, committed: bool) ->
     assert expected
     consumer = _consumer(node, committed=committed)
     try:
-        partition = confluent_kafka.TopicPartition(topic, 0)
-        first, _ = consumer.get_watermark_offsets(partition, timeout=READ_TIMEOUT_S)
-        assert first == journal.log.log_start_offset, topic
+        assert _log_start(consumer, topic) == journal.log.log_start_offset, topic
         consumer.assign(
             [confluent_kafka.TopicPartition(topic, 0, confluent_kafka.OFFSET_BEGINNING)]
         )
@@ -102,6 +103,19 @@ def _check(node: KafkaNode, topic: str, journal: Journal, *, committed: bool) ->
     finally:
         consumer.close()
     assert read == expected, topic
+
+
+def _log_start(consumer: confluent_kafka.Consumer, topic: str) -> int:
+    """Asked until the broker leads, which takes Apache Kafka a while after a kill."""
+    partition = confluent_kafka.TopicPartition(topic, 0)
+    deadline = time.monotonic() + READ_TIMEOUT_S
+    while True:
+        try:
+            return consumer.get_watermark_offsets(partition, timeout=READ_TIMEOUT_S)[0]
+        except confluent_kafka.KafkaException:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.2)
 
 
 def _consumer(node: KafkaNode, *, committed: bool) -> confluent_kafka.Consumer:

@@ -211,7 +211,7 @@ def write_logs(
         kind.fill(journal)
         journal.sync()
         manager.delete_old_segments(log, NOW)
-    job = manager.segment_removal_job(NOW + 3_600_000)
+    job = manager.removal_job(NOW + 3_600_000)
     if job is not None:
         job()
     assert manager.close()
