@@ -1,0 +1,124 @@
+"""From Apache Kafka to odradek: stop the one, adopt, start the other."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import confluent_kafka
+import pytest
+from confluent_kafka import admin
+
+from tests.broker_process import running_broker
+
+from .node import KafkaNode
+
+COUNT = 500
+TIMEOUT_S = 60
+pytestmark = pytest.mark.timeout(300)  # a JVM on a busy machine takes its time
+
+
+def test_what_was_kafkas_is_served_on(tmp_path: Path) -> None:
+    node = KafkaNode(tmp_path)
+    node.start()
+    try:
+        _create(node.address)
+        _produce(node.address, range(COUNT))
+        _transact(node.address)
+        _commit(node.address, 123)
+    finally:
+        node.stop()
+    command = [sys.executable, "-P", "-m", "broker", "adopt", str(node.data_dir)]
+    subprocess.run(command, check=True, capture_output=True)
+    with running_broker(node.data_dir) as broker:
+        assert _read(broker.address, "numbers", COUNT) == _numbers(range(COUNT))
+        assert _read(broker.address, "decided", 2) == [b"kept", b"too"]
+        assert _committed(broker.address) == 123
+        _produce(broker.address, range(COUNT, COUNT + 10))
+        _transact(broker.address, is_transactional=False)
+        everything = _read(broker.address, "numbers", COUNT + 10)
+        assert everything == _numbers(range(COUNT + 10))
+        assert "Traceback" not in broker.log()
+
+
+def _numbers(numbers: range) -> list[bytes]:
+    return [b"%d" % number for number in numbers]
+
+
+def _create(address: str) -> None:
+    client = admin.AdminClient({"bootstrap.servers": address})
+    topics = [
+        admin.NewTopic("numbers", 1, 1, config={"segment.bytes": "1048576"}),
+        admin.NewTopic("decided", 1, 1),
+    ]
+    for made in client.create_topics(topics).values():
+        made.result(TIMEOUT_S)
+
+
+def _produce(address: str, numbers: range) -> None:
+    producer = confluent_kafka.Producer(
+        {"bootstrap.servers": address, "enable.idempotence": True, "linger.ms": 5}
+    )
+    for value in _numbers(numbers):
+        producer.produce("numbers", value)
+    assert producer.flush(TIMEOUT_S) == 0
+
+
+def _transact(address: str, *, is_transactional: bool = True) -> None:
+    """One transaction that is aborted, and one that is committed."""
+    if not is_transactional:
+        producer = confluent_kafka.Producer({"bootstrap.servers": address})
+        producer.produce("decided", b"plain")
+        assert producer.flush(TIMEOUT_S) == 0
+        return
+    producer = confluent_kafka.Producer(
+        {"bootstrap.servers": address, "transactional.id": "etl"}
+    )
+    producer.init_transactions(TIMEOUT_S)
+    for values, finish in (
+        ([b"dropped"], producer.abort_transaction),
+        ([b"kept", b"too"], producer.commit_transaction),
+    ):
+        producer.begin_transaction()
+        for value in values:
+            producer.produce("decided", value)
+        producer.flush(TIMEOUT_S)
+        finish(TIMEOUT_S)
+
+
+def _consumer(address: str) -> confluent_kafka.Consumer:
+    return confluent_kafka.Consumer(
+        {
+            "bootstrap.servers": address,
+            "group.id": "readers",
+            "enable.auto.commit": False,
+            "isolation.level": "read_committed",
+        }
+    )
+
+
+def _read(address: str, topic: str, count: int) -> list[bytes | None]:
+    consumer = _consumer(address)
+    try:
+        beginning = confluent_kafka.OFFSET_BEGINNING
+        consumer.assign([confluent_kafka.TopicPartition(topic, 0, beginning)])
+        messages = consumer.consume(count, TIMEOUT_S)
+        assert all(each.error() is None for each in messages)
+        return [each.value() for each in messages]
+    finally:
+        consumer.close()
+
+
+def _commit(address: str, offset: int) -> None:
+    consumer = _consumer(address)
+    place = confluent_kafka.TopicPartition("numbers", 0, offset)
+    consumer.commit(offsets=[place], asynchronous=False)
+    consumer.close()
+
+
+def _committed(address: str) -> int:
+    consumer = _consumer(address)
+    place = confluent_kafka.TopicPartition("numbers", 0)
+    try:
+        return int(consumer.committed([place], TIMEOUT_S)[0].offset)
+    finally:
+        consumer.close()
