@@ -8,6 +8,7 @@ Used by the loop's thread alone; what a disk thread does with the log is in
 `sync_ticket`, and reads that must wait go through `ColdRead`.
 """
 
+import logging
 from contextlib import suppress
 from pathlib import Path
 
@@ -45,6 +46,9 @@ def last_abort_offset(segments: LogSegments) -> int:
         for entry in segment.transactions.entries()[-1:]:
             last = entry.last_offset
     return last
+
+
+_log = logging.getLogger(__name__)
 
 
 class UnifiedLog(LogWriter):
@@ -250,6 +254,7 @@ class UnifiedLog(LogWriter):
                 self.local.active.seal()
                 self.flush(with_snapshot=True)
         except KafkaStorageError as error:
+            _log.error("%s is not closed in order: %s", self.topic_partition, error)
             self.fail(error)
         with suppress(KafkaStorageError):
             self.local.close()

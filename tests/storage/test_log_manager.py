@@ -134,12 +134,15 @@ def test_logs_that_were_not_opened_stay_clean() -> None:
     assert (loaded(third, A).log_end_offset, loaded(third, B).log_end_offset) == (7, 5)
 
 
-def test_a_failed_sync_at_the_end_leaves_no_marker() -> None:
+def test_a_failed_sync_at_the_end_is_told_and_leaves_no_marker(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     files = FakeFiles()
     manager = started(files)
     produce(made(manager))
     files.fail("sync")
     assert not manager.close()
+    assert "a-0 is not closed in order" in caplog.text
     assert not files.exists(ROOT / CLEAN_MARKER_NAME)
 
 
