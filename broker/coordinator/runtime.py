@@ -125,7 +125,7 @@ class CoordinatorRuntime(Generic[S]):
     async def loaded(self) -> None:
         """Return when nothing is being loaded."""
         while self._loading is not None:
-            await asyncio.shield(self._loading)
+            await asyncio.wait({self._loading})
 
     def _begin(self, partition: int) -> Shard[S]:
         topic_partition = TopicPartition(self.topic, partition)
@@ -147,7 +147,8 @@ class CoordinatorRuntime(Generic[S]):
             while self._wanted:
                 await self._load(self._shards[self._wanted.pop(0)])
         finally:
-            self._loading = None
+            if self._loading is asyncio.current_task():
+                self._loading = None
 
     async def _load(self, shard: Shard[S]) -> None:
         topic_partition = shard.topic_partition
@@ -174,6 +175,16 @@ class CoordinatorRuntime(Generic[S]):
             self.clock.monotonic_ms() - started_ms,
         )
         shard.activate()
+
+    def unload(self) -> None:
+        """The topic is deleted: one that gets its name begins with nothing."""
+        shards, self._shards = self._shards, {}
+        self._wanted.clear()
+        if self._loading is not None:
+            self._loading.cancel()
+            self._loading = None
+        for shard in shards.values():
+            shard.close()
 
     async def close(self) -> None:
         """Load nothing any more, run no timers, and answer everybody who waits."""

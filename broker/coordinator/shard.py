@@ -145,16 +145,17 @@ class Shard(Generic[S]):
         if self.phase is Phase.FAILED:
             return
         _logger.error("the coordinator of %s stops: %s", self.topic_partition, why)
-        self.phase = Phase.FAILED
-        self.timers.clear()
-        self.state.on_unloaded(CoordinatorNotAvailable())
+        self._end(CoordinatorNotAvailable())
 
     def close(self) -> None:
-        """The broker stops: run no timers, and answer everybody who waits."""
-        if self.phase is Phase.ACTIVE:
-            self.phase = Phase.FAILED
-            self.timers.clear()
-            self.state.on_unloaded(NotCoordinator())
+        """It is no coordinator any more: answer everybody who waits."""
+        if self.phase is not Phase.FAILED:
+            self._end(NotCoordinator())
+
+    def _end(self, error: KafkaError) -> None:
+        self.phase = Phase.FAILED
+        self.timers.close()
+        self.state.on_unloaded(error)
 
     # Decisions
 
@@ -197,7 +198,10 @@ class Shard(Generic[S]):
 
     def _append(self, decision: Decision) -> _Append | None:
         """Write and replay the records of a decision. None: nobody has to wait."""
-        partition = self._host.replica_manager.partition(self.topic_partition)
+        try:
+            partition = self._host.replica_manager.partition(self.topic_partition)
+        except KafkaError as error:  # the topic was deleted
+            raise as_coordinator_error(error.code) from error
         size_max = partition.config.max_message_bytes - _BATCH_RESERVE
         append = None
         for some in _in_batches(decision.records, size_max):
@@ -222,14 +226,29 @@ class Shard(Generic[S]):
         if not waits and result.error_code:
             raise as_coordinator_error(result.error_code)
         if decision.is_replayed:
-            for offset, (record, _, _) in enumerate(some, base_offset):
-                self.state.replay(record, Place(offset, now_ms, *producer))
+            self._replay(some, base_offset, now_ms, producer)
         if not waits:
             return None
         append = _Append()
         self._appends.append(append)
         result.listen(lambda parked: self._on_appended(append, parked))
         return append
+
+    def _replay(
+        self,
+        some: list[_Encoded],
+        base_offset: int,
+        now_ms: int,
+        producer: ProducerIdentity,
+    ) -> None:
+        try:
+            for offset, (record, _, _) in enumerate(some, base_offset):
+                self.state.replay(record, Place(offset, now_ms, *producer))
+        except Exception as error:
+            # A bug: the log has what the state has not.
+            self._host.record_bug(f"replay of {self.topic_partition}", error)
+            self.fail(error)
+            raise CoordinatorNotAvailable from error
 
     def _answer_behind(
         self, append: _Append, decision: Decision, refuse: Refuse
@@ -264,7 +283,10 @@ class Shard(Generic[S]):
             error = as_coordinator_error(code)
             self.fail(ErrorCode(code).name)
         for release in append.waiters:
-            release(error)
+            try:
+                release(error)
+            except Exception as bug:  # the others are answered all the same
+                self._host.record_bug(f"answers of {self.topic_partition}", bug)
 
     def _on_timer(self, action: Callable[[], object]) -> None:
         """A timer's action may decide something, which then is done."""

@@ -37,6 +37,7 @@ class Timers:
         self._sequence = 0
         self._handle: TimerHandle | None = None
         self._wakes_at_ms = 0
+        self._is_closed = False
 
     def __len__(self) -> int:
         return len(self._timers)
@@ -46,6 +47,8 @@ class Timers:
 
     def start(self, key: Hashable, delay_ms: int, action: Action) -> None:
         """Run ``action`` in ``delay_ms``, instead of what was due under ``key``."""
+        if self._is_closed:
+            return
         due_ms = self._clock.monotonic_ms() + delay_ms
         timer = self._timers.get(key)
         if timer is None:
@@ -60,8 +63,9 @@ class Timers:
         """Forget the timer of ``key``, if there is one."""
         self._timers.pop(key, None)
 
-    def clear(self) -> None:
-        """Forget all timers."""
+    def close(self) -> None:
+        """Forget all timers, and start none any more."""
+        self._is_closed = True
         self._timers.clear()
         self._heap.clear()
         if self._handle is not None:

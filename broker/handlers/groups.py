@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from protocol.errors import ErrorCode
 from protocol.messages.groups import (
     HeartbeatRequest,
     HeartbeatResponse,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 FIRST_VERSION_WITH_MANY_LEAVING = 3
 FIRST_VERSION_WITH_NULL_PROTOCOL = 7
+FIRST_VERSION_THAT_NAMES_THE_PROTOCOL = 5
 
 
 @handles(JoinGroupRequest, versions=(0, 9))
@@ -56,15 +58,24 @@ def _without_protocol(responses: list[JoinGroupResponse]) -> JoinGroupResponse:
 @handles(SyncGroupRequest, versions=(0, 5))
 def handle_sync_group(ctx: RequestContext, request: SyncGroupRequest) -> Any:
     """Answered when the leader has brought the assignment."""
+    if ctx.api_version >= FIRST_VERSION_THAT_NAMES_THE_PROTOCOL and (
+        request.protocol_type is None or request.protocol_name is None
+    ):
+        return refused_sync(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     return ctx.services.groups.sync(request, lambda error: refused_sync(error.code))
 
 
 @handles(HeartbeatRequest, versions=(0, 4))
 def handle_heartbeat(ctx: RequestContext, request: HeartbeatRequest) -> Any:
     """Answered at once."""
-    return ctx.services.groups.heartbeat(
-        request, lambda error: HeartbeatResponse(error_code=error.code)
-    )
+
+    def refuse(error: KafkaError) -> HeartbeatResponse:
+        # Clients take "loading" for a fatal error here; sessions begin behind it.
+        if error.code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
+            return HeartbeatResponse(error_code=ErrorCode.NONE)
+        return HeartbeatResponse(error_code=error.code)
+
+    return ctx.services.groups.heartbeat(request, refuse)
 
 
 @handles(LeaveGroupRequest, versions=(0, 5))

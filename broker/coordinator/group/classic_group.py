@@ -40,6 +40,7 @@ class ClassicGroup:
         self.pending_sync_ids: set[str] = set()
         self.is_first_rebalance = False
         self.new_member_added = False
+        self.is_assignment_written = False
         self._supporters: Counter[str] = Counter()
 
     def __repr__(self) -> str:
@@ -184,6 +185,7 @@ class ClassicGroup:
             self.transition_to(ClassicState.EMPTY, now_ms)
         self.pending_sync_ids = set(self.members)
         self.new_member_added = False
+        self.is_assignment_written = False
 
     def _count(self, member: ClassicMember, by: int) -> None:
         for name in {name for name, _ in member.protocols}:

@@ -114,10 +114,10 @@ def decide_join(shard: GroupShard, joining: Joining) -> Decision:
         group = shard.get_or_create(joining.group_id)
     if group.is_in(ClassicState.DEAD):
         raise CoordinatorNotAvailable
+    _check_size(shard, group, joining)
     names = [name for name, _ in joining.protocols]
     if not group.supports(joining.protocol_type, names):
         raise InconsistentGroupProtocol
-    _check_size(shard, group, joining)
     if joining.member_id == NO_MEMBER_ID:
         return _join_without_id(shard, group, joining)
     return _join_with_id(shard, group, joining)
@@ -160,7 +160,8 @@ def _join_without_id(
 
 def _join_with_id(shard: GroupShard, group: ClassicGroup, joining: Joining) -> Decision:
     member_id = joining.member_id
-    if member_id in group.pending_join_ids:
+    # Only dynamic members are told to come back with their id.
+    if joining.group_instance_id is None and member_id in group.pending_join_ids:
         return _add(shard, group, joining, member_id)
     member = check_member(group, member_id, joining.group_instance_id)
     has_changed = joining.protocols != member.protocols
@@ -194,7 +195,7 @@ def _add(
         is_new=True,
         awaiting_join=Parked(),
     )
-    if group.is_in(ClassicState.PREPARING_REBALANCE) and group.generation_id == 0:
+    if group.is_in(ClassicState.PREPARING_REBALANCE) and group.is_first_rebalance:
         group.new_member_added = True
     group.add(member)
     renew_session(shard, group, member, NEW_MEMBER_JOIN_TIMEOUT_MS)

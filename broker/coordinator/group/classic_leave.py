@@ -59,11 +59,11 @@ def _leave(
         if group is None:
             raise UnknownMemberId
         member_id = leaving.member_id
-        if leaving.group_instance_id is not None:
-            member_id = _static_id(group, leaving.group_instance_id, member_id)
-        elif member_id in group.pending_join_ids:
+        if member_id in group.pending_join_ids:
             remove_pending_member(shard, group, member_id)
             return ErrorCode.NONE
+        if leaving.group_instance_id is not None:
+            member_id = _static_id(group, leaving.group_instance_id, member_id)
         member = check_member(group, member_id, leaving.group_instance_id)
         reason = f"{member_id} leaves ({leaving.reason or 'no reason given'})"
         remove_member(shard, group, member, reason)

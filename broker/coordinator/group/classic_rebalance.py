@@ -146,7 +146,14 @@ def complete_join(shard: GroupShard, group: ClassicGroup) -> None:
 def assign(
     shard: GroupShard, group: ClassicGroup, assignments: dict[str, bytes]
 ) -> None:
-    """Write the leader's assignment; when it is durable every member gets its part."""
+    """Write the leader's assignment; when it is durable every member gets its part.
+
+    Of one generation it is written once: members may have been given the first one
+    when a leader, which asks again, is told that.
+    """
+    if group.is_assignment_written:
+        return
+    group.is_assignment_written = True
     generation_id = group.generation_id
 
     def is_over() -> bool:

@@ -50,6 +50,7 @@ def replace(
     answer_join(member, refused_join(ErrorCode.FENCED_INSTANCE_ID, old_id))
     answer_sync(member, refused_sync(ErrorCode.FENCED_INSTANCE_ID))
     before = member.protocols, member.rebalance_timeout_ms, member.session_timeout_ms
+    client_before = member.client_id, member.client_host
     old_leader_id = group.leader_id
     cancel_session(shard, group, old_id)
     group.replace_static(old_id, new_id)
@@ -60,6 +61,7 @@ def replace(
         joining.session_timeout_ms,
     )
     member.client_id, member.client_host = joining.client_id, joining.client_host
+    member.is_new = False  # it has its id, and its own session
     renew_session(shard, group, member)
     answer = Parked()
     if (
@@ -71,6 +73,7 @@ def replace(
             answer.set_result(refused_join(error.code, new_id))
             if group.members.get(new_id) is member:
                 group.update(member, *before)
+                member.client_id, member.client_host = client_before
                 group.replace_static(new_id, old_id)
                 cancel_session(shard, group, new_id)
                 renew_session(shard, group, member)

@@ -69,12 +69,12 @@ def check_generation(group: ClassicGroup, generation_id: int) -> None:
 def check_protocol(
     group: ClassicGroup, protocol_type: str | None, protocol_name: str | None
 ) -> None:
-    """See that the member speaks of the same protocol; it need not say.
+    """See that the member speaks of the same protocol; neither side need say.
 
     Raises:
         InconsistentGroupProtocol: it does not.
     """
-    if protocol_type not in (None, group.protocol_type):
-        raise InconsistentGroupProtocol
-    if protocol_name not in (None, group.protocol_name):
-        raise InconsistentGroupProtocol
+    said = (protocol_type, group.protocol_type), (protocol_name, group.protocol_name)
+    for theirs, ours in said:
+        if None not in (theirs, ours) and theirs != ours:
+            raise InconsistentGroupProtocol

@@ -197,7 +197,7 @@ class GroupCoordinator:
         refuse: Refuse,
     ) -> Any:
         """The answer of an OffsetDelete."""
-        return self.runtime.act(
+        return self._act(
             group_id,
             lambda shard: decide_delete_offsets(shard, group_id, wanted, answer),
             refuse,
@@ -214,6 +214,10 @@ class GroupCoordinator:
 
         By its name alone as long as no other topic can have it, else by its id.
         """
+        if name == CONSUMER_OFFSETS:
+            if topic_id is None:
+                self.runtime.unload()
+            return
         self.runtime.schedule(lambda shard: decide_forget_topic(shard, name, topic_id))
 
     def _act(

@@ -73,6 +73,12 @@ class FakeShard:
         while self._behind:
             self._behind.pop(0)(error)
 
+    def begin_anew(self) -> None:
+        """As after a restart: nobody waits, and nothing is due."""
+        self.timers.close()
+        self.timers = Timers(self._clock, self._on_time)
+        self._behind.clear()
+
     def _on_time(self, action: Callable[[], object]) -> None:
         decision = action()
         if isinstance(decision, Decision):
@@ -97,7 +103,7 @@ class Groups:
 
     def reload(self) -> None:
         """What the next process makes of the log."""
-        self.fake.timers.clear()
+        self.fake.begin_anew()
         self.state = self._new_state()
         for offset, (key, value) in enumerate(self.fake.log):
             record = self.state.decode(key, value)
