@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from protocol.errors import ErrorCode
-from protocol.topic_partition import TopicPartition
 
-from .purgatory import DelayedOperation
+from .delayed_answer import DelayedAnswer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from protocol.topic_partition import TopicPartition
 
-    from ..parked import Parked
     from .partition import Partition
 
 
@@ -43,52 +41,14 @@ class PendingAppend(NamedTuple):
     must_be_durable: bool
 
 
-class DelayedProduce(DelayedOperation[TopicPartition]):
+class DelayedProduce(DelayedAnswer[AppendResult, PendingAppend]):
     """Answers ``parked`` once no append is pending, or when the time is over.
 
     What is pending then is answered REQUEST_TIMED_OUT, with its base offset:
     the record is in the log, and may still become durable.
     """
 
-    __slots__ = ("_finish", "_parked", "_pending", "_results")
-
-    def __init__(
-        self,
-        results: dict[TopicPartition, AppendResult],
-        pending: dict[TopicPartition, PendingAppend],
-        parked: Parked,
-        finish: Callable[[dict[TopicPartition, AppendResult]], Any],
-    ) -> None:
-        super().__init__()
-        self._results = results
-        self._pending = pending
-        self._parked = parked
-        self._finish = finish
-
-    def try_complete(self) -> bool:
-        """Look at every pending append."""
-        for key in list(self._pending):
-            self._look_at(key)
-        return not self._pending and self.force_complete()
-
-    def try_complete_for(self, key: TopicPartition) -> bool:
-        """Look at the append to ``key``."""
-        if key in self._pending:
-            self._look_at(key)
-        return not self._pending and self.force_complete()
-
-    def on_complete(self) -> None:
-        """Answer."""
-        for key in self._pending:
-            self._results[key] = self._results[key]._replace(
-                error_code=ErrorCode.REQUEST_TIMED_OUT
-            )
-        self._parked.set_result(self._finish(self._results))
-
-    def on_error(self, error: Exception) -> None:
-        """The one who asked is told; it is a bug, and recorded there."""
-        if not self._parked.done():
-            self._parked.set_exception(error)
+    __slots__ = ()
 
     def _look_at(self, key: TopicPartition) -> None:
         partition, next_offset, must_be_durable = self._pending[key]
