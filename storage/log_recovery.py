@@ -16,9 +16,10 @@ import logging
 from pathlib import Path
 
 from protocol.batch_columns import BatchRun
+from protocol.errors import KafkaStorageError
 
 from .epoch_recovery import EpochRecovery
-from .files import DiskFull, File, Files
+from .files import File, Files, StorageFailure
 from .found_damage import FoundDamage, anchored
 from .log_segment import LogSegment
 from .log_segments import LogSegments
@@ -92,10 +93,13 @@ class LogRecovery:
 
     def _write_snapshot(self, offset: int) -> None:
         """Keep the producers beside the segment that begins at ``offset``."""
-        file = self._files.open(snapshot_path(self._directory, offset), create=True)
-        self.dirty_files.append(file)
+        path = snapshot_path(self._directory, offset)
         try:
+            file = self._files.open(path, create=True)
+            self.dirty_files.append(file)
             file.truncate(0)
             file.append(self._replay.producers.encode())
-        except DiskFull as error:
+        except StorageFailure:
+            raise
+        except KafkaStorageError as error:  # no room, or too many open files
             _log.warning("no producer snapshot at %d: %s", offset, error)

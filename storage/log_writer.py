@@ -8,12 +8,12 @@ import logging
 from typing import TYPE_CHECKING
 
 from protocol.control_records import read_marker
-from protocol.errors import InvalidRecord, RecordListTooLarge
+from protocol.errors import InvalidRecord, KafkaStorageError, RecordListTooLarge
 from protocol.record_batch import COMPRESSION_MASK, CONTROL, stamp
 
 from .append_info import AppendInfo, AppendOrigin, info_of_duplicate
 from .batch_analysis import BatchAnalysis, UnexpectedAppendOffset, analyse
-from .files import Buffer, DiskFull, File, StorageFailure
+from .files import Buffer, StorageFailure
 from .formats.transaction_entry import TransactionEntry
 from .log_truncation import LogTruncation
 from .log_validator import ValidBatch, validate
@@ -128,7 +128,7 @@ class LogWriter(LogTruncation):
         there is no room for the entry, the marker is cut off again.
 
         Raises:
-            DiskFull: the log is as it was.
+            DiskFull, KafkaStorageError: the log is as it was.
             StorageFailure: the marker is there without its entry.
         """
         entry = self._aborted_by(header, batch, offset)
@@ -136,7 +136,9 @@ class LogWriter(LogTruncation):
             return
         try:
             is_new_file = self.local.active.transactions.append(entry)
-        except DiskFull:
+        except StorageFailure:
+            raise
+        except KafkaStorageError:  # no room, or too many open files
             self.local.truncate_to(offset, now_ms)
             raise
         except CorruptIndex as error:
@@ -246,12 +248,12 @@ class LogWriter(LogTruncation):
             for position, header in found.batches:
                 batch = data[position : position + header.size]
                 self._note_replicated(header, batch, now_ms)
-        except DiskFull:
-            if local.end.offset > end:
-                self.truncate_to(end, now_ms)
-            raise
         except StorageFailure as error:
             self.fail(error)
+            raise
+        except KafkaStorageError:  # no room, or too many open files
+            if local.end.offset > end:
+                self.truncate_to(end, now_ms)
             raise
         return has_rolled
 
@@ -293,18 +295,20 @@ class LogWriter(LogTruncation):
         """
         sealed = self.local.active
         active = self.local.roll(expected_next_offset, now_ms)
-        snapshot = self._write_snapshot(active.base_offset)
-        self._unsynced.note_roll(None if sealed is active else sealed, snapshot)
+        # Before anything else can fail: the new names are to be synced.
+        self._unsynced.note_roll(None if sealed is active else sealed)
         self._watermarks.follow_roll()
+        self._write_snapshot(active.base_offset)
 
-    def _write_snapshot(self, offset: int) -> File | None:
+    def _write_snapshot(self, offset: int) -> None:
         """Write a snapshot that the next sync will make durable."""
         path = snapshot_path(self.directory, offset)
-        file = self.local.files.open(path, create=True)
         try:
+            file = self.local.files.open(path, create=True)
+            self._unsynced.note_snapshot_file(file)
             file.truncate(0)
             file.append(self.producers.encode())
-        except DiskFull as error:
+        except StorageFailure:
+            raise
+        except KafkaStorageError as error:  # no room, or too many open files
             _log.warning("no producer snapshot at %d: %s", offset, error)
-            return None
-        return file

@@ -22,8 +22,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from protocol.errors import KafkaStorageError
+
 from .checkpoints import EPOCHS_NAME
-from .files import DiskFull, File, Files
+from .files import File, Files, StorageFailure
 from .leader_epochs import LeaderEpochs
 from .local_log import LocalLog
 from .log_segment import LogSegment
@@ -107,7 +109,9 @@ class SyncTicket:
         try:
             file = self._files.open(temporary, create=True)
             file.append(data)
-        except DiskFull as error:
+        except StorageFailure:
+            raise
+        except KafkaStorageError as error:  # no room, or too many open files
             _log.warning("%s is not written: %s", path, error)
             return False
         file.sync()
@@ -133,12 +137,15 @@ class Unsynced:
         self._texts.update(texts)
         self._has_new_names = self._is_new_directory = True
 
-    def note_roll(self, sealed: LogSegment | None, snapshot: File | None) -> None:
-        """A segment was sealed, a snapshot written beside it, and a new one begun."""
+    def note_roll(self, sealed: LogSegment | None) -> None:
+        """A segment was sealed, if it had anything in it, and a new one begun."""
         if sealed is not None:
             self._sealed.append(sealed)
-        if snapshot is not None:
-            self._snapshots.append(snapshot)
+        self._has_new_names = True
+
+    def note_snapshot_file(self, snapshot: File) -> None:
+        """A snapshot is written beside a new segment."""
+        self._snapshots.append(snapshot)
         self._has_new_names = True
 
     def note_new_name(self) -> None:
@@ -206,7 +213,9 @@ class Unsynced:
         """Add a snapshot, unless there is one of that offset, and the indexes."""
         try:
             local.active.flush_indexes()
-        except DiskFull as error:
+        except StorageFailure:
+            raise
+        except KafkaStorageError as error:
             # They can be written from the log again.
             _log.warning("indexes of %s are not written: %s", local.directory, error)
         last, end = self._last_snapshot, local.end.offset

@@ -57,7 +57,8 @@ class _Fault:
 
 
 class FakeFiles(Files):
-    """Directories and files in memory. ``counts`` says how often each call was made.
+    """Directories and files in memory. ``counts`` says how often each call was made,
+    ``failed`` which calls a test has let fail.
 
     The calls are named ``open append read map truncate rewrite sync rename unlink
     rmtree mkdir listdir sync_directory read_bytes``.
@@ -65,6 +66,7 @@ class FakeFiles(Files):
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
+        self.failed: list[tuple[str, Path]] = []
         self.now_ms = 0
         self._root = _Directory()
         self._faults: list[_Fault] = []
@@ -230,6 +232,7 @@ class FakeFiles(Files):
                     self._faults.remove(fault)
                     due = fault
         if due is not None:
+            self.failed.append((operation, path))
             raise failure(path, OSError(due.error, os.strerror(due.error)))
 
     def file_at(self, path: Path) -> _Content:

@@ -23,6 +23,7 @@ from .logs import (
     NOW,
     Producer,
     append,
+    files_of,
     marker,
     new_log,
     offsets,
@@ -256,3 +257,41 @@ def test_what_is_known_of_a_produced_batch() -> None:
     assert info.max_timestamp == NOW + 9
     # Of the batch, not of the record.
     assert info.offset_of_max_timestamp == info.last_offset_of_first_batch == 2
+
+
+# Too many open files
+
+
+@pytest.mark.parametrize(("operation", "nth"), [("open", 4), ("append", 2)])
+@pytest.mark.parametrize("error", [errno.EMFILE, errno.ENOSPC])
+def test_a_roll_without_its_snapshot_is_synced_all_the_same(
+    operation: str, nth: int, error: int
+) -> None:
+    log = new_log()
+    produce(log, 3)
+    sync(log)
+    # Those before are the new segment and the indexes of the old one.
+    files_of(log).fail(operation, nth=nth, error=error)
+    log.roll(NOW)
+    assert [path.name for _, path in files_of(log).failed] == [f"{3:020}.snapshot"]
+    produce(log, 2)
+    sync(log)
+    files_of(log).power_cut()
+    assert offsets(reopened(log, recovery_point=5)) == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("operation", ["open", "append"])
+@pytest.mark.parametrize("error", [errno.EMFILE, errno.ENOSPC])
+def test_a_marker_without_its_entry_is_not_there(operation: str, error: int) -> None:
+    log = new_log()
+    produce(log, 2, producer=IDEMPOTENT, is_transactional=True)
+    nth = 1 if operation == "open" else 2
+    files_of(log).fail(operation, nth=nth, error=error)
+    with pytest.raises(KafkaStorageError):
+        marker(log, ControlType.ABORT)
+    assert files_of(log).failed
+    assert log.log_end_offset == 2
+    assert log.producers.first_unstable_offset == 0
+    marker(log, ControlType.ABORT)
+    sync(log)
+    assert log.last_stable_offset == 3
