@@ -106,14 +106,18 @@ class Connection:
             raise TypeError(f"the answer is a {type(response).__name__}")
         return response
 
-    def version_of(self, request: Request) -> int:
+    def version_of(self, request: Request, version_max: int | None = None) -> int:
         """The highest version of this request that the broker knows too.
+
+        Not above ``version_max``, for who cannot say what a later one asks for.
 
         Raises:
             UnsupportedVersion: there is none.
         """
         lowest, highest = self.api_versions.get(request.api_key, (0, -1))
         version = min(highest, request.max_version)
+        if version_max is not None:
+            version = min(version, version_max)
         if version < max(lowest, request.min_version):
             raise UnsupportedVersion(
                 f"{type(request).__name__}: we know {request.min_version}-"
@@ -122,12 +126,18 @@ class Connection:
         return version
 
     def send(self, request: Request, version: int) -> int:
-        """Send without waiting; returns the correlation id of the answer to come."""
+        """Send without waiting; returns the correlation id of the answer to come.
+
+        Raises:
+            ConnectionClosed: the broker has closed.
+        """
         correlation_id = self._next_correlation_id
         self._next_correlation_id = (correlation_id + 1) & 0x7FFFFFFF
-        self._socket.sendall(
-            encode_request(request, version, correlation_id, self.client_id)
-        )
+        data = encode_request(request, version, correlation_id, self.client_id)
+        try:
+            self._socket.sendall(data)
+        except BrokenPipeError:
+            raise ConnectionClosed("the broker closed the connection") from None
         return correlation_id
 
     def receive(self, api_key: int, version: int) -> tuple[int, Response]:

@@ -4,9 +4,16 @@ Both lie in the records of a group as bytes: a version int16, then the message. 
 member may know versions that are not known here; they only ever append fields.
 """
 
+from struct import Struct as Layout
+
+from .compiler import decoder
+from .kafka_error import MalformedRequest
+from .primitives import Buffer
 from .schema import Message, Struct, array, bytes_, int32, since, string
+from .topic_partition import TopicPartition
 
 PROTOCOL_TYPE = "consumer"
+_VERSION = Layout(">h")
 
 
 class OwnedPartition(Struct):
@@ -31,3 +38,28 @@ class ConsumerProtocolAssignment(Message, versions=(0, 3)):
 
     assigned_partitions: list[OwnedPartition] = array()
     user_data: bytes | None = bytes_(nullable=True, default=None)
+
+
+def decode_assignment(data: Buffer) -> list[TopicPartition]:
+    """The partitions in a member's assignment; none when it is empty.
+
+    What a later version appends is passed over.
+
+    Raises:
+        MalformedRequest: ``data`` is no assignment.
+    """
+    if not len(data):
+        return []
+    if len(data) < _VERSION.size:
+        raise MalformedRequest("an assignment without a version")
+    (version,) = _VERSION.unpack_from(data)
+    known = min(version, ConsumerProtocolAssignment.max_version)
+    if known < 0:
+        raise MalformedRequest(f"an assignment of version {version}")
+    decode = decoder(ConsumerProtocolAssignment, known)
+    assignment, _ = decode(memoryview(data), _VERSION.size)
+    return [
+        TopicPartition(each.topic, partition)
+        for each in assignment.assigned_partitions
+        for partition in each.partitions
+    ]

@@ -28,6 +28,7 @@ BUILT_IN = {
     "adopt": "broker.cli.adopt",
     "dump-log": "broker.cli.dump_log",
     "fsck": "broker.cli.fsck",
+    "group": "broker.cli.group",
 }
 GROUP = "odradek.commands"
 _HELP = ("-h", "--help", "help")

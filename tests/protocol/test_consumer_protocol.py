@@ -1,8 +1,12 @@
+import pytest
+
 from protocol.consumer_protocol import (
     ConsumerProtocolAssignment,
     ConsumerProtocolSubscription,
     OwnedPartition,
+    decode_assignment,
 )
+from protocol.errors import MalformedRequest
 
 
 def test_subscriptions_of_every_version() -> None:
@@ -27,3 +31,25 @@ def test_assignments() -> None:
         assigned_partitions=[OwnedPartition(topic="a", partitions=[0, 1])]
     )
     assert ConsumerProtocolAssignment.decode(value.encode(3), 3) == value
+
+
+def test_the_partitions_of_an_assignment() -> None:
+    value = ConsumerProtocolAssignment(
+        assigned_partitions=[
+            OwnedPartition(topic="a", partitions=[0, 1]),
+            OwnedPartition(topic="b", partitions=[7]),
+        ]
+    )
+    found = [("a", 0), ("a", 1), ("b", 7)]
+    for version in range(4):
+        data = version.to_bytes(2, "big") + value.encode(version)
+        assert decode_assignment(data) == found
+    later = b"\0\x09" + value.encode(3) + b"of version 9"
+    assert decode_assignment(later) == found
+    assert decode_assignment(b"") == []
+
+
+@pytest.mark.parametrize("data", [b"\0", b"\xff\xff", b"\0\0", b"\0\0\0\0\0\x05"])
+def test_what_is_no_assignment(data: bytes) -> None:
+    with pytest.raises(MalformedRequest):
+        decode_assignment(data)

@@ -1,0 +1,46 @@
+"""``odradek group delete``: remove groups, with what they have committed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .group_options import FAILED, group_parser, print_json, run
+from .parser import fail
+from .table import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from client.cluster import Cluster
+
+
+def command(arguments: list[str]) -> int:
+    """Remove groups without members."""
+    parser = group_parser(
+        "delete", "Remove groups that have no members, and what they have committed."
+    )
+    parser.add_argument("group", nargs="+", metavar="GROUP")
+    options = parser.parse(arguments)
+    return run(
+        "delete", options, lambda cluster: _delete(cluster, options.group, options.json)
+    )
+
+
+def _delete(cluster: Cluster, groups: Sequence[str], is_json: bool) -> int:
+    """Each group for itself: one that stays is no reason to keep the others."""
+    from client.groups import delete_group
+    from protocol.errors import KafkaError
+
+    code = 0
+    for group_id in dict.fromkeys(groups):
+        reason = None
+        try:
+            delete_group(cluster, group_id)
+        except KafkaError as error:
+            reason = str(error)
+            code = fail("group delete", FAILED, f"{printable(group_id)}: {reason}")
+        if is_json:
+            print_json({"group": group_id, "deleted": not reason, "error": reason})
+        elif reason is None:
+            print(f"{printable(group_id)}: deleted")
+    return code

@@ -1,0 +1,69 @@
+"""``odradek group delete-offsets``: forget what a group has committed for topics."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .group_options import FAILED, group_parser, print_json, run, topic
+from .parser import fail
+from .table import printable
+
+if TYPE_CHECKING:
+    import argparse
+
+    from client.cluster import Cluster
+
+_COMMAND = "group delete-offsets"
+
+
+def command(arguments: list[str]) -> int:
+    """Forget what was committed for topics."""
+    parser = group_parser(
+        "delete-offsets",
+        "Forget what a group has committed for topics that no member reads.",
+    )
+    parser.add_argument("group", metavar="GROUP")
+    parser.add_argument(
+        "--topic",
+        type=topic,
+        action="append",
+        required=True,
+        metavar="T[:0,1]",
+        help="a topic, or some of its partitions; again for more",
+    )
+    options = parser.parse(arguments)
+    return run("delete-offsets", options, lambda cluster: _delete(cluster, options))
+
+
+def _delete(cluster: Cluster, options: argparse.Namespace) -> int:
+    from client.group_offsets import committed_offsets, delete_offsets
+    from protocol.errors import KafkaError
+
+    from .group_plan import Refused, scope
+
+    group_id = options.group
+    try:
+        places = scope(cluster, options.topic, {})
+        committed = committed_offsets(cluster, group_id)
+        refused = delete_offsets(cluster, group_id, places)
+    except (Refused, KafkaError) as error:
+        return fail(_COMMAND, FAILED, f"{printable(group_id)}: {error}")
+    for place in places:
+        reason = refused.get(place)
+        known = committed.get(place)
+        if options.json:
+            print_json(
+                {
+                    "group": group_id,
+                    "topic": place.topic,
+                    "partition": place.partition,
+                    "currentOffset": known and known.offset,
+                    "error": reason and str(reason),
+                }
+            )
+        elif reason is None:
+            was = "nothing was committed" if known is None else f"was {known.offset}"
+            print(f"{place}: forgotten ({was})")
+        if reason is not None:
+            fail(_COMMAND, FAILED, f"{printable(group_id)}: {place}: {reason}")
+    return FAILED if refused else 0

@@ -1,0 +1,117 @@
+"""What the actions of ``odradek group`` share: arguments, connection, failures."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from typing import TYPE_CHECKING
+
+from ..config.option import did_you_mean
+from .parser import Parser, fail, seconds
+from .pipe import quiet_pipe
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from client.address import Address
+    from client.cluster import Cluster
+
+FAILED = 1
+_TOPIC = re.compile(r"([^:,\s]+)(?::(\d+(?:,\d+)*))?", re.ASCII)
+
+
+def group_parser(action: str, description: str) -> Parser:
+    """A parser with the options that every action has."""
+    parser = Parser(
+        f"group {action}", f"{description} Exit code: 0 done, 1 failed, 2 usage."
+    )
+    parser.add_argument(
+        "--bootstrap-server",
+        type=_addresses,
+        default="127.0.0.1:9092",
+        metavar="HOST:PORT",
+        help="a broker of the cluster, or several with commas (default:"
+        " 127.0.0.1:9092)",
+    )
+    parser.add_argument(
+        "--timeout",
+        type=_timeout,
+        default=30.0,
+        metavar="TIME",
+        help="how long to wait for an answer (default: 30s)",
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON object a line")
+    return parser
+
+
+def _addresses(text: str) -> list[Address]:
+    from client.address import parse_addresses
+
+    try:
+        return parse_addresses(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _timeout(text: str) -> float:
+    value = seconds(text)
+    if not value:
+        raise argparse.ArgumentTypeError("it must be more than 0")
+    return value
+
+
+def topic(text: str) -> tuple[str, tuple[int, ...] | None]:
+    """A topic with partitions, like ``orders:0,2``, or all of it; for ``type=``."""
+    found = _TOPIC.fullmatch(text)
+    if found is None:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no topic; write it like orders or orders:0,2"
+        )
+    if found[2] is None:
+        return found[1], None
+    return found[1], tuple(sorted({int(number) for number in found[2].split(",")}))
+
+
+def word_of(known: tuple[str, ...]) -> Callable[[str], list[str]]:
+    """For ``type=``: words with commas between, of these, in any case."""
+    spelt = {word.lower(): word for word in known}
+
+    def words(text: str) -> list[str]:
+        found = []
+        for part in filter(None, (part.strip() for part in text.split(","))):
+            if part.lower() not in spelt:
+                meant = did_you_mean(part.lower(), spelt)
+                hint = f"did you mean {spelt[meant]}?" if meant else ", ".join(known)
+                raise argparse.ArgumentTypeError(f"there is no {part}; {hint}")
+            found.append(spelt[part.lower()])
+        return found
+
+    return words
+
+
+def run(action: str, options: argparse.Namespace, act: Callable[[Cluster], int]) -> int:
+    """The exit code of ``act``; what goes wrong is said in one line."""
+    from client.cluster import Cluster
+    from protocol.errors import KafkaError, MalformedRequest
+
+    try:
+        with (
+            quiet_pipe(),
+            Cluster(options.bootstrap_server, timeout_s=options.timeout) as cluster,
+        ):
+            return act(cluster)
+    except BrokenPipeError:  # of the standard output; a lost broker is another error
+        raise
+    except KafkaError as error:
+        return fail(f"group {action}", FAILED, error)
+    except MalformedRequest as error:
+        reason = f"no Kafka broker answers there, or a broken one: {error}"
+        return fail(f"group {action}", FAILED, reason)
+    except OSError as error:
+        return fail(f"group {action}", FAILED, error.strerror or error)
+
+
+def print_json(value: object) -> None:
+    """One object, in one line."""
+    print(json.dumps(value, ensure_ascii=False))

@@ -1,0 +1,210 @@
+"""The brokers of a cluster: a connection to each that is asked, and who does what.
+
+Blocking, for one thread. A broker that cannot be reached is an error at once; a
+coordinator that is moving, loading or not yet there is asked again until
+``timeout_s`` have passed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from protocol.errors import (
+    CoordinatorLoadInProgress,
+    CoordinatorNotAvailable,
+    NotCoordinator,
+)
+from protocol.messages.groups import FindCoordinatorRequest, FindCoordinatorResponse
+from protocol.messages.metadata import MetadataResponse
+
+from .address import Address
+from .connection import Connection
+from .errors import NoAnswer, Unreachable, raise_for
+from .metadata import Broker, Metadata, metadata_request, read_metadata
+from .retry import Retry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+    from types import TracebackType
+    from typing import Self
+
+    from protocol.schema import Request, Response
+
+_Response = TypeVar("_Response", bound="Response")
+Result = TypeVar("Result")
+
+ANY_NODE = -1  # whichever of the bootstrap servers answers
+_GROUP = 0
+
+
+class Cluster:
+    """Asks brokers of one cluster, of which it is told some addresses."""
+
+    def __init__(
+        self,
+        bootstrap: Sequence[Address],
+        *,
+        client_id: str = "odradek",
+        timeout_s: float = 30,
+        retry: Retry | None = None,
+    ) -> None:
+        """Nothing is connected before something is asked."""
+        self.timeout_s = timeout_s
+        self.retry = retry or Retry(timeout_s)
+        self._bootstrap = list(bootstrap)
+        self._client_id = client_id
+        self._brokers: dict[int, Broker] = {}
+        self._connections: dict[int, tuple[Address, Connection]] = {}
+        self._coordinators: dict[str, Broker] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close all connections."""
+        connections, self._connections = self._connections, {}
+        for _, connection in connections.values():
+            connection.close()
+
+    def request(
+        self,
+        request: Request,
+        response_class: type[_Response],
+        node_id: int = ANY_NODE,
+        version_max: int | None = None,
+    ) -> _Response:
+        """The answer of that broker, in the highest version that both know.
+
+        Raises:
+            Unreachable: there is no connection to it.
+            NoAnswer: it took longer than ``timeout_s``.
+            UnsupportedVersion: it does not know this request.
+        """
+        address, connection = self._connected(node_id)
+        version = connection.version_of(request, version_max)
+        try:
+            return connection.request(request, response_class, version)
+        except BaseException as error:
+            # Whose answer would come next on it, nobody could say.
+            connection.close()
+            self._connections.pop(node_id, None)
+            if isinstance(error, TimeoutError):
+                raise NoAnswer(_no_answer(address, self.timeout_s)) from None
+            raise
+
+    def version_of(self, request: Request, node_id: int = ANY_NODE) -> int:
+        """The highest version of this request that both sides know.
+
+        Raises:
+            UnsupportedVersion: there is none.
+        """
+        return self._connected(node_id)[1].version_of(request)
+
+    def metadata(self, topics: Collection[str] | None = None) -> Metadata:
+        """The brokers, and these topics, or all."""
+        request = metadata_request(topics)
+        metadata = self.retry.run(
+            lambda: read_metadata(self.request(request, MetadataResponse)), _is_lost
+        )
+        self._brokers.update(metadata.brokers)
+        return metadata
+
+    def coordinator(self, group_id: str) -> Broker:
+        """The broker that coordinates a group, once there is one.
+
+        Raises:
+            KafkaError: the broker refuses to say, or there is none yet.
+        """
+        return self.at_coordinator(group_id, lambda broker: broker)
+
+    def at_coordinator(
+        self, group_id: str, attempt: Callable[[Broker], Result]
+    ) -> Result:
+        """What ``attempt`` returns, which asks that broker.
+
+        It is called again when the coordinator has moved or is loading, and when
+        the connection was lost: it may then have been done already.
+        """
+
+        def once() -> Result:
+            try:
+                return attempt(self._find_coordinator(group_id))
+            except (NotCoordinator, CoordinatorNotAvailable, ConnectionError):
+                self._coordinators.pop(group_id, None)
+                raise
+
+        return self.retry.run(once, may_pass)
+
+    def _find_coordinator(self, group_id: str) -> Broker:
+        if group_id in self._coordinators:
+            return self._coordinators[group_id]
+        # One key until version 3, many from version 4 on.
+        request = FindCoordinatorRequest(
+            key=group_id, key_type=_GROUP, coordinator_keys=[group_id]
+        )
+        response = self.request(request, FindCoordinatorResponse)
+        found = response.coordinators[0] if response.coordinators else response
+        raise_for(found.error_code, found.error_message)
+        broker = Broker(found.node_id, Address(found.host, found.port))
+        self._brokers[broker.node_id] = broker
+        self._coordinators[group_id] = broker
+        return broker
+
+    def _connected(self, node_id: int) -> tuple[Address, Connection]:
+        known = self._connections.get(node_id)
+        if known is None:
+            known = self._connect(node_id)
+            self._connections[node_id] = known
+        return known
+
+    def _connect(self, node_id: int) -> tuple[Address, Connection]:
+        broker = self._brokers.get(node_id)
+        if broker is not None:
+            try:
+                return broker.address, self._open(broker.address)
+            except OSError as error:
+                raise Unreachable(f"broker {broker}: {_reason(error)}") from error
+        reasons = []
+        for address in self._bootstrap:
+            try:
+                return address, self._open(address)
+            except OSError as error:
+                reasons.append(f"{address}: {_reason(error)}")
+        raise Unreachable("; ".join(reasons))
+
+    def _open(self, address: Address) -> Connection:
+        try:
+            return Connection(
+                *address, client_id=self._client_id, timeout_s=self.timeout_s
+            )
+        except TimeoutError:
+            raise NoAnswer(_no_answer(address, self.timeout_s)) from None
+        except UnicodeError as error:  # a host name with a part that is too long
+            raise Unreachable(f"{address}: {error}") from error
+
+
+def _no_answer(address: Address, timeout_s: float) -> str:
+    return f"{address} did not answer in {timeout_s:g} s"
+
+
+def _reason(error: OSError) -> str:
+    return error.strerror or str(error)
+
+
+def _is_lost(error: Exception) -> bool:
+    """Whether a new connection may do better: the old one has ended."""
+    return isinstance(error, ConnectionError) and not isinstance(error, Unreachable)
+
+
+def may_pass(error: Exception) -> bool:
+    """Whether a coordinator may do better when it is asked again."""
+    passing = (CoordinatorLoadInProgress, CoordinatorNotAvailable, NotCoordinator)
+    return isinstance(error, passing) or _is_lost(error)

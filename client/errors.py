@@ -1,0 +1,27 @@
+"""What a client raises, besides the ``KafkaError`` that a broker answered."""
+
+from __future__ import annotations
+
+from protocol.errors import KafkaError, error_class
+
+
+class Unreachable(ConnectionError):
+    """A broker cannot be reached; the message says which, and why."""
+
+
+class NoAnswer(TimeoutError):
+    """A broker did not answer in time."""
+
+
+def error_of(code: int, message: str | None = None) -> KafkaError:
+    """The error that a broker answered with ``code``, which is not 0."""
+    kind = error_class(code)
+    if kind is KafkaError:
+        return KafkaError(message or f"The broker answered error {code}.")
+    return kind(message or None)
+
+
+def raise_for(code: int, message: str | None = None) -> None:
+    """Raise the error of ``code``, unless it is 0."""
+    if code:
+        raise error_of(code, message)

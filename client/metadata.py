@@ -1,0 +1,75 @@
+"""What a cluster consists of: brokers, and topics with the leaders of partitions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+)
+
+from .address import Address
+from .errors import error_of
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from protocol.errors import KafkaError
+
+NO_LEADER = -1
+
+
+class Broker(NamedTuple):
+    """A broker, and where it says clients should connect to."""
+
+    node_id: int
+    address: Address
+
+    def __str__(self) -> str:
+        return f"{self.node_id} ({self.address})"
+
+
+class Topic(NamedTuple):
+    """A topic; ``leaders`` has the node id for each partition, -1 for none."""
+
+    name: str
+    topic_id: bytes
+    leaders: Mapping[int, int]
+
+
+class Metadata(NamedTuple):
+    """A cluster as one broker saw it; ``failed`` are topics that were asked for."""
+
+    brokers: Mapping[int, Broker]
+    topics: Mapping[str, Topic]
+    failed: Mapping[str, KafkaError]
+
+
+def metadata_request(topics: Collection[str] | None) -> MetadataRequest:
+    """Ask for these topics, for all when None; none is created by asking."""
+    return MetadataRequest(
+        topics=None
+        if topics is None
+        else [MetadataRequestTopic(name=name) for name in topics],
+        allow_auto_topic_creation=False,
+    )
+
+
+def read_metadata(response: MetadataResponse) -> Metadata:
+    """The answer, by names and numbers."""
+    topics: dict[str, Topic] = {}
+    failed: dict[str, KafkaError] = {}
+    for topic in response.topics:
+        name = topic.name or ""
+        if topic.error_code:
+            failed[name] = error_of(topic.error_code)
+            continue
+        leaders = {each.partition_index: each.leader_id for each in topic.partitions}
+        topics[name] = Topic(name, topic.topic_id, dict(sorted(leaders.items())))
+    brokers = {
+        each.node_id: Broker(each.node_id, Address(each.host, each.port))
+        for each in response.brokers
+    }
+    return Metadata(brokers, topics, failed)
