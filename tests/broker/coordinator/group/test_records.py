@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from broker.coordinator.decision import Place
 from broker.coordinator.group.classic_states import ClassicState
@@ -18,6 +20,7 @@ from broker.coordinator.group.records import (
 from broker.coordinator.group.shard import GroupShard
 from protocol.control_records import read_marker
 from protocol.errors import InvalidRecord
+from protocol.group_records import OffsetCommitKey, OffsetCommitValue
 from protocol.record_batch import scan
 from protocol.records import Record, iterate
 from tests.broker.coordinator.group.rig import Groups
@@ -146,3 +149,64 @@ def test_other_kinds_are_passed_over() -> None:
 def test_damaged_records_are_refused(key: bytes, value: bytes | None) -> None:
     with pytest.raises(InvalidRecord):
         decode(key, value)
+
+
+_names = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+_int64 = st.integers(-(1 << 63), (1 << 63) - 1)
+_int32 = st.integers(-(1 << 31), (1 << 31) - 1)
+_offsets = st.builds(
+    CommittedOffset,
+    _int64,
+    _int32,
+    st.just("") | _names,
+    _int64,
+    st.just(-1) | _int64,
+    st.just(bytes(16)) | st.binary(min_size=16, max_size=16),
+)
+
+
+@given(_names, _names, _int32, _offsets, st.sampled_from([0, 1, 2, 3, 4, None]))
+def test_offsets_packed_by_hand_are_those_of_the_messages(
+    group: str,
+    topic: str,
+    partition: int,
+    committed: CommittedOffset,
+    version: int | None,
+) -> None:
+    """Written as messages write; read, whatever version messages have written."""
+    key = b"\0\1" + OffsetCommitKey(
+        group=group, topic=topic, partition=partition
+    ).encode(0)
+    value = OffsetCommitValue(**committed._asdict())
+    if version is None:
+        record = OffsetRecord(group, topic, partition, committed)
+        version = 4 if committed.expire_timestamp == -1 else 1
+        expected = version.to_bytes(2, "big") + value.encode(version)
+        assert record.encode() == (key, expected)
+    data = value.encode(version)
+    known = OffsetCommitValue.decode(data, version)
+    again = CommittedOffset(
+        known.offset,
+        known.leader_epoch,
+        known.metadata,
+        known.commit_timestamp,
+        known.expire_timestamp,
+        known.topic_id,
+    )
+    found = decode(key, version.to_bytes(2, "big") + data)
+    assert found == OffsetRecord(group, topic, partition, again)
+
+
+@given(_names, _names, _int32, _offsets, st.data())
+def test_offsets_cut_short_are_refused(
+    group: str,
+    topic: str,
+    partition: int,
+    committed: CommittedOffset,
+    data: st.DataObject,
+) -> None:
+    record = OffsetRecord(group, topic, partition, committed)
+    key, value = record.encode()
+    size = data.draw(st.integers(2, len(key) - 1))
+    with pytest.raises(InvalidRecord):
+        decode(key[:size], value)
