@@ -46,6 +46,7 @@ class FakeShard:
         self.refusal: KafkaError | None = None
         self.state: Any = None
         self._clock = clock
+        self.durable_count = 0
         self._behind: list[Callable[[KafkaError | None], None]] = []
 
     def apply(self, decision: Decision, refuse: Callable[[KafkaError], Any]) -> Any:
@@ -70,8 +71,14 @@ class FakeShard:
         return decision.response
 
     def flush(self, error: KafkaError | None = None) -> None:
+        if error is None:
+            self.durable_count = len(self.log)
         while self._behind:
             self._behind.pop(0)(error)
+
+    def crash(self) -> None:
+        """What is not durable is lost."""
+        del self.log[self.durable_count :]
 
     def begin_anew(self) -> None:
         """As after a restart: nobody waits, and nothing is due."""

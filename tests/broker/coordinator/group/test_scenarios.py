@@ -1,0 +1,37 @@
+"""Every scene in ``scenarios`` goes as it is written there."""
+
+from pathlib import Path
+
+import pytest
+
+from broker.coordinator.group.classic_states import PREDECESSORS, ClassicState
+from tests.broker.coordinator.group.scenario import played
+
+SCENARIOS = sorted((Path(__file__).parent / "scenarios").glob("*.txt"))
+
+
+@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+def test_a_scene_goes_as_written(path: Path) -> None:
+    text = path.read_text()
+    assert played(text) == text
+
+
+def test_every_way_from_state_to_state_occurs() -> None:
+    """``Dead`` is what nobody sees: the group is gone in the same breath."""
+    seen: set[tuple[str, str]] = set()
+    for path in SCENARIOS:
+        before = "no"
+        for line in path.read_text().splitlines():
+            if line.startswith("= "):
+                state = line.split()[1]
+                seen.add((before, state))
+                before = state
+    for state, predecessors in PREDECESSORS.items():
+        if state is not ClassicState.DEAD:
+            assert {(each.value, state.value) for each in predecessors} <= seen
+    assert ("Empty", "no") in seen
+
+
+def test_a_scene_that_goes_otherwise_is_noticed() -> None:
+    text = next(path for path in SCENARIOS if path.stem == "arrival").read_text()
+    assert played(text.replace("< b assigned two", "< b assigned one")) == text
