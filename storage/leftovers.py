@@ -21,6 +21,7 @@ from .log_files import (
     LOG,
     SEGMENT_KINDS,
     SWAP,
+    TRANSACTION_INDEX,
     base_offset_of,
     is_segment_file,
     segment_bases,
@@ -36,12 +37,14 @@ class Leftovers(NamedTuple):
     """What was found: whether names have changed, and segments of which the log lacks.
 
     ``names`` are those that are there now, ``missing_bases`` the base offsets of
-    indexes without a log.
+    indexes without a log. ``stripped_bases`` are those of logs whose transaction index
+    was to be deleted with them, and was: a power cut between the two has kept them.
     """
 
     names: list[str]
     has_new_names: bool
     missing_bases: list[int]
+    stripped_bases: list[int]
 
 
 def remove_leftovers(files: Files, directory: Path) -> Leftovers:
@@ -59,7 +62,8 @@ def remove_leftovers(files: Files, directory: Path) -> Leftovers:
     orphans = _remove_orphans(files, directory, names)
     missing_bases = sorted(set(map(base_offset_of, orphans)))
     names = [name for name in names if name not in orphans]
-    return Leftovers(names, names != before, missing_bases)
+    stripped_bases = _stripped(gone, names)
+    return Leftovers(names, names != before, missing_bases, stripped_bases)
 
 
 def stray_snapshots(offsets: Iterable[int], base_offsets: Iterable[int]) -> set[int]:
@@ -82,6 +86,18 @@ def remove_stray_snapshots(
     for offset in gone:
         files.unlink(snapshot_path(directory, offset))
     return bool(gone)
+
+
+def _stripped(gone: list[str], names: list[str]) -> list[int]:
+    bases = {
+        base_offset_of(name)
+        for name in gone
+        if name.endswith(TRANSACTION_INDEX + DELETED)
+    }
+    indexed = {
+        base_offset_of(name) for name in names if name.endswith(TRANSACTION_INDEX)
+    }
+    return sorted(bases.intersection(segment_bases(names)) - indexed)
 
 
 def _remove_unfinished(files: Files, directory: Path, names: list[str]) -> None:

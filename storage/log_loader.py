@@ -136,6 +136,8 @@ class _Loader:
         self.log_start_offset = max(self.log_start_offset, segments.first.base_offset)
         self._load_epochs(segments)
         self._check_transactions(segments, leftovers.names)
+        for base_offset in leftovers.stripped_bases:
+            self._replace_transactions(segments, base_offset, "it was to be deleted")
         damage = self._found_damage()
         damage.note_missing(segments, leftovers.missing_bases)
         if self._was_clean:
@@ -145,6 +147,8 @@ class _Loader:
         self._replay.report_uncertain(self._directory)
         local = self._local_log(segments, next_offset)
         self._epochs.truncate_from_end(local.end.offset + 1)
+        if not self._epochs.entries:  # all were those of a log that is not there
+            rebuild_epochs(self._directory, self._epochs, segments)
         self._epochs.truncate_from_start(self.log_start_offset)
         self._quarantine.truncate_from_start(segments.first.base_offset)
         producers = self._replay.producers
@@ -208,20 +212,26 @@ class _Loader:
             except CorruptIndex as error:
                 reason = str(error)
             if reason:
-                _log.warning("%s: noticed and rebuilt", reason)
-                segment.transactions.clear()
-                self._rebuild_transactions(segments, segment)
-                if not segment.transactions.entries():
-                    segment.transactions.close()
-                    self._files.unlink(segment.transactions.path)
+                self._replace_transactions(segments, segment.base_offset, reason)
 
-    def _rebuild_transactions(self, segments: LogSegments, last: LogSegment) -> None:
+    def _replace_transactions(
+        self, segments: LogSegments, base_offset: int, reason: str
+    ) -> None:
+        """Read the transactions that end in a segment out of its batches."""
+        last = segments.get(base_offset)
+        if last is None:
+            return
+        path = last.transactions.path
+        _log.warning("%s: noticed and rebuilt (%s)", path, reason)
+        last.transactions.clear()
         replay = ProducerReplay(ProducerStates(self._expiration_ms))
-        limit = last.base_offset
-        start = self._load_snapshot(replay, limit)
-        for segment in segments.values(start, limit + 1):
+        start = self._load_snapshot(replay, base_offset)
+        for segment in segments.values(start, base_offset + 1):
             recovery = replay.read(segment, start)
             replay.end(segment, recovery.next_offset)
+        if not last.transactions.entries():
+            last.transactions.close()
+            self._files.unlink(path)
 
     def _found_damage(self) -> FoundDamage:
         seen = Seen(

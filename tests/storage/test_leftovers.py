@@ -35,7 +35,7 @@ def left(files: FakeFiles) -> list[str]:
 def test_a_tidy_directory_is_left_alone() -> None:
     files = directory(*segment(0), "partition.metadata", f"{5:020d}.snapshot")
     before = left(files)
-    assert remove_leftovers(files, DIRECTORY) == (before, False, [])
+    assert remove_leftovers(files, DIRECTORY) == (before, False, [], [])
     assert left(files) == before
 
 
@@ -45,6 +45,15 @@ def test_deleted_and_temporary_files_go() -> None:
     )
     assert remove_leftovers(files, DIRECTORY).has_new_names
     assert left(files) == segment(0)
+
+
+def test_a_log_whose_transaction_index_went_before_it_is_told() -> None:
+    index = f"{0:020d}.txnindex"
+    files = directory(*segment(0), index + ".deleted")
+    assert remove_leftovers(files, DIRECTORY).stripped_bases == [0]
+    for others in ([index], [f"{0:020d}.log.deleted"]):
+        files = directory(*segment(7), *others, index + ".deleted")
+        assert remove_leftovers(files, DIRECTORY).stripped_bases == []
 
 
 def test_t071_orphan_index_deleted_with_warning(
