@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 sum_up = _summarize
 
 _ROW = Struct("=6q")
+_INT64_LIMIT = 1 << 63
 _ONE_BYTE = tuple(bytes([number]) for number in range(0x80))
 _NULL = b"\x01"  # the length -1
 
@@ -139,12 +140,14 @@ def iterate(
     # Slices of bytes are three times quicker than bytes of slices of a view.
     data = bytes(payload)
     base_offset, base_timestamp = header.base_offset, header.base_timestamp
+    append_time = header.max_timestamp if header.is_log_append_time else None
     for row in _ROW.iter_unpack(_index(payload, header.records_count)):
         timestamp_delta, offset_delta, key_at, key_length, value_at, value_length = row
-        if header.is_log_append_time:
-            timestamp = header.max_timestamp
-        else:
-            timestamp = wrap_int64(base_timestamp + timestamp_delta)
+        timestamp = base_timestamp + timestamp_delta
+        if append_time is not None:
+            timestamp = append_time
+        elif not 0 <= timestamp < _INT64_LIMIT:
+            timestamp = wrap_int64(timestamp)
         end = value_at + value_length if value_length > 0 else value_at
         fields = (
             base_offset + offset_delta,

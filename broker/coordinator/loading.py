@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import TYPE_CHECKING
 
 from protocol.control_records import read_marker
 from protocol.errors import KafkaError
@@ -17,11 +18,13 @@ from protocol.records import iterate
 from storage.files import ColdRead
 from storage.log_read import FetchIsolation
 
-from .decision import Place
+from .decision import NO_PRODUCER, Place
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from protocol.record_batch import BatchHeader
-    from storage.files import Buffer
+    from protocol.records import Record
 
     from ..disk_threads import DiskThreads
     from ..replica.partition import Partition
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
 # What is replayed before others get their turn: some milliseconds.
 _RECORDS_AT_ONCE = 500
 
+_new = tuple.__new__
 _logger = logging.getLogger(__name__)
 
 
@@ -62,7 +66,15 @@ class Loader:
             next_offset = offset
             for position, header in scan(data):
                 next_offset = header.next_offset
-                await self._replay(header, data[position : position + header.size])
+                batch = data[position : position + header.size]
+                if header.is_control:
+                    self._end_transaction(header, batch)
+                    continue
+                records = iterate(batch)
+                while True:
+                    if not self._replay(header, records):
+                        break
+                    await asyncio.sleep(0)
             if next_offset == offset:  # a hole at the end
                 return
             offset = next_offset
@@ -84,38 +96,44 @@ class Loader:
                 await self._disk_threads.run(cold.warm)
                 may_block = True
 
-    async def _replay(self, header: BatchHeader, batch: memoryview) -> None:
-        producer = header.producer_id, header.producer_epoch
-        if not header.is_transactional:
-            producer = -1, -1
-        if header.is_control:
-            place = Place(header.base_offset, header.max_timestamp, *producer)
-            marker = read_marker(batch)
-            if marker is not None:
-                self._state.end_transaction(place, marker.is_commit)
-            return
-        replay, decode = self._replay_one, self._state.decode
-        for offset, timestamp, key, value, _ in iterate(batch):
-            if key is not None:
-                replay(decode, key, value, Place(offset, timestamp, *producer))
-            self._until_pause -= 1
-            if self._until_pause <= 0:
-                self._until_pause = _RECORDS_AT_ONCE
-                await asyncio.sleep(0)
+    def _end_transaction(self, header: BatchHeader, batch: memoryview) -> None:
+        place = Place(header.base_offset, header.max_timestamp, *_producer(header))
+        marker = read_marker(batch)
+        if marker is not None:
+            self._state.end_transaction(place, marker.is_commit)
 
-    def _replay_one(
-        self, decode: Any, key: Buffer, value: Buffer | None, place: Place
-    ) -> None:
-        self.record_count += 1
-        try:
-            record = decode(key, value)
-        except KafkaError as error:
-            _logger.warning(
-                "%s: the record at offset %d is passed over: %s",
-                self._partition.topic_partition,
-                place.offset,
-                error,
-            )
-            return
-        if record is not None:
-            self._state.replay(record, place)
+    def _replay(self, header: BatchHeader, records: Iterator[Record]) -> bool:
+        """Replay records of a batch; whether others shall have their turn now."""
+        replay, decode = self._state.replay, self._state.decode
+        producer = _producer(header)
+        limit = self._until_pause
+        count = 0
+        for offset, timestamp, key, value, _ in islice(records, limit):
+            count += 1
+            try:
+                record = None if key is None else decode(key, value)
+            except KafkaError as error:
+                self._warn(offset, error)
+                continue
+            if record is not None:
+                replay(record, _new(Place, (offset, timestamp, *producer)))
+        self.record_count += count
+        if count < limit:
+            self._until_pause = limit - count
+            return False
+        self._until_pause = _RECORDS_AT_ONCE
+        return True
+
+    def _warn(self, offset: int, error: KafkaError) -> None:
+        _logger.warning(
+            "%s: the record at offset %d is passed over: %s",
+            self._partition.topic_partition,
+            offset,
+            error,
+        )
+
+
+def _producer(header: BatchHeader) -> tuple[int, int]:
+    if header.is_transactional:
+        return header.producer_id, header.producer_epoch
+    return NO_PRODUCER, -1

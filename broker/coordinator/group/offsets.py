@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .records import CommittedOffset, OffsetRecord
 
 TopicAndPartition = tuple[str, int]
+_new = tuple.__new__
 
 
 class _Stored(NamedTuple):
@@ -89,16 +90,18 @@ class GroupOffsets:
 
     def replay(self, record: OffsetRecord, place: Place) -> None:
         """Apply a record; within a transaction it is pending."""
-        key = record.topic, record.partition
-        if record.committed is None:
-            self._drop(record.group_id, key)
-        elif place.producer_id < 0:
-            offsets = self._committed.setdefault(record.group_id, {})
-            offsets[key] = _Stored(record.committed, place.offset)
-        else:
+        group_id, topic, partition, committed = record
+        key = topic, partition
+        if committed is None:
+            self._drop(group_id, key)
+            return
+        groups = self._committed
+        if place.producer_id >= 0:
             groups = self._pending.setdefault(place.producer_id, {})
-            offsets = groups.setdefault(record.group_id, {})
-            offsets[key] = _Stored(record.committed, place.offset)
+        offsets = groups.get(group_id)
+        if offsets is None:
+            offsets = groups[group_id] = {}
+        offsets[key] = _new(_Stored, (committed, place.offset))
 
     def end_transaction(self, producer_id: int, is_commit: bool) -> None:
         """Commit or drop what a producer's transaction has pending."""

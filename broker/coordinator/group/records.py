@@ -43,8 +43,10 @@ _INT16 = Struct(">h")
 _KEY_HEAD = Struct(">hh")
 _PARTITION = Struct(">i")
 _VALUE_4 = Struct(">hqiBqBBB16s")
-_VALUE_4_LENGTHS = (1, 1, 0, 16)  # compact: one more than the length
+_VALUE_4_FIXED = (4, 1, 1, 0, 16)  # a compact length is one more than the length
 _VALUE_3 = Struct(">hqihq")
+_VALUE_4_SIZE, _VALUE_3_SIZE = _VALUE_4.size, _VALUE_3.size
+_unpack_4 = _VALUE_4.unpack
 _new = tuple.__new__
 _Value = TypeVar("_Value", OffsetCommitValue, GroupMetadataValue)
 
@@ -136,14 +138,14 @@ def _usual_offset(key: Buffer, value: Buffer | None) -> OffsetRecord | None:
     if type(key) is not bytes or type(value) is not bytes:
         return None
     size = len(value)
-    if size == _VALUE_4.size:
-        version, offset, epoch, *lengths, topic_id = _VALUE_4.unpack(value)
-        metadata_length, timestamp, count, tag, tag_size = lengths
-        if version != 4 or (metadata_length, count, tag, tag_size) != _VALUE_4_LENGTHS:
+    if size == _VALUE_4_SIZE:
+        found = _unpack_4(value)
+        version, offset, epoch, one, timestamp, count, tag, tag_size, topic_id = found
+        if (version, one, count, tag, tag_size) != _VALUE_4_FIXED:
             return None
-    elif size == _VALUE_3.size:
-        version, offset, epoch, metadata_length, timestamp = _VALUE_3.unpack(value)
-        if version != 3 or metadata_length:
+    elif size == _VALUE_3_SIZE:
+        version, offset, epoch, length, timestamp = _VALUE_3.unpack(value)
+        if version != 3 or length:
             return None
         topic_id = ZERO_UUID
     else:
