@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from broker.config.broker_config import BrokerConfig
 from broker.coordinator.group.administration import decide_delete
 from broker.coordinator.group.offset_expiry import decide_expiry
 from broker.parked import Parked
@@ -198,7 +197,8 @@ class Scene:
             said = f"joined {answer.generation_id} {answer.protocol_name}"
             said += f" leader={self._names.get(answer.leader, answer.leader)}"
             if answer.members:
-                said += f" members={self._listed(each.member_id for each in answer.members)}"
+                members = self._listed(each.member_id for each in answer.members)
+                said += f" members={members}"
             return said + " skips" * answer.skip_assignment
         if verb == "syncs":
             return f"assigned {answer.assignment.decode() or '-'}"

@@ -23,9 +23,9 @@ def test_every_way_from_state_to_state_occurs() -> None:
         before = "no"
         for line in path.read_text().splitlines():
             if line.startswith("= "):
-                state = line.split()[1]
-                seen.add((before, state))
-                before = state
+                after = line.split()[1]
+                seen.add((before, after))
+                before = after
     for state, predecessors in PREDECESSORS.items():
         if state is not ClassicState.DEAD:
             assert {(each.value, state.value) for each in predecessors} <= seen
