@@ -1,5 +1,6 @@
 """One broker for each event loop, shared by the client tests."""
 
+import gc
 from collections.abc import Iterator
 
 import pytest
@@ -24,3 +25,10 @@ def topic(request: pytest.FixtureRequest) -> str:
     """A topic name of the test's own."""
     names = [c if c.isalnum() else "-" for c in request.node.name]
     return "".join(names).strip("-")[:200]
+
+
+@pytest.fixture
+def collected() -> Iterator[None]:
+    """What clients left lying about is collected here, and not in another test."""
+    yield
+    gc.collect()
