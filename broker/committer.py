@@ -19,6 +19,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from protocol.errors import KafkaStorageError
 from storage.files import StorageFailure
 
 from .disk_threads import DiskThreads
@@ -240,7 +241,8 @@ class DirectoryCommitter:
 
     def _fail_with(self, error: BaseException) -> None:
         if not isinstance(error, StorageFailure):
-            _logger.error("a sync of %s broke", self.directory, exc_info=error)
+            if not isinstance(error, KafkaStorageError):
+                _logger.error("a sync of %s broke", self.directory, exc_info=error)
             error = StorageFailure(f"a sync of {self.directory} broke: {error!r}")
         self.fail(error)
 

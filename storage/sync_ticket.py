@@ -105,18 +105,18 @@ class SyncTicket:
         """Let ``name`` hold ``data``; False when there is no room for it."""
         path = self._directory / name
         temporary = self._directory / f"{name}.tmp"
-        self._files.unlink(temporary)
         try:
+            self._files.unlink(temporary)
             file = self._files.open(temporary, create=True)
             file.append(data)
+            file.sync()
+            file.close()
+            self._files.rename(temporary, path)
         except StorageFailure:
             raise
         except KafkaStorageError as error:  # no room, or too many open files
             _log.warning("%s is not written: %s", path, error)
             return False
-        file.sync()
-        file.close()
-        self._files.rename(temporary, path)
         return True
 
 
