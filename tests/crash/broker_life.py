@@ -7,7 +7,9 @@ without an answer, and an error that nobody expected, are.
 import asyncio
 import copy
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Concatenate, ParamSpec, TypeVar
 
 import pytest
 
@@ -47,6 +49,9 @@ from tests.broker.test_server import config, fetch_request, with_client
 from tests.fakes.broker import until
 from tests.fakes.clock import FakeClock
 from tests.fakes.files import FakeFiles
+
+P = ParamSpec("P")
+Answer = TypeVar("Answer")
 
 TIMEOUT_MS = 20_000
 EARLIEST = -2
@@ -117,11 +122,15 @@ class BrokerLife:
         await self.retain()
         await self.produce()
 
-    async def ask(self, question: object, *arguments: object) -> object:
+    async def ask(
+        self,
+        question: Callable[Concatenate[Connection, P], Answer],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> Answer:
         async with asyncio.timeout(30):
             return await with_client(
-                self.server,
-                lambda connection: question(connection, *arguments),  # type: ignore[operator]
+                self.server, lambda connection: question(connection, *args, **kwargs)
             )
 
     async def produce(self, topic: str = "t") -> bool:
@@ -131,7 +140,6 @@ class BrokerLife:
             self.memory.sent.append(value)
         offset = await self.ask(produce, topic, value)
         if topic == "t" and offset is not None:
-            assert isinstance(offset, int)
             assert offset not in self.memory.acknowledged
             self.memory.acknowledged[offset] = value
         return offset is not None
@@ -161,8 +169,7 @@ class BrokerLife:
                 await asyncio.sleep(0)
 
     async def is_up(self) -> None:
-        topics = await self.ask(topic_names)
-        assert isinstance(topics, set)
+        await self.ask(topic_names)
 
     async def stop(self) -> None:
         stopping = asyncio.ensure_future(self.server.stop())
@@ -194,10 +201,9 @@ class BrokerLife:
         await self.start()
         try:
             topics = await self.ask(topic_names)
-            assert isinstance(topics, set)
             assert not self.memory.gone & topics
             if "t" in topics:
-                found, log_start = await self.ask(read_all)  # type: ignore[misc]
+                found, log_start = await self.ask(read_all)
                 self.memory.check(found, log_start)
                 assert await self.produce()
             else:

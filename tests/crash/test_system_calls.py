@@ -105,7 +105,7 @@ class SyncLife(BrokerLife):
         memory = self.memory
         if not memory.acknowledged:
             return
-        found, log_start = await self.ask(read_all)  # type: ignore[misc]
+        found, log_start = await self.ask(read_all)
         assert found.items() <= memory.acknowledged.items()
         memory.check(found, log_start)
 

@@ -276,7 +276,7 @@ class LogAgainstList(RuleBasedStateMachine):
 
     def found(self) -> dict[int, bytes]:
         """All batches with records, by base offset; the leader epoch left out."""
-        found = {}
+        found: dict[int, bytes] = {}
         offset = self.start
         while True:
             data = self.log.read(
