@@ -14,28 +14,24 @@ class GroupOptions:
         "group.initial.rebalance.delay.ms",
         "How long an empty group waits for more members before its first rebalance.",
         at_least=0,
-        is_used=False,
     )
     group_min_session_timeout_ms: int = option(
         6_000,
         "group.min.session.timeout.ms",
         "Shortest session timeout a member may ask for.",
         at_least=1,
-        is_used=False,
     )
     group_max_session_timeout_ms: int = option(
         1_800_000,
         "group.max.session.timeout.ms",
         "Longest session timeout a member may ask for.",
         at_least=1,
-        is_used=False,
     )
     group_max_size: int = option(
         INT_MAX,
         "group.max.size",
         "Most members of a classic group.",
         at_least=1,
-        is_used=False,
     )
     group_consumer_session_timeout_ms: int = option(
         45_000,
@@ -90,7 +86,6 @@ class GroupOptions:
         "offsets.retention.minutes",
         "How long the offsets of an empty group are kept.",
         at_least=1,
-        is_used=False,
     )
     offsets_retention_check_interval_ms: int = option(
         600_000,
@@ -98,19 +93,17 @@ class GroupOptions:
         "How often groups are looked at for offsets to drop.",
         kind=Kind.LONG,
         at_least=1,
-        is_used=False,
     )
     offset_metadata_max_bytes: int = option(
         4096,
         "offset.metadata.max.bytes",
         "Longest note that comes with a committed offset.",
         at_least=0,
-        is_used=False,
     )
     offsets_commit_timeout_ms: int = option(
         5_000,
         "offsets.commit.timeout.ms",
-        "How long a commit may wait to be durable.",
+        "How long a commit may wait to be durable: until its sync ends or fails.",
         at_least=1,
         is_used=False,
     )
@@ -119,7 +112,6 @@ class GroupOptions:
         "offsets.load.buffer.size",
         "Bytes read at a time when committed offsets are loaded.",
         at_least=1,
-        is_used=False,
     )
 
 
