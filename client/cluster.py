@@ -97,7 +97,7 @@ class Cluster:
             connection.close()
             self._connections.pop(node_id, None)
             if isinstance(error, TimeoutError):
-                raise NoAnswer(_no_answer(address, self.timeout_s)) from None
+                raise NoAnswer(f"{address}: {self._reason(error)}") from None
             raise
 
     def version_of(self, request: Request, node_id: int = ANY_NODE) -> int:
@@ -171,13 +171,14 @@ class Cluster:
             try:
                 return broker.address, self._open(broker.address)
             except OSError as error:
-                raise Unreachable(f"broker {broker}: {_reason(error)}") from error
+                reason = f"broker {broker}: {self._reason(error)}"
+                raise Unreachable(reason) from error
         reasons = []
         for address in self._bootstrap:
             try:
                 return address, self._open(address)
             except OSError as error:
-                reasons.append(f"{address}: {_reason(error)}")
+                reasons.append(f"{address}: {self._reason(error)}")
         raise Unreachable("; ".join(reasons))
 
     def _open(self, address: Address) -> Connection:
@@ -185,18 +186,13 @@ class Cluster:
             return Connection(
                 *address, client_id=self._client_id, timeout_s=self.timeout_s
             )
-        except TimeoutError:
-            raise NoAnswer(_no_answer(address, self.timeout_s)) from None
         except UnicodeError as error:  # a host name with a part that is too long
-            raise Unreachable(f"{address}: {error}") from error
+            raise OSError(str(error)) from error
 
-
-def _no_answer(address: Address, timeout_s: float) -> str:
-    return f"{address} did not answer in {timeout_s:g} s"
-
-
-def _reason(error: OSError) -> str:
-    return error.strerror or str(error)
+    def _reason(self, error: OSError) -> str:
+        if isinstance(error, TimeoutError):
+            return f"no answer in {self.timeout_s:g} s"
+        return error.strerror or str(error)
 
 
 def _is_lost(error: Exception) -> bool:

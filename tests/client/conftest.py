@@ -1,0 +1,26 @@
+"""One broker for each event loop, shared by the tests of the client."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from client.cluster import Cluster
+from tests.broker_process import BrokerProcess, running_broker
+from tests.client.live import connected
+
+
+@pytest.fixture(scope="session", params=["uvloop", "asyncio"])
+def broker(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[BrokerProcess]:
+    data_dir = tmp_path_factory.mktemp(f"client-{request.param}") / "data"
+    keep = ("-o", "log.retention.ms=-1")  # the records of the tests are old
+    with running_broker(data_dir, *keep, loop=request.param) as process:
+        yield process
+        assert "Traceback" not in process.log()
+
+
+@pytest.fixture
+def cluster(broker: BrokerProcess) -> Iterator[Cluster]:
+    with connected(broker.port) as cluster:
+        yield cluster

@@ -1,0 +1,118 @@
+"""What tests put into a running broker: topics, records, members of groups."""
+
+from collections.abc import Sequence
+
+from client.address import Address
+from client.cluster import Cluster
+from protocol.consumer_protocol import (
+    ConsumerProtocolAssignment,
+    ConsumerProtocolSubscription,
+    OwnedPartition,
+)
+from protocol.errors import ErrorCode
+from protocol.messages.groups import (
+    JoinGroupRequest,
+    JoinGroupRequestProtocol,
+    JoinGroupResponse,
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    MemberIdentity,
+    SyncGroupRequest,
+    SyncGroupRequestAssignment,
+    SyncGroupResponse,
+)
+from protocol.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
+from protocol.messages.topics import (
+    CreatableTopic,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+from protocol.records import NewRecord, build_batch
+
+TIMEOUT_S = 20
+VERSION = b"\0\0"
+
+
+def connected(port: int) -> Cluster:
+    return Cluster([Address("127.0.0.1", port)], timeout_s=TIMEOUT_S)
+
+
+def create_topic(cluster: Cluster, name: str, partitions: int) -> None:
+    topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1)
+    request = CreateTopicsRequest(topics=[topic], timeout_ms=TIMEOUT_S * 1000)
+    answer = cluster.request(request, CreateTopicsResponse)
+    assert answer.topics[0].error_code == 0, answer
+
+
+def produce(
+    cluster: Cluster, topic: str, partition: int, times_ms: Sequence[int]
+) -> None:
+    """One record for each time."""
+    records = [NewRecord(timestamp, None, b"value") for timestamp in times_ms]
+    data = PartitionProduceData(index=partition, records=build_batch(records))
+    request = ProduceRequest(
+        acks=-1,
+        timeout_ms=TIMEOUT_S * 1000,
+        topic_data=[TopicProduceData(name=topic, partition_data=[data])],
+    )
+    answer = cluster.request(request, ProduceResponse, version_max=12)
+    assert answer.responses[0].partition_responses[0].error_code == 0, answer
+
+
+class Member:
+    """The only member of a group, which has the partitions that it asks for."""
+
+    def __init__(self, cluster: Cluster, group: str, topic: str, *numbers: int) -> None:
+        self._cluster = cluster
+        self._group = group
+        self._node_id = cluster.coordinator(group).node_id
+        subscription = ConsumerProtocolSubscription(topics=[topic])
+        request = JoinGroupRequest(
+            group_id=group,
+            session_timeout_ms=30_000,
+            rebalance_timeout_ms=30_000,
+            protocol_type="consumer",
+            protocols=[
+                JoinGroupRequestProtocol(
+                    name="range", metadata=VERSION + subscription.encode(0)
+                )
+            ],
+        )
+        joined = self._join(request)
+        if joined.error_code == ErrorCode.MEMBER_ID_REQUIRED:
+            request.member_id = joined.member_id
+            joined = self._join(request)
+        assert joined.error_code == 0, joined
+        self.member_id = joined.member_id
+        self._sync(joined.generation_id, topic, numbers)
+
+    def _join(self, request: JoinGroupRequest) -> JoinGroupResponse:
+        return self._cluster.request(request, JoinGroupResponse, self._node_id)
+
+    def _sync(self, generation: int, topic: str, numbers: Sequence[int]) -> None:
+        owned = [OwnedPartition(topic=topic, partitions=list(numbers))]
+        assignment = ConsumerProtocolAssignment(assigned_partitions=owned)
+        given = SyncGroupRequestAssignment(
+            member_id=self.member_id, assignment=VERSION + assignment.encode(0)
+        )
+        request = SyncGroupRequest(
+            group_id=self._group,
+            generation_id=generation,
+            member_id=self.member_id,
+            protocol_type="consumer",
+            protocol_name="range",
+            assignments=[given],
+        )
+        answer = self._cluster.request(request, SyncGroupResponse, self._node_id)
+        assert answer.error_code == 0, answer
+
+    def leave(self) -> None:
+        leaver = MemberIdentity(member_id=self.member_id)
+        request = LeaveGroupRequest(group_id=self._group, members=[leaver])
+        answer = self._cluster.request(request, LeaveGroupResponse, self._node_id)
+        assert answer.error_code == 0, answer
