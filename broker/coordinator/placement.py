@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 _INT32_MIN = -(1 << 31)
 
 
@@ -14,6 +16,7 @@ def java_string_hash(text: str) -> int:
     return hashed - (1 << 32) if hashed >= 1 << 31 else hashed
 
 
+@lru_cache(maxsize=10_000)  # every request of a group asks for it
 def partition_for(key: str, partition_count: int) -> int:
     """The partition of ``key``; Kafka's ``abs`` takes the smallest integer to 0."""
     hashed = java_string_hash(key)
