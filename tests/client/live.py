@@ -53,7 +53,7 @@ def produce(
     cluster: Cluster, topic: str, partition: int, times_ms: Sequence[int]
 ) -> None:
     """One record for each time."""
-    records = [NewRecord(timestamp, None, b"value") for timestamp in times_ms]
+    records = [NewRecord(b"key", b"value", timestamp) for timestamp in times_ms]
     data = PartitionProduceData(index=partition, records=build_batch(records))
     request = ProduceRequest(
         acks=-1,

@@ -1,0 +1,55 @@
+"""A broker, and ``odradek group`` as its users call it."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from broker.cli.main import main
+from client.cluster import Cluster
+from tests.broker_process import BrokerProcess, running_broker
+from tests.client.live import connected
+
+
+@pytest.fixture(scope="session")
+def group_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
+    data_dir = tmp_path_factory.mktemp("groups") / "data"
+    keep = ("-o", "log.retention.ms=-1")  # the records of the tests are old
+    with running_broker(data_dir, *keep) as process:
+        yield process
+        assert "Traceback" not in process.log()
+
+
+@pytest.fixture
+def cluster(group_broker: BrokerProcess) -> Iterator[Cluster]:
+    with connected(group_broker.port) as cluster:
+        yield cluster
+
+
+class Shell:
+    """Runs ``odradek group``, and keeps what it said."""
+
+    def __init__(self, address: str, captured: pytest.CaptureFixture[str]) -> None:
+        self._address = address
+        self._captured = captured
+        self.error = ""
+
+    def group(self, *arguments: str, code: int = 0) -> list[str]:
+        """The lines of the output; what went wrong is in ``error``."""
+        given = [*arguments, "--bootstrap-server", self._address]
+        assert main(["group", *given]) == code
+        captured = self._captured.readouterr()
+        self.error = captured.err
+        assert bool(self.error) == bool(code)
+        return captured.out.splitlines()
+
+    def json(self, *arguments: str, code: int = 0) -> list[dict[str, Any]]:
+        """The objects, one from each line."""
+        lines = self.group(*arguments, "--json", code=code)
+        return [json.loads(line) for line in lines]
+
+
+@pytest.fixture
+def shell(group_broker: BrokerProcess, capsys: pytest.CaptureFixture[str]) -> Shell:
+    return Shell(group_broker.address, capsys)
