@@ -264,10 +264,12 @@ class Shard(Generic[S]):
                 if not passes:
                     answer.set_result(decision.response)
                 return
-            if decision.undo is not None:
-                decision.undo(error)
-            if not answer.done():
-                answer.set_result(refuse(error))
+            try:
+                if decision.undo is not None:
+                    decision.undo(error)
+            finally:
+                if not answer.done():
+                    answer.set_result(refuse(error))
 
         append.waiters.append(release)
         return answer

@@ -1,17 +1,20 @@
 """Shards that are found by key, loaded by replay, and asked meanwhile."""
 
+import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from broker.coordinator.decision import Decision, ProducerIdentity
 from broker.coordinator.shard import Phase
 from protocol.control_records import ControlType, EndTxnMarker, build_marker_batch
-from protocol.errors import ErrorCode
+from protocol.errors import ErrorCode, NotCoordinator
 from protocol.records import NewRecord, build_batch
+from protocol.topic_partition import TopicPartition
 from storage.append_info import AppendOrigin
 from tests.broker.coordinator.tally import (
     PARTITIONS,
     TOPIC,
+    Counted,
     Tallies,
     TallyBroker,
     refuse,
@@ -22,8 +25,6 @@ from tests.fakes.replicas import replicas
 
 if TYPE_CHECKING:
     from broker.coordinator.runtime import CoordinatorRuntime
-    from protocol.topic_partition import TopicPartition
-
 NAMES = [f"name-{number}" for number in range(12)]
 
 
@@ -136,3 +137,49 @@ async def test_every_loaded_shard_can_be_told_to_decide(tmp_path: Path) -> None:
 
         broker.runtime.schedule(decide)
         assert len(asked) == PARTITIONS
+
+
+async def test_a_deleted_topic_leaves_nothing_behind(tmp_path: Path) -> None:
+    """Who waits is sent elsewhere; one that gets the name begins with nothing."""
+    async with tally_broker(tmp_path) as broker:
+        broker.add("a")
+        state = broker.state("a")
+        broker.runtime.unload()
+        assert isinstance(state.unloaded, NotCoordinator)
+        assert list(broker.runtime.shards()) == []
+        await broker.replicas.commit()  # what was appended may still become durable
+        assert broker.state("a") is not state
+
+
+async def test_a_topic_that_is_deleted_while_it_is_loaded(tmp_path: Path) -> None:
+    files = FakeFiles()
+    async with tally_broker(tmp_path, files) as broker:
+        for name in NAMES:
+            broker.add(name)
+        await broker.replicas.commit()
+    async with tally_broker(tmp_path, files) as broker:
+        broker.runtime.load_all()
+        shards = list(broker.runtime.shards())
+        await asyncio.sleep(0)
+        broker.runtime.unload()
+        assert broker.runtime.is_loaded
+        await loaded(broker)
+        assert not {shard.phase for shard in shards} - {Phase.FAILED}
+        assert broker.read("a") == 0
+        assert not any(shard in shards for shard in broker.runtime.shards())
+
+
+async def test_a_decision_about_a_topic_that_is_gone(tmp_path: Path) -> None:
+    """Also of a timer that was due before anybody was told."""
+    async with tally_broker(tmp_path) as broker:
+        shard = broker.runtime.shard(broker.runtime.partition_of("a"))
+        topics = broker.replicas.topics
+        topic = topics.get(TOPIC)
+        assert topic is not None
+        await topics.begin_deletions({topic.topic_id: 0})
+        places = [TopicPartition(TOPIC, number) for number in range(PARTITIONS)]
+        await broker.replicas.manager.stop(places)
+        assert broker.add("a").code == ErrorCode.NOT_COORDINATOR
+        answer = shard.act(lambda _: Decision("x", [Counted("a", 1)]), refuse)
+        assert answer.code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+        assert shard.state.counts == {}

@@ -194,3 +194,74 @@ def test_errors_of_appends_as_clients_see_them(code: int, answered: int) -> None
 
 def test_other_errors_pass_as_they_are() -> None:
     assert as_coordinator_error(ErrorCode.INVALID_PRODUCER_EPOCH).code == 47
+
+
+async def test_of_many_records_those_before_the_one_that_fails_are_kept(
+    broker: TallyBroker,
+) -> None:
+    """State and log agree, whichever batch of a decision is refused."""
+    big = "x" * 2_000_000
+
+    def decide(state: Tallies) -> Decision:
+        return Decision("never", [Counted("a", 1), Counted(big, 1), Counted("b", 1)])
+
+    answer = broker.runtime.act("a", decide, refuse)
+    assert answer.code == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert broker.state("a").counts == {"a": 1}
+    shard = broker.runtime.shard(broker.runtime.partition_of("a"))
+    assert broker.replicas.log_of(shard.topic_partition).log_end_offset == 1
+    await broker.replicas.commit()
+    assert broker.read("a") == 1
+
+
+async def test_records_of_several_batches_are_answered_behind_the_last(
+    broker: TallyBroker,
+) -> None:
+    names = [f"{number}-" + "x" * 300_000 for number in range(6)]
+
+    def decide(state: Tallies) -> Decision:
+        return Decision("done", [Counted(name, 1) for name in names])
+
+    answer = broker.runtime.act("a", decide, refuse)
+    assert not answer.done()
+    assert [place.offset for place in broker.state("a").places] == list(range(6))
+    await broker.replicas.commit()
+    assert answer.result() == "done"
+
+
+async def test_an_answer_that_raises_keeps_no_other_from_being_given(
+    broker: TallyBroker,
+) -> None:
+    def raises(error: KafkaError) -> None:
+        raise ZeroDivisionError
+
+    first = broker.add("a", undo=raises)
+    second = broker.read("a")
+    broker.replicas.files.fail("sync", error=errno.EIO)
+    broker.replicas.sync()
+    assert first.result().code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert second.result().code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert [type(bug) for bug in broker.replicas.bugs] == [ZeroDivisionError]
+    broker.replicas.bugs.clear()
+
+
+async def test_a_record_that_cannot_be_replayed_ends_the_shard(
+    broker: TallyBroker,
+) -> None:
+    """The log has what the state has not: nothing may be decided on it."""
+    broker.state("a").replay = lambda record, place: 1 // 0  # type: ignore[method-assign,assignment,return-value]
+    answer = broker.add("a")
+    assert answer.code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    shard = broker.runtime.shard(broker.runtime.partition_of("a"))
+    assert shard.phase is Phase.FAILED
+    assert [type(bug) for bug in broker.replicas.bugs] == [ZeroDivisionError]
+    broker.replicas.bugs.clear()
+
+
+async def test_a_failed_shard_starts_no_timers(broker: TallyBroker) -> None:
+    shard = broker.runtime.shard(broker.runtime.partition_of("a"))
+    shard.fail("expected by this test")
+    shard.timers.start("t", 10, lambda: Decision(records=[Counted("a", 9)]))
+    broker.replicas.clock.advance(10)
+    assert broker.replicas.clock.timer_count == 0
+    assert shard.state.counts == {}

@@ -1,0 +1,151 @@
+"""A log is replayed from its start to its end, whatever lies in it."""
+
+import asyncio
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+
+from broker.coordinator.decision import ProducerIdentity
+from broker.coordinator.loading import Loader
+from protocol.errors import ErrorCode
+from protocol.records import NewRecord, build_batch
+from protocol.topic_partition import TopicPartition
+from storage.append_info import AppendOrigin
+from tests.broker.coordinator.tally import TOPIC, Tallies, TallyBroker, tally_broker
+from tests.fakes.files import FakeFiles
+from tests.fakes.replicas import LOG_DIR, marker_of
+
+NAME = "a"
+
+
+def append(broker: TallyBroker, batch: bytes | bytearray | memoryview) -> None:
+    results = broker.replicas.manager.append_records(
+        {place(broker): batch},
+        acks=1,
+        timeout_ms=1000,
+        origin=AppendOrigin.COORDINATOR,
+    )
+    assert results[place(broker)].error_code == ErrorCode.NONE
+
+
+def place(broker: TallyBroker) -> TopicPartition:
+    return TopicPartition(TOPIC, broker.runtime.partition_of(NAME))
+
+
+async def reloaded(
+    tmp_path: Path,
+    write: Callable[[TallyBroker], None],
+    damage: Callable[[FakeFiles, Path], None] | None = None,
+) -> Tallies:
+    """What the next process makes of what was written."""
+    files = FakeFiles()
+    async with tally_broker(tmp_path, files) as broker:
+        write(broker)
+        await broker.replicas.commit()
+        directory = LOG_DIR / f"{TOPIC}-{place(broker).partition}"
+    if damage is not None:
+        damage(files, directory)
+    async with tally_broker(tmp_path, files) as broker:
+        broker.runtime.load_all()
+        await broker.runtime.loaded()
+        return broker.state(NAME)
+
+
+async def test_the_last_record_of_a_key_counts_and_tombstones_remove(
+    tmp_path: Path,
+) -> None:
+    def write(broker: TallyBroker) -> None:
+        append(broker, build_batch([NewRecord(b"a", b"1"), NewRecord(b"b", b"2")]))
+        append(broker, build_batch([NewRecord(b"b", None), NewRecord(b"a", b"3")]))
+
+    state = await reloaded(tmp_path, write)
+    assert state.counts == {"a": 3}
+    assert [each.offset for each in state.places] == [0, 1, 2, 3]
+    assert state.is_loaded
+
+
+async def test_what_was_deleted_before_the_log_start_is_not_replayed(
+    tmp_path: Path,
+) -> None:
+    async with tally_broker(tmp_path) as broker:
+        append(broker, build_batch([NewRecord(b"b", b"1")]))
+        append(broker, build_batch([NewRecord(b"a", b"2")]))
+        await broker.replicas.commit()
+        broker.replicas.log_of(place(broker)).increment_log_start(1)
+        partition = broker.replicas.manager.partition(place(broker))
+        state = Tallies(broker.runtime.shard(place(broker).partition))
+        loader = Loader(partition, state, broker.replicas.threads, 1000)
+        await loader.load()
+        assert state.counts == {"a": 2}
+        assert loader.record_count == 1
+
+
+async def test_a_transaction_is_replayed_with_its_producer_and_its_end(
+    tmp_path: Path,
+) -> None:
+    def write(broker: TallyBroker) -> None:
+        broker.add(NAME, producer=ProducerIdentity(7, 0))
+        append(broker, marker_of(7, commits=True))
+        broker.add(NAME, producer=ProducerIdentity(8, 0))
+        append(broker, marker_of(8, commits=False))
+        broker.add(NAME, producer=ProducerIdentity(9, 0))
+
+    state = await reloaded(tmp_path, write)
+    assert state.ended == [(7, True), (8, False)]
+    assert [each.producer_id for each in state.places] == [7, 8, 9]
+
+
+async def test_a_batch_larger_than_what_is_read_at_once(tmp_path: Path) -> None:
+    def write(broker: TallyBroker) -> None:
+        many = [NewRecord(b"name-%d" % number, b"1") for number in range(300)]
+        append(broker, build_batch(many))  # the runtime reads 1000 bytes at a time
+
+    state = await reloaded(tmp_path, write)
+    assert len(state.counts) == 300
+
+
+async def test_others_have_their_turn_while_many_records_are_replayed(
+    tmp_path: Path,
+) -> None:
+    async with tally_broker(tmp_path) as broker:
+        many = [NewRecord(b"name-%d" % number, b"1") for number in range(2600)]
+        append(broker, build_batch(many))
+        partition = broker.replicas.manager.partition(place(broker))
+        state = Tallies(broker.runtime.shard(place(broker).partition))
+        loader = Loader(partition, state, broker.replicas.threads, 1 << 20)
+        loading = asyncio.ensure_future(loader.load())
+        turns = [0]
+        for turn in itertools.count():
+            if loading.done():
+                break
+            await asyncio.sleep(0)
+            turns.append(len(state.counts))
+            assert turn < 1000
+        assert loader.record_count == 2600
+        assert max(map(int.__sub__, turns[1:], turns)) <= 500
+
+
+async def test_damage_costs_its_batch_and_nothing_else(tmp_path: Path) -> None:
+    def write(broker: TallyBroker) -> None:
+        for number in range(3):
+            append(broker, build_batch([NewRecord(b"%d" % number, b"1")]))
+
+    def damage(files: FakeFiles, directory: Path) -> None:
+        log = directory / "00000000000000000000.log"
+        files.flip(log, len(files.content(log)) // 3 + 65)
+
+    state = await reloaded(tmp_path, write, damage)
+    assert state.counts == {"0": 1, "2": 1}
+    assert state.is_loaded
+
+
+async def test_a_torn_tail_is_no_part_of_the_log(tmp_path: Path) -> None:
+    def write(broker: TallyBroker) -> None:
+        for number in range(3):
+            append(broker, build_batch([NewRecord(b"%d" % number, b"1")]))
+
+    def damage(files: FakeFiles, directory: Path) -> None:
+        files.cut(directory / "00000000000000000000.log", by=1)
+
+    state = await reloaded(tmp_path, write, damage)
+    assert state.counts == {"0": 1, "1": 1}
