@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 USAGE_ERROR = 2
 _UNKNOWN = "unrecognized arguments: "
+_REQUIRED = "is required"
+_REQUIRED_TOO = "arguments are required"
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)?", re.ASCII)
 _SECONDS = {"ms": 0.001, "s": 1, None: 1, "m": 60, "h": 3600}
 
@@ -22,19 +24,31 @@ class Parser(argparse.ArgumentParser):
     """An ArgumentParser whose errors are one line and know what was meant."""
 
     def __init__(self, command: str, description: str) -> None:
+        self._given: list[str] = []
         super().__init__(
             prog=f"odradek {command}", description=description, allow_abbrev=False
         )
 
     def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
         """The arguments' values. Ends the process with code 2 when one is wrong."""
+        self._given = list(arguments)
         return self.parse_args(arguments)
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong in one line, and end with code 2."""
         if message.startswith(_UNKNOWN):
             message = self._unknown(message.removeprefix(_UNKNOWN))
+        elif message.endswith(_REQUIRED) or _REQUIRED_TOO in message:
+            # What is missing may be there, with a typo.
+            strange = [word for word in self._given if self._is_unknown(word)]
+            message = self._unknown(strange[0]) if strange else message
         self.exit(USAGE_ERROR, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+    def _is_unknown(self, word: str) -> bool:
+        flag, _, _ = word.partition("=")
+        return len(flag) > 2 and (
+            flag.startswith("--") and flag not in self._option_string_actions
+        )
 
     def _unknown(self, arguments: str) -> str:
         word = arguments.split()[0]

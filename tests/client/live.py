@@ -4,12 +4,13 @@ from collections.abc import Sequence
 
 from client.address import Address
 from client.cluster import Cluster
+from client.errors import raise_for
 from protocol.consumer_protocol import (
     ConsumerProtocolAssignment,
     ConsumerProtocolSubscription,
     OwnedPartition,
 )
-from protocol.errors import ErrorCode
+from protocol.errors import ErrorCode, RetriableError
 from protocol.messages.groups import (
     JoinGroupRequest,
     JoinGroupRequestProtocol,
@@ -60,8 +61,13 @@ def produce(
         timeout_ms=TIMEOUT_S * 1000,
         topic_data=[TopicProduceData(name=topic, partition_data=[data])],
     )
-    answer = cluster.request(request, ProduceResponse, version_max=12)
-    assert answer.responses[0].partition_responses[0].error_code == 0, answer
+
+    def send() -> None:
+        answer = cluster.request(request, ProduceResponse, version_max=12)
+        raise_for(answer.responses[0].partition_responses[0].error_code)
+
+    # Apache Kafka has no leader yet when it has answered for a new topic.
+    cluster.retry.run(send, lambda error: isinstance(error, RetriableError))
 
 
 class Member:

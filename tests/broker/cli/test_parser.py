@@ -37,6 +37,32 @@ def test_every_mistake_is_one_line_and_code_2(
     assert line.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["name", "--lates"], "unknown argument --lates; did you mean --latest?"),
+        (["name", "--lates=1"], "unknown argument --lates=1; did you mean --latest?"),
+        (["--lates"], "unknown argument --lates; did you mean --latest?"),
+        (["name"], "one of the arguments --latest --earliest is required"),
+        (["--latest"], "the following arguments are required: NAME"),
+    ],
+)
+def test_what_is_missing_may_be_there_with_a_typo(
+    arguments: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parser = Parser("reset", "Resets.")
+    parser.add_argument("name", metavar="NAME")
+    one_of = parser.add_mutually_exclusive_group(required=True)
+    one_of.add_argument("--latest", action="store_true")
+    one_of.add_argument("--earliest", action="store_true")
+    with pytest.raises(SystemExit) as ended:
+        parser.parse(arguments)
+    assert ended.value.code == 2
+    line = capsys.readouterr().err
+    assert complaint in line
+    assert line.count("\n") == 1
+
+
 def test_values_are_read() -> None:
     assert a_parser().parse(["--port", "0", "--data-dir", "x"]) == argparse.Namespace(
         port=0, data_dir="x"
