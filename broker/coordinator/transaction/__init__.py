@@ -1,0 +1,1 @@
+"""The transaction coordinator: who may write, and how a transaction ends."""

@@ -1,0 +1,133 @@
+"""What the transaction coordinator writes into ``__transaction_state``.
+
+One kind of record, in Kafka's format: a transactional id with everything that is
+known of it. The layout is that of `protocol.transaction_records`.
+"""
+
+from __future__ import annotations
+
+from struct import Struct, error
+from typing import TYPE_CHECKING, NamedTuple
+
+from protocol.errors import InvalidRecord, MalformedRequest
+from protocol.topic_partition import TopicPartition
+from protocol.transaction_records import (
+    TransactionLogKey,
+    TransactionLogValue,
+    TransactionPartitions,
+)
+
+from .states import TransactionState
+from .transaction import Transaction
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from storage.files import Buffer
+
+TRANSACTION_KEY = 0
+
+# As Apache Kafka 4.3 writes it, from transaction.version 1 on.
+_VALUE_VERSION = 1
+
+_INT16 = Struct(">h")
+
+
+class TransactionRecord(NamedTuple):
+    """A transactional id as it is now; ``transaction`` None: it is forgotten."""
+
+    transactional_id: str
+    transaction: Transaction | None
+
+    @classmethod
+    def of(cls, transaction: Transaction) -> TransactionRecord:
+        """The record that makes this the state of its transactional id."""
+        return cls(transaction.transactional_id, transaction)
+
+    def encode(self) -> tuple[bytes, bytes | None]:
+        """Key and value as they lie in the log."""
+        key = TransactionLogKey(transactional_id=self.transactional_id)
+        encoded = _INT16.pack(TRANSACTION_KEY) + key.encode(0)
+        if self.transaction is None:
+            return encoded, None
+        value = _value(self.transaction).encode(_VALUE_VERSION)
+        return encoded, _INT16.pack(_VALUE_VERSION) + value
+
+
+def decode(key: Buffer, value: Buffer | None) -> TransactionRecord | None:
+    """The record; None for one of another kind.
+
+    Raises:
+        InvalidRecord: it is cut short, or says what is not known.
+    """
+    try:
+        kind, rest = _version(key)
+        if kind != TRANSACTION_KEY:
+            return None
+        transactional_id = TransactionLogKey.decode(rest, 0).transactional_id
+        if value is None:
+            return TransactionRecord(transactional_id, None)
+        version, rest = _version(value)
+        if not 0 <= version <= TransactionLogValue.max_version:
+            raise InvalidRecord(f"version {version} of a transaction is not known")
+        found = TransactionLogValue.decode(rest, version)
+        return TransactionRecord(
+            transactional_id, _transaction(transactional_id, found)
+        )
+    except (MalformedRequest, ValueError, error) as cause:
+        raise InvalidRecord(f"a record of a coordinator: {cause}") from cause
+
+
+def _value(transaction: Transaction) -> TransactionLogValue:
+    partitions = None
+    if transaction.state is not TransactionState.EMPTY:
+        partitions = _by_topic(transaction.partitions)
+    return TransactionLogValue(
+        producer_id=transaction.producer_id,
+        previous_producer_id=transaction.previous_producer_id,
+        next_producer_id=transaction.next_producer_id,
+        producer_epoch=transaction.producer_epoch,
+        next_producer_epoch=transaction.next_producer_epoch,
+        transaction_timeout_ms=transaction.timeout_ms,
+        transaction_status=transaction.state,
+        transaction_partitions=partitions,
+        transaction_last_update_timestamp_ms=transaction.last_update_ms,
+        transaction_start_timestamp_ms=transaction.start_ms,
+        client_transaction_version=transaction.client_version,
+    )
+
+
+def _by_topic(partitions: Iterable[TopicPartition]) -> list[TransactionPartitions]:
+    topics: dict[str, list[int]] = {}
+    for topic, partition in partitions:
+        topics.setdefault(topic, []).append(partition)
+    return [
+        TransactionPartitions(topic=topic, partition_ids=partition_ids)
+        for topic, partition_ids in topics.items()
+    ]
+
+
+def _transaction(transactional_id: str, found: TransactionLogValue) -> Transaction:
+    return Transaction(
+        transactional_id,
+        found.producer_id,
+        found.producer_epoch,
+        found.transaction_timeout_ms,
+        found.transaction_last_update_timestamp_ms,
+        TransactionState(found.transaction_status),
+        tuple(
+            TopicPartition(each.topic, partition)
+            for each in found.transaction_partitions or ()
+            for partition in each.partition_ids
+        ),
+        found.transaction_start_timestamp_ms,
+        found.previous_producer_id,
+        found.next_producer_id,
+        found.next_producer_epoch,
+        found.client_transaction_version,
+    )
+
+
+def _version(data: Buffer) -> tuple[int, memoryview]:
+    view = memoryview(data)
+    return _INT16.unpack_from(view)[0], view[2:]

@@ -1,0 +1,137 @@
+"""The transactional ids of one partition of ``__transaction_state``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from protocol.errors import InvalidProducerIdMapping
+
+from . import records
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from protocol.errors import KafkaError
+    from protocol.topic_partition import TopicPartition
+    from storage.files import Buffer
+
+    from ...clock import Clock
+    from ...config.broker_config import BrokerConfig
+    from ..decision import Decision, Place
+    from ..shard import Shard
+    from ..timers import Timers
+    from .transaction import Transaction
+
+
+class Markers(NamedTuple):
+    """The ends of one transaction: one marker for each of its partitions.
+
+    ``coordinator`` is the partition of ``__transaction_state`` whose leader epoch is
+    the coordinator epoch of the markers.
+    """
+
+    coordinator: TopicPartition
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    is_commit: bool
+    partitions: tuple[TopicPartition, ...]
+
+
+class MarkerWriter(Protocol):
+    """Writes the markers that end transactions."""
+
+    def write(self, markers: Markers, on_done: Callable[[], object]) -> None:
+        """Write every marker; then, and only then, call ``on_done``, once.
+
+        Done is a partition whose marker is durable; one that is no more; and one that
+        refuses the marker because of a higher epoch, which has ended the transaction
+        there. Everything else is tried again for as long as it takes. ``on_done`` is
+        called in a later turn of the loop. Markers that are written again, after a
+        crash, change nothing.
+        """
+
+
+class ProducerIdSource(Protocol):
+    """Where new producer ids come from."""
+
+    def take(self) -> int:
+        """A producer id that nobody had before.
+
+        Raises:
+            CoordinatorLoadInProgress: none is at hand; a block is on its way.
+        """
+
+
+class TransactionShard:
+    """What the records of one partition add up to; see `ShardState`.
+
+    The decisions about it are functions of their own modules (`init_producer`,
+    `add_partitions`, `end` ...), which are given the shard.
+    """
+
+    def __init__(
+        self,
+        shard: Shard[TransactionShard],
+        config: BrokerConfig,
+        clock: Clock,
+        producer_ids: ProducerIdSource,
+        marker_writer: MarkerWriter,
+    ) -> None:
+        self.config = config
+        self.clock = clock
+        self.producer_ids = producer_ids
+        self.marker_writer = marker_writer
+        self.timers: Timers = shard.timers
+        self.topic_partition = shard.topic_partition
+        self.transactions: dict[str, Transaction] = {}
+        self.when_loaded: list[Callable[[TransactionShard], object]] = []
+        self._shard = shard
+
+    def get(self, transactional_id: str) -> Transaction | None:
+        """What is known of a transactional id."""
+        return self.transactions.get(transactional_id)
+
+    def found(self, transactional_id: str) -> Transaction:
+        """What is known of a transactional id that a producer uses.
+
+        Raises:
+            InvalidProducerIdMapping: nothing.
+        """
+        transaction = self.transactions.get(transactional_id)
+        if transaction is None:
+            raise InvalidProducerIdMapping
+        return transaction
+
+    def act(
+        self,
+        decide: Callable[[TransactionShard], Decision],
+        refuse: Callable[[KafkaError], object],
+    ) -> None:
+        """Decide something that nobody has asked for."""
+        self._shard.act(decide, refuse)
+
+    # ShardState
+
+    def decode(self, key: Buffer, value: Buffer | None) -> Any:
+        """The record; None for one of a kind that is not kept here."""
+        return records.decode(key, value)
+
+    def replay(self, record: Any, place: Place) -> None:
+        """Apply one record."""
+        assert isinstance(record, records.TransactionRecord)
+        if record.transaction is None:
+            self.transactions.pop(record.transactional_id, None)
+        else:
+            self.transactions[record.transactional_id] = record.transaction
+
+    def end_transaction(self, place: Place, is_commit: bool) -> None:
+        """Nothing: this log has no transactions of its own."""
+
+    def on_loaded(self) -> None:
+        """Go on with what was prepared."""
+        for action in self.when_loaded:
+            action(self)
+
+    def on_unloaded(self, error: KafkaError) -> None:
+        """Nothing: nobody waits here but for records, and the runtime answers those."""

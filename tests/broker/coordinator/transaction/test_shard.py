@@ -1,0 +1,40 @@
+"""The state of one partition of ``__transaction_state``."""
+
+import pytest
+
+from broker.coordinator.decision import Place
+from broker.coordinator.transaction.records import TransactionRecord
+from broker.coordinator.transaction.transaction import Transaction
+from protocol.errors import InvalidProducerIdMapping
+from tests.broker.coordinator.transaction.rig import Transactions
+
+PLACE = Place(0, 0)
+
+
+def test_records_are_replayed() -> None:
+    state = Transactions().state
+    transaction = Transaction("x", 5, 1, 1000, 17)
+    state.replay(TransactionRecord.of(transaction), PLACE)
+    assert state.get("x") is transaction
+    assert state.found("x") is transaction
+    state.replay(TransactionRecord("x", None), PLACE)
+    assert state.get("x") is None
+    state.replay(TransactionRecord("x", None), PLACE)
+
+
+def test_an_unknown_transactional_id() -> None:
+    with pytest.raises(InvalidProducerIdMapping):
+        Transactions().state.found("x")
+
+
+def test_bytes_are_decoded() -> None:
+    record = TransactionRecord.of(Transaction("x", 5, 1, 1000, 17))
+    assert Transactions().state.decode(*record.encode()) == record
+
+
+def test_markers_in_its_own_log_mean_nothing() -> None:
+    rig = Transactions()
+    rig.ongoing()
+    before = rig.get()
+    rig.state.end_transaction(Place(9, 0, 1000, 0), is_commit=True)
+    assert rig.get() is before
