@@ -4,13 +4,14 @@ EMPTY, PREPARING, COMPLETING, STABLE, DEAD = ClassicState
 
 
 def test_the_table_is_that_of_the_protocol() -> None:
-    assert PREDECESSORS == {
+    expected = {
         EMPTY: {PREPARING},
         PREPARING: {STABLE, COMPLETING, EMPTY},
         COMPLETING: {PREPARING},
         STABLE: {COMPLETING},
         DEAD: set(ClassicState),
     }
+    assert PREDECESSORS == expected
 
 
 def test_clients_know_the_states_by_these_names() -> None:
