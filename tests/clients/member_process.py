@@ -3,7 +3,7 @@ topic, session timeout in ms. Prints what it has been given, whenever that chang
 
 import sys
 
-from tests.clients.members import CONSUMERS, Rebalances, Settings
+from tests.clients.consumers import CONSUMERS, Rebalances, Settings
 
 
 def main() -> None:

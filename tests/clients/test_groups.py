@@ -11,16 +11,8 @@ import pytest
 from tests.broker_process import BrokerProcess, running_broker
 
 from .adapters import Confluent, Message, Options
-from .members import (
-    COOPERATIVE,
-    NAMES,
-    Member,
-    Place,
-    Settings,
-    has_read,
-    shares,
-    until,
-)
+from .consumers import COOPERATIVE, NAMES, Place, Settings
+from .members import Member, has_read, shares, until
 from .questions import committed, describe, member_ids
 
 PARTITIONS = 4

@@ -12,7 +12,8 @@ import pytest
 from tests.broker_process import BrokerProcess, running_broker
 
 from .adapters import Confluent
-from .members import NAMES, Member, Settings, has_read, until
+from .consumers import NAMES, Settings
+from .members import Member, has_read, until
 from .questions import committed, describe
 
 PARTITIONS = 4
