@@ -11,7 +11,7 @@ def test_the_table_is_that_of_the_protocol() -> None:
         STABLE: {COMPLETING},
         DEAD: set(ClassicState),
     }
-    assert PREDECESSORS == expected
+    assert expected == PREDECESSORS
 
 
 def test_clients_know_the_states_by_these_names() -> None:
