@@ -13,7 +13,7 @@ FENCED = ErrorCode.PRODUCER_FENCED
 NOT_IN_IT = ErrorCode.TRANSACTION_ABORTABLE
 
 
-def test_t156_partitions_are_added_when_that_is_durable() -> None:
+def test_partitions_are_added_when_that_is_durable() -> None:
     rig = Transactions()
     producer = rig.producer()
     answer = rig.add(producer, A0, B0)
@@ -47,7 +47,7 @@ def test_a_repeated_request_waits_for_the_first() -> None:
     assert verified.result() == {A0: ErrorCode.NONE}
 
 
-def test_t156_who_is_not_the_producer() -> None:
+def test_who_is_not_the_producer() -> None:
     rig = Transactions()
     unknown = rig.add((1000, 0), A0)
     assert unknown == ErrorCode.INVALID_PRODUCER_ID_MAPPING

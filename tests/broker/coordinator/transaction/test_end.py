@@ -19,9 +19,7 @@ ENDS = pytest.mark.parametrize("commit", [True, False])
 
 @VERSIONS
 @ENDS
-def test_t158_end_is_answered_before_markers_are_written(
-    commit: bool, version: int
-) -> None:
+def test_end_is_answered_before_markers_are_written(commit: bool, version: int) -> None:
     rig = Transactions()
     producer = rig.ongoing(version=version)
     answer = rig.end(producer, commit=commit, version=version)
@@ -127,7 +125,7 @@ def test_end_without_a_transaction(commit: bool) -> None:
 
 
 @ENDS
-def test_t158_end_again_is_the_same_end(commit: bool) -> None:
+def test_end_again_is_the_same_end(commit: bool) -> None:
     rig = Transactions()
     producer = rig.prepared(commit=commit)
     assert rig.end(producer, commit=commit) == CONCURRENT
@@ -154,7 +152,7 @@ def test_who_is_not_the_producer(version: int) -> None:
 
 
 @ENDS
-def test_t162_each_end_bumps_the_epoch(commit: bool) -> None:
+def test_each_end_bumps_the_epoch(commit: bool) -> None:
     rig = Transactions()
     producer = rig.ongoing(version=2)
     for epoch in (1, 2, 3):
@@ -165,7 +163,7 @@ def test_t162_each_end_bumps_the_epoch(commit: bool) -> None:
 
 @ENDS
 @pytest.mark.parametrize("crashes", [False, True])
-def test_t162_end_again_with_the_epoch_before(commit: bool, crashes: bool) -> None:
+def test_end_again_with_the_epoch_before(commit: bool, crashes: bool) -> None:
     rig = Transactions()
     after = rig.prepared(commit=commit, version=2)
     before = (1000, 0)
