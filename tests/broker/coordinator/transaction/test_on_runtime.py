@@ -58,7 +58,6 @@ class Coordinator:
         made.when_loaded.append(end.resume)
         return made
 
-    @property
     def state(self) -> TransactionState:
         shard = self.runtime.shard(self.runtime.partition_of(ID))
         return shard.state.found(ID).state
@@ -120,7 +119,7 @@ async def test_markers_follow_a_durable_decision(tmp_path: Path) -> None:
         (markers,) = broker.markers.finish()
         assert markers.partitions == (A0, B0)
         assert markers.coordinator.topic == TRANSACTION_STATE
-        assert broker.state is TransactionState.COMPLETE_COMMIT
+        assert broker.state() is TransactionState.COMPLETE_COMMIT
 
 
 async def test_the_next_broker_goes_on_with_what_was_prepared(tmp_path: Path) -> None:
@@ -132,7 +131,7 @@ async def test_the_next_broker_goes_on_with_what_was_prepared(tmp_path: Path) ->
     async with coordinator(tmp_path, files) as broker:
         (markers,) = broker.markers.finish()
         assert markers.is_commit
-        assert broker.state is TransactionState.COMPLETE_COMMIT
+        assert broker.state() is TransactionState.COMPLETE_COMMIT
         await broker.commit()
     async with coordinator(tmp_path, files) as broker:
         assert not broker.markers.pending
@@ -147,7 +146,7 @@ async def test_a_decision_that_a_power_cut_takes_was_none(tmp_path: Path) -> Non
         files.power_cut()
         assert not answer.done()
     async with coordinator(tmp_path, files) as broker:
-        assert broker.state is TransactionState.ONGOING
+        assert broker.state() is TransactionState.ONGOING
         assert not broker.markers.pending
 
 
@@ -170,9 +169,9 @@ async def test_what_takes_too_long_is_aborted_by_a_periodic_job(tmp_path: Path) 
         broker.replicas.clock.advance(TIMEOUT_MS + 1)
         broker.runtime.schedule(decide_timeouts)
         await asyncio.sleep(0)
-        assert broker.state is TransactionState.PREPARE_ABORT
+        assert broker.state() is TransactionState.PREPARE_ABORT
         assert not broker.markers.pending
         await broker.commit()
         (markers,) = broker.markers.finish()
         assert (markers.is_commit, markers.producer_epoch) == (False, 1)
-        assert broker.state is TransactionState.COMPLETE_ABORT
+        assert broker.state() is TransactionState.COMPLETE_ABORT
