@@ -96,7 +96,13 @@ def test_the_coordinator_is_found_in_every_version(version: int) -> None:
         script.limit(FindCoordinatorRequest, version)
         assert cluster.coordinator("g") == (2, script.brokers[2].address)
         assert cluster.coordinator("g").node_id == 2
-        assert script.brokers[1].asked_for(FindCoordinatorRequest) == 1
+        (asked,) = (
+            request
+            for request in script.brokers[1].asked
+            if isinstance(request, FindCoordinatorRequest)
+        )
+        assert asked.key_type == 0
+        assert (asked.coordinator_keys if version >= 4 else [asked.key]) == ["g"]
 
 
 @pytest.mark.parametrize("version", [3, 6])
