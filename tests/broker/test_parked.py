@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from broker.parked import Parked
+from broker.parked import Parked, gathered
 from tests.fakes.network import settle
 
 
@@ -70,3 +70,42 @@ async def test_it_stands_for_a_future() -> None:
     assert answered.result() == 1
     assert isinstance(failed.error, ValueError)
     assert isinstance(cancelled.error, asyncio.CancelledError)
+
+
+class TestGathered:
+    def test_answers_that_are_there_make_one_at_once(self) -> None:
+        done = Parked()
+        done.set_result(2)
+        assert gathered([1, done, 3], sum) == 6
+        assert gathered([], list) == []
+
+    def test_it_waits_for_the_last_and_keeps_their_order(self) -> None:
+        first, second = Parked(), Parked()
+        whole = gathered([first, 2, second], list)
+        second.set_result(3)
+        assert not whole.done()
+        first.set_result(1)
+        assert whole.result() == [1, 2, 3]
+
+    def test_an_error_of_one_is_that_of_the_whole_once_all_are_there(self) -> None:
+        first, second = Parked(), Parked()
+        whole = gathered([first, second], list)
+        first.set_exception(ValueError("expected by this test"))
+        assert not whole.done()
+        second.set_result(1)
+        with pytest.raises(ValueError, match="expected"):
+            whole.result()
+
+    def test_so_is_one_of_what_makes_the_whole(self) -> None:
+        first = Parked()
+        whole = gathered([first], lambda answers: 1 // answers[0])
+        first.set_result(0)
+        with pytest.raises(ZeroDivisionError):
+            whole.result()
+
+    def test_one_may_be_gathered_itself(self) -> None:
+        first, second = Parked(), Parked()
+        whole = gathered([first, gathered([second], sum)], list)
+        second.set_result(5)
+        first.set_result(1)
+        assert whole.result() == [1, 5]
