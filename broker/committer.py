@@ -50,7 +50,11 @@ class Syncable(Protocol):
         """
 
     def finish_sync(self, ticket: Any) -> None:
-        """What the ticket stands for is durable. Wakes nobody yet."""
+        """What the ticket stands for is durable. Wakes nobody yet.
+
+        Raises:
+            StorageFailure: the files are gone, and it is not.
+        """
 
     def on_durable(self) -> None:
         """The durable offset has moved: raise the high watermark, wake waiters."""
@@ -175,8 +179,23 @@ class DirectoryCommitter:
 
     def _begin(self) -> None:
         waiters = self._take_flush_waiters()
+        try:
+            begun = self._draw_tickets(self._take_due(bool(waiters)))
+        except Exception as error:  # the indexes could not be written
+            self._fail_with(error)
+            begun = []
+        if not begun:
+            self._is_running = False
+            self._release_flushes(waiters, self.failure)
+            return
+        tickets = [ticket for _, ticket in begun]
+        self._thread.submit(
+            functools.partial(self._sync, tickets),
+            functools.partial(self._on_synced, begun, waiters),
+        )
+
+    def _draw_tickets(self, due: dict[Syncable, None]) -> list[tuple[Syncable, Any]]:
         begun = []
-        due = self._take_due(bool(waiters))
         for partition in self._take_snapshots(due):
             ticket = partition.begin_sync(with_snapshot=True)
             if ticket is not None:
@@ -186,15 +205,7 @@ class DirectoryCommitter:
             if ticket is not None:
                 self._unsnapshotted[partition] = None
                 begun.append((partition, ticket))
-        if not begun:
-            self._is_running = False
-            self._release_flushes(waiters, None)
-            return
-        tickets = [ticket for _, ticket in begun]
-        self._thread.submit(
-            functools.partial(self._sync, tickets),
-            functools.partial(self._on_synced, begun, waiters),
-        )
+        return begun
 
     def _take_snapshots(self, due: dict[Syncable, None]) -> list[Syncable]:
         """Some of those whose turn for a snapshot has come, taken out of ``due``."""
@@ -223,8 +234,8 @@ class DirectoryCommitter:
     ) -> None:
         self._is_running = False
         if error is None:
-            for partition, ticket in begun:
-                partition.finish_sync(ticket)
+            error = _finish(begun)
+        if error is None:
             # Before anybody is woken: the disk has no reason to wait for answers.
             if self._has_due():
                 self._is_running = True
@@ -318,6 +329,16 @@ class Committer:
 
     def _report(self, directory: Path, error: StorageFailure) -> None:
         self.on_failure(directory, error)
+
+
+def _finish(begun: list[tuple[Syncable, Any]]) -> StorageFailure | None:
+    """Hand the tickets back; what is wrong, when one of them was run in vain."""
+    try:
+        for partition, ticket in begun:
+            partition.finish_sync(ticket)
+    except StorageFailure as error:
+        return error
+    return None
 
 
 def _measured_sync(directory: Path) -> SyncFunction:

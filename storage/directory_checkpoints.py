@@ -23,7 +23,7 @@ from .checkpoints import (
     read_offsets,
     write_offsets,
 )
-from .files import DiskFull, Files, StorageFailure
+from .files import MISSING, DiskFull, Files, StorageFailure
 from .formats.checkpoint import CheckpointError
 from .log_loader import Checkpointed
 from .reserve import Reserve
@@ -37,7 +37,7 @@ _log = logging.getLogger(__name__)
 class DirectoryFailure(StorageFailure):
     """The disk under a log directory failed: it takes no more writes."""
 
-    def __init__(self, directory: Path, error: StorageFailure) -> None:
+    def __init__(self, directory: Path, error: Exception) -> None:
         super().__init__(str(error))
         self.directory = directory
 
@@ -148,7 +148,7 @@ class DirectoryCheckpoints:
                     if self._is_news(name, taken):
                         self._write(self._directory / name, offsets)
                         self._written[name] = taken
-        except StorageFailure as error:
+        except (StorageFailure, *MISSING) as error:
             raise DirectoryFailure(self._directory, error) from error
 
     def _write(self, path: Path, offsets: Mapping[TopicPartition, int]) -> None:

@@ -12,11 +12,14 @@ not there is the caller's business: `FileNotFoundError` passes through.
 import errno
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from protocol.errors import KafkaStorageError
 
 Buffer: TypeAlias = bytes | bytearray | memoryview
+
+# That a file is not there: it was removed, or a directory above it.
+MISSING: Final = (FileNotFoundError, NotADirectoryError)
 
 
 class StorageFailure(KafkaStorageError):

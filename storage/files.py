@@ -20,6 +20,7 @@ from typing import NoReturn
 from protocol.errors import KafkaStorageError
 
 from .file_system import (
+    MISSING,
     Buffer,
     ColdRead,
     DiskFull,
@@ -33,6 +34,7 @@ if sys.platform == "darwin":
     import fcntl
 
 __all__ = [
+    "MISSING",
     "Buffer",
     "ColdRead",
     "DiskFull",
@@ -41,6 +43,7 @@ __all__ = [
     "OsFile",
     "OsFiles",
     "StorageFailure",
+    "failure",
 ]
 
 _NO_WAIT: int = getattr(os, "RWF_NOWAIT", 0)
@@ -260,15 +263,18 @@ class OsFiles(Files):
 
     def exists(self, path: Path) -> bool:
         """``stat``."""
-        return path.exists()
+        with _translated(path):
+            return path.exists()
 
     def size(self, path: Path) -> int:
         """``stat``."""
-        return path.stat().st_size
+        with _translated(path):
+            return path.stat().st_size
 
     def modified_ms(self, path: Path) -> int:
         """``stat``."""
-        return path.stat().st_mtime_ns // 1_000_000
+        with _translated(path):
+            return path.stat().st_mtime_ns // 1_000_000
 
     def listdir(self, path: Path) -> list[str]:
         """``listdir``, sorted."""
@@ -339,7 +345,7 @@ def _translated(path: Path) -> Iterator[None]:
     """Turn errors of the system into those of storage; a missing file passes."""
     try:
         yield
-    except (FileNotFoundError, NotADirectoryError):
+    except MISSING:
         raise
     except OSError as error:
         raise failure(path, error) from error

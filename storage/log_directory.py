@@ -29,7 +29,7 @@ from .directory_checkpoints import (
     DirectoryFailure,
     MakeLock,
 )
-from .files import Files, StorageFailure
+from .files import MISSING, Files, StorageFailure
 from .log_loader import Checkpointed
 from .meta_properties import (
     META_PROPERTIES_NAME,
@@ -215,7 +215,7 @@ class LogDirectory:
         path = self.path / suffixed_name(topic_partition, kind)
         try:
             self._files.rename(self.partitions[topic_partition], path)
-        except StorageFailure as error:
+        except (StorageFailure, *MISSING) as error:
             raise DirectoryFailure(self.path, error) from error
         del self.partitions[topic_partition]
         self.checkpoints.forget(topic_partition)

@@ -20,7 +20,7 @@ from .directory_checkpoints import (
     MakeLock,
     TakenOffsets,
 )
-from .files import Files
+from .files import MISSING, Files, StorageFailure
 from .log_config import LogConfig
 from .log_directories import LogDirectories, Lookup
 from .log_directory import DirectoryKind, DirectoryLock, LogDirectory, TakeLock
@@ -172,14 +172,20 @@ class LogManager:
 
         Raises:
             DiskFull: there is no room for it.
-            KafkaStorageError: the directory has failed.
+            DirectoryFailure: the disk fails, or the directory is gone.
+            KafkaStorageError: the directory has failed before.
         """
         assert topic_partition not in self._homes, topic_partition
         home = self.directories.choose(None if directory is None else Path(directory))
         path = home.path / str(topic_partition)
-        log = create_log(
-            topic_partition, topic_id, path, config, self._surroundings(now_ms)
-        )
+        try:
+            if not self._files.exists(home.path):  # or it would be made anew
+                raise StorageFailure(f"{home.path} is gone")
+            log = create_log(
+                topic_partition, topic_id, path, config, self._surroundings(now_ms)
+            )
+        except (StorageFailure, *MISSING) as error:
+            raise DirectoryFailure(home.path, error) from error
         home.partitions[topic_partition] = path
         self._homes[topic_partition] = home
         self._logs[topic_partition] = log

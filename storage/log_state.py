@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from protocol.errors import KafkaError, KafkaStorageError
 
+from .files import StorageFailure
 from .leader_epochs import LeaderEpochs
 from .local_log import LocalLog
 from .log_config import LogConfig
@@ -243,6 +244,12 @@ class LogState:
         _log.debug("%s takes no more writes: %s", self.topic_partition, error)
         self._failure = error
         self._watermarks.fall_to_durable()
+
+    def fail_without_files(self, error: OSError) -> StorageFailure:
+        """`fail`, because somebody has removed the files. Returns what to raise."""
+        gone = StorageFailure(f"{self.directory}: {error}")
+        self.fail(gone)
+        return gone
 
     def _check_writable(self) -> None:
         if self._failure is not None:

@@ -20,6 +20,7 @@ from contextlib import contextmanager
 
 from protocol.errors import KafkaStorageError
 
+from .files import MISSING
 from .log_segment import LogSegment
 from .log_state import LogState
 from .mapped_index import CorruptIndex
@@ -123,6 +124,8 @@ class LogTruncation(LogState):
         except KafkaStorageError as error:
             self.fail(error)
             raise
+        except MISSING as error:
+            raise self.fail_without_files(error) from error
         except CorruptIndex as error:
             failure = KafkaStorageError(str(error))  # recovery makes the index anew
             self.fail(failure)

@@ -13,7 +13,7 @@ from protocol.record_batch import COMPRESSION_MASK, CONTROL, stamp
 
 from .append_info import AppendInfo, AppendOrigin, info_of_duplicate
 from .batch_analysis import BatchAnalysis, UnexpectedAppendOffset, analyse
-from .files import Buffer, StorageFailure
+from .files import MISSING, Buffer, StorageFailure
 from .formats.transaction_entry import TransactionEntry
 from .log_truncation import LogTruncation
 from .log_validator import ValidBatch, validate
@@ -93,6 +93,8 @@ class LogWriter(LogTruncation):
         except StorageFailure as error:
             self.fail(error)
             raise
+        except MISSING as error:
+            raise self.fail_without_files(error) from error
         if leader_epoch > self.epochs.latest_epoch:
             self.epochs.assign(leader_epoch, base_offset)
         if header.producer_id >= 0:
@@ -251,6 +253,8 @@ class LogWriter(LogTruncation):
         except StorageFailure as error:
             self.fail(error)
             raise
+        except MISSING as error:
+            raise self.fail_without_files(error) from error
         except KafkaStorageError:  # no room, or too many open files
             if local.end.offset > end:
                 self.truncate_to(end, now_ms)

@@ -25,7 +25,7 @@ from pathlib import Path
 from protocol.errors import KafkaStorageError
 
 from .checkpoints import EPOCHS_NAME
-from .files import File, Files, StorageFailure
+from .files import MISSING, File, Files, StorageFailure
 from .leader_epochs import LeaderEpochs
 from .local_log import LocalLog
 from .log_segment import LogSegment
@@ -52,6 +52,7 @@ class SyncTicket:
         self.finished: list[File] = []  # of them, those that are not used any more
         self.has_new_names = False
         self.is_new_directory = False
+        self.has_lost_directory = False
         self.texts: dict[str, bytes] = {}
         self.unwritten: dict[str, bytes] = {}
         self.snapshot: tuple[str, bytes] | None = None
@@ -77,10 +78,12 @@ class SyncTicket:
             return
         try:
             self._replace_small_files()
-        except FileNotFoundError:
-            # The partition was deleted meanwhile, and its directory renamed.
+        except MISSING:
+            # The partition was deleted meanwhile, and its directory renamed; or
+            # somebody else has removed it. On the loop it is known.
             if self._files.exists(self._directory):
                 raise
+            self.has_lost_directory = True
 
     def remove_stale_snapshot(self) -> None:
         """Remove the snapshot, when the log was truncated below it meanwhile."""

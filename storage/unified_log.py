@@ -17,6 +17,7 @@ from protocol.record_batch import scan
 
 from .aborted_transactions import collect_aborted
 from .batch_verification import DamagedBatch
+from .files import MISSING
 from .leader_epochs import EpochEndOffset
 from .log_config import LogConfig
 from .log_read import (
@@ -203,9 +204,15 @@ class UnifiedLog(LogWriter):
         )
 
     def finish_sync(self, ticket: SyncTicket) -> None:
-        """Note that ``ticket`` was run: the log is durable up to its end."""
+        """Note that ``ticket`` was run: the log is durable up to its end.
+
+        Raises:
+            StorageFailure: the directory of the log is gone; the log has failed.
+        """
         if self._failure is not None:
             return
+        if ticket.has_lost_directory:
+            raise self.fail_without_files(FileNotFoundError("the directory is gone"))
         self._unsynced.take_back(ticket, self.epochs)
         self._watermarks.raise_durable(ticket.end)
 
@@ -256,7 +263,10 @@ class UnifiedLog(LogWriter):
         except KafkaStorageError as error:
             _log.error("%s is not closed in order: %s", self.topic_partition, error)
             self.fail(error)
-        with suppress(KafkaStorageError):
+        except MISSING as error:
+            _log.error("%s is not closed in order: %s", self.topic_partition, error)
+            self.fail_without_files(error)
+        with suppress(KafkaStorageError, *MISSING):
             self.local.close()
         if self._failure is not None:
             return False

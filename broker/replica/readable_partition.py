@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 from protocol.errors import (
     FencedLeaderEpoch,
     KafkaError,
+    KafkaStorageError,
     NotLeaderOrFollower,
     OffsetOutOfRange,
     UnknownLeaderEpoch,
 )
+from storage.files import MISSING
 from storage.log_read import FetchedData, FetchIsolation, TimestampOffset
 from storage.offset_lookup import EARLIEST, EARLIEST_LOCAL
 from storage.offset_metadata import OffsetMetadata
@@ -140,9 +142,13 @@ class ReadablePartition:
         Raises:
             OffsetOutOfRange: the log has no such offset.
             ColdRead: the bytes are not in memory, and ``may_block`` is False.
+            KafkaStorageError: the disk fails, or somebody has removed the files.
         """
         if self.log is not None:
-            return self.log.read(offset, size_max, isolation, min_one, may_block)
+            try:
+                return self.log.read(offset, size_max, isolation, min_one, may_block)
+            except MISSING as error:
+                raise _files_gone(error) from error
         if offset != 0:
             raise OffsetOutOfRange
         is_committed = isolation is FetchIsolation.TXN_COMMITTED
@@ -155,9 +161,13 @@ class ReadablePartition:
 
         Raises:
             ColdRead: the bytes are not in memory, and ``may_block`` is False.
+            KafkaStorageError: the disk fails, or somebody has removed the files.
         """
         if self.log is not None:
-            return self.log.find_offset(timestamp, may_block)
+            try:
+                return self.log.find_offset(timestamp, may_block)
+            except MISSING as error:
+                raise _files_gone(error) from error
         if timestamp in (EARLIEST, EARLIEST_LOCAL):
             return TimestampOffset(NO_TIMESTAMP, 0, self.leader_epoch)
         return None
@@ -182,3 +192,7 @@ class ReadablePartition:
         if epoch < last_fetched_epoch or end_offset < offset:
             return epoch, end_offset
         return None
+
+
+def _files_gone(error: OSError) -> KafkaStorageError:
+    return KafkaStorageError(f"files of the log are gone: {error}")

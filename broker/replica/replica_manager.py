@@ -17,6 +17,7 @@ from protocol.errors import (
 )
 from protocol.topic_partition import TopicPartition
 from storage.append_info import AppendOrigin
+from storage.directory_checkpoints import DirectoryFailure
 
 from ..committer import COMMIT
 from ..config.topic_config import log_config
@@ -292,13 +293,17 @@ class ReplicaManager:
         info = self._topics.partition(topic_partition)
         if info is None:
             raise UnknownTopicOrPartition
-        log = self._log_manager.create(
-            topic_partition,
-            partition.topic_id,
-            partition.config,
-            info.log_dir,
-            self._clock.now_ms(),
-        )
+        try:
+            log = self._log_manager.create(
+                topic_partition,
+                partition.topic_id,
+                partition.config,
+                info.log_dir,
+                self._clock.now_ms(),
+            )
+        except DirectoryFailure as error:
+            self._committer.for_directory(error.directory).fail(error)
+            raise
         self._use_log(partition, log)
         return log
 

@@ -12,7 +12,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from protocol.errors import KafkaStorageError
-from storage.files import StorageFailure
+from storage.files import MISSING, StorageFailure
 
 from ..settled_time import SettledTime
 
@@ -85,6 +85,9 @@ class Retention:
             count = self._log_manager.delete_old_segments(log, self._time.now_ms())
         except StorageFailure as error:
             self._committer.for_directory(log.directory.parent).fail(error)
+        except MISSING as error:
+            failure = log.fail_without_files(error)
+            self._committer.for_directory(log.directory.parent).fail(failure)
         except KafkaStorageError as error:
             _logger.warning("%s keeps what is old: %s", log.topic_partition, error)
         else:

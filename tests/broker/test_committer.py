@@ -321,6 +321,41 @@ async def test_an_unknown_error_of_a_sync_is_a_failure_too(commit: Fixture) -> N
     assert len(commit.failures) == 1
 
 
+async def test_a_sync_that_cannot_begin_is_a_failure_too(
+    commit: Fixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    partition = FakePartition()
+    broken = StorageFailure("an index cannot be written")
+
+    def begin_sync(with_snapshot: bool = False) -> None:
+        raise broken
+
+    monkeypatch.setattr(partition, "begin_sync", begin_sync)
+    partition.append()
+    commit.directory.mark_dirty(partition)
+    with pytest.raises(StorageFailure):
+        await commit.directory.flush()
+    assert commit.failures == [(DIRECTORY, broken)]
+
+
+async def test_a_sync_that_was_run_in_vain_is_a_failure_too(
+    commit: Fixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    partition = FakePartition()
+    gone = StorageFailure("the directory is gone")
+
+    def finish_sync(ticket: FakeTicket) -> None:
+        raise gone
+
+    monkeypatch.setattr(partition, "finish_sync", finish_sync)
+    partition.append()
+    commit.directory.mark_dirty(partition)
+    await commit.disk.finish_one()
+    await until(lambda: bool(commit.failures))
+    assert commit.failures == [(DIRECTORY, gone)]
+    assert partition.durable == 0
+
+
 async def test_failing_from_outside_stops_the_directory(commit: Fixture) -> None:
     error = StorageFailure("an append met EIO")
     commit.directory.fail(error)

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,30 @@ async def test_t086_io_error_takes_one_dir_offline_others_serve(
 
 def _of(row: list[int], flags: list[bool], flag: bool) -> list[int]:
     return [each for each, is_on in zip(row, flags, strict=True) if is_on is flag]
+
+
+@pytest.mark.parametrize("is_written_to", [True, False])
+async def test_t086_a_directory_that_is_removed_is_offline_and_not_made_anew(
+    disks: Disks, is_written_to: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The first roll, or the first checkpoint, finds out."""
+    on_bad = disks.on_bad()
+    shutil.rmtree(disks.bad)
+    if is_written_to:
+        for _ in range(3):
+            answers = await disks.produce()
+            await disks.server.services.replica_manager.checkpointer.write()
+        assert answers == where(on_bad, OFFLINE)
+    await disks.create("new")
+    await disks.produce("new")
+    assert await disks.produce("new") == [0] * PARTITIONS
+    assert not disks.bad.exists()
+    assert await disks.delete("t") == OFFLINE
+    await disks.stop()
+    reasons = [each for each in caplog.messages if str(disks.bad) in each]
+    assert len(reasons) == 1, reasons
+    disks.config = replace(disks.config, log_dirs=(disks.good,))
+    await disks.start()
 
 
 async def test_t086_a_broker_without_any_sound_directory_stays_up(disks: Disks) -> None:
