@@ -105,7 +105,7 @@ def _title(lag: GroupLag) -> str:
     count = len(group.members)
     parts = [
         group.state,
-        f"{group.group_type} {group.protocol_type}".strip(),
+        " ".join(dict.fromkeys((group.group_type, group.protocol_type))).strip(),
         f"assignor {group.assignor}" if group.assignor else "",
         f"{count} member" if count == 1 else f"{count} members",
         f"coordinator {group.coordinator}",
