@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from ..replica.partition import Partition
     from .decision import ShardState
 
-# What is replayed before others get their turn: some milliseconds.
-_RECORDS_AT_ONCE = 500
+# What is replayed before others get their turn: about a millisecond.
+_RECORDS_AT_ONCE = 200
 
 _new = tuple.__new__
 _logger = logging.getLogger(__name__)
