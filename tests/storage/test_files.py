@@ -250,3 +250,25 @@ def test_file_shorter_than_it_was_reads_short(tmp_path: Path) -> None:
     file.append(b"hello world")
     os.truncate(tmp_path / "a", 5)
     assert file.read_at(0, 11) == b"hello"
+
+
+def test_a_device_that_fails_when_asked_about_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = OsFiles()
+
+    def fail(*_: object, **__: object) -> os.stat_result:
+        raise OSError(errno.EIO, "broken")
+
+    monkeypatch.setattr(Path, "stat", fail)
+    for ask in (files.exists, files.size, files.modified_ms):
+        with pytest.raises(StorageFailure):
+            ask(tmp_path / "a")
+
+
+def test_a_file_that_is_missing_is_not_the_devices_fault(tmp_path: Path) -> None:
+    files = OsFiles()
+    assert not files.exists(tmp_path / "a" / "b")
+    for ask in (files.size, files.modified_ms):
+        with pytest.raises(FileNotFoundError):
+            ask(tmp_path / "a")

@@ -19,6 +19,7 @@ from storage.log_read import FetchIsolation
 from tests.fakes.files import FakeFiles
 
 from .logs import (
+    DIRECTORY,
     EPOCH,
     NOW,
     Producer,
@@ -295,3 +296,14 @@ def test_a_marker_without_its_entry_is_not_there(operation: str, error: int) -> 
     marker(log, ControlType.ABORT)
     sync(log)
     assert log.last_stable_offset == 3
+
+
+def test_a_log_whose_files_somebody_removed_takes_no_more_writes() -> None:
+    files = FakeFiles()
+    log = new_log(files, segment_bytes=200)
+    produce(log)
+    sync(log)
+    files.rmtree(DIRECTORY)
+    with pytest.raises(StorageFailure):
+        produce(log, value=bytes(100))  # it rolls
+    assert log.is_failed

@@ -203,3 +203,30 @@ def test_truncation_takes_from_a_ticket_what_is_gone() -> None:
     again.run()
     log.finish_sync(again)
     assert log.begin_sync() is None
+
+
+def test_a_directory_that_somebody_removed_is_a_failure() -> None:
+    files = FakeFiles()
+    log = new_log(files)
+    produce(log)
+    sync(log)
+    produce(log)
+    ticket = begun(log, with_snapshot=True)
+    files.rmtree(DIRECTORY)
+    ticket.run()
+    with pytest.raises(StorageFailure, match="gone"):
+        log.finish_sync(ticket)
+    assert log.is_failed
+    assert log.recovery_point == 1
+
+
+def test_a_directory_that_was_renamed_for_deletion_is_none() -> None:
+    files = FakeFiles()
+    log = new_log(files)
+    produce(log)
+    ticket = begun(log, with_snapshot=True)
+    target = DIRECTORY.with_name("topic-0-delete")
+    files.rename(DIRECTORY, target)
+    log.retire(target)
+    ticket.run()
+    log.finish_sync(ticket)
