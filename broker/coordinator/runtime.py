@@ -59,6 +59,7 @@ class CoordinatorRuntime(Generic[S]):
         self._bugs = bugs
         self._load_buffer_size = load_buffer_size
         self._shards: dict[int, Shard[S]] = {}
+        self._partition_count = 0  # until the topic is there
         self._wanted: list[int] = []
         self._loading: asyncio.Task[None] | None = None
         self._has_begun = False
@@ -68,13 +69,17 @@ class CoordinatorRuntime(Generic[S]):
     def partition_of(self, key: str) -> int:
         """The partition to which ``key`` belongs.
 
+        Partitions that are added meanwhile take no keys away from those that have them.
+
         Raises:
             NotCoordinator: the topic is not made yet.
         """
         topic = self._topics.get(self.topic)
         if topic is None:
             raise NotCoordinator
-        return partition_for(key, len(topic.partitions))
+        if not self._partition_count:
+            self._partition_count = len(topic.partitions)
+        return partition_for(key, self._partition_count)
 
     def shard(self, partition: int) -> Shard[S]:
         """The shard of a partition; asking for one that is not loaded hurries it."""
@@ -179,6 +184,7 @@ class CoordinatorRuntime(Generic[S]):
     def unload(self) -> None:
         """The topic is deleted: one that gets its name begins with nothing."""
         shards, self._shards = self._shards, {}
+        self._partition_count = 0
         self._wanted.clear()
         if self._loading is not None:
             self._loading.cancel()

@@ -183,3 +183,10 @@ async def test_a_decision_about_a_topic_that_is_gone(tmp_path: Path) -> None:
         answer = shard.act(lambda _: Decision("x", [Counted("a", 1)]), refuse)
         assert answer.code == ErrorCode.COORDINATOR_NOT_AVAILABLE
         assert shard.state.counts == {}
+
+
+async def test_partitions_that_are_added_take_no_keys_away(tmp_path: Path) -> None:
+    async with tally_broker(tmp_path) as broker:
+        before = {name: broker.runtime.partition_of(name) for name in NAMES}
+        await broker.replicas.topics.create_partitions({TOPIC: 5 * PARTITIONS})
+        assert {name: broker.runtime.partition_of(name) for name in NAMES} == before
