@@ -51,17 +51,8 @@ def remove_leftovers(files: Files, directory: Path) -> Leftovers:
     """Finish or undo what was interrupted."""
     before = names = files.listdir(directory)
     gone = [name for name in before if name.endswith((DELETED, _TEMPORARY))]
-    stripped_bases = _stripped(gone, before)
     for name in gone:
-        path = directory / name
-        if (
-            name.endswith(TRANSACTION_INDEX + DELETED)
-            and base_offset_of(name) in stripped_bases
-        ):
-            # Kept until the loader has made it anew: a crash may come before that.
-            files.rename(path, path.with_name(name.removesuffix(DELETED)))
-        else:
-            files.unlink(path)
+        files.unlink(directory / name)
     ours = [name for name in before if is_segment_file(name)]
     _remove_unfinished(files, directory, ours)
     if any(name.endswith(SWAP) for name in ours):
@@ -71,6 +62,7 @@ def remove_leftovers(files: Files, directory: Path) -> Leftovers:
     orphans = _remove_orphans(files, directory, names)
     missing_bases = sorted(set(map(base_offset_of, orphans)))
     names = [name for name in names if name not in orphans]
+    stripped_bases = _stripped(gone, names)
     return Leftovers(names, names != before, missing_bases, stripped_bases)
 
 
