@@ -33,6 +33,13 @@ def test_a_pending_member_may_leave() -> None:
     assert rejoined.result().generation_id == 2
 
 
+def test_so_may_one_that_says_a_name_by_now() -> None:
+    groups = Groups()
+    pending = groups.join(must_know_its_id=True).member_id
+    assert groups.leave(pending, instance="one") == [ErrorCode.NONE]
+    assert groups.group.pending_join_ids == set()
+
+
 def test_the_last_one_that_is_awaited_leaves() -> None:
     groups = Groups()
     leader, follower = groups.stable("a", "b")

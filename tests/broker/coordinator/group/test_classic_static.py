@@ -83,11 +83,14 @@ def test_another_protocol_brings_about_a_rebalance() -> None:
 def test_a_record_that_cannot_be_written_brings_the_old_member_back() -> None:
     groups, one, two = scene()
     groups.fail_appends()
-    answer = groups.join(instance="two", protocols=(("range", b"new"),))
+    answer = groups.join(
+        instance="two", protocols=(("range", b"new"),), client_id="restarted"
+    )
     assert answer.result().error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
     assert list(groups.group.members) == [one, two]
     assert groups.group.static_members["two"] == two
     assert groups.group.members[two].protocols == (("range", b"r"),)
+    assert groups.group.members[two].client_id == "client"
     assert groups.beat(two, group_instance_id="two") == ErrorCode.NONE
 
 
