@@ -26,6 +26,7 @@ from .log_directories import LogDirectories, Lookup
 from .log_directory import DirectoryKind, DirectoryLock, LogDirectory, TakeLock
 from .log_loader import Surroundings, create_log, load_log
 from .log_retention import delete_old_segments
+from .meta_properties import META_PROPERTIES_NAME
 from .partition_metadata import write_partition_metadata
 from .removals import Removals
 from .unified_log import UnifiedLog
@@ -179,7 +180,8 @@ class LogManager:
         home = self.directories.choose(None if directory is None else Path(directory))
         path = home.path / str(topic_partition)
         try:
-            if not self._files.exists(home.path):  # or it would be made anew
+            # Without its disk it would be made anew, or be what lies under a mount.
+            if not self._files.exists(home.path / META_PROPERTIES_NAME):
                 raise StorageFailure(f"{home.path} is gone")
             log = create_log(
                 topic_partition, topic_id, path, config, self._surroundings(now_ms)

@@ -82,7 +82,7 @@ class Retention:
 
     def _delete_segments_of(self, log: UnifiedLog) -> None:
         try:
-            count = self._log_manager.delete_old_segments(log, self._time.now_ms())
+            self._log_manager.delete_old_segments(log, self._time.now_ms())
         except StorageFailure as error:
             self._committer.for_directory(log.directory.parent).fail(error)
         except MISSING as error:
@@ -90,11 +90,3 @@ class Retention:
             self._committer.for_directory(log.directory.parent).fail(failure)
         except KafkaStorageError as error:
             _logger.warning("%s keeps what is old: %s", log.topic_partition, error)
-        else:
-            if count:
-                _logger.info(
-                    "%s: %d old segments are gone, it begins at %d",
-                    log.topic_partition,
-                    count,
-                    log.log_start_offset,
-                )

@@ -75,12 +75,18 @@ def _of(row: list[int], flags: list[bool], flag: bool) -> list[int]:
 
 
 @pytest.mark.parametrize("is_written_to", [True, False])
+@pytest.mark.parametrize("is_unmounted", [True, False])
 async def test_t086_a_directory_that_is_removed_is_offline_and_not_made_anew(
-    disks: Disks, is_written_to: bool, caplog: pytest.LogCaptureFixture
+    disks: Disks,
+    is_unmounted: bool,
+    is_written_to: bool,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """The first roll, or the first checkpoint, finds out."""
+    """The first roll, checkpoint or new partition finds out."""
     on_bad = disks.on_bad()
     shutil.rmtree(disks.bad)
+    if is_unmounted:
+        disks.bad.mkdir()
     if is_written_to:
         for _ in range(3):
             answers = await disks.produce()
@@ -89,7 +95,8 @@ async def test_t086_a_directory_that_is_removed_is_offline_and_not_made_anew(
     await disks.create("new")
     await disks.produce("new")
     assert await disks.produce("new") == [0] * PARTITIONS
-    assert not disks.bad.exists()
+    assert list(disks.bad.glob("*")) == []
+    assert disks.bad.exists() == is_unmounted
     assert await disks.delete("t") == OFFLINE
     await disks.stop()
     reasons = [each for each in caplog.messages if str(disks.bad) in each]
