@@ -14,7 +14,7 @@ from .report import Findings, Severity
 
 _SIDE_FILES: Final = (EPOCHS_NAME, PARTITION_METADATA_NAME, "quarantine")
 _LEFTOVERS: Final = {
-    ".deleted": "a deleted file; the next start removes it",
+    ".deleted": "a deleted file, to be removed soon or by the next start",
     ".cleaned": "left by a compaction that was interrupted; the next start removes it",
     ".swap": "a compacted segment; the next start puts it in its place",
     ".tmp": "a file that was being replaced; the next start removes it",
@@ -34,9 +34,12 @@ class Listing:
 
     def tell(self, findings: Findings, known: Known) -> None:
         """Report what does not belong there."""
-        for name in self.leftovers:
-            reason = next(why for end, why in _LEFTOVERS.items() if name.endswith(end))
-            findings.note("leftover", name, reason)
+        for suffix, reason in _LEFTOVERS.items():
+            names = [name for name in self.leftovers if name.endswith(suffix)]
+            if len(names) > 1:  # retention leaves three for each segment
+                reason += f" (and {len(names) - 1} others like it)"
+            if names:
+                findings.note("leftover", names[0], reason)
         for name in self.strangers:
             findings.note("stranger", name, "is no file of a log; it is left alone")
         for name in self.orphans:

@@ -42,3 +42,12 @@ def test_an_index_without_a_log() -> None:
     }
     first = f"{BASES[0]}.index"
     assert found([f"{BASES[1]}.log", first]) == {("orphan", first, Severity.NOTE)}
+
+
+def test_leftovers_of_one_sort_are_one_note() -> None:
+    names = [f"{base:020d}.log.deleted" for base in range(40)]
+    findings = Findings()
+    list_partition(names).tell(findings, UNKNOWN)
+    (finding,) = findings
+    assert finding.file == names[0]
+    assert finding.message.endswith("(and 39 others like it)")
