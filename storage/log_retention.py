@@ -14,6 +14,7 @@ are renamed at once, and removed after ``file.delete.delay.ms`` by the caller.
 import logging
 from collections.abc import Callable, Iterator
 from enum import Enum
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from .files import DiskFull
@@ -42,10 +43,9 @@ def delete_old_segments(log: "UnifiedLog", now_ms: int) -> list["LogSegment"]:
 
     With them come those that a truncation has taken out.
     """
-    gone = log.take_removed_segments()
-    for segments in delete_breached_segments(log, now_ms).values():
-        gone += segments
-    return gone
+    breached = delete_breached_segments(log, now_ms).values()
+    # Last: what is taken is the caller's to remove, and nobody else knows of it.
+    return log.take_removed_segments() + list(chain.from_iterable(breached))
 
 
 def delete_breached_segments(

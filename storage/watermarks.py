@@ -104,6 +104,10 @@ class Watermarks:
             )
         if offset <= self.log_start_offset:
             return False
+        durable = self.durable
+        if offset > durable.offset:
+            # What is given up needs no sync any more.
+            durable = self._local.maybe_convert_to_offset_metadata(offset)
         _log.info(
             "%s: the log starts at %d instead of %d, because of %s",
             self._local.directory,
@@ -111,10 +115,7 @@ class Watermarks:
             self.log_start_offset,
             reason.value,
         )
-        self.log_start_offset = offset
-        if offset > self.durable.offset:
-            # What is given up needs no sync any more.
-            self.durable = self._local.maybe_convert_to_offset_metadata(offset)
+        self.log_start_offset, self.durable = offset, durable
         return True
 
     # All of them

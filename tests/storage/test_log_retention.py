@@ -4,6 +4,7 @@ import errno
 
 import pytest
 
+from protocol.errors import KafkaStorageError
 from storage.files import StorageFailure
 from storage.formats.quarantine_entry import QuarantineEntry
 from storage.log_retention import (
@@ -95,6 +96,17 @@ def test_on_a_full_disk_what_is_before_the_active_segment_makes_room() -> None:
     assert retain(log, NOW + 1) == 3
     assert segments_of(log) == [6]
     assert retain(log, NOW + 1) == 1
+
+
+def test_what_truncation_took_out_goes_although_retention_could_not() -> None:
+    log = filled(retention_ms=0)
+    files = log.local.files
+    assert isinstance(files, FakeFiles)
+    log.truncate_to(4, NOW)
+    files.fail("rename", error=errno.ENOSPC)
+    with pytest.raises(KafkaStorageError):
+        retain(log, NOW + 1)
+    assert 6 in [each.base_offset for each in delete_old_segments(log, NOW)]
 
 
 def test_t062_compact_only_topic_deletes_below_start_only() -> None:

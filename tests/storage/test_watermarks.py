@@ -6,6 +6,7 @@ from protocol.control_records import ControlType
 from protocol.errors import KafkaStorageError, OffsetOutOfRange
 from storage.offset_metadata import OffsetMetadata
 from storage.watermarks import LogStartReason, Watermarks
+from tests.fakes.files import FakeFiles
 
 from . import logs
 from .batches import append, batch, new_log
@@ -168,3 +169,17 @@ def test_the_place_of_the_stable_offset_is_looked_up_once() -> None:
     assert marks.locate_stable(10) is found
     marks.fall_to(ends[3])
     assert marks.locate_stable(10) is not found
+
+
+def test_a_log_start_that_a_failing_disk_does_not_find_stays() -> None:
+    files = FakeFiles()
+    log = logs.new_log(files, segment_bytes=10_000)
+    for _ in range(3):
+        logs.produce(log, 2)
+    log.raise_high_watermark_to_end()
+    files.fail("read")
+    with pytest.raises(KafkaStorageError):
+        log.increment_log_start(4)
+    assert (log.log_start_offset, log.recovery_point) == (0, 0)
+    assert log.increment_log_start(4)
+    assert (log.log_start_offset, log.recovery_point) == (4, 4)
