@@ -2,7 +2,8 @@
 
 It has another name already and nobody finds it any more; its bytes go when the
 ``file.delete.delay.ms`` of its topic is over. What a kill leaves of it, the next start
-removes: by its name.
+removes: by its name. So the names are synced before the first file of a segment goes;
+a power cut must not bring its log back without its transaction index.
 """
 
 import logging
@@ -30,6 +31,7 @@ class _Removal(NamedTuple):
     due_ms: int
     path: Path
     remove: Callable[[], None]
+    is_segment: bool = False
     is_repeated: bool = False
 
 
@@ -50,7 +52,7 @@ class Removals:
     def add_segment(self, segment: "LogSegment", due_ms: int) -> None:
         """Remove a segment's files at ``due_ms``."""
         self._waiting.append(
-            _Removal(due_ms, segment.log.path, segment.delete_files),
+            _Removal(due_ms, segment.log.path, segment.delete_files, is_segment=True),
         )
 
     def add_directory(
@@ -92,7 +94,11 @@ class Removals:
         return lambda: self._remove(due)
 
     def _remove(self, due: list[_Removal]) -> None:
+        directories = {each.path.parent for each in due if each.is_segment}
+        unsure = {each for each in directories if not self._has_synced(each)}
         for removal in due:
+            if removal.is_segment and removal.path.parent in unsure:
+                continue
             try:
                 removal.remove()
             except FileNotFoundError:
@@ -101,3 +107,20 @@ class Removals:
                 if not removal.is_repeated:
                     _log.warning("%s is not removed: %s", removal.path, error)
                 self._failed.append(removal)
+
+    def _has_synced(self, directory: Path) -> bool:
+        """Make the names in a partition's directory durable.
+
+        If that fails nobody knows them, and nothing in it is removed before the next
+        start: a failed sync is not tried again.
+        """
+        try:
+            self._files.sync_directory(directory)
+        except FileNotFoundError:
+            pass  # the partition was deleted; its segments are found to be gone
+        except (KafkaStorageError, OSError) as error:
+            _log.error(
+                "%s keeps its old segments until a restart: %s", directory, error
+            )
+            return False
+        return True

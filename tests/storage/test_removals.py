@@ -7,6 +7,7 @@ import pytest
 from protocol.topic_partition import TopicPartition
 from storage.removals import RETRY_AFTER_MS, Removals
 from tests.fakes.files import FakeFiles
+from tests.storage.batches import DIRECTORY, filled_segment
 
 A0 = TopicPartition("a", 0)
 PATHS = [Path(f"/data/a-0.{number}-delete") for number in range(3)]
@@ -58,3 +59,48 @@ def run(removals: Removals, now_ms: int) -> None:
     job = removals.job(now_ms)
     assert job
     job()
+
+
+class TestSegments:
+    def rig(self) -> tuple[FakeFiles, Removals]:
+        """A segment with its deleted name, which is not durable yet."""
+        files = FakeFiles()
+        segment = filled_segment(files)
+        segment.seal()
+        for file in segment.dirty_files():
+            file.sync()
+        files.sync_directory(DIRECTORY)
+        files.sync_directory(DIRECTORY.parent)
+        files.sync_directory(Path("/"))
+        segment.rename_deleted()
+        removals = Removals(files)
+        removals.add_segment(segment, 0)
+        return files, removals
+
+    def test_the_names_are_durable_before_the_first_file_goes(self) -> None:
+        files, removals = self.rig()
+        files.fail("unlink")
+        run(removals, 0)
+        files.power_cut()
+        names = files.listdir(DIRECTORY)
+        assert names
+        assert all(name.endswith(".deleted") for name in names)
+
+    def test_where_they_cannot_be_synced_nothing_goes_before_a_restart(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        files, removals = self.rig()
+        files.fail("sync_directory")
+        before = files.listdir(DIRECTORY)
+        run(removals, 0)
+        assert files.listdir(DIRECTORY) == before
+        assert removals.job(10**9) is None
+        assert len(caplog.records) == 1
+
+    def test_a_partition_that_was_deleted_meanwhile_is_no_matter(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        files, removals = self.rig()
+        files.rmtree(DIRECTORY)
+        run(removals, 0)
+        assert not caplog.records
