@@ -147,6 +147,9 @@ class LogOpener:
                 await self._set_aside(partition)
         except (KafkaError, OSError) as error:
             self._refuse(partition, error)
+        except Exception as error:  # a bug, recorded by who asked for the log
+            self._refuse(partition, error)
+            raise
         finally:
             self.unopened.discard(topic_partition)
             del self._opening[topic_partition]
@@ -176,7 +179,8 @@ class LogOpener:
 
     def _refuse(self, partition: Partition, error: Exception) -> None:
         topic_partition = partition.topic_partition
-        _logger.error("%s cannot be opened: %s", topic_partition, error)
-        partition.refuse(KafkaStorageError(f"{topic_partition}: {error}"))
+        why = str(error) or repr(error)
+        _logger.error("%s cannot be opened: %s", topic_partition, why)
+        partition.refuse(KafkaStorageError(f"{topic_partition}: {why}"))
         if self._topics.partition(topic_partition) is not None:
             self._topics.offline.add(topic_partition)

@@ -157,8 +157,14 @@ class ReplicaManager:
         """Open every log that is on disk, a few at a time: for the time after ready."""
         count = self._config.num_recovery_threads_per_data_dir
         unopened = iter(list(self._opener.unopened))
+        bug: Exception | None = None
         while some := list(islice(unopened, count)):
-            await self.open(some)
+            try:
+                await self.open(some)
+            except Exception as error:  # the logs behind it are opened all the same
+                bug = error
+        if bug is not None:
+            raise bug
 
     async def stop(self, topic_partitions: Iterable[TopicPartition]) -> None:
         """Serve these no more: they are deleted. Who waits for them is told.

@@ -194,3 +194,33 @@ async def test_what_has_no_directory_or_cannot_be_opened_is_offline(
             broker.manager.partition(t0).check_leader()
         other = await broker.create_topic("other")
         assert await append(broker, other) == 0
+
+
+async def test_a_bug_in_one_log_keeps_no_other_from_being_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = FakeFiles()
+    async with replicas(tmp_path, files) as broker:
+        topic = await broker.create_topic(partitions=3)
+        partitions = [TopicPartition(topic.topic, number) for number in range(3)]
+        for each in partitions:
+            batch = {each: batch_of(b"v")}
+            broker.manager.append_records(batch, acks=1, timeout_ms=1000)
+        await broker.commit()
+    options = {"num_recovery_threads_per_data_dir": 1}
+    async with replicas(tmp_path, files, **options) as broker:
+        load = broker.logs.load
+
+        def loads(topic_partition: TopicPartition, *more: object) -> object:
+            if topic_partition.partition == 0:
+                raise ZeroDivisionError
+            return load(topic_partition, *more)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(broker.logs, "load", loads)
+        with pytest.raises(ZeroDivisionError):
+            await broker.manager.open_all()
+        assert opener(broker).unopened == set()
+        broken, *others = (broker.manager.partition(each) for each in partitions)
+        with pytest.raises(KafkaStorageError, match="ZeroDivision"):
+            broken.check_leader()
+        assert [each.high_watermark for each in others] == [1, 1]
