@@ -37,22 +37,25 @@ class Leftovers(NamedTuple):
     """What was found: whether names have changed, and segments of which the log lacks.
 
     ``names`` are those that are there now, ``missing_bases`` the base offsets of
-    indexes without a log. ``stripped_bases`` are those of logs whose transaction index
-    was to be deleted with them, and was: a power cut between the two has kept them.
+    indexes without a log.
     """
 
     names: list[str]
     has_new_names: bool
     missing_bases: list[int]
-    stripped_bases: list[int]
 
 
 def remove_leftovers(files: Files, directory: Path) -> Leftovers:
     """Finish or undo what was interrupted."""
     before = names = files.listdir(directory)
+    kept = _still_needed(before)
+    for name in kept:
+        _log.warning("%s: its log is still there; it is kept", directory / name)
+        files.rename(directory / name, directory / name.removesuffix(DELETED))
     gone = [name for name in before if name.endswith((DELETED, _TEMPORARY))]
     for name in gone:
-        files.unlink(directory / name)
+        if name not in kept:
+            files.unlink(directory / name)
     ours = [name for name in before if is_segment_file(name)]
     _remove_unfinished(files, directory, ours)
     if any(name.endswith(SWAP) for name in ours):
@@ -62,8 +65,7 @@ def remove_leftovers(files: Files, directory: Path) -> Leftovers:
     orphans = _remove_orphans(files, directory, names)
     missing_bases = sorted(set(map(base_offset_of, orphans)))
     names = [name for name in names if name not in orphans]
-    stripped_bases = _stripped(gone, names)
-    return Leftovers(names, names != before, missing_bases, stripped_bases)
+    return Leftovers(names, names != before, missing_bases)
 
 
 def stray_snapshots(offsets: Iterable[int], base_offsets: Iterable[int]) -> set[int]:
@@ -88,16 +90,19 @@ def remove_stray_snapshots(
     return bool(gone)
 
 
-def _stripped(gone: list[str], names: list[str]) -> list[int]:
-    bases = {
-        base_offset_of(name)
-        for name in gone
+def _still_needed(names: list[str]) -> list[str]:
+    """Transaction indexes that were to be deleted, and whose logs were not.
+
+    A power cut may keep one change of names and not the other.
+    """
+    logs = set(segment_bases(names))
+    return [
+        name
+        for name in names
         if name.endswith(TRANSACTION_INDEX + DELETED)
-    }
-    indexed = {
-        base_offset_of(name) for name in names if name.endswith(TRANSACTION_INDEX)
-    }
-    return sorted(bases.intersection(segment_bases(names)) - indexed)
+        and base_offset_of(name) in logs
+        and name.removesuffix(DELETED) not in names
+    ]
 
 
 def _remove_unfinished(files: Files, directory: Path, names: list[str]) -> None:

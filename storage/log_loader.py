@@ -136,8 +136,6 @@ class _Loader:
         self.log_start_offset = max(self.log_start_offset, segments.first.base_offset)
         self._load_epochs(segments)
         self._check_transactions(segments, leftovers.names)
-        for base_offset in leftovers.stripped_bases:
-            self._replace_transactions(segments, base_offset, "it was to be deleted")
         damage = self._found_damage()
         damage.note_missing(segments, leftovers.missing_bases)
         if self._was_clean:
