@@ -16,7 +16,8 @@ BATCH = 50_000  # messages in memory at a time
 NOT_OF_THE_LIBRARY = {"site-packages", "dist-packages"}
 # Two thirds of the lines are the library's own tests: only the long run reads them.
 ITS_TESTS = {"test", "tests", "idle_test"}
-LEFT_OUT = NOT_OF_THE_LIBRARY | (set() if os.environ.get("ODRADEK_LONG") else ITS_TESTS)
+IS_LONG = bool(os.environ.get("ODRADEK_LONG"))
+LEFT_OUT = NOT_OF_THE_LIBRARY | (set() if IS_LONG else ITS_TESTS)
 
 
 def library_lines() -> Iterator[bytes]:
@@ -33,6 +34,8 @@ def library_lines() -> Iterator[bytes]:
 def test_every_line_comes_back_in_order(
     broker: BrokerProcess, topic: str, client: Client
 ) -> None:
+    if broker.environment["ODRADEK_LOOP"] == "asyncio" and not IS_LONG:
+        pytest.skip("the second loop is in the long run; its bytes go the same way")
     client.create_topic(broker.address, topic, 1)
     count = 0
     for lines in _batched(library_lines(), BATCH):
