@@ -117,6 +117,30 @@ def summarize(payload: "Buffer", count: int, base_timestamp: int) -> RecordsSumm
         raise InvalidRecord(str(error)) from None
 
 
+def index_rows(
+    batch: "Buffer",
+    header: BatchHeader,
+    decompress_limit: int = DECOMPRESSED_SIZE_MAX,
+) -> "tuple[bytes, Iterator[tuple[int, ...]]]":
+    """The records of a whole batch as bytes, and a row of integers for each.
+
+    A row is the record's timestamp delta and offset delta, then position and length
+    of its key and of its value in these bytes; a length of -1 is null. For who reads
+    so many that a `Record` each is too dear.
+
+    Raises:
+        CorruptMessage, MessageTooLarge, InvalidRecord: as `iterate`.
+    """
+    view = memoryview(batch)
+    if not BATCH_OVERHEAD <= header.size <= len(view):
+        raise CorruptMessage("The batch is cut short.")
+    payload = decompress(
+        header.compression, view[BATCH_OVERHEAD : header.size], decompress_limit
+    )
+    # Slices of bytes are three times quicker than bytes of slices of a view.
+    return bytes(payload), _ROW.iter_unpack(_index(payload, header.records_count))
+
+
 def iterate(
     batch: "Buffer", decompress_limit: int = DECOMPRESSED_SIZE_MAX
 ) -> "Iterator[Record]":
@@ -131,17 +155,10 @@ def iterate(
         InvalidRecord: a record is malformed.
     """
     header = read_header(batch)
-    view = memoryview(batch)
-    if not BATCH_OVERHEAD <= header.size <= len(view):
-        raise CorruptMessage("The batch is cut short.")
-    payload = decompress(
-        header.compression, view[BATCH_OVERHEAD : header.size], decompress_limit
-    )
-    # Slices of bytes are three times quicker than bytes of slices of a view.
-    data = bytes(payload)
+    data, rows = index_rows(batch, header, decompress_limit)
     base_offset, base_timestamp = header.base_offset, header.base_timestamp
     append_time = header.max_timestamp if header.is_log_append_time else None
-    for row in _ROW.iter_unpack(_index(payload, header.records_count)):
+    for row in rows:
         timestamp_delta, offset_delta, key_at, key_length, value_at, value_length = row
         timestamp = base_timestamp + timestamp_delta
         if append_time is not None:

@@ -7,12 +7,13 @@ replayed into its state in the same breath; the answer leaves when they are dura
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from protocol.errors import KafkaError
+    from protocol.record_batch import BatchHeader
     from storage.files import Buffer
 
 NO_PRODUCER = -1
@@ -64,6 +65,19 @@ class Decision:
     undo: Callable[[KafkaError], object] | None = None
     is_replayed: bool = True
     producer: ProducerIdentity | None = None
+
+
+@runtime_checkable
+class BatchReplayer(Protocol):
+    """State that can apply a whole batch at once, faster than record by record."""
+
+    def replay_batch(
+        self, header: BatchHeader, data: bytes, rows: Iterable[tuple[int, ...]]
+    ) -> bool:
+        """Apply all its records (``protocol.records.index_rows``), or return False.
+
+        It may have applied the first of them then: they are replayed once more.
+        """
 
 
 class ShardState(Protocol):

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 from protocol.control_records import read_marker
 from protocol.errors import KafkaError
 from protocol.record_batch import scan
-from protocol.records import iterate
+from protocol.records import index_rows, iterate
 from storage.files import ColdRead
 from storage.log_read import FetchIsolation
 
-from .decision import NO_PRODUCER, Place
+from .decision import NO_PRODUCER, BatchReplayer, Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,6 +70,11 @@ class Loader:
                 if header.is_control:
                     self._end_transaction(header, batch)
                     continue
+                if self._replay_at_once(header, batch):
+                    if self._until_pause <= 0:
+                        self._until_pause = _RECORDS_AT_ONCE
+                        await asyncio.sleep(0)
+                    continue
                 records = iterate(batch)
                 while True:
                     if not self._replay(header, records):
@@ -101,6 +106,20 @@ class Loader:
         marker = read_marker(batch)
         if marker is not None:
             self._state.end_transaction(place, marker.is_commit)
+
+    def _replay_at_once(self, header: BatchHeader, batch: memoryview) -> bool:
+        """Replay a whole batch, where its state can. Returns whether it did."""
+        state, count = self._state, header.records_count
+        if (
+            header.is_transactional
+            or count > _RECORDS_AT_ONCE
+            or not isinstance(state, BatchReplayer)
+            or not state.replay_batch(header, *index_rows(batch, header))
+        ):
+            return False
+        self.record_count += count
+        self._until_pause -= count
+        return True
 
     def _replay(self, header: BatchHeader, records: Iterator[Record]) -> bool:
         """Replay records of a batch; whether others shall have their turn now."""

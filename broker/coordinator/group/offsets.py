@@ -19,14 +19,14 @@ TopicAndPartition = tuple[str, int]
 _new = tuple.__new__
 
 
-class _Stored(NamedTuple):
+class StoredOffset(NamedTuple):
     """A committed offset, and the offset of its record in the coordinator's log."""
 
     committed: CommittedOffset
     record_offset: int
 
 
-_Offsets = dict[TopicAndPartition, _Stored]
+_Offsets = dict[TopicAndPartition, StoredOffset]
 
 
 class GroupOffsets:
@@ -101,7 +101,14 @@ class GroupOffsets:
         offsets = groups.get(group_id)
         if offsets is None:
             offsets = groups[group_id] = {}
-        offsets[key] = _new(_Stored, (committed, place.offset))
+        offsets[key] = _new(StoredOffset, (committed, place.offset))
+
+    def put(self, group_id: str, key: TopicAndPartition, stored: StoredOffset) -> None:
+        """Apply an offset that is committed, and was read already."""
+        offsets = self._committed.get(group_id)
+        if offsets is None:
+            offsets = self._committed[group_id] = {}
+        offsets[key] = stored
 
     def end_transaction(self, producer_id: int, is_commit: bool) -> None:
         """Commit or drop what a producer's transaction has pending."""

@@ -11,12 +11,14 @@ from ..decision import Decision
 from . import records
 from .classic_group import ClassicGroup
 from .classic_states import ClassicState
+from .offset_loading import OffsetLoader
 from .offsets import GroupOffsets
 from .records import GroupRecord, OffsetRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
+    from protocol.record_batch import BatchHeader
     from storage.files import Buffer
 
     from ...clock import Clock
@@ -40,6 +42,7 @@ class GroupShard:
         self.clock = clock
         self.groups: dict[str, ClassicGroup] = {}
         self.offsets = GroupOffsets()
+        self._offset_loader = OffsetLoader(self.offsets)
         self.timers: Timers = shard.timers
         self._shard = shard
         self.when_loaded: list[Callable[[GroupShard], object]] = []
@@ -96,6 +99,17 @@ class GroupShard:
         else:
             loaded = ClassicGroup.loaded(record.group_id, record.value)
             self.groups[record.group_id] = loaded
+
+    def replay_batch(
+        self, header: BatchHeader, data: bytes, rows: Iterable[tuple[int, ...]]
+    ) -> bool:
+        """Apply a batch of nothing but offsets; see `BatchReplayer`."""
+        groups = self._offset_loader.take(data, rows, header.base_offset)
+        if groups is None:
+            return False
+        for group_id in groups.difference(self.groups):
+            self.groups[group_id] = ClassicGroup(group_id, header.max_timestamp)
+        return True
 
     def end_transaction(self, place: Place, is_commit: bool) -> None:
         """Commit or drop the pending offsets of a producer."""

@@ -35,6 +35,7 @@ SESSION_MS = 10_000
 REBALANCE_MS = 60_000
 RANGE = (("range", b"r"),)
 TOPIC_ID = bytes(range(16))
+NOW_MS = 1_700_000_000_000
 
 
 class FakeShard:
