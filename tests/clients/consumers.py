@@ -297,14 +297,22 @@ class AioKafkaConsumer:
         self._loop.run_until_complete(call())
 
     def close(self) -> None:
-        # Closed while it looks for its coordinator, it ends as if it were cancelled.
-        with contextlib.suppress(asyncio.CancelledError):
+        try:
             self._loop.run_until_complete(self._close())
-        self._loop.close()
+        finally:
+            self._loop.close()
 
     async def _close(self) -> None:
         await asyncio.gather(*self._committing)
-        await self._consumer.stop()
+        # Stopped while it looks for its coordinator, it ends as if it were cancelled,
+        # and leaves its connections open.
+        for close in (self._consumer.stop, self._consumer._client.close):
+            with contextlib.suppress(asyncio.CancelledError):
+                await close()
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _found(batches: Any) -> list[Found]:
