@@ -5,6 +5,7 @@ member may know versions that are not known here; they only ever append fields.
 """
 
 from struct import Struct as Layout
+from typing import TypeVar
 
 from .compiler import decoder
 from .kafka_error import MalformedRequest
@@ -14,6 +15,7 @@ from .topic_partition import TopicPartition
 
 PROTOCOL_TYPE = "consumer"
 _VERSION = Layout(">h")
+_Said = TypeVar("_Said", bound=Message)
 
 
 class OwnedPartition(Struct):
@@ -50,16 +52,28 @@ def decode_assignment(data: Buffer) -> list[TopicPartition]:
     """
     if not len(data):
         return []
-    if len(data) < _VERSION.size:
-        raise MalformedRequest("an assignment without a version")
-    (version,) = _VERSION.unpack_from(data)
-    known = min(version, ConsumerProtocolAssignment.max_version)
-    if known < 0:
-        raise MalformedRequest(f"an assignment of version {version}")
-    decode = decoder(ConsumerProtocolAssignment, known)
-    assignment, _ = decode(memoryview(data), _VERSION.size)
+    assignment = _decode(ConsumerProtocolAssignment, data, "an assignment")
     return [
         TopicPartition(each.topic, partition)
         for each in assignment.assigned_partitions
         for partition in each.partitions
     ]
+
+
+def decode_subscription(data: Buffer) -> ConsumerProtocolSubscription:
+    """What a member wants to read; what a later version appends is passed over.
+
+    Raises:
+        MalformedRequest: ``data`` is no subscription.
+    """
+    return _decode(ConsumerProtocolSubscription, data, "a subscription")
+
+
+def _decode(cls: type[_Said], data: Buffer, what: str) -> _Said:
+    if len(data) < _VERSION.size:
+        raise MalformedRequest(f"{what} without a version")
+    (version,) = _VERSION.unpack_from(data)
+    known = min(version, cls.max_version)
+    if known < 0:
+        raise MalformedRequest(f"{what} of version {version}")
+    return decoder(cls, known)(memoryview(data), _VERSION.size)[0]

@@ -22,7 +22,7 @@ from protocol.errors import (
 from ...parked import Parked
 from ..decision import Decision
 from . import classic_static
-from .classic_answers import joined, refused_join
+from .classic_answers import answer_join, joined, refused_join
 from .classic_member import ClassicMember
 from .classic_rebalance import (
     NEW_MEMBER_JOIN_TIMEOUT_MS,
@@ -216,18 +216,11 @@ def rejoin(
         joining.rebalance_timeout_ms,
         joining.session_timeout_ms,
     )
-    answer = Parked()
-    _replace_answer(member, answer)
+    # Who asks again has given up on its first question.
+    again = refused_join(ErrorCode.REBALANCE_IN_PROGRESS, member.member_id)
+    answer_join(member, again)
+    answer = member.awaiting_join = Parked()
     rebalance_or_complete_join(
         shard, group, f"{member.member_id} joins again ({joining.reason or 'changed'})"
     )
     return Decision(answer)
-
-
-def _replace_answer(member: ClassicMember, answer: Parked) -> None:
-    """A client that asks again has given up on its first question."""
-    earlier, member.awaiting_join = member.awaiting_join, answer
-    if earlier is not None and not earlier.done():
-        earlier.set_result(
-            refused_join(ErrorCode.REBALANCE_IN_PROGRESS, member.member_id)
-        )

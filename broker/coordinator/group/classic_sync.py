@@ -13,7 +13,7 @@ from protocol.messages.groups import HeartbeatResponse
 
 from ...parked import Parked
 from ..decision import Decision
-from .classic_answers import refused_sync, synced
+from .classic_answers import answer_sync, refused_sync, synced
 from .classic_rebalance import assign, note_sync, renew_session
 from .classic_states import ClassicState
 from .classic_validation import (
@@ -26,7 +26,6 @@ from .classic_validation import (
 if TYPE_CHECKING:
     from protocol.messages.groups import HeartbeatRequest, SyncGroupRequest
 
-    from .classic_member import ClassicMember
     from .shard import GroupShard
 
 
@@ -49,8 +48,9 @@ def decide_sync(shard: GroupShard, request: SyncGroupRequest) -> Decision:
     if group.is_in(ClassicState.STABLE):
         renew_session(shard, group, member)
         return Decision(synced(group, member), reads_state=True)
-    answer = Parked()
-    _replace_answer(member, answer)
+    # Who asks again has given up on its first question.
+    answer_sync(member, refused_sync(ErrorCode.REBALANCE_IN_PROGRESS))
+    answer = member.awaiting_sync = Parked()
     if group.is_leader(member.member_id):
         given = {each.member_id: bytes(each.assignment) for each in request.assignments}
         assign(shard, group, given)
@@ -73,10 +73,3 @@ def decide_heartbeat(shard: GroupShard, request: HeartbeatRequest) -> Decision:
     if group.is_in(ClassicState.PREPARING_REBALANCE):
         raise RebalanceInProgress
     return Decision(HeartbeatResponse(error_code=ErrorCode.NONE))
-
-
-def _replace_answer(member: ClassicMember, answer: Parked) -> None:
-    """A client that asks again has given up on its first question."""
-    earlier, member.awaiting_sync = member.awaiting_sync, answer
-    if earlier is not None and not earlier.done():
-        earlier.set_result(refused_sync(ErrorCode.REBALANCE_IN_PROGRESS))

@@ -6,25 +6,32 @@ A million of them is what a busy broker starts with. What is not as most offsets
 
 from __future__ import annotations
 
-from struct import Struct, error
+from struct import error
 from typing import TYPE_CHECKING
 
 from .offsets import StoredOffset
-from .records import NO_EXPIRY, OFFSET_KEYS, CommittedOffset
+from .records import (
+    KEY_HEAD,
+    NAME_LENGTH,
+    NO_EXPIRY,
+    OFFSET_KEYS,
+    PARTITION,
+    VALUE_4,
+    VALUE_4_FIXED,
+    CommittedOffset,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from .offsets import GroupOffsets
 
-# Version, offset, leader epoch, length of the note and one, commit timestamp, one tag
-# of 16 bytes, which is the topic id.
-_VALUE_SIZE = 42
-_VALUE = Struct(">hqiBqBBB16s").unpack_from
-_VALUE_FIXED = (4, 1, 1, 0, 16)
-_KEY = Struct(">hh").unpack_from  # kind, length of the group id
-_INT16 = Struct(">h").unpack_from
-_INT32 = Struct(">i").unpack_from
+_VALUE, _VALUE_SIZE = VALUE_4.unpack_from, VALUE_4.size
+_KEY, _LENGTH, _PARTITION = (
+    KEY_HEAD.unpack_from,
+    NAME_LENGTH.unpack_from,
+    PARTITION.unpack_from,
+)
 _new = tuple.__new__
 
 
@@ -50,10 +57,10 @@ class OffsetLoader:
                 )
                 kind, length = _KEY(data, key_at)
                 topic_at = key_at + 6 + length
-                (topic_length,) = _INT16(data, topic_at - 2)
+                (topic_length,) = _LENGTH(data, topic_at - 2)
                 end = topic_at + topic_length
                 if (
-                    (version, one, tags, tag, size) != _VALUE_FIXED
+                    (version, one, tags, tag, size) != VALUE_4_FIXED
                     or kind not in OFFSET_KEYS
                     or length < 0
                     or topic_length < 0
@@ -66,7 +73,7 @@ class OffsetLoader:
                 fields = (offset, epoch, "", time, NO_EXPIRY, topic_id)
                 stored = _new(CommittedOffset, fields), base_offset + delta
                 self._offsets.put(
-                    group, (topic, _INT32(data, end)[0]), _new(StoredOffset, stored)
+                    group, (topic, _PARTITION(data, end)[0]), _new(StoredOffset, stored)
                 )
         except (error, UnicodeDecodeError):
             return None

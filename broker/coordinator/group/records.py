@@ -40,13 +40,14 @@ _INT16 = Struct(">h")
 # the partition; values are those of version 4 with a topic id, and of version 3,
 # without metadata, as versions, offset, leader epoch, (length of the metadata),
 # commit timestamp, (number of tagged fields, tag, size, topic id).
-_KEY_HEAD = Struct(">hh")
-_PARTITION = Struct(">i")
-_VALUE_4 = Struct(">hqiBqBBB16s")
-_VALUE_4_FIXED = (4, 1, 1, 0, 16)  # a compact length is one more than the length
+KEY_HEAD = Struct(">hh")
+NAME_LENGTH = _INT16
+PARTITION = Struct(">i")
+VALUE_4 = Struct(">hqiBqBBB16s")
+VALUE_4_FIXED = (4, 1, 1, 0, 16)  # a compact length is one more than the length
 _VALUE_3 = Struct(">hqihq")
-_VALUE_4_SIZE, _VALUE_3_SIZE = _VALUE_4.size, _VALUE_3.size
-_unpack_4 = _VALUE_4.unpack
+_VALUE_4_SIZE, _VALUE_3_SIZE = VALUE_4.size, _VALUE_3.size
+_unpack_4 = VALUE_4.unpack
 _new = tuple.__new__
 _Value = TypeVar("_Value", OffsetCommitValue, GroupMetadataValue)
 
@@ -75,11 +76,11 @@ class OffsetRecord(NamedTuple):
         group, topic = self.group_id.encode(), self.topic.encode()
         encoded = b"".join(
             (
-                _KEY_HEAD.pack(OFFSET_KEY, len(group)),
+                KEY_HEAD.pack(OFFSET_KEY, len(group)),
                 group,
                 _INT16.pack(len(topic)),
                 topic,
-                _PARTITION.pack(self.partition),
+                PARTITION.pack(self.partition),
             )
         )
         committed = self.committed
@@ -87,7 +88,7 @@ class OffsetRecord(NamedTuple):
             return encoded, None
         offset, leader_epoch, metadata, timestamp, expiry, topic_id = committed
         if not metadata and expiry == NO_EXPIRY and topic_id != ZERO_UUID:
-            return encoded, _VALUE_4.pack(
+            return encoded, VALUE_4.pack(
                 _OFFSET_VERSION, offset, leader_epoch, 1, timestamp, 1, 0, 16, topic_id
             )
         version = _OFFSET_VERSION
@@ -141,7 +142,7 @@ def _usual_offset(key: Buffer, value: Buffer | None) -> OffsetRecord | None:
     if size == _VALUE_4_SIZE:
         found = _unpack_4(value)
         version, offset, epoch, one, timestamp, count, tag, tag_size, topic_id = found
-        if (version, one, count, tag, tag_size) != _VALUE_4_FIXED:
+        if (version, one, count, tag, tag_size) != VALUE_4_FIXED:
             return None
     elif size == _VALUE_3_SIZE:
         version, offset, epoch, length, timestamp = _VALUE_3.unpack(value)
@@ -150,7 +151,7 @@ def _usual_offset(key: Buffer, value: Buffer | None) -> OffsetRecord | None:
         topic_id = ZERO_UUID
     else:
         return None
-    kind, length = _KEY_HEAD.unpack_from(key)
+    kind, length = KEY_HEAD.unpack_from(key)
     topic_at = 6 + length
     if kind not in OFFSET_KEYS or length < 0:
         return None
@@ -162,7 +163,7 @@ def _usual_offset(key: Buffer, value: Buffer | None) -> OffsetRecord | None:
         group, topic = key[4 : topic_at - 2].decode(), key[topic_at:end].decode()
     except UnicodeDecodeError:
         return None
-    (partition,) = _PARTITION.unpack_from(key, end)
+    (partition,) = PARTITION.unpack_from(key, end)
     committed = _new(
         CommittedOffset, (offset, epoch, "", timestamp, NO_EXPIRY, topic_id)
     )

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from struct import Struct, error
 from typing import TYPE_CHECKING
 
-from protocol.compiler import decoder
-from protocol.consumer_protocol import PROTOCOL_TYPE, ConsumerProtocolSubscription
+from protocol.consumer_protocol import PROTOCOL_TYPE, decode_subscription
 from protocol.errors import MalformedRequest
 
 if TYPE_CHECKING:
     from .classic_group import ClassicGroup
-
-_INT16 = Struct(">h")
 
 
 def is_of_consumers(group: ClassicGroup) -> bool:
@@ -33,17 +29,7 @@ def subscribed_topics(group: ClassicGroup) -> frozenset[str] | None:
         if not metadata and member.protocols:
             metadata = member.protocols[0][1]
         try:
-            topics.update(_topics(metadata))
-        except (error, MalformedRequest):
+            topics.update(decode_subscription(metadata).topics)
+        except MalformedRequest:
             return None
     return frozenset(topics)
-
-
-def _topics(subscription: bytes) -> list[str]:
-    """The topics of one member; what a later version appends is passed over."""
-    (version,) = _INT16.unpack_from(subscription)
-    known = min(version, ConsumerProtocolSubscription.max_version)
-    if known < 0:
-        raise MalformedRequest(f"a subscription of version {version}")
-    decode = decoder(ConsumerProtocolSubscription, known)
-    return decode(memoryview(subscription), _INT16.size)[0].topics
