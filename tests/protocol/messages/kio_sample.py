@@ -29,7 +29,13 @@ COUNTS = (0, 1, 1, 2, 3)
 # What is None for kio, but a value on the wire.
 NONES = {"uuid": bytes(16), "datetime_i64": -1}
 # What a field has that declares no default.
-DEFAULTS = {**NONES, "string": "", "bytes": b"", "records": None, "bool": False}
+DEFAULTS = {
+    "uuid": bytes(16),
+    "string": "",
+    "bytes": b"",
+    "records": None,
+    "bool": False,
+}
 
 
 def entity_type(api_key: int, version: int, *, is_request: bool) -> type | None:
