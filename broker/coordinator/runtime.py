@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     from ..clock import Clock
     from ..disk_threads import DiskThreads
     from ..metadata.topics import Topics
+    from ..parked import Parked
     from ..replica.replica_manager import ReplicaManager
     from ..services import Bugs
+    from .decision import ProducerIdentity
 
     Refuse = Callable[[KafkaError], Any]
 
@@ -82,7 +84,11 @@ class CoordinatorRuntime(Generic[S]):
         return partition_for(key, self._partition_count)
 
     def shard(self, partition: int) -> Shard[S]:
-        """The shard of a partition; asking for one that is not loaded hurries it."""
+        """The shard of a partition; asking for one that is not loaded hurries it.
+
+        Raises:
+            UnknownTopicOrPartition: there is no such partition.
+        """
         shard = self._shards.get(partition)
         if shard is None:
             return self._begin(partition)
@@ -104,6 +110,23 @@ class CoordinatorRuntime(Generic[S]):
         except KafkaError as error:
             return refuse(error)
         return shard.act(decide, refuse)
+
+    def end_transaction(
+        self,
+        topic_partition: TopicPartition,
+        producer: ProducerIdentity,
+        is_commit: bool,
+        coordinator_epoch: int,
+        transaction_version: int,
+    ) -> int | Parked:
+        """End a producer's transaction in a shard; see `Shard.end_transaction`."""
+        try:
+            shard = self.shard(topic_partition.partition)
+        except KafkaError as error:
+            return error.code
+        return shard.end_transaction(
+            producer, is_commit, coordinator_epoch, transaction_version
+        )
 
     def schedule(self, decide: Callable[[S], Decision]) -> None:
         """Let every loaded shard decide something of its own accord."""
@@ -134,9 +157,9 @@ class CoordinatorRuntime(Generic[S]):
 
     def _begin(self, partition: int) -> Shard[S]:
         topic_partition = TopicPartition(self.topic, partition)
+        found = self.replica_manager.partition(topic_partition)
         shard = Shard(topic_partition, self._make_state, self)
         self._shards[partition] = shard
-        found = self.replica_manager.partition(topic_partition)
         if found.log is None and found.refusal is None:  # never written
             shard.activate()
             return shard

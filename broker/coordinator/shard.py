@@ -14,6 +14,7 @@ import logging
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
+from protocol.control_records import ControlType, EndTxnMarker, build_marker_batch
 from protocol.errors import (
     CoordinatorLoadInProgress,
     CoordinatorNotAvailable,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from protocol.topic_partition import TopicPartition
+    from storage.files import Buffer
 
     from ..clock import Clock
     from ..replica.replica_manager import ReplicaManager
@@ -98,12 +100,15 @@ def as_coordinator_error(code: int) -> KafkaError:
 
 
 class _Append:
-    """What was written and is not durable yet, and who waits for it."""
+    """What was written and is not durable yet.
+
+    ``waiters`` are told the code of the error that the append ended with, or 0.
+    """
 
     __slots__ = ("waiters",)
 
     def __init__(self) -> None:
-        self.waiters: list[Callable[[KafkaError | None], object]] = []
+        self.waiters: list[Callable[[int], object]] = []
 
 
 class Shard(Generic[S]):
@@ -211,24 +216,29 @@ class Shard(Generic[S]):
     def _append_batch(
         self, decision: Decision, some: list[_Encoded], base_offset: int
     ) -> _Append | None:
-        host, topic_partition = self._host, self.topic_partition
-        now_ms = host.clock.now_ms()
-        producer = decision.producer or _NOBODY
-        result = host.replica_manager.append_records(
-            {topic_partition: _batch(some, decision.producer, now_ms)},
+        now_ms = self._host.clock.now_ms()
+        producer = decision.producer
+        result = self._write(_batch(some, producer, now_ms))
+        waits = isinstance(result, Parked)
+        if not waits and result.error_code:
+            raise as_coordinator_error(result.error_code)
+        if decision.is_replayed:
+            self._replay(some, base_offset, now_ms, producer or _NOBODY)
+        return self._begun(result) if waits else None
+
+    def _write(self, batch: Buffer) -> Any:
+        """What became of a batch; `Parked`: it is written, but not durable yet."""
+        topic_partition = self.topic_partition
+        return self._host.replica_manager.append_records(
+            {topic_partition: batch},
             acks=ACKS_ALL,
             timeout_ms=_NO_TIMEOUT_MS,
             origin=AppendOrigin.COORDINATOR,
             internal_topics_allowed=True,
             finish=lambda results: results[topic_partition],
         )
-        waits = isinstance(result, Parked)
-        if not waits and result.error_code:
-            raise as_coordinator_error(result.error_code)
-        if decision.is_replayed:
-            self._replay(some, base_offset, now_ms, producer)
-        if not waits:
-            return None
+
+    def _begun(self, result: Parked) -> _Append:
         append = _Append()
         self._appends.append(append)
         result.listen(lambda parked: self._on_appended(append, parked))
@@ -245,10 +255,13 @@ class Shard(Generic[S]):
             for offset, (record, _, _) in enumerate(some, base_offset):
                 self.state.replay(record, Place(offset, now_ms, *producer))
         except Exception as error:
-            # A bug: the log has what the state has not.
-            self._host.record_bug(f"replay of {self.topic_partition}", error)
-            self.fail(error)
-            raise CoordinatorNotAvailable from error
+            raise self._left_behind(error) from error
+
+    def _left_behind(self, bug: Exception) -> KafkaError:
+        """The log has what the state has not: nothing more can be decided on it."""
+        self._host.record_bug(f"replay of {self.topic_partition}", bug)
+        self.fail(bug)
+        return CoordinatorNotAvailable()
 
     def _answer_behind(
         self, append: _Append, decision: Decision, refuse: Refuse
@@ -257,13 +270,14 @@ class Shard(Generic[S]):
         passes = isinstance(decision.response, Parked)
         answer = decision.response if passes else Parked()
 
-        def release(error: KafkaError | None) -> None:
-            if error is None:
+        def release(code: int) -> None:
+            if not code:
                 if decision.then is not None:
                     self._host.run_soon(decision.then)
                 if not passes:
                     answer.set_result(decision.response)
                 return
+            error = as_coordinator_error(code)
             try:
                 if decision.undo is not None:
                     decision.undo(error)
@@ -276,19 +290,57 @@ class Shard(Generic[S]):
 
     def _on_appended(self, append: _Append, parked: Parked) -> None:
         self._appends.remove(append)
-        error: KafkaError | None = None
         try:
             code = parked.result().error_code
         except KafkaError as raised:
             code = raised.code
         if code:
-            error = as_coordinator_error(code)
             self.fail(ErrorCode(code).name)
         for release in append.waiters:
             try:
-                release(error)
+                release(code)
             except Exception as bug:  # the others are answered all the same
                 self._host.record_bug(f"answers of {self.topic_partition}", bug)
+
+    # Markers
+
+    def end_transaction(
+        self,
+        producer: ProducerIdentity,
+        is_commit: bool,
+        coordinator_epoch: int,
+        transaction_version: int,
+    ) -> int | Parked:
+        """Write the marker that ends a producer's transaction, and replay it.
+
+        The code of the error, 0 when the marker is durable. Codes are the log's own;
+        those of a shard that cannot be asked are 14, 15, and 3 without its partition.
+        """
+        now_ms = self._host.clock.now_ms()
+        kind = ControlType.COMMIT if is_commit else ControlType.ABORT
+        marker = EndTxnMarker(kind, coordinator_epoch)
+        try:
+            self.check_active()
+            partition = self._host.replica_manager.partition(self.topic_partition)
+            place = Place(partition.log_end_offset, now_ms, *producer)
+            batch = memoryview(build_marker_batch(marker, *producer, now_ms))
+            result = self._write(batch)
+            waits = isinstance(result, Parked)
+            if waits or not result.error_code:
+                self._replay_marker(place, is_commit)
+        except KafkaError as error:
+            return error.code
+        if not waits:
+            return int(result.error_code)
+        answer = Parked()
+        self._begun(result).waiters.append(answer.set_result)
+        return answer
+
+    def _replay_marker(self, place: Place, is_commit: bool) -> None:
+        try:
+            self.state.end_transaction(place, is_commit)
+        except Exception as error:
+            raise self._left_behind(error) from error
 
     def _on_timer(self, action: Callable[[], object]) -> None:
         """A timer's action may decide something, which then is done."""

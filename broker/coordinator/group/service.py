@@ -38,9 +38,11 @@ if TYPE_CHECKING:
         MemberIdentity,
         SyncGroupRequest,
     )
+    from protocol.topic_partition import TopicPartition
 
+    from ...parked import Parked
     from ...services import Services
-    from ..decision import Decision
+    from ..decision import Decision, ProducerIdentity
     from ..shard import Shard
 
     Refuse = Callable[[KafkaError], Any]
@@ -161,6 +163,26 @@ class GroupCoordinator:
             group_id,
             lambda shard: decide_fetch(shard, group_id, wanted, require_stable, answer),
             refuse,
+        )
+
+    def end_transaction(
+        self,
+        topic_partition: TopicPartition,
+        producer: ProducerIdentity,
+        is_commit: bool,
+        coordinator_epoch: int,
+        transaction_version: int,
+    ) -> int | Parked:
+        """Write the marker of a transaction, which moves or drops what is pending.
+
+        The code of the error, 0 when it is durable; see `Shard.end_transaction`.
+        """
+        return self.runtime.end_transaction(
+            topic_partition,
+            producer,
+            is_commit,
+            coordinator_epoch,
+            transaction_version,
         )
 
     # Administration

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from broker.coordinator.decision import Decision, ProducerIdentity
 from broker.coordinator.shard import Phase
+from broker.parked import Parked
 from protocol.control_records import ControlType, EndTxnMarker, build_marker_batch
 from protocol.errors import ErrorCode, NotCoordinator
 from protocol.records import NewRecord, build_batch
@@ -190,3 +191,31 @@ async def test_partitions_that_are_added_take_no_keys_away(tmp_path: Path) -> No
         before = {name: broker.runtime.partition_of(name) for name in NAMES}
         await broker.replicas.topics.create_partitions({TOPIC: 5 * PARTITIONS})
         assert {name: broker.runtime.partition_of(name) for name in NAMES} == before
+
+
+async def test_a_marker_begins_the_loading_of_its_shard(tmp_path: Path) -> None:
+    files = FakeFiles()
+    producer = ProducerIdentity(7, 0)
+    async with tally_broker(tmp_path, files) as broker:
+        broker.add("a", producer=producer)
+        await broker.replicas.commit()
+        place = TopicPartition(TOPIC, broker.runtime.partition_of("a"))
+    async with tally_broker(tmp_path, files) as broker:
+        runtime = broker.runtime
+        code = runtime.end_transaction(place, producer, True, 0, 0)
+        assert code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+        await runtime.loaded()
+        answer = runtime.end_transaction(place, producer, True, 0, 0)
+        assert isinstance(answer, Parked)
+        await broker.replicas.commit()
+        assert answer.result() == ErrorCode.NONE
+        assert broker.state("a").ended == [(7, True)]
+
+
+async def test_a_marker_for_no_partition_is_told_so(tmp_path: Path) -> None:
+    async with tally_broker(tmp_path) as broker:
+        nowhere = TopicPartition(TOPIC, PARTITIONS)
+        end = broker.runtime.end_transaction
+        for _ in range(2):
+            code = end(nowhere, ProducerIdentity(7, 0), True, 0, 0)
+            assert code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
