@@ -12,6 +12,7 @@ MODULES: Final = (
     "configs",
     "delete_records",
     "delete_topics",
+    "describe_producers",
     "describe_topic_partitions",
     "fetch",
     "find_coordinator",
