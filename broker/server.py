@@ -157,6 +157,7 @@ class Server:
             cluster_id=topics.cluster_id,
             node_id=config.node_id,
             producer_id_expiration_ms=config.producer_id_expiration_ms,
+            verifies_transactions=config.transaction_partition_verification_enable,
             take_lock=self._take_lock,
             make_lock=threading.Lock,
         )

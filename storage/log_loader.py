@@ -60,11 +60,19 @@ class Checkpointed(NamedTuple):
 
 
 class Surroundings(NamedTuple):
-    """What loading and making logs takes besides the log itself."""
+    """What loading and making logs takes besides the log itself.
+
+    ``verifies`` is what `ProducerStates` takes.
+    """
 
     files: Files
     now_ms: int
     producer_id_expiration_ms: int = 86_400_000
+    verifies: bool = False
+
+    def no_producers(self) -> ProducerStates:
+        """The producers of a log of which nothing was read yet."""
+        return ProducerStates(self.producer_id_expiration_ms, self.verifies)
 
 
 def create_log(
@@ -75,7 +83,7 @@ def create_log(
     surroundings: Surroundings,
 ) -> UnifiedLog:
     """A new, empty log. Its directory and names become durable with its first sync."""
-    files, now_ms, expiration_ms = surroundings
+    files, now_ms = surroundings.files, surroundings.now_ms
     unsynced = Unsynced()
     unsynced.note_new_directory(
         {PARTITION_METADATA_NAME: format_partition_metadata(topic_id)}
@@ -83,7 +91,7 @@ def create_log(
     parts = LogParts(
         LocalLog.create(files, directory, config, now_ms),
         LeaderEpochs(files, directory / EPOCHS_NAME),
-        ProducerStates(expiration_ms),
+        surroundings.no_producers(),
         unsynced,
         Quarantine(files, directory),
     )
@@ -122,8 +130,9 @@ class _Loader:
         self._directory = directory
         self._config = config
         self._was_clean, self._recovery_point, _ = checkpointed
-        self._files, self._now_ms, self._expiration_ms = surroundings
-        self._replay = ProducerReplay(ProducerStates(self._expiration_ms))
+        self._files, self._now_ms = surroundings.files, surroundings.now_ms
+        self._no_producers = surroundings.no_producers
+        self._replay = ProducerReplay(self._no_producers())
         self._epochs = LeaderEpochs(self._files, directory / EPOCHS_NAME)
         self._quarantine = Quarantine.load(self._files, directory)
         self._has_new_names = False
@@ -222,7 +231,7 @@ class _Loader:
         path = last.transactions.path
         _log.warning("%s: noticed and rebuilt (%s)", path, reason)
         last.transactions.clear()
-        replay = ProducerReplay(ProducerStates(self._expiration_ms))
+        replay = ProducerReplay(self._no_producers())
         start = self._load_snapshot(replay, base_offset)
         for segment in segments.values(start, base_offset + 1):
             recovery = replay.read(segment, start)

@@ -53,6 +53,7 @@ class LogManager:
         cluster_id: str,
         node_id: int,
         producer_id_expiration_ms: int = _DAY_MS,
+        verifies_transactions: bool = False,
         take_lock: TakeLock = DirectoryLock,
         make_lock: MakeLock = nullcontext,
     ) -> None:
@@ -61,7 +62,7 @@ class LogManager:
         )
         self._files = files
         self._identity = cluster_id, node_id
-        self._expiration_ms = producer_id_expiration_ms
+        self._producer_options = producer_id_expiration_ms, verifies_transactions
         self._take_lock = take_lock
         self._logs: dict[TopicPartition, UnifiedLog] = {}
         self._homes = self.directories.homes
@@ -194,7 +195,7 @@ class LogManager:
         return log
 
     def _surroundings(self, now_ms: int) -> Surroundings:
-        return Surroundings(self._files, now_ms, self._expiration_ms)
+        return Surroundings(self._files, now_ms, *self._producer_options)
 
     def delete(self, topic_partition: TopicPartition, removal_ms: int = 0) -> Path:
         """Take a partition's log away: its directory gets another name, returned.

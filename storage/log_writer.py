@@ -25,7 +25,7 @@ from .usual_batch import usual_batch
 if TYPE_CHECKING:
     from protocol.record_batch import BatchHeader
 
-    from .verification_state import VerificationGuard
+    from .verification_state import VerificationGuard, VerificationStates
 
 _log = logging.getLogger(__name__)
 _new = tuple.__new__
@@ -290,6 +290,10 @@ class LogWriter(LogTruncation):
         return self.producers.start_verification(
             producer_id, sequence, producer_epoch, now_ms, epoch_bump
         )
+
+    def continue_verifications(self, verifications: "VerificationStates") -> None:
+        """Let the guards hold that were given before the log was created."""
+        self.producers.verifications = verifications
 
     def roll(self, now_ms: int, expected_next_offset: int = 0) -> None:
         """Seal the active segment and begin another, at the log end or later.

@@ -106,41 +106,32 @@ class ProducerStates:
             KafkaError: what `producer_append` refuses.
             InvalidTxnState: it would begin a transaction that was not verified.
         """
-        state = self._producers.get(header.producer_id)
-        if header.attributes & CONTROL:
+        producer_id, attributes = header.producer_id, header.attributes
+        state = self._producers.get(producer_id)
+        if attributes & CONTROL:
             marker = read_marker(batch)
             if marker is not None:
                 epoch = marker.coordinator_epoch
                 check_marker(state, header, epoch, origin, transaction_version)
             return None
-        if not self.verifies:
-            return check_data_batch(state, header, origin)
-        return self._check_verified(header, origin, guard)
-
-    def _check_verified(
-        self,
-        header: "BatchHeader",
-        origin: AppendOrigin,
-        guard: VerificationGuard | None,
-    ) -> BatchMetadata | None:
-        producer_id = header.producer_id
-        state = self._producers.get(producer_id)
-        if origin is AppendOrigin.CLIENT and state is not None:
-            duplicate = find_duplicate(state, header)
-            if duplicate is not None:
-                return duplicate
         if (
-            header.is_transactional
+            attributes & TRANSACTIONAL
+            and self.verifies
             and origin is not AppendOrigin.REPLICATION
             and not self._has_open(producer_id, header.producer_epoch)
             and not self.verifications.is_verified(producer_id, guard)
         ):
+            if origin is AppendOrigin.CLIENT and state is not None:
+                duplicate = find_duplicate(state, header)
+                if duplicate is not None:
+                    return duplicate
             raise InvalidTxnState(
                 f"the batch would begin a transaction of producer {producer_id}, and"
                 " the coordinator's word that it is open is missing or out of date"
             )
-        awaited = self.verifications.get(producer_id)
-        return check_data_batch(state, header, origin, awaited)
+        # Mostly there are none, which is seen without a call.
+        awaited = self.verifications and self.verifications.get(producer_id)
+        return check_data_batch(state, header, origin, awaited or None)
 
     def _has_open(self, producer_id: int, producer_epoch: int) -> bool:
         state = self._producers.get(producer_id)

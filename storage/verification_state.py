@@ -13,6 +13,8 @@ refused. A guard also ends with the first append of its transaction: from then o
 open transaction itself says that all is well.
 """
 
+VERIFICATIONS_MAX = 10_000
+
 
 class VerificationGuard:
     """A token that is equal to nothing but itself."""
@@ -54,18 +56,12 @@ class VerificationState:
             self.lowest_sequence = min(self.lowest_sequence, sequence)
 
 
-class VerificationStates:
-    """The producers of a partition whose transactions are to be verified."""
+class VerificationStates(dict[int, VerificationState]):
+    """The producers of a partition whose transactions are to be verified, by id.
 
-    def __init__(self) -> None:
-        self._by_producer: dict[int, VerificationState] = {}
-
-    def __len__(self) -> int:
-        return len(self._by_producer)
-
-    def get(self, producer_id: int) -> VerificationState | None:
-        """What is awaited of a producer; None when nothing is."""
-        return self._by_producer.get(producer_id)
+    A dict, because every append asks whether it is empty. Of more than
+    `VERIFICATIONS_MAX` producers the one that waits longest is forgotten.
+    """
 
     def start(
         self,
@@ -79,17 +75,19 @@ class VerificationStates:
 
         All batches that wait together have the same one.
         """
-        state = self._by_producer.get(producer_id)
+        state = self.get(producer_id)
         if state is None:
+            if len(self) >= VERIFICATIONS_MAX:
+                del self[next(iter(self))]
             state = VerificationState(sequence, producer_epoch, now_ms, epoch_bump)
-            self._by_producer[producer_id] = state
+            self[producer_id] = state
         else:
             state.announce(sequence, producer_epoch)
         return state.guard
 
     def is_verified(self, producer_id: int, guard: VerificationGuard | None) -> bool:
         """Whether ``guard`` is the one that the producer's next transaction needs."""
-        state = self._by_producer.get(producer_id)
+        state = self.get(producer_id)
         return state is not None and state.guard is guard
 
     def end(self, producer_id: int, producer_epoch: int, is_marker: bool) -> None:
@@ -99,7 +97,7 @@ class VerificationStates:
         its transaction. When that is the epoch which now waits, the marker ended the
         transaction before, and the guard stays.
         """
-        state = self._by_producer.get(producer_id)
+        state = self.get(producer_id)
         if state is None:
             return
         if (
@@ -108,12 +106,14 @@ class VerificationStates:
             and producer_epoch == state.producer_epoch
         ):
             return
-        del self._by_producer[producer_id]
+        del self[producer_id]
 
     def remove_expired(self, now_ms: int, expiration_ms: int) -> None:
         """Forget those that began too long ago and were not appended."""
-        self._by_producer = {
-            producer_id: state
-            for producer_id, state in self._by_producer.items()
-            if now_ms - state.started_ms < expiration_ms
-        }
+        expired = [
+            producer_id
+            for producer_id, state in self.items()
+            if now_ms - state.started_ms >= expiration_ms
+        ]
+        for producer_id in expired:
+            del self[producer_id]

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from protocol.topic_partition import TopicPartition
     from storage.files import Buffer
+    from storage.verification_state import VerificationGuard
 
     from ..clock import Clock
     from ..config.broker_config import BrokerConfig
@@ -81,6 +82,8 @@ class Appends:
         finish: Callable[[AppendResults], Any],
         origin: AppendOrigin = AppendOrigin.CLIENT,
         internal_topics_allowed: bool = False,
+        guards: Mapping[TopicPartition, VerificationGuard] | None = None,
+        transaction_version: int = 0,
     ) -> Any:
         """What `ReplicaManager.append_records` says."""
         if acks not in _ACKS:
@@ -95,11 +98,14 @@ class Appends:
         is_client = origin is AppendOrigin.CLIENT
         for key, batch in entries.items():
             found = None
+            guard = guards.get(key) if guards else None
             try:
                 found = self._partitions[key]
                 if is_client and (found.is_internal or self.free_space.low_directories):
                     self._check_client(found, internal_topics_allowed)
-                info = found.append(batch, acks, origin, now_ms)
+                info = found.append(
+                    batch, acks, origin, now_ms, guard, transaction_version
+                )
             except KafkaError as error:
                 results[key] = _refused(found, error)
                 continue

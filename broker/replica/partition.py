@@ -19,6 +19,7 @@ from protocol.errors import (
     NotEnoughReplicas,
 )
 from storage.log_config import UNLIMITED
+from storage.verification_state import VerificationStates
 
 from .readable_partition import ReadablePartition
 from .replica_state import ReplicaState
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from storage.log_config import LogConfig
     from storage.offset_metadata import OffsetMetadata
     from storage.unified_log import UnifiedLog
+    from storage.verification_state import VerificationGuard
 
     from ..committer import DirectoryCommitter
     from .replica_state import LeaderAndIsr
@@ -72,6 +74,7 @@ class Partition(ReadablePartition):
         "_host",
         "_is_dirty",
         "_log_start_error",
+        "_verifications",
         "committer",
         "config",
         "durable_log_start",
@@ -100,6 +103,7 @@ class Partition(ReadablePartition):
         self.durable_log_start = 0
         self.replication: Replication | None = None  # None: there is no other replica
         self._log_start_error: KafkaError | None = None
+        self._verifications: VerificationStates | None = None  # while there is no log
         self._host = host
         self._is_dirty = False
         self._first_dirty_ms = 0
@@ -114,6 +118,9 @@ class Partition(ReadablePartition):
         """Serve ``log`` from now on; all of it is durable or none of it is there."""
         self.log = log
         self.committer = committer
+        if self._verifications is not None:
+            log.continue_verifications(self._verifications)
+            self._verifications = None
         if self.replication is None:
             log.update_high_watermark(log.end_metadata)
         self.epoch_start_offset = log.log_end_offset
@@ -196,10 +203,42 @@ class Partition(ReadablePartition):
 
     # Append
 
+    def start_verification(
+        self,
+        producer_id: int,
+        sequence: int,
+        producer_epoch: int,
+        now_ms: int,
+        epoch_bump: bool = False,
+    ) -> VerificationGuard | None:
+        """What `UnifiedLog.start_verification` says; nothing is written for it.
+
+        The guard holds also when the log is made between now and its append.
+
+        Raises:
+            NotLeaderOrFollower, KafkaStorageError: as for an append.
+        """
+        if self.refusal is not None or not self.replicas.is_leader:
+            self.check_leader()
+        batch = producer_id, sequence, producer_epoch, now_ms, epoch_bump
+        if self.log is not None:
+            return self.log.start_verification(*batch)
+        if self._verifications is None:
+            self._verifications = VerificationStates()
+        return self._verifications.start(*batch)
+
     def append(
-        self, batch: Buffer, acks: int, origin: AppendOrigin, now_ms: int
+        self,
+        batch: Buffer,
+        acks: int,
+        origin: AppendOrigin,
+        now_ms: int,
+        guard: VerificationGuard | None = None,
+        transaction_version: int = 0,
     ) -> AppendInfo:
         """Write one batch. Returns before it is durable.
+
+        ``guard`` and ``transaction_version``: see `LogWriter.append_as_leader`.
 
         Raises:
             NotLeaderOrFollower, NotEnoughReplicas: nothing was written.
@@ -212,7 +251,9 @@ class Partition(ReadablePartition):
         log = self.log
         if log is None:
             log = self._host.create_log(self)
-        info = log.append_as_leader(batch, self.leader_epoch, now_ms, origin)
+        info = log.append_as_leader(
+            batch, self.leader_epoch, now_ms, origin, guard, transaction_version
+        )
         if info.is_duplicate:
             return info
         if not self._is_dirty:

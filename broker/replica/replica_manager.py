@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from storage.files import Buffer, StorageFailure
     from storage.log_manager import LogManager
     from storage.unified_log import UnifiedLog
+    from storage.verification_state import VerificationGuard
 
     from ..clock import Clock
     from ..committer import Committer
@@ -245,13 +246,18 @@ class ReplicaManager:
         timeout_ms: int,
         origin: AppendOrigin = AppendOrigin.CLIENT,
         internal_topics_allowed: bool = False,
+        guards: Mapping[TopicPartition, VerificationGuard] | None = None,
+        transaction_version: int = 0,
         finish: Callable[[AppendResults], Any] | None = None,
     ) -> Any:
         """Append one batch to each partition; ``finish`` makes the answer of results.
 
         Returns the answer, or a `Parked` one when ``acks`` or ``flush.messages``
         make it wait. What waits longer than ``timeout_ms`` is answered
-        REQUEST_TIMED_OUT.
+        REQUEST_TIMED_OUT. Where a batch begins a transaction of its partition, it
+        needs the guard that `Partition.start_verification` gave before the
+        transaction's coordinator was asked. ``transaction_version`` is that of end
+        markers.
         """
         return self.appends.append(
             entries,
@@ -260,6 +266,8 @@ class ReplicaManager:
             finish or _identity,
             origin,
             internal_topics_allowed,
+            guards,
+            transaction_version,
         )
 
     def delete_records(

@@ -103,6 +103,8 @@ class Replicas:
         **options: Any,
     ) -> None:
         options.setdefault("log_min_free_bytes", 0)
+        # Else every batch of a transaction takes a guard, and a coordinator's word.
+        options.setdefault("transaction_partition_verification_enable", False)
         self.config = BrokerConfig(log_dirs=(LOG_DIR,), **options)
         self.clock = FakeClock(NOW_MS)
         self.files = files
@@ -114,6 +116,7 @@ class Replicas:
             files,
             cluster_id=self.topics.cluster_id,
             node_id=1,
+            verifies_transactions=self.config.transaction_partition_verification_enable,
             take_lock=FakeLock,
         )
         self.logs.open()
