@@ -130,6 +130,7 @@ class Server:
             await services.committer.flush()
         # Who waits for a rebalance is sent elsewhere; who waits for records to come
         # gets what there is.
+        await services.transactions.close()
         await services.groups.close()
         await services.replica_manager.close()
         await asyncio.gather(*draining)
@@ -244,9 +245,24 @@ class Server:
             "expire offsets",
             self.services.groups.expire_offsets,
         )
+        self._add_transaction_jobs()
         self._add_retention()
         if self.config.log_scrub_interval_ms:
             self._add_scrubbing()
+
+    def _add_transaction_jobs(self) -> None:
+        config, transactions = self.config, self.services.transactions
+        every = self.services.scheduler.every
+        every(
+            config.transaction_abort_timed_out_transaction_cleanup_interval_ms,
+            "abort transactions",
+            transactions.abort_timed_out,
+        )
+        every(
+            config.transaction_remove_expired_transaction_cleanup_interval_ms,
+            "expire transactional ids",
+            transactions.expire_ids,
+        )
 
     def _add_scrubbing(self) -> None:
         assert self._files is not None
@@ -293,8 +309,12 @@ class Server:
 
     async def _open_logs(self) -> None:
         try:
-            self.services.groups.load_all()
-            await self.services.replica_manager.open_all()
+            services = self.services
+            services.groups.load_all()
+            services.transactions.load_all()
+            await services.replica_manager.open_all()
+            await services.transactions.runtime.loaded()
+            services.transactions.orphans.abort_all()
         except Exception as error:
             self.bugs.record("open logs", error)
 

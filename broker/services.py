@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from .coordinator.group.service import GroupCoordinator
+from .coordinator.transaction.service import TransactionCoordinator
 from .producer_ids import ProducerIds
 
 if TYPE_CHECKING:
@@ -60,7 +61,9 @@ class Services:
     bugs: Bugs = field(default_factory=Bugs)
     producer_ids: ProducerIds = field(init=False)
     groups: GroupCoordinator = field(init=False)
+    transactions: TransactionCoordinator = field(init=False)
 
     def __post_init__(self) -> None:
         self.producer_ids = ProducerIds(self.metadata)
         self.groups = GroupCoordinator(self)
+        self.transactions = TransactionCoordinator(self)

@@ -124,28 +124,24 @@ class TransactionOptions:
         "transaction.max.timeout.ms",
         "Longest timeout a transaction may ask for.",
         at_least=1,
-        is_used=False,
     )
     transactional_id_expiration_ms: int = option(
         604_800_000,
         "transactional.id.expiration.ms",
         "How long an unused transactional id is remembered.",
         at_least=1,
-        is_used=False,
     )
     transaction_abort_timed_out_transaction_cleanup_interval_ms: int = option(
         10_000,
         "transaction.abort.timed.out.transaction.cleanup.interval.ms",
         "How often transactions are looked at for ones to abort.",
         at_least=1,
-        is_used=False,
     )
     transaction_remove_expired_transaction_cleanup_interval_ms: int = option(
         3_600_000,
         "transaction.remove.expired.transaction.cleanup.interval.ms",
         "How often transactional ids are looked at for ones to forget.",
         at_least=1,
-        is_used=False,
     )
     transaction_state_log_num_partitions: int = option(
         50,
@@ -179,13 +175,25 @@ class TransactionOptions:
         "transaction.state.log.load.buffer.size",
         "Bytes read at a time when transactions are loaded.",
         at_least=1,
-        is_used=False,
+    )
+    transaction_version: int = option(
+        2,
+        "transaction.version",
+        "Newest protocol of transactions that clients are told of: 2 is KIP-890.",
+        kind=Kind.SHORT,
+        at_least=0,
+        at_most=2,
+    )
+    inter_broker_apis_enable: bool = option(
+        False,
+        "inter.broker.apis.enable",
+        "Whether clients may use what brokers ask each other: AddPartitionsToTxn 4 "
+        "and 5, and WriteTxnMarkers of every kind.",
     )
     transaction_partition_verification_enable: bool = option(
         True,
         "transaction.partition.verification.enable",
         "Whether a transactional batch needs a transaction that knows its partition.",
-        is_used=False,
     )
     producer_id_expiration_ms: int = option(
         86_400_000,

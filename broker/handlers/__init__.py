@@ -26,6 +26,7 @@ MODULES: Final = (
     "offsets",
     "produce",
     "topics",
+    "transactions",
 )
 
 

@@ -1,8 +1,8 @@
 """ApiVersions: what this broker can do, read from the registry of handlers.
 
 An unsupported version of this very request is answered by ``dispatch``, in
-version 0. No feature is listed: none is finalised, and clients then speak the
-older of the two protocols that a feature would choose between.
+version 0. A feature that is not finalised lets clients speak the older of the two
+protocols between which it would choose.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from protocol.messages.api_versions import (
     ApiVersion,
     ApiVersionsRequest,
     ApiVersionsResponse,
+    FinalizedFeatureKey,
+    SupportedFeatureKey,
 )
 
 from .registry import handles, registered_handlers
@@ -23,6 +25,12 @@ if TYPE_CHECKING:
     from ..network.request_context import RequestContext
 
 FIRST_VERSION_WITH_SOFTWARE = 3
+# Older clients take a level of 0 for a broken answer (KAFKA-17011).
+FIRST_VERSION_WITH_LEVEL_0 = 4
+TRANSACTION_VERSION = "transaction.version"
+_NEWEST_TRANSACTION = 2
+# What is finalised changes with the options alone, at a start.
+_FEATURES_EPOCH = 0
 # The names that KIP-511 allows: they end up in metrics.
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
@@ -39,7 +47,24 @@ def handle_api_versions(
             raise InvalidRequest("the name or version of the client software is odd")
         ctx.connection.client_software_name = name
         ctx.connection.client_software_version = version
-    return ApiVersionsResponse(api_keys=advertised_apis())
+    response = ApiVersionsResponse(api_keys=advertised_apis())
+    if ctx.api_version >= FIRST_VERSION_WITH_LEVEL_0:
+        response.supported_features = [
+            SupportedFeatureKey(
+                name=TRANSACTION_VERSION, min_version=0, max_version=_NEWEST_TRANSACTION
+            )
+        ]
+    response.finalized_features_epoch = _FEATURES_EPOCH
+    level = ctx.services.config.transaction_version
+    if level:
+        response.finalized_features = [
+            FinalizedFeatureKey(
+                name=TRANSACTION_VERSION,
+                max_version_level=level,
+                min_version_level=level,
+            )
+        ]
+    return response
 
 
 def advertised_apis() -> list[ApiVersion]:

@@ -1,7 +1,7 @@
 """FindCoordinator: which broker coordinates a group or a transactional id.
 
-There is one broker, which coordinates all groups; whoever asks first for one has the
-topic of their records made.
+There is one broker, which coordinates everything; whoever asks first has the topic
+made that the coordinator's records go into.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from .metadata import advertised_address
 from .registry import handles
 
 if TYPE_CHECKING:
+    from ..coordinator.group.service import GroupCoordinator
+    from ..coordinator.transaction.service import TransactionCoordinator
     from ..network.request_context import RequestContext
 
 FIRST_VERSION_WITH_MANY_KEYS = 4
@@ -36,27 +38,31 @@ def handle_find_coordinator(
     ctx: RequestContext, request: FindCoordinatorRequest
 ) -> Any:
     """Say for each key that it is here, or why it is nowhere."""
-    if request.key_type == GROUP and not ctx.services.groups.has_topic:
-        return _make_and_answer(ctx, request)
-    return _answer(ctx, request, _refusal(request.key_type))
+    coordinator: GroupCoordinator | TransactionCoordinator
+    if request.key_type == GROUP:
+        coordinator = ctx.services.groups
+    elif request.key_type == TRANSACTION:
+        coordinator = ctx.services.transactions
+    else:
+        error = InvalidRequest(
+            f"there are no coordinators of key type {request.key_type}"
+        )
+        return _answer(ctx, request, error)
+    if coordinator.has_topic:
+        return _answer(ctx, request, None)
+    return _make_and_answer(ctx, request, coordinator)
 
 
 async def _make_and_answer(
-    ctx: RequestContext, request: FindCoordinatorRequest
+    ctx: RequestContext,
+    request: FindCoordinatorRequest,
+    coordinator: GroupCoordinator | TransactionCoordinator,
 ) -> FindCoordinatorResponse:
     try:
-        await ctx.services.groups.create_topic()
+        await coordinator.create_topic()
     except KafkaError:
         return _answer(ctx, request, CoordinatorNotAvailable())
     return _answer(ctx, request, None)
-
-
-def _refusal(key_type: int) -> KafkaError | None:
-    if key_type == GROUP:
-        return None
-    if key_type == TRANSACTION:
-        return CoordinatorNotAvailable()
-    return InvalidRequest(f"there are no coordinators of key type {key_type}")
 
 
 def _answer(

@@ -72,6 +72,7 @@ async def _take_away(services: Services, deletion: Deletion, delay_ms: int) -> N
         raise
     topics.interrupted_deletions.discard(deletion.topic_id)
     services.groups.forget_topic(deletion.name)
+    services.transactions.forget_topic(deletion.name)
     topics.release_name(deletion)
     _logger.info("topic %s is deleted", deletion.name)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from protocol.errors import InvalidGroupId, KafkaError
+from protocol.topic_partition import TopicPartition
 
 from ...metadata.auto_create import new_topic
 from ...metadata.topic_names import CONSUMER_OFFSETS
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
         MemberIdentity,
         SyncGroupRequest,
     )
-    from protocol.topic_partition import TopicPartition
 
     from ...parked import Parked
     from ...services import Services
@@ -89,6 +89,14 @@ class GroupCoordinator:
     def has_topic(self) -> bool:
         """Whether ``__consumer_offsets`` is there."""
         return self._topics.get(CONSUMER_OFFSETS) is not None
+
+    def partition_of(self, group_id: str) -> TopicPartition:
+        """The partition of ``__consumer_offsets`` with the records of a group.
+
+        Raises:
+            NotCoordinator: the topic is not made yet.
+        """
+        return TopicPartition(CONSUMER_OFFSETS, self.runtime.partition_of(group_id))
 
     async def create_topic(self) -> None:
         """Make ``__consumer_offsets``, unless somebody else is faster.

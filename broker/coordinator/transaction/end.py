@@ -219,6 +219,7 @@ def write_markers(shard: TransactionShard, prepared: Transaction) -> None:
         prepared.producer_epoch,
         prepared.state.is_commit,
         prepared.partitions,
+        prepared.client_version,
     )
     shard.marker_writer.write(markers, partial(complete, shard, prepared))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from protocol.errors import InvalidProducerIdMapping
@@ -27,7 +28,8 @@ class Markers(NamedTuple):
     """The ends of one transaction: one marker for each of its partitions.
 
     ``coordinator`` is the partition of ``__transaction_state`` whose leader epoch is
-    the coordinator epoch of the markers.
+    the coordinator epoch of the markers; ``client_version`` that of
+    ``transaction.version`` which the transaction was made in.
     """
 
     coordinator: TopicPartition
@@ -36,6 +38,7 @@ class Markers(NamedTuple):
     producer_epoch: int
     is_commit: bool
     partitions: tuple[TopicPartition, ...]
+    client_version: int = 0
 
 
 class MarkerWriter(Protocol):
@@ -87,6 +90,7 @@ class TransactionShard:
         self.transactions: dict[str, Transaction] = {}
         self.when_loaded: list[Callable[[TransactionShard], object]] = []
         self._shard = shard
+        self._awaiting: dict[str, dict[object, Callable[[], object]]] = {}
 
     def get(self, transactional_id: str) -> Transaction | None:
         """What is known of a transactional id."""
@@ -111,6 +115,32 @@ class TransactionShard:
         """Decide something that nobody has asked for."""
         self._shard.act(decide, refuse)
 
+    def await_end(
+        self, transactional_id: str, patience_ms: int, action: Callable[[], object]
+    ) -> None:
+        """Call ``action`` once: when what is being ended has ended, or out of patience.
+
+        It is called in a later turn of the loop.
+        """
+        key = object()
+        self._awaiting.setdefault(transactional_id, {})[key] = action
+        self.timers.start(
+            key, patience_ms, partial(self._stop_awaiting, transactional_id, key)
+        )
+
+    def _stop_awaiting(self, transactional_id: str, key: object) -> None:
+        awaiting = self._awaiting[transactional_id]
+        action = awaiting.pop(key)
+        if not awaiting:
+            del self._awaiting[transactional_id]
+        action()
+
+    def _tell_awaiting(self, transactional_id: str) -> None:
+        for key in self._awaiting.get(transactional_id, ()):
+            self.timers.start(
+                key, 0, partial(self._stop_awaiting, transactional_id, key)
+            )
+
     # ShardState
 
     def decode(self, key: Buffer, value: Buffer | None) -> Any:
@@ -124,6 +154,8 @@ class TransactionShard:
             self.transactions.pop(record.transactional_id, None)
         else:
             self.transactions[record.transactional_id] = record.transaction
+            if self._awaiting and not record.transaction.state.is_prepared:
+                self._tell_awaiting(record.transactional_id)
 
     def end_transaction(self, place: Place, is_commit: bool) -> None:
         """Nothing: this log has no transactions of its own."""
@@ -134,4 +166,8 @@ class TransactionShard:
             action(self)
 
     def on_unloaded(self, error: KafkaError) -> None:
-        """Nothing: nobody waits here but for records, and the runtime answers those."""
+        """Let who waits for an end ask again, which is refused."""
+        for awaiting in list(self._awaiting.values()):
+            for action in list(awaiting.values()):
+                action()
+        self._awaiting.clear()

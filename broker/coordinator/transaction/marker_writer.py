@@ -1,0 +1,207 @@
+"""Writes the markers that end transactions, until every one of them is durable.
+
+A marker goes into the partition's log with origin COORDINATOR. One for offsets goes
+through the group coordinator, which applies it to what is pending.
+
+A partition is done when its marker is durable; when it is no more; and when it has
+moved on to a higher epoch, which has ended the transaction there. Everything else is
+tried again, for as long as it takes: a log may still be opening, or a disk full.
+"""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from protocol.control_records import ControlType, EndTxnMarker, build_marker_batch
+from protocol.errors import ErrorCode, KafkaError
+from storage.append_info import AppendOrigin
+
+from ...metadata.topic_names import CONSUMER_OFFSETS
+from ...parked import Parked, gathered
+from ...replica.partition import ACKS_ALL
+from ..decision import ProducerIdentity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from protocol.topic_partition import TopicPartition
+
+    from ...clock import Clock
+    from ...metadata.topics import Topics
+    from ...replica.replica_manager import ReplicaManager
+    from .shard import Markers
+
+FIRST_RETRY_MS = 10
+RETRY_MAX_MS = 1_000
+# A sync ends or fails; until then nobody knows whether a marker will be durable.
+_NO_TIMEOUT_MS = (1 << 31) - 1
+# A newer producer, or a newer coordinator, has ended the transaction there.
+_MOVED_ON = (
+    ErrorCode.INVALID_PRODUCER_EPOCH,
+    ErrorCode.TRANSACTION_COORDINATOR_FENCED,
+)
+
+_logger = logging.getLogger(__name__)
+
+
+class EndsOffsets(Protocol):
+    """The group coordinator, as far as markers concern it."""
+
+    def end_transaction(
+        self,
+        topic_partition: TopicPartition,
+        producer: ProducerIdentity,
+        is_commit: bool,
+        coordinator_epoch: int,
+        transaction_version: int,
+    ) -> Any:
+        """The error code, perhaps parked, of a marker in ``__consumer_offsets``."""
+
+
+class Marker(NamedTuple):
+    """What is written into each of the partitions."""
+
+    producer: ProducerIdentity
+    is_commit: bool
+    coordinator_epoch: int
+    transaction_version: int
+
+    def build(self, now_ms: int) -> bytearray:
+        """The batch."""
+        kind = ControlType.COMMIT if self.is_commit else ControlType.ABORT
+        marker = EndTxnMarker(kind, self.coordinator_epoch)
+        return build_marker_batch(marker, *self.producer, timestamp=now_ms)
+
+
+class LogMarkerWriter:
+    """A `MarkerWriter` for the logs of this broker."""
+
+    def __init__(
+        self,
+        replica_manager: ReplicaManager,
+        groups: EndsOffsets,
+        topics: Topics,
+        clock: Clock,
+        run_soon: Callable[[Callable[[], object]], None],
+    ) -> None:
+        self._replica_manager = replica_manager
+        self._groups = groups
+        self._topics = topics
+        self._clock = clock
+        self._run_soon = run_soon
+        self._is_closed = False
+
+    def close(self) -> None:
+        """Try nothing again: the next broker goes on with what is prepared."""
+        self._is_closed = True
+
+    def write(self, markers: Markers, on_done: Callable[[], object]) -> None:
+        """Write every marker; then, and only then, call ``on_done``, once."""
+        coordinator = self._replica_manager.partition(markers.coordinator)
+        marker = Marker(
+            ProducerIdentity(markers.producer_id, markers.producer_epoch),
+            markers.is_commit,
+            coordinator.leader_epoch,
+            markers.client_version,
+        )
+        self.write_each(marker, markers.partitions, on_done)
+
+    def write_each(
+        self,
+        marker: Marker,
+        partitions: tuple[TopicPartition, ...],
+        on_done: Callable[[], object],
+    ) -> None:
+        """Write a marker into each of the partitions, as above."""
+        self._try(marker, partitions, on_done, FIRST_RETRY_MS)
+
+    def append(
+        self, marker: Marker, partitions: tuple[TopicPartition, ...]
+    ) -> dict[TopicPartition, int] | Parked:
+        """Write a marker into each, once. The error codes, when they are durable."""
+        answers: list[Any] = [
+            self._groups.end_transaction(each, *marker)
+            for each in partitions
+            if each.topic == CONSUMER_OFFSETS
+        ]
+        offsets = [each for each in partitions if each.topic == CONSUMER_OFFSETS]
+        others = [each for each in partitions if each.topic != CONSUMER_OFFSETS]
+        answers.append(self._append_to_logs(marker, others) if others else {})
+
+        def finish(answered: list[Any]) -> dict[TopicPartition, int]:
+            *codes, of_others = answered
+            return {**dict(zip(offsets, codes, strict=True)), **of_others}
+
+        found: dict[TopicPartition, int] | Parked = gathered(answers, finish)
+        return found
+
+    def _append_to_logs(self, marker: Marker, partitions: list[TopicPartition]) -> Any:
+        batch = marker.build(self._clock.now_ms())
+        return self._replica_manager.append_records(
+            # Each log writes its own offset into the bytes.
+            {each: memoryview(bytearray(batch)) for each in partitions},
+            acks=ACKS_ALL,
+            timeout_ms=_NO_TIMEOUT_MS,
+            origin=AppendOrigin.COORDINATOR,
+            internal_topics_allowed=True,
+            transaction_version=marker.transaction_version,
+            finish=lambda results: {
+                each: result.error_code for each, result in results.items()
+            },
+        )
+
+    def _try(
+        self,
+        marker: Marker,
+        partitions: tuple[TopicPartition, ...],
+        on_done: Callable[[], object],
+        retry_ms: int,
+    ) -> None:
+        if self._is_closed:
+            return
+
+        def look(answer: Parked) -> None:
+            try:
+                codes = answer.result()
+            except KafkaError as error:
+                codes = dict.fromkeys(partitions, error.code)
+            left = tuple(
+                each for each, code in codes.items() if not self._is_done(each, code)
+            )
+            if not left:
+                on_done()
+                return
+            if retry_ms >= RETRY_MAX_MS:
+                _logger.warning(
+                    "the end of a transaction of producer %d cannot be written to %s "
+                    "yet (%s)",
+                    marker.producer.producer_id,
+                    ", ".join(map(str, left)),
+                    ErrorCode(codes[left[0]]).name,
+                )
+            again = partial(
+                self._try, marker, left, on_done, min(2 * retry_ms, RETRY_MAX_MS)
+            )
+            self._clock.call_later(retry_ms, lambda: self._run_soon(again))
+
+        answer = self.append(marker, partitions)
+        if isinstance(answer, Parked):
+            answer.listen(lambda parked: self._run_soon(partial(look, parked)))
+            return
+        parked = Parked()
+        parked.set_result(answer)
+        self._run_soon(partial(look, parked))
+
+    def _is_done(self, topic_partition: TopicPartition, code: int) -> bool:
+        if code in _MOVED_ON:
+            _logger.info(
+                "%s has moved on (%s): it takes no marker",
+                topic_partition,
+                ErrorCode(code).name,
+            )
+            return True
+        if code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            return self._topics.partition(topic_partition) is None
+        return code == ErrorCode.NONE

@@ -1,0 +1,191 @@
+"""Transactions that are open in a log, and of which no coordinator knows.
+
+Readers of committed records would wait behind one for ever. In Apache Kafka logs and
+coordinators are apart, and an administrator has to find them; here both are in one
+process, which compares them once everything is loaded. They come from a power cut with
+``durability=none``, from a directory that was adopted without its
+``__transaction_state``, and from damage.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from protocol.errors import KafkaError
+
+from ..decision import Decision, ProducerIdentity
+from ..shard import Phase
+from .end import carried_out, fence
+from .marker_writer import Marker
+from .states import TransactionState
+from .transaction import EndedBy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from protocol.topic_partition import TopicPartition
+    from storage.log_manager import LogManager
+    from storage.producer_state import ProducerState
+
+    from ...replica.replica_manager import ReplicaManager
+    from ..runtime import CoordinatorRuntime
+    from .marker_writer import LogMarkerWriter
+    from .shard import TransactionShard
+    from .transaction import Transaction
+
+_logger = logging.getLogger(__name__)
+
+
+class OpenTransaction(NamedTuple):
+    """What a log has open. ``coordinator_epoch`` is that of the marker before."""
+
+    topic_partition: TopicPartition
+    producer: ProducerIdentity
+    coordinator_epoch: int
+    first_offset: int
+
+
+class Orphans:
+    """Finds and ends what nobody else would end."""
+
+    def __init__(
+        self,
+        runtime: CoordinatorRuntime[TransactionShard],
+        replica_manager: ReplicaManager,
+        log_manager: LogManager,
+        markers: LogMarkerWriter,
+    ) -> None:
+        self._runtime = runtime
+        self._replica_manager = replica_manager
+        self._log_manager = log_manager
+        self._markers = markers
+
+    def abort_all(self) -> int:
+        """Abort every orphan in the logs that are open; returns how many there are.
+
+        Nothing is done while a part of the coordinator is not loaded, or could not
+        be: what it does not know of may be there.
+        """
+        if not self._runtime.is_loaded:
+            return 0
+        if any(shard.phase is not Phase.ACTIVE for shard in self._runtime.shards()):
+            _logger.warning("what is open in logs and owned by nobody is left as it is")
+            return 0
+        owners = self.owners()
+        count = 0
+        for each in self.open_transactions():
+            owner = owners.get(each.producer.producer_id)
+            if owner is None or not _is_of(each, owner):
+                self._abort(each)
+            elif each.topic_partition in owner.partitions:
+                continue
+            elif owner.state.is_prepared:
+                self._abort(each)
+            else:
+                self._abort_whole(owner, each.topic_partition)
+            count += 1
+        return count
+
+    def owners(self) -> dict[int, Transaction]:
+        """The transactions that are not over, by producer id."""
+        return {
+            each.producer_id: each
+            for shard in self._runtime.shards()
+            for each in shard.state.transactions.values()
+            if each.state is TransactionState.ONGOING or each.state.is_prepared
+        }
+
+    def is_orphan(self, open_transaction: OpenTransaction) -> bool:
+        """Whether nobody would end it."""
+        owner = self.owners().get(open_transaction.producer.producer_id)
+        return owner is None or not _is_of(open_transaction, owner)
+
+    def open_transactions(self) -> Iterator[OpenTransaction]:
+        """All that logs have open; of a log that is not open nothing is known."""
+        for topic_partition in self._log_manager.directories_of():
+            yield from self.open_in(topic_partition)
+
+    def open_in(self, topic_partition: TopicPartition) -> list[OpenTransaction]:
+        """What the log of a partition has open."""
+        try:
+            log = self._replica_manager.partition(topic_partition).log
+        except KafkaError:  # deleted, or of no topic
+            return []
+        if log is None:
+            return []
+        return [
+            _open_transaction(topic_partition, state)
+            for state in log.producers
+            if state.has_transaction
+        ]
+
+    def abort(self, orphan: OpenTransaction, on_done: Callable[[], object]) -> None:
+        """Write the marker of an abort; ``on_done`` is called when it is durable."""
+        marker = Marker(
+            orphan.producer,
+            is_commit=False,
+            coordinator_epoch=max(orphan.coordinator_epoch, 0),
+            transaction_version=0,
+        )
+        self._markers.write_each(marker, (orphan.topic_partition,), on_done)
+
+    def _abort(self, orphan: OpenTransaction) -> None:
+        _logger.warning(
+            "%s has a transaction of producer %d open since offset %d, which no "
+            "coordinator knows of: it is aborted",
+            orphan.topic_partition,
+            orphan.producer.producer_id,
+            orphan.first_offset,
+        )
+        self.abort(orphan, partial(_logger.debug, "%s is aborted", orphan))
+
+    def _abort_whole(self, owner: Transaction, unlisted: TopicPartition) -> None:
+        """Its coordinator has forgotten that a partition takes part: all is lost."""
+        _logger.warning(
+            "transaction %s has records in %s, of which its coordinator does not "
+            "know: all of it is aborted",
+            owner.transactional_id,
+            unlisted,
+        )
+        self._runtime.act(
+            owner.transactional_id,
+            partial(decide_abort_with, owner=owner, unlisted=unlisted),
+            partial(_logger.warning, "transaction is not aborted: %s"),
+        )
+
+
+def decide_abort_with(
+    shard: TransactionShard, owner: Transaction, unlisted: TopicPartition
+) -> Decision:
+    """Abort a transaction, and what it has written where it is not known to.
+
+    Raises:
+        CoordinatorLoadInProgress: it needs a new producer id, and none is at hand.
+    """
+    current = shard.get(owner.transactional_id)
+    if current is None or current.state is not TransactionState.ONGOING:
+        return Decision()
+    whole = replace(current, partitions=(*current.partitions, unlisted))
+    return carried_out(shard, fence(shard, whole, EndedBy.TIMEOUT))
+
+
+def _is_of(open_transaction: OpenTransaction, owner: Transaction) -> bool:
+    epoch = open_transaction.producer.producer_epoch
+    if owner.state is TransactionState.ONGOING:
+        return epoch == owner.producer_epoch
+    # The marker to come has this epoch, or one above that of the records.
+    return owner.producer_epoch - 1 <= epoch <= owner.producer_epoch
+
+
+def _open_transaction(
+    topic_partition: TopicPartition, state: ProducerState
+) -> OpenTransaction:
+    return OpenTransaction(
+        topic_partition,
+        ProducerIdentity(state.producer_id, state.producer_epoch),
+        state.coordinator_epoch,
+        state.current_txn_first_offset,
+    )

@@ -1,0 +1,284 @@
+"""The transaction coordinator as handlers know it: one method for each question.
+
+A method returns the response, or a `Parked` one. What it refuses is the response
+that ``refuse`` makes of the error. A producer that is back before its last
+transaction has ended everywhere waits for that, a moment, instead of being told to
+try again: mostly it is a matter of one sync.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from protocol.errors import (
+    ConcurrentTransactions,
+    CoordinatorLoadInProgress,
+    KafkaError,
+)
+
+from ...metadata.auto_create import new_topic
+from ...metadata.topic_names import TRANSACTION_STATE
+from ...parked import Parked, gathered
+from ..runtime import CoordinatorRuntime
+from .add_partitions import Addition, decide_add_partitions, decide_verify
+from .administration import TransactionFilter, decide_describe, decide_list
+from .end import Ending, decide_end, resume
+from .expiry import decide_expiry, decide_timeouts
+from .init_producer import Initialisation, decide_init_producer
+from .marker_writer import LogMarkerWriter
+from .orphans import Orphans
+from .shard import TransactionShard
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from protocol.topic_partition import TopicPartition
+
+    from ...producer_ids import ProducerIds
+    from ...services import Services
+    from ..decision import Decision, ProducerIdentity
+    from ..shard import Shard
+    from .transaction import Transaction
+
+    Decide = Callable[[TransactionShard], Decision]
+    Refuse = Callable[[KafkaError], Any]
+
+# Until a client is told to try again, which it does in 20 to 100 ms.
+PATIENCE_MS = 100
+IMPLICIT_ADD = 2
+
+
+class ReadyProducerIds:
+    """Producer ids without waiting; see `ProducerIdSource`."""
+
+    def __init__(self, producer_ids: ProducerIds) -> None:
+        self._producer_ids = producer_ids
+
+    def take(self) -> int:
+        """A producer id that nobody had before.
+
+        Raises:
+            CoordinatorLoadInProgress: none is at hand.
+        """
+        producer_id = self._producer_ids.next_or_none()
+        if producer_id is None:
+            raise CoordinatorLoadInProgress
+        return producer_id
+
+
+class TransactionCoordinator:
+    """The transactional ids of this broker, and what they have open."""
+
+    def __init__(self, services: Services) -> None:
+        self._config = services.config
+        self._clock = services.clock
+        self._topics = services.metadata
+        self._producer_ids = services.producer_ids
+        self.runtime: CoordinatorRuntime[TransactionShard] = CoordinatorRuntime(
+            TRANSACTION_STATE,
+            self._make_shard,
+            topics=services.metadata,
+            replica_manager=services.replica_manager,
+            disk_threads=services.disk_threads,
+            clock=services.clock,
+            bugs=services.bugs,
+            load_buffer_size=services.config.transaction_state_log_load_buffer_size,
+        )
+        self.markers = LogMarkerWriter(
+            services.replica_manager,
+            services.groups,
+            services.metadata,
+            services.clock,
+            self.runtime.run_soon,
+        )
+        self.orphans = Orphans(
+            self.runtime, services.replica_manager, services.log_manager, self.markers
+        )
+
+    def _make_shard(self, shard: Shard[TransactionShard]) -> TransactionShard:
+        made = TransactionShard(
+            shard,
+            self._config,
+            self._clock,
+            ReadyProducerIds(self._producer_ids),
+            self.markers,
+        )
+        made.when_loaded.append(resume)
+        return made
+
+    def load_all(self) -> None:
+        """Begin to load what earlier brokers have left. For after the start."""
+        self.runtime.load_all()
+
+    async def close(self) -> None:
+        """Answer everybody who waits; decide and write nothing any more."""
+        self.markers.close()
+        await self.runtime.close()
+
+    @property
+    def has_topic(self) -> bool:
+        """Whether ``__transaction_state`` is there."""
+        return self._topics.get(TRANSACTION_STATE) is not None
+
+    async def create_topic(self) -> None:
+        """Make ``__transaction_state``, unless somebody else is faster.
+
+        Raises:
+            KafkaError: it cannot be made.
+        """
+        (made,) = await self._topics.create_topics(
+            [new_topic(TRANSACTION_STATE, self._config)]
+        )
+        if isinstance(made, KafkaError) and not self.has_topic:
+            raise made
+
+    # Producers
+
+    def init_producer(
+        self,
+        wanted: Initialisation,
+        answer: Callable[[ProducerIdentity], Any],
+        refuse: Refuse,
+    ) -> Any:
+        """The answer of an InitProducerId; a coroutine when ids have run out."""
+        if self._producer_ids.is_empty:
+            return self._init_with_new_block(wanted, answer, refuse)
+        return self._act(
+            wanted.transactional_id,
+            lambda shard: decide_init_producer(shard, wanted, answer, refuse),
+            refuse,
+        )
+
+    async def _init_with_new_block(
+        self,
+        wanted: Initialisation,
+        answer: Callable[[ProducerIdentity], Any],
+        refuse: Refuse,
+    ) -> Any:
+        await self._producer_ids.fill()
+        answered = self.init_producer(wanted, answer, refuse)
+        return await answered if hasattr(answered, "__await__") else answered
+
+    def add_partitions(self, addition: Addition, response: Any, refuse: Refuse) -> Any:
+        """``response``, when the partitions take part for good."""
+        return self._act(
+            addition.transactional_id,
+            lambda shard: decide_add_partitions(shard, addition, response),
+            refuse,
+        )
+
+    def verify(
+        self,
+        addition: Addition,
+        answer: Callable[[dict[TopicPartition, int]], Any],
+        refuse: Refuse,
+    ) -> Any:
+        """What ``answer`` makes of an error code for each partition."""
+        return self._act(
+            addition.transactional_id,
+            lambda shard: decide_verify(shard, addition, answer),
+            refuse,
+        )
+
+    def admit(self, addition: Addition) -> dict[TopicPartition, int] | Parked:
+        """Whether records may be written: an error code for each partition.
+
+        In the second protocol the partitions are added, in the first one they must
+        take part already.
+        """
+
+        def refuse(error: KafkaError) -> dict[TopicPartition, int]:
+            return dict.fromkeys(addition.partitions, error.code)
+
+        codes: dict[TopicPartition, int] | Parked
+        if addition.client_version >= IMPLICIT_ADD:
+            admitted = dict.fromkeys(addition.partitions, 0)
+            codes = self.add_partitions(addition, admitted, refuse)
+        else:
+            codes = self.verify(addition, lambda found: found, refuse)
+        return codes
+
+    def end(
+        self,
+        ending: Ending,
+        answer: Callable[[ProducerIdentity], Any],
+        refuse: Refuse,
+    ) -> Any:
+        """The answer of an EndTxn: it is decided, whatever happens."""
+        return self._act(
+            ending.transactional_id,
+            lambda shard: decide_end(shard, ending, answer),
+            refuse,
+        )
+
+    def _act(self, transactional_id: str, decide: Decide, refuse: Refuse) -> Any:
+        """What the shard decides; if it is ending a transaction, what it does then."""
+        answer = self.runtime.act(
+            transactional_id, decide, lambda error: _kept(error, refuse)
+        )
+        if not isinstance(answer, ConcurrentTransactions):
+            return answer
+        parked = Parked()
+        shard = self.runtime.shard(self.runtime.partition_of(transactional_id))
+
+        def ask_again() -> None:
+            again = self.runtime.act(transactional_id, decide, refuse)
+            if isinstance(again, Parked):
+                again.listen(partial(_pass_on, parked))
+            else:
+                parked.set_result(again)
+
+        shard.state.await_end(transactional_id, PATIENCE_MS, ask_again)
+        return parked
+
+    # Administration
+
+    def describe(
+        self,
+        transactional_id: str,
+        answer: Callable[[Transaction], Any],
+        refuse: Refuse,
+    ) -> Any:
+        """What ``answer`` makes of a transactional id."""
+        return self.runtime.act(
+            transactional_id,
+            lambda shard: decide_describe(shard, transactional_id, answer),
+            refuse,
+        )
+
+    def list_transactions(
+        self, wanted: TransactionFilter, finish: Callable[[list[Any]], Any]
+    ) -> Any:
+        """What ``finish`` makes of the transactions, or errors, of all shards."""
+        answers = [
+            shard.act(lambda state: decide_list(state, wanted), lambda error: error)
+            for shard in self.runtime.shards()
+        ]
+        return gathered(answers, finish)
+
+    # From time to time
+
+    def abort_timed_out(self) -> None:
+        """Abort the transactions that take too long. A periodic job."""
+        self.runtime.schedule(decide_timeouts)
+
+    def expire_ids(self) -> None:
+        """Forget the transactional ids that nobody uses. A periodic job."""
+        self.runtime.schedule(decide_expiry)
+
+    def forget_topic(self, name: str) -> None:
+        """A topic was deleted: if it is the coordinator's own, so is all it knew."""
+        if name == TRANSACTION_STATE:
+            self.runtime.unload()
+
+
+def _kept(error: KafkaError, refuse: Refuse) -> Any:
+    return error if isinstance(error, ConcurrentTransactions) else refuse(error)
+
+
+def _pass_on(parked: Parked, answered: Parked) -> None:
+    if answered.error is not None:
+        parked.set_exception(answered.error)
+    else:
+        parked.set_result(answered.result())
