@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from protocol.messages.groups import FindCoordinatorRequest
+from protocol.messages.txn_offsets import TxnOffsetCommitRequest
 from protocol.schema import Request
 from tests.fakes.async_link import AsyncLink
 from tests.fakes.transaction_errors import LOOK_UP, GaveUp, failure
 
-_TRANSACTION = 1  # the kind of coordinator
+_GROUP, _TRANSACTION = 0, 1  # the kinds of coordinator
 
 Codes = Callable[[Any], Iterable[int]]
 
@@ -64,10 +65,11 @@ class Asker:
         self._link: AsyncLink | None = None
         self._opening = asyncio.Lock()
 
-    async def find_coordinator(self) -> None:
-        """Ask until there is one. Where it is, is not followed."""
+    async def find_coordinator(self, group_id: str | None = None) -> None:
+        """Ask until there is one, of a group or of the own id; where is no matter."""
         request = FindCoordinatorRequest(
-            key_type=_TRANSACTION, coordinator_keys=[self.client_id]
+            key_type=_TRANSACTION if group_id is None else _GROUP,
+            coordinator_keys=[self.client_id if group_id is None else group_id],
         )
         await self.ask(
             request, 4, lambda answer: [each.error_code for each in answer.coordinators]
@@ -99,7 +101,8 @@ class Asker:
                     if error is not None:
                         raise error
                 if found & LOOK_UP and not isinstance(asked, FindCoordinatorRequest):
-                    await self.find_coordinator()
+                    of_group = isinstance(asked, TxnOffsetCommitRequest)
+                    await self.find_coordinator(asked.group_id if of_group else None)
             if time.monotonic() > deadline:
                 raise GaveUp(f"{type(asked).__name__}: {outcome!r}")
             await self.hooks.back_off(attempt)

@@ -84,6 +84,7 @@ class TransactionalClient:
         self.sequences: dict[TopicPartition, int] = defaultdict(int)
         self._locks: dict[TopicPartition, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._adding = asyncio.Lock()
+        self._known_groups: set[str] = set()
         self._begin()
 
     def _begin(self) -> None:
@@ -144,6 +145,9 @@ class TransactionalClient:
                 group_id=group_id,
             )
             await self._add(added, 3, error_code)
+        if group_id not in self._known_groups:
+            await self._asker.find_coordinator(group_id)
+            self._known_groups.add(group_id)
         self.has_started = True
         self.groups.add(group_id)
         request = TxnOffsetCommitRequest(
