@@ -14,7 +14,7 @@ _COMPLETE = LIBS / ".complete"
 @cache
 def missing() -> str | None:
     """What is not here that Apache Kafka needs; None when it can run."""
-    programs = [name for name in ("java", "mvn") if shutil.which(name) is None]
+    programs = [name for name in ("java", "javac", "mvn") if shutil.which(name) is None]
     return f"needs {' and '.join(programs)}" if programs else None
 
 
@@ -31,13 +31,16 @@ def fetch() -> None:
     _COMPLETE.write_text(pom)
 
 
-def java(class_name: str, *arguments: str, heap: str = "256M") -> list[str]:
-    """The command line that runs one of Apache Kafka's classes."""
+def java(
+    class_name: str, *arguments: str, heap: str = "256M", classes: Path | None = None
+) -> list[str]:
+    """The command line that runs one of Apache Kafka's classes, or of ``classes``."""
+    path = f"{LIBS}/*" if classes is None else f"{classes}:{LIBS}/*"
     options = [f"-Xmx{heap}", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
     options += ["-Djava.awt.headless=true"]
     options += [f"-Dlog4j2.configurationFile={HERE / 'log4j2.xml'}"]
     level = os.environ.get("KAFKA_LOG_LEVEL", "INFO")
-    options += [f"-Dlog.level={level}", "-cp", f"{LIBS}/*"]
+    options += [f"-Dlog.level={level}", "-cp", path]
     return ["java", *options, class_name, *arguments]
 
 

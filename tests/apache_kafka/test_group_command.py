@@ -9,14 +9,14 @@ from client.group_offsets import commit_offsets, committed_offsets
 from protocol.topic_partition import TopicPartition
 from tests.client.live import Member, connected, create_topic, produce
 
-from . import jars
+from .java_client import JavaClient
 from .node import running_kafka
 
 TOOL = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
 
 
 def test_it_says_what_the_tool_of_apache_kafka_says(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, java: JavaClient, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with running_kafka(tmp_path) as kafka, connected(kafka.port) as cluster:
         there = ("--bootstrap-server", kafka.address)
@@ -34,7 +34,7 @@ def test_it_says_what_the_tool_of_apache_kafka_says(
         _, head, *rows, total = ours("describe", "g")
         assert total == ["total", "lag:", "6"]
         expected = {("GROUP", *head), *(("g", *row) for row in rows)}
-        assert _by_tool(*there, "--describe", "--group", "g") == expected
+        assert _by_tool(java, *there, "--describe", "--group", "g") == expected
         assert ours("delete", "g", code=1) == []
         reset = ("reset-offsets", "g", "--to-latest", "--topic", "t:0,1")
         assert ours(*reset, "--execute", code=1) == []
@@ -53,6 +53,6 @@ def test_it_says_what_the_tool_of_apache_kafka_says(
         assert ours("list") == [["no", "groups"]]
 
 
-def _by_tool(*arguments: str) -> set[tuple[str, ...]]:
-    lines = jars.run_tool(TOOL, *arguments).splitlines()
+def _by_tool(java: JavaClient, *arguments: str) -> set[tuple[str, ...]]:
+    lines = java.tool(TOOL, *arguments).splitlines()
     return {tuple(line.split()) for line in lines if line.strip()}

@@ -14,7 +14,7 @@ from protocol.uuids import random_uuid
 from storage.files import OsFiles
 from storage.partition_metadata import read_partition_metadata
 
-from . import jars
+from .java_client import JavaClient
 from .node import KafkaNode
 from .written import KINDS, Journal, write_logs
 
@@ -32,12 +32,12 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-def test_the_dump_tool_has_no_complaint(written: Path) -> None:
+def test_the_dump_tool_has_no_complaint(written: Path, java: JavaClient) -> None:
     kinds = ("*.log", "*.index", "*.timeindex", "*.txnindex", "*.snapshot")
     paths = [path for kind in kinds for path in sorted(written.glob(f"*/{kind}"))]
     assert {path.suffix for path in paths} == {kind[1:] for kind in kinds}
     files = ",".join(map(str, paths))
-    printed = jars.run_tool(DUMP_TOOL, "--deep-iteration", "--files", files)
+    printed = java.tool(DUMP_TOOL, "--deep-iteration", "--files", files)
     assert printed.count("Dumping ") == len(paths)
     assert "isvalid: false" not in printed
     lines = printed.splitlines()

@@ -1,12 +1,16 @@
+import java.io.File;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Properties;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.BooleanSupplier;
+import java.util.stream.IntStream;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
@@ -18,11 +22,24 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 
-/** Scenes with the Java client's consumers of the classic protocol; one a run. */
-public class Groups {
-    static final long WAIT_MS = 60_000;
-    static String address;
-    static String topic;
+/** Scenes with the Java client's consumers of the classic protocol. */
+public class Groups extends Scenes {
+    static final String RANGE = "RangeAssignor";
+
+    static Scene scene(String name) {
+        return switch (name) {
+            case "resume" -> Groups::joinCommitResume;
+            case "static" -> Groups::staticMemberReturns;
+            case "cooperative" -> Groups::cooperative;
+            case "crash" -> Groups::memberCrashes;
+            case "restart" -> () -> brokerRestarts();
+            case "restart-unnoticed" -> () ->
+                check(!brokerRestarts(), "the generation is another one");
+            case "auto-commit" -> Groups::autoCommit;
+            case "seek-pause" -> Groups::seekAndPause;
+            default -> throw new IllegalArgumentException(name);
+        };
+    }
 
     /** A consumer that is polled in turn with the others, and what happened to it. */
     static class Member {
@@ -31,24 +48,21 @@ public class Groups {
         final TreeSet<Integer> revoked = new TreeSet<>();
         int rebalances = 0;
 
-        Member(String group, String instance, String assignor) {
-            Properties properties = new Properties();
-            properties.put("bootstrap.servers", address);
-            properties.put("group.id", group);
-            properties.put("group.protocol", "classic");
-            properties.put("auto.offset.reset", "earliest");
-            properties.put("enable.auto.commit", "false");
-            properties.put("session.timeout.ms", "6000");
-            properties.put("heartbeat.interval.ms", "200");
-            properties.put("metadata.max.age.ms", "500");
-            properties.put("key.deserializer", StringDeserializer.class.getName());
-            properties.put("value.deserializer", StringDeserializer.class.getName());
-            properties.put(
+        Member(String group, String assignor, Map<String, String> more) {
+            Map<String, Object> properties = new HashMap<>(Map.of(
+                "bootstrap.servers", address,
+                "group.id", group,
+                "group.protocol", "classic",
+                "auto.offset.reset", "earliest",
+                "enable.auto.commit", "false",
+                "heartbeat.interval.ms", "200",
+                "metadata.max.age.ms", "500",
+                "key.deserializer", StringDeserializer.class.getName(),
+                "value.deserializer", StringDeserializer.class.getName(),
                 "partition.assignment.strategy",
-                "org.apache.kafka.clients.consumer." + assignor);
-            if (instance != null) {
-                properties.put("group.instance.id", instance);
-            }
+                "org.apache.kafka.clients.consumer." + assignor));
+            properties.put("session.timeout.ms", "6000");
+            properties.putAll(more);
             consumer = new KafkaConsumer<>(properties);
             consumer.subscribe(List.of(topic), new ConsumerRebalanceListener() {
                 @Override
@@ -68,19 +82,17 @@ public class Groups {
             consumer.assignment().forEach(each -> found.add(each.partition()));
             return found;
         }
+
+        void poll() {
+            for (ConsumerRecord<String, String> record :
+                    consumer.poll(Duration.ofMillis(50))) {
+                read.add(record.value());
+            }
+        }
     }
 
     static void pollUntil(String what, BooleanSupplier condition, Member... members) {
-        long deadline = System.currentTimeMillis() + WAIT_MS;
-        while (!condition.getAsBoolean()) {
-            for (Member each : members) {
-                for (ConsumerRecord<String, String> record :
-                        each.consumer.poll(Duration.ofMillis(50))) {
-                    each.read.add(record.value());
-                }
-            }
-            check(System.currentTimeMillis() < deadline, "never: " + what);
-        }
+        until(what, condition, () -> List.of(members).forEach(Member::poll));
     }
 
     static boolean share(int partitions, Member... members) {
@@ -96,12 +108,6 @@ public class Groups {
         return owned.size() == partitions && count == partitions;
     }
 
-    static void check(boolean holds, String what) {
-        if (!holds) {
-            throw new AssertionError(what);
-        }
-    }
-
     static void produce(int first, int count) {
         Map<String, Object> options = Map.of(
             "bootstrap.servers", address,
@@ -114,12 +120,32 @@ public class Groups {
         }
     }
 
+    /** These numbers and no others, each once, in any order. */
+    static void checkRead(List<String> read, IntStream numbers) {
+        List<Integer> found = read.stream().map(Integer::valueOf).sorted().toList();
+        check(found.equals(numbers.boxed().toList()), "read " + found);
+    }
+
+    static TopicPartition partition(int number) {
+        return new TopicPartition(topic, number);
+    }
+
+    static Set<TopicPartition> partitions() {
+        return Set.of(partition(0), partition(1), partition(2), partition(3));
+    }
+
+    /** The sum of the committed offsets of all partitions. */
+    static long committed(Member member) {
+        return member.consumer.committed(partitions()).values().stream()
+            .mapToLong(each -> each == null ? 0 : each.offset()).sum();
+    }
+
     static void joinCommitResume() {
         produce(0, 40);
-        Member one = new Member("g-resume", null, "RangeAssignor");
+        Member one = new Member("g-resume", RANGE, Map.of());
         pollUntil("read", () -> one.read.size() == 40, one);
         one.consumer.commitSync();
-        Member two = new Member("g-resume", null, "RangeAssignor");
+        Member two = new Member("g-resume", RANGE, Map.of());
         pollUntil("shared", () -> share(4, one, two), one, two);
         produce(40, 40);
         pollUntil("read by both", () -> one.read.size() + two.read.size() == 80, one, two);
@@ -131,29 +157,27 @@ public class Groups {
         one.consumer.commitSync();
         one.consumer.close();
         produce(80, 20);
-        Member three = new Member("g-resume", null, "RangeAssignor");
+        Member three = new Member("g-resume", RANGE, Map.of());
         pollUntil("resumed", () -> three.read.size() >= 20, three);
-        check(three.read.size() == 20, "only what is new: " + three.read);
-        TopicPartition first = new TopicPartition(topic, 0);
+        checkRead(three.read, IntStream.range(80, 100));
+        TopicPartition first = partition(0);
         three.consumer.commitSync(Map.of(first, new OffsetAndMetadata(3, "by hand")));
         OffsetAndMetadata found = three.consumer.committed(Set.of(first)).get(first);
         check(found.offset() == 3 && found.metadata().equals("by hand"), "" + found);
-        three.consumer.seek(first, 20);
-        three.read.clear();
-        pollUntil("read again", () -> three.read.size() == 5, three);
         three.consumer.close();
     }
 
     static void staticMemberReturns() {
         produce(0, 40);
-        Member one = new Member("g-static", "one", "RangeAssignor");
-        Member two = new Member("g-static", "two", "RangeAssignor");
+        Member one = new Member("g-static", RANGE, Map.of("group.instance.id", "one"));
+        Map<String, String> second = Map.of("group.instance.id", "two");
+        Member two = new Member("g-static", RANGE, second);
         pollUntil("shared", () -> share(4, one, two), one, two);
         int generation = one.consumer.groupMetadata().generationId();
         TreeSet<Integer> owned = two.owned();
         int rebalances = one.rebalances;
         two.consumer.close();
-        Member again = new Member("g-static", "two", "RangeAssignor");
+        Member again = new Member("g-static", RANGE, second);
         pollUntil("the same", () -> again.owned().equals(owned), one, again);
         check(one.rebalances == rebalances, "the other one noticed");
         check(
@@ -164,9 +188,9 @@ public class Groups {
     }
 
     static void cooperative() {
-        Member one = new Member("g-sticky", null, "CooperativeStickyAssignor");
+        Member one = new Member("g-sticky", "CooperativeStickyAssignor", Map.of());
         pollUntil("alone", () -> share(4, one), one);
-        Member two = new Member("g-sticky", null, "CooperativeStickyAssignor");
+        Member two = new Member("g-sticky", "CooperativeStickyAssignor", Map.of());
         pollUntil("shared", () -> share(4, one, two), one, two);
         check(one.revoked.equals(two.owned()), "revoked " + one.revoked);
         two.consumer.close();
@@ -175,15 +199,124 @@ public class Groups {
         one.consumer.close();
     }
 
-    public static void main(String[] arguments) {
-        address = arguments[1];
-        topic = arguments[2];
-        switch (arguments[0]) {
-            case "resume" -> joinCommitResume();
-            case "static" -> staticMemberReturns();
-            case "cooperative" -> cooperative();
-            default -> throw new IllegalArgumentException(arguments[0]);
+    /** Its process is killed; the other one takes over, from what was committed. */
+    static void memberCrashes() throws Exception {
+        produce(0, 40);
+        Map<String, String> impatient = Map.of("session.timeout.ms", "1500");
+        Member one = new Member("g-crash", RANGE, impatient);
+        pollUntil("alone", () -> one.read.size() == 40, one);
+        one.consumer.commitSync();
+        Process other = new ProcessBuilder(
+            Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+            "-Xmx64M", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+            "-cp", System.getProperty("java.class.path"), "Groups", address, topic)
+            .redirectError(new File("/dev/null")).start();
+        try {
+            pollUntil("shared", () -> one.owned().size() == 2, one);
+            produce(40, 40);
+            pollUntil("half is read here", () -> one.read.size() == 60, one);
+            long there = other.inputReader().lines().limit(20).count();
+            check(there == 20, "read there: " + there);
+        } finally {
+            other.destroyForcibly().waitFor();
         }
-        System.out.println("all of it holds");
+        pollUntil("taken over", () -> new HashSet<>(one.read).size() == 80, one);
+        check(share(4, one), "owned " + one.owned());
+        one.consumer.commitSync();
+        check(committed(one) == 80, "all is committed");
+        one.consumer.close();
+    }
+
+    /** A member that says what it reads, commits nothing, and never leaves. */
+    public static void main(String[] arguments) {
+        address = arguments[0];
+        topic = arguments[1];
+        Member member =
+            new Member("g-crash", RANGE, Map.of("session.timeout.ms", "1500"));
+        pollUntil("killed", () -> {
+            member.read.forEach(System.out::println);
+            member.read.clear();
+            return false;
+        }, member);
+    }
+
+    /** The consumers go on. Returns whether they have rebalanced. */
+    static boolean brokerRestarts() {
+        // Else a client that reaches nobody forgets its topics, and joins anew.
+        Map<String, String> patient = Map.of(
+            "session.timeout.ms", "45000", "metadata.recovery.strategy", "none");
+        Member one = new Member("g-restart", RANGE, patient);
+        Member two = new Member("g-restart", RANGE, patient);
+        pollUntil("shared", () -> share(4, one, two), one, two);
+        produce(0, 40);
+        pollUntil("read", () -> one.read.size() + two.read.size() == 40, one, two);
+        one.consumer.commitSync();
+        two.consumer.commitSync();
+        int generation = one.consumer.groupMetadata().generationId();
+        one.read.clear();
+        two.read.clear();
+        ask("restart");
+        produce(40, 40);
+        pollUntil("go on", () -> one.read.size() + two.read.size() >= 40, one, two);
+        List<String> both = new ArrayList<>(one.read);
+        both.addAll(two.read);
+        checkRead(both, IntStream.range(40, 80));
+        one.consumer.commitSync();
+        two.consumer.commitSync();
+        check(committed(one) == 80, "committed " + committed(one));
+        int last = two.consumer.groupMetadata().generationId();
+        one.consumer.close();
+        two.consumer.close();
+        return last != generation;
+    }
+
+    static void autoCommit() {
+        produce(0, 20);
+        Map<String, String> often =
+            Map.of("enable.auto.commit", "true", "auto.commit.interval.ms", "100");
+        Member one = new Member("g-auto", RANGE, often);
+        pollUntil("committed", () -> committed(one) == 20, one);
+        one.consumer.close();
+        produce(20, 20);
+        Map<String, String> hardly =
+            Map.of("enable.auto.commit", "true", "auto.commit.interval.ms", "600000");
+        Member two = new Member("g-auto", RANGE, hardly);
+        pollUntil("read", () -> two.read.size() == 20, two);
+        checkRead(two.read, IntStream.range(20, 40));
+        check(committed(two) == 20, "committed before it was time");
+        two.consumer.close();
+        produce(40, 20);
+        Member three = new Member("g-auto", RANGE, hardly);
+        pollUntil("resumed", () -> three.read.size() >= 20, three);
+        checkRead(three.read, IntStream.range(40, 60));
+        three.consumer.close();
+    }
+
+    static void seekAndPause() {
+        produce(0, 40);
+        Member one = new Member("g-seek", RANGE, Map.of());
+        pollUntil("read", () -> one.read.size() == 40, one);
+        one.consumer.pause(Set.of(partition(0), partition(1)));
+        one.read.clear();
+        produce(40, 40);
+        pollUntil("the others are read", () -> one.read.size() == 20, one);
+        checkRead(one.read, IntStream.range(40, 80).filter(each -> each % 4 >= 2));
+        one.consumer.resume(Set.of(partition(0)));
+        pollUntil("one is resumed", () -> one.read.size() == 30, one);
+        checkRead(one.read, IntStream.range(40, 80).filter(each -> each % 4 != 1));
+        one.consumer.seek(partition(1), 20);
+        one.consumer.resume(Set.of(partition(1)));
+        one.consumer.seek(partition(2), 18);
+        one.read.clear();
+        pollUntil("read again", () -> one.read.size() == 2, one);
+        checkRead(one.read, IntStream.of(74, 78));
+        one.consumer.seekToBeginning(partitions());
+        one.read.clear();
+        pollUntil("all again", () -> one.read.size() == 80, one);
+        one.consumer.seekToEnd(partitions());
+        check(one.consumer.position(partition(3)) == 20, "at the end");
+        one.consumer.commitSync();
+        check(committed(one) == 80, "committed " + committed(one));
+        one.consumer.close();
     }
 }

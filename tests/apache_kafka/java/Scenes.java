@@ -1,0 +1,148 @@
+import java.io.BufferedReader;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.lang.reflect.InvocationTargetException;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.function.BooleanSupplier;
+import org.apache.kafka.common.utils.Exit;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Plays scenes and runs Kafka's tools, one after the other in one process.
+ *
+ * <p>A line of standard input says what, its words between tabs: "scene", class, scene,
+ * address and topic; or "tool", class and arguments. What comes of it goes to standard
+ * output: lines after "|" are a tool's, "?" asks for something to be done and waits for
+ * a line, and the last one is "done", or "failed" after a stack trace behind "!".
+ */
+public class Scenes {
+    static final long WAIT_MS = 60_000;
+    static final PrintStream OUT = System.out;
+    static final BufferedReader IN = new BufferedReader(
+        new InputStreamReader(System.in, StandardCharsets.UTF_8));
+    static String address;
+    static String topic;
+
+    /** What to do in a scene. */
+    interface Scene {
+        void play() throws Exception;
+    }
+
+    /** A tool that wants to end the process. */
+    static class Ended extends RuntimeException {
+        final int code;
+
+        Ended(int code, String why) {
+            super("exit code " + code + ": " + why);
+            this.code = code;
+        }
+    }
+
+    static void check(boolean holds, String what) {
+        if (!holds) {
+            throw new AssertionError(what);
+        }
+    }
+
+    static void until(String what, BooleanSupplier condition, Scene step) {
+        long deadline = System.currentTimeMillis() + WAIT_MS;
+        try {
+            while (!condition.getAsBoolean()) {
+                step.play();
+                check(System.currentTimeMillis() < deadline, "never: " + what);
+            }
+        } catch (RuntimeException error) {
+            throw error;
+        } catch (Exception error) {
+            throw new IllegalStateException(error);
+        }
+    }
+
+    /** Returns the error, which must be of this kind. */
+    static <E extends Throwable> E fails(Class<E> kind, Scene scene) {
+        try {
+            scene.play();
+        } catch (Throwable error) {
+            if (kind.isInstance(error)) {
+                return kind.cast(error);
+            }
+            throw new AssertionError("not a " + kind.getSimpleName(), error);
+        }
+        throw new AssertionError("no " + kind.getSimpleName());
+    }
+
+    /** Has something done outside of this process. */
+    static void ask(String what) {
+        say("?", what);
+        try {
+            check(IN.readLine() != null, "nobody does it: " + what);
+        } catch (IOException error) {
+            throw new IllegalStateException(error);
+        }
+    }
+
+    static void say(String kind, String text) {
+        text.lines().forEach(line -> OUT.println(kind + line));
+        OUT.flush();
+    }
+
+    static void playScene(String[] words) throws Exception {
+        address = words[3];
+        topic = words[4];
+        switch (words[1]) {
+            case "Groups" -> Groups.scene(words[2]).play();
+            case "Transactions" -> Transactions.scene(words[2]).play();
+            default -> throw new IllegalArgumentException(words[1]);
+        }
+    }
+
+    static void runTool(String[] words) throws Throwable {
+        String[] arguments = Arrays.copyOfRange(words, 2, words.length);
+        PrintStream errors = System.err;
+        ByteArrayOutputStream printed = new ByteArrayOutputStream();
+        System.setOut(new PrintStream(printed, true, StandardCharsets.UTF_8));
+        System.setErr(System.out);
+        try {
+            Class.forName(words[1]).getMethod("main", String[].class)
+                .invoke(null, (Object) arguments);
+        } catch (InvocationTargetException error) {
+            boolean isWell = error.getCause() instanceof Ended end && end.code == 0;
+            if (!isWell) {
+                throw error.getCause();
+            }
+        } finally {
+            System.setOut(OUT);
+            System.setErr(errors);
+            say("|", printed.toString(StandardCharsets.UTF_8));
+        }
+    }
+
+    public static void main(String[] none) throws IOException {
+        LoggerFactory.getLogger(Scenes.class); // the log keeps the streams of now
+        Exit.setExitProcedure((code, why) -> {
+            throw new Ended(code, why);
+        });
+        for (String line = IN.readLine(); line != null; line = IN.readLine()) {
+            String[] words = line.split("\t", -1);
+            try {
+                if (words[0].equals("tool")) {
+                    runTool(words);
+                } else {
+                    playScene(words);
+                }
+                say("", "done");
+            } catch (Throwable error) {
+                StringWriter trace = new StringWriter();
+                error.printStackTrace(new PrintWriter(trace));
+                say("!", trace.toString());
+                say("", "failed");
+            }
+        }
+        Runtime.getRuntime().halt(0);
+    }
+}
