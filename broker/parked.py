@@ -57,6 +57,13 @@ class Parked:
         self.error = error
         self._settle()
 
+    def follow(self, answer: Any) -> None:
+        """Here is the answer, or another one that will bring it."""
+        if isinstance(answer, Parked):
+            answer.listen(self._copy)
+        else:
+            self.set_result(answer)
+
     def listen(self, listener: Listener) -> None:
         """Call ``listener``, in place of the one before, when the answer is there."""
         if self._is_done:
@@ -78,6 +85,12 @@ class Parked:
         if listener is not None:
             self._listener = None
             listener(self)
+
+    def _copy(self, answered: Parked) -> None:
+        if answered.error is not None:
+            self.set_exception(answered.error)
+        else:
+            self.set_result(answered._response)
 
     def _take(self, future: asyncio.Future[Any]) -> None:
         if future.cancelled():

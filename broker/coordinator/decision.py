@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from protocol.errors import KafkaError
     from protocol.record_batch import BatchHeader
     from storage.files import Buffer
+    from storage.verification_state import VerificationGuard
 
 NO_PRODUCER = -1
 
@@ -56,6 +57,8 @@ class Decision:
       would have changed has not happened.
     - ``is_replayed`` is False for state that only decisions know (a classic group's
       members), which they have changed themselves.
+    - ``producer``: the records are part of its transaction. ``guard`` is what
+      `Shard.start_verification` gave before the transaction was asked about.
     """
 
     response: Any = None
@@ -65,6 +68,7 @@ class Decision:
     undo: Callable[[KafkaError], object] | None = None
     is_replayed: bool = True
     producer: ProducerIdentity | None = None
+    guard: VerificationGuard | None = None
 
 
 @runtime_checkable

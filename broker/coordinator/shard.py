@@ -23,34 +23,32 @@ from protocol.errors import (
     NotCoordinator,
     error_class,
 )
-from protocol.records import NewRecord, build_batch
+from protocol.record_batch import NO_SEQUENCE
 from storage.append_info import AppendOrigin
 
 from ..parked import Parked
 from ..replica.partition import ACKS_ALL
-from .decision import NO_PRODUCER, Decision, Place, ProducerIdentity, ShardState
+from .decision import Decision, Place, ShardState
+from .record_batch import NOBODY, batch_of, in_batches
 from .timers import Timers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable
 
     from protocol.topic_partition import TopicPartition
     from storage.files import Buffer
+    from storage.verification_state import VerificationGuard
 
     from ..clock import Clock
     from ..replica.replica_manager import ReplicaManager
-    from .decision import CoordinatorRecord
+    from .decision import ProducerIdentity
+    from .record_batch import Encoded
 
     Refuse = Callable[[KafkaError], Any]
-    _Encoded = tuple[CoordinatorRecord, bytes, bytes | None]
 
 S = TypeVar("S", bound=ShardState)
 # A sync ends or fails; until then nobody knows whether a record will be durable.
 _NO_TIMEOUT_MS = (1 << 31) - 1
-# What a batch, and a record in it, take besides keys and values, at the most.
-_BATCH_RESERVE = 100
-_RECORD_RESERVE = 40
-_NOBODY = ProducerIdentity(NO_PRODUCER, -1)
 _TRY_ELSEWHERE = (ErrorCode.NOT_LEADER_OR_FOLLOWER,)
 _TRY_LATER = (
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
@@ -207,26 +205,31 @@ class Shard(Generic[S]):
             partition = self._host.replica_manager.partition(self.topic_partition)
         except KafkaError as error:  # the topic was deleted
             raise as_coordinator_error(error.code) from error
-        size_max = partition.config.max_message_bytes - _BATCH_RESERVE
         append = None
-        for some in _in_batches(decision.records, size_max):
+        size_max = partition.config.max_message_bytes
+        for some in in_batches(decision.records, size_max):
             append = self._append_batch(decision, some, partition.log_end_offset)
         return append
 
     def _append_batch(
-        self, decision: Decision, some: list[_Encoded], base_offset: int
+        self, decision: Decision, some: list[Encoded], base_offset: int
     ) -> _Append | None:
         now_ms = self._host.clock.now_ms()
         producer = decision.producer
-        result = self._write(_batch(some, producer, now_ms))
+        result = self._write(batch_of(some, producer, now_ms), decision.guard)
         waits = isinstance(result, Parked)
         if not waits and result.error_code:
             raise as_coordinator_error(result.error_code)
         if decision.is_replayed:
-            self._replay(some, base_offset, now_ms, producer or _NOBODY)
+            self._replay(some, base_offset, now_ms, producer or NOBODY)
         return self._begun(result) if waits else None
 
-    def _write(self, batch: Buffer) -> Any:
+    def _write(
+        self,
+        batch: Buffer,
+        guard: VerificationGuard | None = None,
+        transaction_version: int = 0,
+    ) -> Any:
         """What became of a batch; `Parked`: it is written, but not durable yet."""
         topic_partition = self.topic_partition
         return self._host.replica_manager.append_records(
@@ -235,6 +238,8 @@ class Shard(Generic[S]):
             timeout_ms=_NO_TIMEOUT_MS,
             origin=AppendOrigin.COORDINATOR,
             internal_topics_allowed=True,
+            guards=None if guard is None else {topic_partition: guard},
+            transaction_version=transaction_version,
             finish=lambda results: results[topic_partition],
         )
 
@@ -246,7 +251,7 @@ class Shard(Generic[S]):
 
     def _replay(
         self,
-        some: list[_Encoded],
+        some: list[Encoded],
         base_offset: int,
         now_ms: int,
         producer: ProducerIdentity,
@@ -302,7 +307,28 @@ class Shard(Generic[S]):
             except Exception as bug:  # the others are answered all the same
                 self._host.record_bug(f"answers of {self.topic_partition}", bug)
 
-    # Markers
+    # Transactions
+
+    def start_verification(
+        self, producer: ProducerIdentity, epoch_bump: bool
+    ) -> VerificationGuard | None:
+        """The guard for records of a transaction; see `Partition.start_verification`.
+
+        Raises:
+            CoordinatorLoadInProgress, CoordinatorNotAvailable, NotCoordinator.
+        """
+        self.check_active()
+        try:
+            partition = self._host.replica_manager.partition(self.topic_partition)
+            return partition.start_verification(
+                producer.producer_id,
+                NO_SEQUENCE,
+                producer.producer_epoch,
+                self._host.clock.now_ms(),
+                epoch_bump,
+            )
+        except KafkaError as error:
+            raise as_coordinator_error(error.code) from error
 
     def end_transaction(
         self,
@@ -324,7 +350,7 @@ class Shard(Generic[S]):
             partition = self._host.replica_manager.partition(self.topic_partition)
             place = Place(partition.log_end_offset, now_ms, *producer)
             batch = memoryview(build_marker_batch(marker, *producer, now_ms))
-            result = self._write(batch)
+            result = self._write(batch, None, transaction_version)
             waits = isinstance(result, Parked)
             if waits or not result.error_code:
                 self._replay_marker(place, is_commit)
@@ -354,37 +380,6 @@ class Shard(Generic[S]):
             _logger.warning("%s: a timer: %s", self.topic_partition, error)
         except Exception as error:
             self._host.record_bug(f"timer of {self.topic_partition}", error)
-
-
-def _in_batches(
-    records: Sequence[CoordinatorRecord], size_max: int
-) -> Iterator[list[_Encoded]]:
-    """The records, encoded, as many at a time as a batch takes."""
-    some: list[_Encoded] = []
-    size = 0
-    for record in records:
-        key, value = record.encode()
-        record_size = len(key) + len(value or b"") + _RECORD_RESERVE
-        if some and size + record_size > size_max:
-            yield some
-            some, size = [], 0
-        some.append((record, key, value))
-        size += record_size
-    yield some
-
-
-def _batch(
-    some: list[_Encoded], producer: ProducerIdentity | None, now_ms: int
-) -> memoryview:
-    identity = producer or _NOBODY
-    batch = build_batch(
-        [NewRecord(key, value, now_ms) for _, key, value in some],
-        producer_id=identity.producer_id,
-        producer_epoch=identity.producer_epoch,
-        base_sequence=0,  # coordinators do not count
-        is_transactional=producer is not None,
-    )
-    return memoryview(batch)  # as requests bring them: what the log checks fastest
 
 
 def _ignore(error: KafkaError) -> None:

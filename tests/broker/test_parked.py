@@ -109,3 +109,18 @@ class TestGathered:
         second.set_result(5)
         first.set_result(1)
         assert whole.result() == [1, 5]
+
+
+def test_it_follows_an_answer_and_another_parked_one() -> None:
+    at_once, later, never = Parked(), Parked(), Parked()
+    at_once.follow("now")
+    assert at_once.result() == "now"
+    answer, failure = Parked(), Parked()
+    later.follow(answer)
+    never.follow(failure)
+    assert not later.done()
+    answer.set_result("then")
+    failure.set_exception(ZeroDivisionError())
+    assert later.result() == "then"
+    with pytest.raises(ZeroDivisionError):
+        never.result()

@@ -90,11 +90,23 @@ def decide_commit(
         raise IllegalGeneration
     now_ms = shard.clock.now_ms()
     expires_ms = NO_EXPIRY if retention_ms < 0 else now_ms + retention_ms
+    codes, records = offset_records(shard, committer.group_id, wanted, expires_ms)
+    return Decision(answer(codes), records)
+
+
+def offset_records(
+    shard: GroupShard,
+    group_id: str,
+    wanted: Sequence[WantedOffset],
+    expires_ms: int = NO_EXPIRY,
+) -> tuple[list[int], list[OffsetRecord]]:
+    """An error code for each offset, and the records of those without an error."""
+    now_ms = shard.clock.now_ms()
     size_max = shard.config.offset_metadata_max_bytes
     codes: list[int] = []
     records: list[OffsetRecord] = []
     for each in wanted:
-        if len(each.metadata) > size_max:
+        if each.metadata and _utf16_length(each.metadata) > size_max:
             codes.append(ErrorCode.OFFSET_METADATA_TOO_LARGE)
             continue
         codes.append(ErrorCode.NONE)
@@ -106,14 +118,31 @@ def decide_commit(
             expires_ms,
             each.topic_id,
         )
-        records.append(
-            OffsetRecord(committer.group_id, each.topic, each.partition, committed)
-        )
-    return Decision(answer(codes), records)
+        records.append(OffsetRecord(group_id, each.topic, each.partition, committed))
+    return codes, records
+
+
+def _utf16_length(text: str) -> int:
+    """What Apache Kafka counts against ``offset.metadata.max.bytes``."""
+    return len(text) + sum(character > "\uffff" for character in text)
 
 
 def check_committer(group: ClassicGroup, committer: Committer) -> None:
     """See that this one may commit for the group now."""
+    check_membership(group, committer)
+    if group.is_in(ClassicState.EMPTY):
+        return
+    if not committer.is_member:
+        raise UnknownMemberId
+    if group.is_in(ClassicState.COMPLETING_REBALANCE):
+        raise RebalanceInProgress
+
+
+def check_membership(group: ClassicGroup, committer: Committer) -> None:
+    """See that who says to be a member is one, and of this generation.
+
+    A group without members believes everybody who names no generation.
+    """
     if group.is_in(ClassicState.DEAD):
         raise CoordinatorNotAvailable
     if committer.generation_id < 0 and group.is_in(ClassicState.EMPTY):
@@ -121,10 +150,6 @@ def check_committer(group: ClassicGroup, committer: Committer) -> None:
     if committer.is_member:
         check_member(group, committer.member_id, committer.group_instance_id)
         check_generation(group, committer.generation_id)
-    elif not group.is_in(ClassicState.EMPTY):
-        raise UnknownMemberId
-    if group.is_in(ClassicState.COMPLETING_REBALANCE):
-        raise RebalanceInProgress
 
 
 def _renew(shard: GroupShard, group: ClassicGroup, committer: Committer) -> None:

@@ -40,11 +40,8 @@ def decide_fetch(
     group has committed nothing, which is no error.
     """
     offsets = shard.offsets
-    if wanted is None:
-        everything = dict.fromkeys(offsets.of_group(group_id))
-        if require_stable:
-            everything.update(dict.fromkeys(offsets.pending_of_group(group_id)))
-        wanted = everything
+    if wanted is None:  # what is only pending is not there yet
+        wanted = offsets.of_group(group_id)
     found = []
     for topic, partition in wanted:
         if require_stable and offsets.is_pending(group_id, topic, partition):

@@ -30,6 +30,7 @@ from .offset_commit import Committer, WantedOffset, decide_commit
 from .offset_expiry import decide_expiry, decide_forget_topic
 from .offset_fetch import FetchedOffset, decide_fetch
 from .shard import GroupShard
+from .txn_offset_commit import decide_txn_commit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
         MemberIdentity,
         SyncGroupRequest,
     )
+    from storage.verification_state import VerificationGuard
 
     from ...parked import Parked
     from ...services import Services
@@ -170,6 +172,42 @@ class GroupCoordinator:
         return self.runtime.act(
             group_id,
             lambda shard: decide_fetch(shard, group_id, wanted, require_stable, answer),
+            refuse,
+        )
+
+    def start_verification(
+        self, group_id: str, producer: ProducerIdentity, epoch_bump: bool
+    ) -> VerificationGuard | None:
+        """The guard for `commit_in_transaction`; None when none is needed.
+
+        Then the group's partition takes part in the transaction already, else the
+        transaction's coordinator is to be asked. ``epoch_bump``: the client's
+        transactions each have their own epoch.
+
+        Raises:
+            InvalidGroupId, NotCoordinator, CoordinatorLoadInProgress,
+            CoordinatorNotAvailable.
+        """
+        if not group_id:
+            raise InvalidGroupId
+        shard = self.runtime.shard(self.runtime.partition_of(group_id))
+        return shard.start_verification(producer, epoch_bump)
+
+    def commit_in_transaction(
+        self,
+        committer: Committer,
+        producer: ProducerIdentity,
+        guard: VerificationGuard | None,
+        wanted: Sequence[WantedOffset],
+        answer: Callable[[list[int]], Any],
+        refuse: Refuse,
+    ) -> Any:
+        """The answer of a TxnOffsetCommit, when it is durable."""
+        return self.runtime.act(
+            committer.group_id,
+            lambda shard: decide_txn_commit(
+                shard, committer, producer, guard, wanted, answer
+            ),
             refuse,
         )
 

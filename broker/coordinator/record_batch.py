@@ -1,0 +1,53 @@
+"""The batches in which a coordinator writes its records."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from protocol.records import NewRecord, build_batch
+
+from .decision import NO_PRODUCER, ProducerIdentity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from .decision import CoordinatorRecord
+
+    Encoded = tuple[CoordinatorRecord, bytes, bytes | None]
+
+NOBODY = ProducerIdentity(NO_PRODUCER, -1)
+# What a batch, and a record in it, take besides keys and values, at the most.
+BATCH_RESERVE = 100
+_RECORD_RESERVE = 40
+
+
+def in_batches(
+    records: Sequence[CoordinatorRecord], size_max: int
+) -> Iterator[list[Encoded]]:
+    """The records, encoded, as many at a time as a batch of ``size_max`` takes."""
+    some: list[Encoded] = []
+    size = 0
+    for record in records:
+        key, value = record.encode()
+        record_size = len(key) + len(value or b"") + _RECORD_RESERVE
+        if some and size + record_size > size_max - BATCH_RESERVE:
+            yield some
+            some, size = [], 0
+        some.append((record, key, value))
+        size += record_size
+    yield some
+
+
+def batch_of(
+    some: list[Encoded], producer: ProducerIdentity | None, now_ms: int
+) -> memoryview:
+    """The batch of these records; one with a producer is part of its transaction."""
+    identity = producer or NOBODY
+    batch = build_batch(
+        [NewRecord(key, value, now_ms) for _, key, value in some],
+        producer_id=identity.producer_id,
+        producer_epoch=identity.producer_epoch,
+        base_sequence=0,  # coordinators do not count
+        is_transactional=producer is not None,
+    )
+    return memoryview(batch)  # as requests bring them: what the log checks fastest
