@@ -27,6 +27,7 @@ MODULES: Final = (
     "produce",
     "topics",
     "transactions",
+    "txn_offset_commit",
 )
 
 
