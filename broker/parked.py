@@ -31,7 +31,10 @@ class Parked:
 
     @classmethod
     def behind(cls, future: asyncio.Future[Any]) -> Parked:
-        """The answer that ``future`` brings; cancelled, it is an error."""
+        """The answer that ``future`` brings; cancelled, it is an error.
+
+        What it brings may be parked itself, and is then waited for.
+        """
         parked = cls()
         future.add_done_callback(parked._take)
         return parked
@@ -98,7 +101,7 @@ class Parked:
         elif (error := future.exception()) is not None:
             self.set_exception(error)
         else:
-            self.set_result(future.result())
+            self.follow(future.result())
 
 
 def _wake(future: asyncio.Future[None], parked: Parked) -> None:

@@ -1,7 +1,7 @@
 """Recognises, in one step, the batch that nearly every producer sends.
 
-Format v2, not compressed, no transaction, its header true, its records in time, for a
-topic that stores batches as they came: nothing of it has to be changed. What is not
+Format v2, not compressed, no control batch, its header true, its records in time, for
+a topic that stores batches as they came: nothing of it has to be changed. What is not
 that, or not right, is for `log_validator` to judge, which would pass the same batch
 unchanged: there alone is said what is wrong, and what is put right.
 """
@@ -15,6 +15,7 @@ from protocol.record_batch import (
     CURRENT_MAGIC,
     LOG_OVERHEAD,
     NO_TIMESTAMP,
+    TRANSACTIONAL,
     BatchHeader,
     unpack_header,
 )
@@ -24,7 +25,7 @@ from .files import Buffer
 from .log_config import LogConfig
 from .log_validator import ValidBatch
 
-_PLAIN: Final = 0  # the attributes of such a batch: no codec, and no flag
+_UNUSUAL: Final = ~TRANSACTIONAL  # the attributes that such a batch has not
 # NamedTuple's own constructor costs twice as much as the tuple.
 _new = tuple.__new__
 
@@ -40,7 +41,7 @@ def usual_batch(data: Buffer, config: LogConfig, now_ms: int) -> ValidBatch | No
         return None
     header = unpack_header(data)
     base_offset, length, _, magic, crc, attributes, last_offset_delta = header[:7]
-    if magic != CURRENT_MAGIC or attributes != _PLAIN or length + LOG_OVERHEAD != size:
+    if magic != CURRENT_MAGIC or attributes & _UNUSUAL or length + LOG_OVERHEAD != size:
         return None
     if config.compression_type != "producer" or size > config.max_message_bytes:
         return None

@@ -3,15 +3,24 @@
 Versions 0 to 2 are advertised and refused: librdkafka compresses only for a broker
 that offers them (KAFKA-18659). Shape and content of a batch are checked by the log;
 here is what depends on the version and on the producer.
+
+Where a transaction begins in a partition its coordinator is asked first. Until it has
+answered the connection starts nothing else: a later batch of the producer must not
+overtake this one. Then only the answer waits, as always.
 """
 
 from __future__ import annotations
 
 from functools import partial
+from inspect import iscoroutine
 from typing import TYPE_CHECKING, Any
 
 from protocol.compiler import decoder
-from protocol.errors import ErrorCode, KafkaError
+from protocol.errors import (
+    ErrorCode,
+    KafkaError,
+    TransactionalIdAuthorizationFailed,
+)
 from protocol.messages.produce import (
     BatchIndexAndErrorMessage,
     PartitionProduceResponse,
@@ -24,15 +33,24 @@ from protocol.topic_partition import TopicPartition
 from protocol.uuids import to_text
 from storage.log_validator import delimit
 
+from ..parked import Parked
 from ..replica.delayed_produce import AppendResult
+from ..replica.partition import ACKS_ALL
 from .produced import FIRST_VERSION, encode_appended
 from .registry import NO_RESPONSE, answers_errors, handles, reads_refused
+from .transaction_verification import (
+    TransactionalBatches,
+    refused_by_coordinator,
+    within,
+)
 
 if TYPE_CHECKING:
+    from protocol.record_batch import BatchHeader
     from storage.files import Buffer
 
     from ..network.request_context import RequestContext
     from ..replica.appends import AppendResults
+    from .transaction_verification import Guards
 
 FIRST_VERSION_WITH_TOPIC_IDS = 13
 FIRST_VERSION_WITH_ZSTD = 7
@@ -44,6 +62,9 @@ _TO_BE_LOOKED_AT = COMPRESSION_MASK | TRANSACTIONAL
 _new = tuple.__new__
 _NO_TRANSACTIONAL_ID = b"\xff\xff"
 
+_TIMED_OUT = AppendResult(
+    ErrorCode.REQUEST_TIMED_OUT, message="the transaction's coordinator took too long"
+)
 _UNKNOWN_ID = AppendResult(ErrorCode.UNKNOWN_TOPIC_ID)
 _NO_RECORDS = AppendResult(ErrorCode.INVALID_RECORD, message="there are no records")
 _NO_ZSTD_YET = AppendResult(
@@ -63,20 +84,22 @@ def handle_produce(ctx: RequestContext, request: ProduceRequest) -> Any:
     manager = ctx.services.replica_manager
     if manager.unopened_logs and (unopened := manager.unopened(produce.entries)):
         return produce.append_when_open(unopened)
-    return produce.append()
+    return produce.append() if produce.headers is None else produce.verify()
 
 
 class Produce:
     """One request, from its batches to its answer.
 
-    ``entries`` are the batches to append, ``refused`` what became of the others.
+    ``entries`` are the batches to append, ``refused`` what became of the others;
+    ``headers`` are of those that are part of a transaction, None without any.
     """
 
-    __slots__ = ("_ctx", "_names", "_request", "entries", "refused")
+    __slots__ = ("_ctx", "_names", "_request", "entries", "headers", "refused")
 
     def __init__(self, ctx: RequestContext, request: ProduceRequest) -> None:
         self.entries: dict[TopicPartition, Buffer] = {}
         self.refused: AppendResults = {}
+        self.headers: dict[TopicPartition, BatchHeader] | None = None
         self._ctx = ctx
         self._request = request
         # The topics' names, in the order of the request.
@@ -102,7 +125,7 @@ class Produce:
                 else:
                     self.entries[topic_partition] = records
 
-    def append(self) -> Any:
+    def append(self, guards: Guards | None = None) -> Any:
         """The answer, or a `Parked` one."""
         request = self._request
         return self._ctx.services.replica_manager.appends.append(
@@ -111,13 +134,65 @@ class Produce:
             request.timeout_ms,
             self.respond,
             internal_topics_allowed=self._ctx.client_id == ADMIN_CLIENT_ID,
+            guards=guards,
         )
 
     async def append_when_open(self, unopened: list[TopicPartition]) -> Any:
         """The answer, once the logs that were never used before are open."""
         await self._ctx.services.replica_manager.open(unopened)
-        answer = self.append()
-        return await answer if hasattr(answer, "__await__") else answer
+        self._refuse_replaced()
+        if self.headers is None:
+            return self.append()
+        answer = self.verify()
+        return await answer if iscoroutine(answer) else answer
+
+    def verify(self) -> Any:
+        """`append`, once the transaction's coordinator has agreed; see `append`.
+
+        A coroutine while that takes its time.
+
+        Raises:
+            InvalidProducerIdMapping: there are batches of two transactions.
+        """
+        transactional_id, headers = self._request.transactional_id, self.headers
+        assert transactional_id is not None
+        assert headers is not None
+        batches = TransactionalBatches(transactional_id, headers)
+        guards, refused = batches.take_guards(self._ctx)
+        self._refuse(refused)
+        if not guards:
+            return self.append()
+        codes = batches.ask(self._ctx, guards)
+        if isinstance(codes, Parked):
+            return self._append_when_verified(codes, guards)
+        self._refuse(refused_by_coordinator(codes, self._ctx.api_version))
+        return self.append(guards)
+
+    async def _append_when_verified(self, parked: Parked, guards: Guards) -> Any:
+        request = self._request
+        if request.acks == ACKS_ALL:
+            parked = within(parked, self._ctx, request.timeout_ms)
+        codes = await parked
+        if codes is None:
+            self._refuse(dict.fromkeys(self.entries, _TIMED_OUT))
+        else:
+            self._refuse(refused_by_coordinator(codes, self._ctx.api_version))
+            self._refuse_replaced()
+        return self.append(guards)
+
+    def _refuse(self, refused: AppendResults) -> None:
+        for topic_partition in refused:
+            del self.entries[topic_partition]
+        self.refused.update(refused)
+
+    def _refuse_replaced(self) -> None:
+        """Refuse what is for a topic that was deleted while we waited."""
+        if self._ctx.api_version < FIRST_VERSION_WITH_TOPIC_IDS:
+            return
+        for name, topic in zip(self._names, self._request.topic_data, strict=True):
+            if self._name_of(topic.topic_id) != name:
+                gone = [each for each in self.entries if each.topic == name]
+                self._refuse(dict.fromkeys(gone, _UNKNOWN_ID))
 
     def respond(self, results: AppendResults) -> Any:
         """The response with what became of each batch; its body, when that is known."""
@@ -165,35 +240,43 @@ class Produce:
         """Put the batch among the entries, or the reason why not among the refused."""
         if topic_partition in self.entries or topic_partition in self.refused:
             self.entries.pop(topic_partition, None)
+            if self.headers is not None:
+                self.headers.pop(topic_partition, None)
             self.refused[topic_partition] = _TWO_BATCHES
         elif records is None:
             self.refused[topic_partition] = _NO_RECORDS
         elif len(records) > _ATTRIBUTES_POSITION and (
-            refusal := self._refusal(records, records[_ATTRIBUTES_POSITION])
+            refusal := self._refusal(
+                topic_partition, records, records[_ATTRIBUTES_POSITION]
+            )
         ):
             self.refused[topic_partition] = refusal
         else:
             self.entries[topic_partition] = records
 
-    def _refusal(self, records: Buffer, attributes: int) -> AppendResult | None:
+    def _refusal(
+        self, topic_partition: TopicPartition, records: Buffer, attributes: int
+    ) -> AppendResult | None:
         """Why a batch with these attributes is not for the log; mostly None."""
         is_zstd = attributes & COMPRESSION_MASK == COMPRESSION_ZSTD
         is_early_zstd = is_zstd and self._ctx.api_version < FIRST_VERSION_WITH_ZSTD
         if not (attributes & TRANSACTIONAL or is_early_zstd):
             return None
         try:
-            delimit(records)
+            _, header = delimit(records)
         except KafkaError:
             return None  # no batch at all: the log says what is wrong with it
-        return _NO_ZSTD_YET if is_early_zstd else self._transactional_refusal()
-
-    def _transactional_refusal(self) -> AppendResult:
-        message = "this broker serves no transactions"
+        if is_early_zstd:
+            return _NO_ZSTD_YET
         if self._request.transactional_id is None:
-            message = "a transactional batch in a request without transactional id"
-        return AppendResult(
-            ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, message=message
-        )
+            raise TransactionalIdAuthorizationFailed(
+                "a transactional batch in a request without transactional id"
+            )
+        if header.producer_id >= 0:
+            if self.headers is None:
+                self.headers = {}
+            self.headers[topic_partition] = header
+        return None
 
 
 def _partition_response(index: int, result: AppendResult) -> PartitionProduceResponse:

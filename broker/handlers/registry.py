@@ -6,10 +6,10 @@ A handler is registered where it is written:
     def handle_list_groups(ctx, request) -> ListGroupsResponse: ...
 
 It returns the response, or its body as bytes (done), a ``Parked`` or a future of it
-(its change is made, only the answer waits) or a coroutine (the connection starts
-nothing else until it ends), or ``NO_RESPONSE``. Versions that are advertised but not
-handled are answered UNSUPPORTED_VERSION, with the builder that ``@answers_errors``
-names.
+(its change is made, only the answer waits) or a coroutine of one of these (the
+connection starts nothing else until it ends), or ``NO_RESPONSE``. Versions that are
+advertised but not handled are answered UNSUPPORTED_VERSION, with the builder that
+``@answers_errors`` names.
 """
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ class Appends:
                     batch, acks, origin, now_ms, guard, transaction_version
                 )
             except KafkaError as error:
-                results[key] = _refused(found, error)
+                results[key] = refusal(found, error)
                 continue
             base_offset, last_offset, _, time_ms, log_start, size = info[:6]
             self._checkpointer.note_append(size)
@@ -147,7 +147,8 @@ class Appends:
         return parked
 
 
-def _refused(found: Partition | None, error: KafkaError) -> AppendResult:
+def refusal(found: Partition | None, error: KafkaError) -> AppendResult:
+    """What became of a batch for ``found`` that failed with ``error``."""
     if isinstance(error, StorageFailure) and found is not None and found.committer:
         found.committer.fail(error)  # the device is broken, for all its partitions
     log_start_offset = -1

@@ -12,7 +12,11 @@ from broker.handlers.produce import (
 from broker.handlers.registry import NO_RESPONSE, registered_handlers
 from broker.parked import Parked
 from protocol.api_keys import ApiKey
-from protocol.errors import ErrorCode, UnsupportedVersion
+from protocol.errors import (
+    ErrorCode,
+    TransactionalIdAuthorizationFailed,
+    UnsupportedVersion,
+)
 from protocol.messages.produce import (
     PartitionProduceData,
     PartitionProduceResponse,
@@ -187,20 +191,22 @@ async def test_zstd_needs_version_7(tmp_path: Path) -> None:
         assert await code_of(broker, batch, version=7) == ErrorCode.NONE
 
 
-@pytest.mark.parametrize("transactional_id", [None, "mine"])
-async def test_transactional_batches_are_refused_for_good(
-    tmp_path: Path, transactional_id: str | None
-) -> None:
+async def test_a_transactional_batch_needs_a_transactional_id(tmp_path: Path) -> None:
+    """As Apache Kafka answers: for every partition of the request."""
     async with replicas(tmp_path) as broker:
         await broker.create_topic(partitions=2)
-        asked = request(
-            ("t", 0, batch_of(b"v", **TRANSACTIONAL)),
-            ("t", 1, batch_of(b"v")),
-            transactional_id=transactional_id,
-        )
-        refused, stored = await produce(broker, asked)
-        assert refused.error_code == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-        assert stored.error_code == ErrorCode.NONE
+        batches = [("t", 0, batch_of(b"v", **TRANSACTIONAL)), ("t", 1, batch_of(b"v"))]
+        for version in (9, 12):
+            asked = request(*batches)
+            with pytest.raises(TransactionalIdAuthorizationFailed) as error:
+                handle_produce(broker.context(version), asked)
+            refused = refuse_produce(asked, error.value)
+            assert refused is not None
+            (topic,) = refused.responses
+            assert [each.error_code for each in topic.partition_responses] == [53, 53]
+        for index in (0, 1):
+            partition = broker.manager.partition(TopicPartition("t", index))
+            assert partition.log_end_offset == 0
 
 
 async def test_internal_topics_are_for_the_admin_client(tmp_path: Path) -> None:
@@ -258,7 +264,8 @@ async def test_a_log_on_disk_is_opened_first(tmp_path: Path) -> None:
             while partition.log_end_offset < end:
                 await broker.threads.run(int)
             await broker.commit()
-            answer = decoded(await task, 9)
+            answer = await task
+            answer = decoded(await answer if acks < 0 else answer, 9)
             assert answer.responses[0].partition_responses[0].error_code == 0
 
 

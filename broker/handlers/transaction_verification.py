@@ -1,0 +1,148 @@
+"""Before a transaction's first records in a partition: the word of its coordinator.
+
+Clients up to Produce 11 have told the coordinator beforehand, and it is asked whether
+they did; from version 12 on asking adds the partition (KIP-890). A partition where
+the transaction is open already needs no word: its first batch had it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from protocol.errors import ErrorCode, InvalidProducerIdMapping, KafkaError
+
+from ..coordinator.decision import ProducerIdentity
+from ..coordinator.transaction.add_partitions import Addition
+from ..parked import Parked
+from ..replica.appends import refusal
+from ..replica.delayed_produce import AppendResult
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from protocol.record_batch import BatchHeader
+    from protocol.topic_partition import TopicPartition
+    from storage.verification_state import VerificationGuard
+
+    from ..network.request_context import RequestContext
+    from ..replica.appends import AppendResults
+
+FIRST_VERSION_THAT_ADDS = 12
+FIRST_VERSION_WITH_ABORTABLE = 11
+
+Guards = dict["TopicPartition", "VerificationGuard"]
+
+# Asking again helps. Clients before version 12 are not prepared for these codes here,
+# but try again without further ado when replicas are missing.
+_ASK_AGAIN = (
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_COORDINATOR,
+)
+
+
+class TransactionalBatches(NamedTuple):
+    """The headers of a request's batches that are part of a transaction."""
+
+    transactional_id: str
+    headers: Mapping[TopicPartition, BatchHeader]
+
+    def take_guards(self, ctx: RequestContext) -> tuple[Guards, AppendResults]:
+        """The guards of those that need one, and what is refused at once.
+
+        The coordinator is asked after that, so that what happens to the transaction
+        meanwhile is noticed by its batch.
+
+        Raises:
+            InvalidProducerIdMapping: they are of more than one producer.
+        """
+        version, headers = ctx.api_version, self.headers
+        adds = version >= FIRST_VERSION_THAT_ADDS
+        if len(headers) > 1 and len({each[9:11] for each in headers.values()}) > 1:
+            raise InvalidProducerIdMapping(
+                "the request has transactional batches of more than one producer"
+            )
+        guards: Guards = {}
+        refused: AppendResults = {}
+        if not (adds or ctx.services.config.transaction_partition_verification_enable):
+            return guards, refused
+        now_ms = ctx.services.clock.now_ms()
+        for topic_partition, header in headers.items():
+            partition = None
+            try:
+                partition = ctx.services.replica_manager.partition(topic_partition)
+                if partition.is_internal:
+                    continue  # the append says that it takes none
+                guard = partition.start_verification(
+                    header.producer_id,
+                    header.base_sequence,
+                    header.producer_epoch,
+                    now_ms,
+                    adds,
+                )
+            except KafkaError as error:
+                refused[topic_partition] = refusal(partition, error)
+                continue
+            if guard is not None:
+                guards[topic_partition] = guard
+        return guards, refused
+
+    def ask(
+        self, ctx: RequestContext, guards: Guards
+    ) -> dict[TopicPartition, int] | Parked:
+        """The coordinator's error code for each partition, perhaps parked."""
+        if not self.transactional_id:
+            return dict.fromkeys(guards, ErrorCode.INVALID_REQUEST)
+        header = self.headers[next(iter(guards))]
+        addition = Addition(
+            self.transactional_id,
+            ProducerIdentity(header.producer_id, header.producer_epoch),
+            tuple(guards),
+            2 if ctx.api_version >= FIRST_VERSION_THAT_ADDS else 0,
+        )
+        return ctx.services.transactions.admit(addition)
+
+
+def refused_by_coordinator(
+    codes: Mapping[TopicPartition, int], api_version: int
+) -> AppendResults:
+    """What becomes of the batches that the coordinator did not agree to."""
+    return {
+        topic_partition: _in_produce(code, api_version)
+        for topic_partition, code in codes.items()
+        if code
+    }
+
+
+def _in_produce(code: int, api_version: int) -> AppendResult:
+    """A code of the coordinator as producers of this version know it."""
+    if code == ErrorCode.PRODUCER_FENCED:
+        return AppendResult(ErrorCode.INVALID_PRODUCER_EPOCH)
+    if code == ErrorCode.TRANSACTION_ABORTABLE:
+        if api_version < FIRST_VERSION_WITH_ABORTABLE:
+            code = ErrorCode.INVALID_TXN_STATE
+        message = "the partition does not take part in the transaction"
+        return AppendResult(code, message=message)
+    is_early = api_version < FIRST_VERSION_THAT_ADDS
+    if code in _ASK_AGAIN or (code == ErrorCode.CONCURRENT_TRANSACTIONS and is_early):
+        reason = f"the transaction could not be verified: {ErrorCode(code).name}"
+        return AppendResult(ErrorCode.NOT_ENOUGH_REPLICAS, message=reason)
+    return AppendResult(code)
+
+
+def within(parked: Parked, ctx: RequestContext, timeout_ms: int) -> Parked:
+    """The same answer, or None once ``timeout_ms`` have passed."""
+    limited = Parked()
+
+    def expire() -> None:
+        if not limited.done():
+            limited.set_result(None)
+
+    def follow(answered: Parked) -> None:
+        timer.cancel()
+        if not limited.done():
+            limited.follow(answered)
+
+    timer = ctx.services.clock.call_later(timeout_ms, expire)
+    parked.listen(follow)
+    return limited
