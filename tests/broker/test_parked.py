@@ -72,6 +72,22 @@ async def test_it_stands_for_a_future() -> None:
     assert isinstance(cancelled.error, asyncio.CancelledError)
 
 
+async def test_what_a_future_brings_may_be_parked_too() -> None:
+    futures = [asyncio.get_running_loop().create_future() for _ in range(3)]
+    waiting, done, failed = map(Parked.behind, futures)
+    inner, ready, refused = Parked(), Parked(), Parked()
+    ready.set_result(1)
+    refused.set_exception(ValueError("expected by this test"))
+    for future, brought in zip(futures, (inner, ready, refused), strict=True):
+        future.set_result(brought)
+    await settle()
+    assert not waiting.done()
+    assert done.result() == 1
+    assert isinstance(failed.error, ValueError)
+    inner.set_result(2)
+    assert waiting.result() == 2
+
+
 class TestGathered:
     def test_answers_that_are_there_make_one_at_once(self) -> None:
         done = Parked()

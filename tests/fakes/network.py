@@ -1,8 +1,9 @@
 """A transport in memory, and a dispatcher whose requests are words.
 
 ``now:x`` is answered at once, ``park:x`` when the test resolves it, ``wait:x`` by
-a coroutine that blocks its connection until then, ``none`` never, ``big:n`` with n
-bytes, ``bad`` is malformed. The answer is the request itself, ``big`` aside.
+a coroutine that blocks its connection until then, ``both:x`` by a coroutine that then
+parks it until it is resolved again, ``none`` never, ``big:n`` with n bytes, ``bad``
+is malformed. The answer is the request itself, ``big`` aside.
 """
 
 import asyncio
@@ -17,6 +18,7 @@ from broker.network.admission import Admission
 from broker.network.connection import Network
 from broker.network.limits import LimitedLog, RequestMemory
 from broker.network.request_context import ConnectionInfo
+from broker.parked import Parked
 from protocol.errors import MalformedRequest
 from tests.fakes.clock import FakeClock
 
@@ -181,11 +183,18 @@ class WordDispatcher:
             return Words(bytes(int(argument)))
         if kind == "bye":
             connection.close()
-        if kind in ("park", "wait"):
+        if kind in ("park", "wait", "both"):
             future: asyncio.Future[Words] = asyncio.get_running_loop().create_future()
             self.parked[text] = future
+            if kind == "both":
+                return self._park_after(text, future)
             return future if kind == "park" else _wait(future)
         return Words(text.encode())
+
+    async def _park_after(self, text: str, future: asyncio.Future[Words]) -> Parked:
+        await future
+        self.parked[text] = asyncio.get_running_loop().create_future()
+        return Parked.behind(self.parked[text])
 
 
 async def _wait(future: asyncio.Future[Words]) -> Words:

@@ -62,6 +62,28 @@ async def test_nothing_starts_behind_a_coroutine_before_it_ends() -> None:
     assert client.listener.network.memory.used == 0
 
 
+async def test_nothing_waits_for_an_answer_that_a_coroutine_has_parked() -> None:
+    client = Client()
+    client.ask("both:1", "now:2", "both:3", "now:4")
+    await settle()
+    assert client.dispatcher.started == ["both:1"]
+    client.dispatcher.resolve("both:1")
+    await settle()
+    assert client.dispatcher.started == ["both:1", "now:2", "both:3"]
+    client.dispatcher.resolve("both:3")
+    await settle()
+    assert client.dispatcher.started[-1] == "now:4"
+    assert client.transport.is_reading_now
+    assert client.answers == []
+    client.dispatcher.resolve("both:1")
+    await settle()
+    assert client.answers == ["both:1", "now:2"]
+    client.dispatcher.resolve("both:3")
+    await settle()
+    assert client.answers == ["both:1", "now:2", "both:3", "now:4"]
+    assert client.listener.network.memory.used == 0
+
+
 async def test_requests_that_come_during_a_coroutine_wait_in_order() -> None:
     client = Client()
     client.ask("wait:1")
