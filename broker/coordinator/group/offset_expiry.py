@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..decision import Decision
 from .classic_states import ClassicState
-from .records import NO_EXPIRY, ZERO_UUID, GroupRecord, OffsetRecord
+from .records import NO_EXPIRY, GroupRecord, OffsetRecord
 from .subscription import subscribed_topics
 
 if TYPE_CHECKING:
@@ -82,17 +82,17 @@ def _rule(
 def decide_forget_topic(
     shard: GroupShard, topic: str, topic_id: bytes | None
 ) -> Decision:
-    """Drop every offset of a topic that was deleted; with an id, only those of it."""
+    """Drop every offset of a topic that was deleted; with an id, only those of it.
+
+    A tombstone takes all that a group has of a partition, so what it has of a later
+    topic of this name keeps the rest, which nobody is told any more.
+    """
+    offsets = shard.offsets
     return Decision(
         records=[
             OffsetRecord(group_id, topic, partition, None)
-            for group_id, partition in shard.offsets.of_topic(topic)
+            for group_id, partition in offsets.of_topic(topic)
             if topic_id is None
-            or _topic_id(shard, group_id, topic, partition) == topic_id
+            or offsets.topic_ids(group_id, topic, partition) == {topic_id}
         ]
     )
-
-
-def _topic_id(shard: GroupShard, group_id: str, topic: str, partition: int) -> bytes:
-    committed = shard.offsets.get(group_id, topic, partition)
-    return ZERO_UUID if committed is None else committed.topic_id

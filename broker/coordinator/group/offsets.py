@@ -73,6 +73,15 @@ class GroupOffsets:
         for groups in self._pending.values():
             yield from groups.get(group_id, {})
 
+    def topic_ids(self, group_id: str, topic: str, partition: int) -> set[bytes]:
+        """The ids of the topics for which this was committed, or is pending."""
+        key = topic, partition
+        return {
+            groups[group_id][key].committed.topic_id
+            for groups in (self._committed, *self._pending.values())
+            if key in groups.get(group_id, {})
+        }
+
     def of_topic(self, topic: str) -> list[tuple[str, int]]:
         """Group and partition of every offset in a topic, pending ones too."""
         everywhere: list[Mapping[str, _Offsets]] = [self._committed]

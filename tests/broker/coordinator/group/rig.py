@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from broker.config.broker_config import BrokerConfig
-from broker.coordinator.decision import Decision, Place
+from broker.coordinator.decision import Decision, Place, ProducerIdentity
 from broker.coordinator.group import classic_rebalance
 from broker.coordinator.group.classic_group import ClassicGroup
 from broker.coordinator.group.classic_join import Joining, decide_join
@@ -16,8 +16,9 @@ from broker.coordinator.group.offset_commit import (
     decide_commit,
 )
 from broker.coordinator.group.offset_fetch import FetchedOffset, decide_fetch
-from broker.coordinator.group.records import CommittedOffset, OffsetRecord
 from broker.coordinator.group.shard import GroupShard
+from broker.coordinator.group.txn_offset_commit import decide_txn_commit
+from broker.coordinator.record_batch import NOBODY
 from broker.coordinator.timers import Timers
 from broker.parked import Parked
 from protocol.errors import CoordinatorNotAvailable, KafkaError
@@ -59,7 +60,8 @@ class FakeShard:
             raise self.refusal
         for record in decision.records:
             if decision.is_replayed:
-                place = Place(len(self.log), self._clock.now_ms())
+                producer = decision.producer or NOBODY
+                place = Place(len(self.log), self._clock.now_ms(), *producer)
                 self.state.replay(record, place)
             self.log.append(record.encode())
 
@@ -201,6 +203,22 @@ class Groups:
             )
         )
 
+    def txn_commit(self, offset: int, producer_id: int = 5, **fields: Any) -> Any:
+        """The same in a transaction."""
+        places = fields.pop("places", [("t", 0)])
+        metadata = fields.pop("metadata", "")
+        producer = ProducerIdentity(producer_id, fields.pop("producer_epoch", 0))
+        committer = Committer(fields.pop("group_id", GROUP), **fields)
+        wanted = [
+            WantedOffset(topic, partition, offset, 3, metadata, TOPIC_ID)
+            for topic, partition in places
+        ]
+        return self._decided(
+            lambda: decide_txn_commit(
+                self.state, committer, producer, None, wanted, list
+            )
+        )
+
     def fetch(
         self,
         wanted: Any = (("t", 0),),
@@ -218,15 +236,14 @@ class Groups:
         return self.fetch([(topic, partition)])[0].committed.offset
 
     def in_transaction(self, producer_id: int, offset: int, topic: str = "t") -> None:
-        """Replay an offset that a producer commits in its transaction."""
-        place = Place(len(self.fake.log), self.clock.now_ms(), producer_id, 0)
-        committed = CommittedOffset(offset, commit_timestamp=self.clock.now_ms())
-        record = OffsetRecord(GROUP, topic, 0, committed)
-        self.fake.log.append(record.encode())
-        self.state.replay(record, place)
+        """Let a producer commit an offset in its transaction."""
+        assert self.txn_commit(offset, producer_id, places=[(topic, 0)]) == [0]
 
-    def end_transaction(self, producer_id: int, *, is_commit: bool) -> None:
-        place = Place(len(self.fake.log), self.clock.now_ms(), producer_id, 0)
+    def end_transaction(
+        self, producer_id: int, producer_epoch: int = 0, *, is_commit: bool
+    ) -> None:
+        now_ms = self.clock.now_ms()
+        place = Place(len(self.fake.log), now_ms, producer_id, producer_epoch)
         self.fake.log.append((b"", None))
         self.state.end_transaction(place, is_commit)
 

@@ -144,3 +144,12 @@ def test_a_retention_of_its_own_is_kept() -> None:
     committed = groups.state.offsets.get(GROUP, "t", 0)
     assert committed is not None
     assert committed.expire_timestamp == groups.clock.now_ms() + 1000
+
+
+@pytest.mark.parametrize(
+    ("note", "refusal"), [("éééé", 0), ("𝄞𝄞", 0), ("𝄞𝄞x", 12), ("xxxxx", 12)]
+)
+def test_the_length_of_a_note_is_counted_as_kafka_does(note: str, refusal: int) -> None:
+    """In units of UTF-16, whatever the option's name says."""
+    groups = Groups(offset_metadata_max_bytes=4)
+    assert code(groups.commit(7, metadata=note)) == refusal

@@ -1,10 +1,12 @@
 """T155 offset_expiry_bases: when an offset's time begins depends on its group."""
 
+from broker.coordinator.decision import Place
 from broker.coordinator.group.offset_expiry import (
     MINUTE_MS,
     decide_expiry,
     decide_forget_topic,
 )
+from broker.coordinator.group.records import CommittedOffset, OffsetRecord
 from tests.broker.coordinator.group.rig import GROUP, TOPIC_ID, Groups
 from tests.broker.coordinator.group.test_administration import subscription
 
@@ -150,3 +152,39 @@ def test_offsets_of_a_topic_of_the_same_name_stay() -> None:
     assert groups.offset() == 1
     groups.decide(lambda shard: decide_forget_topic(shard, "t", TOPIC_ID))
     assert groups.offset() == -1
+
+
+def forget_topic(groups: Groups, topic_id: bytes) -> None:
+    groups.decide(lambda shard: decide_forget_topic(shard, "t", topic_id))
+
+
+def test_of_a_deleted_topic_what_is_pending_goes_by_its_id_too() -> None:
+    groups = new_groups()
+    groups.txn_commit(1)
+    forget_topic(groups, bytes(16))
+    assert groups.fetch(require_stable=True)[0].error_code == 88
+    forget_topic(groups, TOPIC_ID)
+    groups.end_transaction(5, is_commit=True)
+    assert groups.offset() == -1
+
+
+def test_what_is_pending_for_a_topic_of_the_same_name_is_kept() -> None:
+    """A tombstone would take both, the one of the deleted topic and the other."""
+    groups = new_groups()
+    old = CommittedOffset(7, topic_id=bytes(15) + b"o")
+    groups.state.replay(OffsetRecord(GROUP, "t", 0, old), Place(-1, 0))
+    groups.txn_commit(1)
+    forget_topic(groups, old.topic_id)
+    groups.end_transaction(5, is_commit=True)
+    assert groups.offset() == 1
+
+
+def test_a_pending_offset_alone_keeps_its_group() -> None:
+    groups = new_groups()
+    groups.txn_commit(1)
+    groups.clock.advance(2 * RETENTION_MS)
+    expire(groups)
+    assert groups.state.group(GROUP) is not None
+    groups.end_transaction(5, is_commit=True)
+    expire(groups)  # committed long ago, whenever its transaction ends
+    assert groups.state.group(GROUP) is None

@@ -43,6 +43,15 @@ class TestTransactions:
         assert found.committed.offset == -1
         assert groups.fetch(None, require_stable=True)[0].error_code == 88
 
+    def test_what_is_only_pending_is_told_to_who_asks_for_it(self) -> None:
+        """As Apache Kafka does: everything is what has been committed."""
+        groups = Groups()
+        groups.in_transaction(5, 9)
+        assert groups.fetch(None, require_stable=True) == []
+        assert groups.fetch(None) == []
+        (found,) = groups.fetch(require_stable=True)
+        assert found.error_code == ErrorCode.UNSTABLE_OFFSET_COMMIT
+
     def test_a_commit_moves_it(self) -> None:
         groups = Groups()
         groups.commit(1)
@@ -74,3 +83,23 @@ class TestTransactions:
         assert groups.offset("u") == 10
         assert groups.offset() == -1
         assert groups.state.offsets.has_any("g")
+
+    def test_after_a_bumped_epoch_the_next_transaction_has_its_own(self) -> None:
+        """The marker of the first has the epoch of the second one's records."""
+        groups = Groups()
+        groups.txn_commit(9, producer_epoch=0)
+        groups.end_transaction(5, 1, is_commit=True)
+        groups.txn_commit(11, producer_epoch=1, places=[("t", 0), ("u", 0)])
+        assert groups.offset() == 9
+        assert groups.fetch(require_stable=True)[0].error_code == 88
+        groups.end_transaction(5, 2, is_commit=False)
+        assert (groups.offset(), groups.offset("u")) == (9, -1)
+        assert groups.fetch(require_stable=True)[0].committed.offset == 9
+
+    def test_a_marker_that_comes_again_changes_nothing(self) -> None:
+        groups = Groups()
+        groups.txn_commit(9)
+        groups.end_transaction(5, is_commit=True)
+        groups.commit(20)
+        groups.end_transaction(5, is_commit=True)
+        assert groups.offset() == 20

@@ -1,0 +1,38 @@
+"""Batches of a coordinator: as many records as fit, and whose transaction it is."""
+
+from broker.coordinator.decision import ProducerIdentity
+from broker.coordinator.record_batch import BATCH_RESERVE, batch_of, in_batches
+from protocol.record_batch import NO_SEQUENCE, read_header
+from protocol.records import iterate
+from tests.broker.coordinator.tally import Counted
+
+SIZE_MAX = 1000
+
+
+def test_records_that_fit_share_a_batch() -> None:
+    records = [Counted(f"{number:0100}", 1) for number in range(20)]
+    batches = list(in_batches(records, SIZE_MAX))
+    assert 1 < len(batches) < 10
+    assert [each for some in batches for each, _, _ in some] == records
+    for some in batches:
+        assert len(batch_of(some, None, 0)) <= SIZE_MAX
+
+
+def test_a_record_that_fits_nowhere_has_a_batch_of_its_own() -> None:
+    records = [Counted("a", 1), Counted("x" * SIZE_MAX, 1), Counted("b", 1)]
+    assert [len(some) for some in in_batches(records, SIZE_MAX)] == [1, 1, 1]
+    assert BATCH_RESERVE < SIZE_MAX
+
+
+def test_a_batch_is_of_nobody_or_part_of_a_transaction() -> None:
+    (some,) = in_batches([Counted("a", 1), Counted("b", None)], SIZE_MAX)
+    plain = read_header(batch_of(some, None, 77))
+    assert (plain.producer_id, plain.is_transactional) == (-1, False)
+    assert plain.base_sequence in (0, NO_SEQUENCE)
+    batch = batch_of(some, ProducerIdentity(5, 2), 77)
+    header = read_header(batch)
+    assert (header.producer_id, header.producer_epoch) == (5, 2)
+    assert header.is_transactional
+    assert header.base_sequence == 0
+    found = [(each.key, each.value, each.timestamp) for each in iterate(batch)]
+    assert found == [(b"a", b"1", 77), (b"b", None, 77)]
