@@ -73,7 +73,7 @@ class TransactionalClient:
         self.produce_version = produce_version or (11 if protocol == FIRST else 12)
         self.topic_ids = dict(topic_ids or {})
         self.transaction_timeout_ms = transaction_timeout_ms
-        self._asker = Asker(
+        self.asker = Asker(
             address,
             transactional_id,
             request_timeout_s=request_timeout_s,
@@ -98,7 +98,7 @@ class TransactionalClient:
 
     async def start(self) -> None:
         """Fence whoever had this transactional id, and end what was left open."""
-        await self._asker.find_coordinator()
+        await self.asker.find_coordinator()
         await self._init(-1, -1)
 
     async def send(
@@ -146,7 +146,7 @@ class TransactionalClient:
             )
             await self._add(added, 3, error_code)
         if group_id not in self._known_groups:
-            await self._asker.find_coordinator(group_id)
+            await self.asker.find_coordinator(group_id)
             self._known_groups.add(group_id)
         self.has_started = True
         self.groups.add(group_id)
@@ -195,7 +195,7 @@ class TransactionalClient:
 
     async def close(self) -> None:
         """Close the connection, nothing else."""
-        await self._asker.close()
+        await self.asker.close()
 
     # Its requests
 
@@ -332,7 +332,7 @@ class TransactionalClient:
     ) -> Any:
         """The answer, by Kafka's rules; see `Asker`."""
         try:
-            return await self._asker.ask(request, version, codes)
+            return await self.asker.ask(request, version, codes)
         except Abortable as error:
             self._is_lost |= error.code in MAPPING_LOST
             raise

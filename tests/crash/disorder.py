@@ -1,0 +1,222 @@
+"""Producers whose requests arrive late, twice and in another order; see the test.
+
+What is held is delivered by events, not by time: after so many more requests or
+answers of the same producer. So the copy of a request meets every state that its
+producer can bring about: the answered retry, the ending transaction, the next one.
+"""
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from protocol.api_keys import ApiKey
+from protocol.headers import decode_response
+from protocol.messages.transactions import EndTxnResponse
+from protocol.topic_partition import TopicPartition
+from tests.crash.transaction_audit import Written, audit
+from tests.fakes.delaying_proxy import DelayingProxy, Fate, Held, Policy, Request
+from tests.fakes.transaction_errors import Abortable, GaveUp
+from tests.fakes.transactional_asker import Hooks
+from tests.fakes.transactional_client import FIRST, TransactionalClient
+
+DELAYED = (ApiKey.PRODUCE, ApiKey.ADD_PARTITIONS_TO_TXN, ApiKey.END_TXN)
+FATES = {Fate.PASS: 75, Fate.HOLD: 16, Fate.LOSE_ANSWER: 7, Fate.STALL: 2}
+EVENTS_MAX = 24  # about three transactions; each request is two events
+REQUEST_TIMEOUT_S = 0.3
+DEADLINE_S = 30.0
+
+
+@dataclass
+class _Line:
+    """What is held of one producer, and after how many events it is due."""
+
+    events: int = 0
+    held: list[tuple[int, Held]] = field(default_factory=list)
+
+
+class Disorder(Policy):
+    """Holds requests by chance, and lets each go when it is due."""
+
+    def __init__(self, chance: random.Random, protocol: int) -> None:
+        self.counts: Counter[str] = Counter()
+        self._chance = chance
+        self._protocol = protocol
+        self._lines: dict[str, _Line] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def decide(self, request: Request) -> Fate:
+        if request.api_key not in DELAYED:
+            return Fate.PASS
+        line = self._line(request)
+        if self._protocol == FIRST and request.api_key != ApiKey.END_TXN:
+            # A late end would be one of the transaction that is about to begin: the
+            # first version has nothing by which the two could be told apart.
+            await self._deliver_ends(line)
+        await self._event(line)
+        (fate,) = self._chance.choices(list(FATES), list(FATES.values()))
+        self.counts[f"{ApiKey(request.api_key).name} {fate.name}"] += 1
+        return fate
+
+    async def hold(self, held: Held) -> None:
+        line = self._line(held.request)
+        due = line.events + self._chance.randint(1, EVENTS_MAX)
+        line.held.append((due, held))
+
+    async def answered(self, request: Request) -> None:
+        if request.api_key in DELAYED:
+            await self._event(self._line(request))
+
+    async def deliver_all(self) -> None:
+        """Nothing is held any more, and everything is answered."""
+        for line in self._lines.values():
+            held, line.held = line.held, []
+            for _, each in held:
+                await self._deliver(each)
+        await asyncio.gather(*self._tasks)
+
+    def _line(self, request: Request) -> _Line:
+        return self._lines.setdefault(request.client_id, _Line())
+
+    async def _event(self, line: _Line) -> None:
+        line.events += 1
+        due = [each for each in line.held if each[0] <= line.events]
+        line.held = [each for each in line.held if each not in due]
+        for _, each in due:
+            delivery = asyncio.create_task(self._deliver(each))
+            self._tasks.add(delivery)
+            delivery.add_done_callback(self._tasks.discard)
+            if self._chance.random() < 0.5:
+                await delivery  # else it races with what comes next
+
+    async def _deliver_ends(self, line: _Line) -> None:
+        ends = [each for each in line.held if _is_end(each[1])]
+        line.held = [each for each in line.held if each not in ends]
+        for _, each in ends:
+            await self._deliver(each)
+        await asyncio.gather(*self._tasks)
+
+    async def _deliver(self, held: Held) -> None:
+        answer = await held.deliver()
+        name = ApiKey(held.request.api_key).name
+        outcome = "closed" if answer is None else _code(held.request, answer)
+        self.counts[f"late {name}: {outcome}"] += 1
+
+
+def _is_end(held: Held) -> bool:
+    return held.request.api_key == ApiKey.END_TXN
+
+
+def _code(request: Request, answer: bytes) -> str:
+    if request.api_key != ApiKey.END_TXN:
+        return "answered"
+    return str(decode_response(answer, EndTxnResponse, request.version)[1].error_code)
+
+
+class Quickly(Hooks):
+    """Asks again at once: what it waits for is of this machine."""
+
+    async def back_off(self, attempt: int) -> None:
+        await asyncio.sleep(min(0.001 * 2**attempt, 0.02))
+
+
+class Producer:
+    """Writes transactions, and keeps the account of them."""
+
+    def __init__(
+        self,
+        address: str,
+        name: str,
+        protocol: int,
+        places: Sequence[TopicPartition],
+        chance: random.Random,
+    ) -> None:
+        self.written: list[Written] = []
+        self.failures: list[str] = []
+        self._name = name
+        self._places = places
+        self._chance = chance
+        self._client = TransactionalClient(
+            address,
+            name,
+            protocol=protocol,
+            request_timeout_s=REQUEST_TIMEOUT_S,
+            deadline_s=DEADLINE_S,
+            hooks=Quickly(),
+        )
+
+    async def run(self, count: int) -> None:
+        """So many transactions, one after another."""
+        await self._client.start()
+        try:
+            for number in range(count):
+                await self._transaction(number)
+        finally:
+            await self._client.close()
+
+    async def _transaction(self, number: int) -> None:
+        client, chance = self._client, self._chance
+        own = Written(
+            self._name, number, client.protocol, client.producer_id, client.epoch
+        )
+        self.written.append(own)
+        # Some lose patience: what they sent may still come, after their abort.
+        is_impatient = chance.random() < 0.15
+        client.asker.deadline_s = 0 if is_impatient else DEADLINE_S
+        try:
+            for _ in range(chance.randint(1, 3)):
+                places = chance.sample(self._places, chance.randint(1, 3))
+                await client.send(
+                    {
+                        place: own.next_values(place, chance.randint(1, 3))
+                        for place in places
+                    }
+                )
+        except (GaveUp, Abortable) as error:
+            client.asker.deadline_s = DEADLINE_S
+            self.failures.append(str(error)[:70])
+            await client.abort()
+            return
+        client.asker.deadline_s = DEADLINE_S
+        if chance.random() < 0.25:
+            await client.abort()
+        else:
+            await client.commit()
+            own.is_committed = True
+
+
+@dataclass
+class Run:
+    """So many transactions of several producers, through a proxy that disorders."""
+
+    address: str
+    places: Sequence[TopicPartition]
+    protocol: int
+    seed: int
+    counts: Counter[str] = field(default_factory=Counter)
+    written: list[Written] = field(default_factory=list)
+
+    async def go(self, producers: int, transactions: int) -> list[str]:
+        """Everything that went wrong."""
+        chance = random.Random(self.seed)
+        disorder = Disorder(random.Random(chance.random()), self.protocol)
+        self.counts = disorder.counts
+        async with DelayingProxy(self.address, disorder).running() as proxy:
+            made = [
+                Producer(
+                    proxy.address,
+                    f"producer-{self.protocol}-{number}",
+                    self.protocol,
+                    self.places,
+                    random.Random(chance.random()),
+                )
+                for number in range(producers)
+            ]
+            async with asyncio.TaskGroup() as tasks:
+                for each in made:
+                    tasks.create_task(each.run(transactions // producers))
+            await disorder.deliver_all()
+        self.counts.update(f for each in made for f in each.failures)
+        self.written = [written for each in made for written in each.written]
+        return await audit(self.address, self.places, self.written)
