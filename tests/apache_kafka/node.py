@@ -36,7 +36,12 @@ group.initial.rebalance.delay.ms=0
 class KafkaNode:
     """Apache Kafka as a process; it can be stopped, changed and started again."""
 
-    def __init__(self, root: Path, options: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        root: Path,
+        options: Mapping[str, str] | None = None,
+        features: Mapping[str, int] | None = None,
+    ) -> None:
         self.data_dir = root / "kafka-data"
         self.port, controller_port = _free_ports(2)
         self._log_path = root / "kafka.log"
@@ -49,6 +54,8 @@ class KafkaNode:
         self._log_start = 0
         self._process: subprocess.Popen[bytes] | None = None
         format_ = ["format", "-t", CLUSTER_ID, "-c", str(self._properties)]
+        for name, level in (features or {}).items():
+            format_ += ["--feature", f"{name}={level}"]
         jars.run_tool("kafka.tools.StorageTool", *format_)
 
     @property
@@ -91,10 +98,12 @@ class KafkaNode:
 
 @contextlib.contextmanager
 def running_kafka(
-    root: Path, options: Mapping[str, str] | None = None
+    root: Path,
+    options: Mapping[str, str] | None = None,
+    features: Mapping[str, int] | None = None,
 ) -> Iterator[KafkaNode]:
     """Apache Kafka for the length of a test."""
-    node = KafkaNode(root, options)
+    node = KafkaNode(root, options, features)
     node.start()
     try:
         yield node

@@ -62,6 +62,7 @@ public class Groups extends Scenes {
                 "partition.assignment.strategy",
                 "org.apache.kafka.clients.consumer." + assignor));
             properties.put("session.timeout.ms", "6000");
+            properties.put("fetch.max.wait.ms", "50"); // closing waits for the last one
             properties.putAll(more);
             consumer = new KafkaConsumer<>(properties);
             consumer.subscribe(List.of(topic), new ConsumerRebalanceListener() {

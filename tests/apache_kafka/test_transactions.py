@@ -1,0 +1,63 @@
+"""Transactions of odradek in the hands of the Java client and of Kafka's own tools."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.broker_process import BrokerProcess, running_broker
+
+from .java_client import Broker, JavaClient
+from .node import running_kafka
+from .test_groups import create_topic
+
+# So that a transaction that takes too long is soon aborted.
+OPTIONS = {
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "100",
+    "offsets.topic.num.partitions": "1",
+    "transaction.state.log.num.partitions": "1",
+}
+SCENES = (
+    "commit-abort",
+    "interleaved",
+    "many",
+    "transform",
+    "stale-member",
+    "fencing",
+    "timeout",
+    "error",
+    "restart",
+)
+
+
+@pytest.fixture(scope="module", params=[1, 2], ids=["version-1", "version-2"])
+def broker(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[BrokerProcess]:
+    data_dir = tmp_path_factory.mktemp("java-transactions") / "data"
+    options = [f"-o{name}={value}" for name, value in OPTIONS.items()]
+    options.append(f"-otransaction.version={request.param}")
+    with running_broker(data_dir, *options) as process:
+        yield process
+        assert "Traceback" not in process.log()
+
+
+@pytest.mark.parametrize("scene", SCENES)
+def test_the_java_client(broker: BrokerProcess, java: JavaClient, scene: str) -> None:
+    play(java, scene, broker)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("version", [1, 2])
+def test_the_scenes_are_those_of_apache_kafka(
+    tmp_path: Path, java: JavaClient, version: int
+) -> None:
+    features = {"transaction.version": version}
+    with running_kafka(tmp_path, OPTIONS, features) as kafka:
+        for scene in SCENES:
+            play(java, scene, kafka)
+
+
+def play(java: JavaClient, scene: str, broker: Broker) -> None:
+    create_topic(broker, scene)
+    java.play("Transactions", scene, broker, scene)
