@@ -133,7 +133,7 @@ class Producer:
         chance: random.Random,
     ) -> None:
         self.written: list[Written] = []
-        self.failures: list[str] = []
+        self.refusals: Counter[str] = Counter()
         self._name = name
         self._places = places
         self._chance = chance
@@ -174,8 +174,9 @@ class Producer:
                     }
                 )
         except (GaveUp, Abortable) as error:
+            if isinstance(error, Abortable):
+                self.refusals[f"{client.protocol}: {error}"] += 1
             client.asker.deadline_s = DEADLINE_S
-            self.failures.append(str(error)[:70])
             await client.abort()
             return
         client.asker.deadline_s = DEADLINE_S
@@ -195,7 +196,13 @@ class Run:
     protocol: int
     seed: int
     counts: Counter[str] = field(default_factory=Counter)
+    refusals: Counter[str] = field(default_factory=Counter)
     written: list[Written] = field(default_factory=list)
+
+    @property
+    def late_count(self) -> int:
+        """How many requests came late."""
+        return sum(n for name, n in self.counts.items() if name.startswith("late"))
 
     async def go(self, producers: int, transactions: int) -> list[str]:
         """Everything that went wrong."""
@@ -217,6 +224,7 @@ class Run:
                 for each in made:
                     tasks.create_task(each.run(transactions // producers))
             await disorder.deliver_all()
-        self.counts.update(f for each in made for f in each.failures)
+        for each in made:
+            self.refusals.update(each.refusals)
         self.written = [written for each in made for written in each.written]
         return await audit(self.address, self.places, self.written)

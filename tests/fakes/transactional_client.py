@@ -252,7 +252,7 @@ class TransactionalClient:
             return found
 
         def request() -> ProduceRequest:
-            return self._produce_request(batches)
+            return self.produce_request(batches)
 
         await self.ask(request, self.produce_version, codes)
         return offsets
@@ -271,9 +271,10 @@ class TransactionalClient:
         records = [NewRecord(None, value, now_ms) for value in values]
         return bytes(build_batch(records, **{**own, **fields}))
 
-    def _produce_request(
+    def produce_request(
         self, batches: Mapping[TopicPartition, bytes]
     ) -> ProduceRequest:
+        """One request with these batches."""
         by_id = self.produce_version >= BY_TOPIC_ID
         return ProduceRequest(
             transactional_id=self.transactional_id,
