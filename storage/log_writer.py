@@ -286,6 +286,9 @@ class LogWriter(LogTruncation):
         """The guard that a batch of a transaction has to show when it is appended.
 
         None when it needs none, because its transaction is open here already.
+
+        Raises:
+            InvalidProducerEpoch: a newer instance of the producer has written here.
         """
         return self.producers.start_verification(
             producer_id, sequence, producer_epoch, now_ms, epoch_bump

@@ -203,10 +203,19 @@ def _check_first_epoch(header: "BatchHeader") -> None:
 
 def _check_epoch(state: ProducerState, header: "BatchHeader") -> None:
     _check_first_epoch(header)
-    if header.producer_epoch < state.producer_epoch:
+    check_not_fenced(state, header.producer_epoch)
+
+
+def check_not_fenced(state: ProducerState, producer_epoch: int) -> None:
+    """See that no newer instance of the producer has written here.
+
+    Raises:
+        InvalidProducerEpoch: one has.
+    """
+    if producer_epoch < state.producer_epoch:
         raise InvalidProducerEpoch(
-            f"epoch {header.producer_epoch} of producer {state.producer_id} is older"
-            f" than {state.producer_epoch}"
+            f"epoch {producer_epoch} of producer {state.producer_id} is older than"
+            f" {state.producer_epoch}"
         )
 
 

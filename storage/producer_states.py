@@ -20,7 +20,12 @@ from protocol.record_batch import CONTROL, TRANSACTIONAL
 
 from .append_info import AppendOrigin
 from .files import Buffer, Files
-from .producer_append import check_data_batch, check_marker, find_duplicate
+from .producer_append import (
+    check_data_batch,
+    check_marker,
+    check_not_fenced,
+    find_duplicate,
+)
 from .producer_snapshot import (
     SnapshotCorrupt,
     decode_snapshot,
@@ -85,7 +90,13 @@ class ProducerStates:
 
         None when it needs none, because its transaction is open here. ``epoch_bump``:
         the client begins each transaction with an epoch of its own.
+
+        Raises:
+            InvalidProducerEpoch: a newer instance of the producer has written here.
         """
+        state = self._producers.get(producer_id)
+        if state is not None:
+            check_not_fenced(state, producer_epoch)
         if self._has_open(producer_id, producer_epoch):
             return None
         return self.verifications.start(

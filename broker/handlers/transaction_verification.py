@@ -68,7 +68,6 @@ class TransactionalBatches(NamedTuple):
             return guards, refused
         now_ms = ctx.services.clock.now_ms()
         for topic_partition, header in headers.items():
-            partition = None
             try:
                 partition = ctx.services.replica_manager.partition(topic_partition)
                 if partition.is_internal:
@@ -81,7 +80,7 @@ class TransactionalBatches(NamedTuple):
                     adds,
                 )
             except KafkaError as error:
-                refused[topic_partition] = refusal(partition, error)
+                refused[topic_partition] = refusal(None, error)
                 continue
             if guard is not None:
                 guards[topic_partition] = guard

@@ -216,7 +216,7 @@ class Partition(ReadablePartition):
         The guard holds also when the log is made between now and its append.
 
         Raises:
-            NotLeaderOrFollower, KafkaStorageError: as for an append.
+            NotLeaderOrFollower, InvalidProducerEpoch: as an append would.
         """
         if self.refusal is not None or not self.replicas.is_leader:
             self.check_leader()

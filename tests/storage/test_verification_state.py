@@ -3,7 +3,11 @@
 import pytest
 
 from protocol.control_records import ControlType, EndTxnMarker, build_marker_batch
-from protocol.errors import InvalidTxnState, OutOfOrderSequenceNumber
+from protocol.errors import (
+    InvalidProducerEpoch,
+    InvalidTxnState,
+    OutOfOrderSequenceNumber,
+)
 from protocol.record_batch import read_header
 from protocol.records import NewRecord, build_batch
 from storage.append_info import AppendOrigin
@@ -142,6 +146,25 @@ def test_the_marker_of_the_transaction_before_leaves_the_guard() -> None:
     partition.end_transaction(epoch=2)
     with pytest.raises(InvalidTxnState):
         partition.write(guard, epoch=2)
+
+
+def test_an_older_epoch_leaves_no_trace_in_what_is_awaited() -> None:
+    """A late copy of a batch of the transaction before is fenced at once."""
+    partition = Partition()
+    partition.write(partition.verify(epoch=1, epoch_bump=True), epoch=1)
+    with pytest.raises(InvalidProducerEpoch):
+        partition.verify(epoch=0, epoch_bump=True)
+    assert not partition.states.verifications
+    partition.write(None, 1, epoch=1)
+
+
+def test_what_is_awaited_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("storage.verification_state.VERIFICATIONS_MAX", 2)
+    states = VerificationStates()
+    guards = {each: states.start(each, 0, 0, NOW) for each in (7, 8, 9)}
+    assert [states.is_verified(*each) for each in guards.items()] == [False, True, True]
+    assert states.start(8, 1, 0, NOW) is guards[8]
+    assert len(states) == 2
 
 
 def test_only_transactions_of_clients_and_coordinators_need_a_guard() -> None:

@@ -179,6 +179,18 @@ async def test_only_an_open_transaction_of_the_same_epoch_goes_without(
         assert it.end_offset() == 2
 
 
+async def test_a_late_batch_of_an_older_epoch_is_fenced_without_asking(
+    tmp_path: Path,
+) -> None:
+    async with rig(tmp_path) as it:
+        await it.codes(produce((T0, data())), 12)
+        it.mark(epoch=1)
+        await it.codes(produce((T0, data(epoch=1))), 12)
+        assert await it.codes(produce((T0, data())), 12) == {0: 47}
+        assert await it.codes(produce((T0, data(1, epoch=1))), 12) == {0: 0}
+        assert len(it.coordinator.asked) == 2
+
+
 async def test_a_retry_in_an_open_transaction_is_a_duplicate(tmp_path: Path) -> None:
     async with rig(tmp_path) as it:
         await it.codes(produce((T0, data())))
