@@ -129,8 +129,10 @@ class TransactionShard:
         )
 
     def _stop_awaiting(self, transactional_id: str, key: object) -> None:
-        awaiting = self._awaiting[transactional_id]
-        action = awaiting.pop(key)
+        awaiting = self._awaiting.get(transactional_id, {})
+        action = awaiting.pop(key, None)
+        if action is None:
+            return  # told, and out of patience, in the same turn
         if not awaiting:
             del self._awaiting[transactional_id]
         action()
