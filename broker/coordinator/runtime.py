@@ -141,8 +141,9 @@ class CoordinatorRuntime(Generic[S]):
         self._has_begun = True
         topic = self._topics.get(self.topic)
         if topic is not None:
+            # The catalogue knows of a log once it was synced: that may be late.
             for info in topic.partitions:
-                if info.partition not in self._shards and info.written:
+                if info.partition not in self._shards:
                     self._begin(info.partition)
 
     @property
