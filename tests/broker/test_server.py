@@ -251,6 +251,8 @@ async def test_every_periodic_job_has_a_name(tmp_path: Path) -> None:
             "log starts",
             "finish deletions",
             "expire offsets",
+            "abort transactions",
+            "expire transactional ids",
             "delete old segments",
             "remove files",
             "forget producers",

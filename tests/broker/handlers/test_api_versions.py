@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 import broker.handlers
+from broker.config.broker_config import BrokerConfig
 from broker.handlers.dispatch import Dispatcher
 from broker.handlers.registry import registered_handlers
 from broker.network.request_context import ConnectionInfo
@@ -24,6 +25,8 @@ def recorded(group: str) -> list[dict[str, Any]]:
 
 
 STEPS = recorded("api-versions")
+# The versions above are what brokers ask each other.
+OFFERED_IN_PART = {ApiKey.ADD_PARTITIONS_TO_TXN}
 
 
 @pytest.fixture
@@ -31,9 +34,11 @@ def connection() -> ConnectionInfo:
     return ConnectionInfo()
 
 
-def ask(frame: bytes, version: int, connection: ConnectionInfo) -> ApiVersionsResponse:
+def ask(
+    frame: bytes, version: int, connection: ConnectionInfo, **options: Any
+) -> ApiVersionsResponse:
     broker.handlers.load()
-    services: Any = SimpleNamespace(bugs=Bugs())
+    services: Any = SimpleNamespace(bugs=Bugs(), config=BrokerConfig(**options))
     dispatcher = Dispatcher(services, registered_handlers())
     exchange = dispatcher.dispatch(connection, memoryview(bytearray(frame)))
     out: list[Any] = []
@@ -53,14 +58,44 @@ def test_the_answer_has_the_shape_of_apache_kafkas(
     assert ours.error_code == theirs.error_code
     ranges = {api.api_key: api for api in theirs.api_keys}
     for api in ours.api_keys:
-        assert ranges[api.api_key] == api
+        if api.api_key in OFFERED_IN_PART:
+            assert api.max_version <= ranges[api.api_key].max_version
+        else:
+            assert ranges[api.api_key] == api
+    assert all(each in theirs.supported_features for each in ours.supported_features)
+    assert all(each in theirs.finalized_features for each in ours.finalized_features)
     if ours.error_code:
         assert ours == theirs
 
 
+def request(version: int) -> bytes:
+    (step,) = (it for it in STEPS if it["description"] == f"ApiVersions v{version}")
+    return bytes.fromhex(step["request_hex"])
+
+
+def test_clients_are_told_of_the_second_protocol_of_transactions(
+    connection: ConnectionInfo,
+) -> None:
+    told = ask(request(3), 3, connection)
+    (feature,) = told.finalized_features
+    assert (feature.name, feature.max_version_level) == ("transaction.version", 2)
+    assert told.finalized_features_epoch >= 0
+    assert not told.supported_features, "KAFKA-17011"
+    (feature,) = ask(request(4), 4, connection).supported_features
+    assert (feature.min_version, feature.max_version) == (0, 2)
+
+
+@pytest.mark.parametrize("level", [0, 1])
+def test_an_option_keeps_them_at_the_first(
+    connection: ConnectionInfo, level: int
+) -> None:
+    told = ask(request(4), 4, connection, transaction_version=level)
+    levels = [each.max_version_level for each in told.finalized_features]
+    assert levels == ([level] if level else [])
+
+
 def test_the_software_of_the_client_is_remembered(connection: ConnectionInfo) -> None:
-    (step,) = (step for step in STEPS if step["description"] == "ApiVersions v4")
-    ask(bytes.fromhex(step["request_hex"]), 4, connection)
+    ask(request(4), 4, connection)
     assert connection.client_software_name == "probe"
     assert connection.client_software_version == "1.0"
 

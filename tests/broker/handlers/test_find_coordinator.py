@@ -74,6 +74,18 @@ async def test_when_it_cannot_be_made_clients_ask_again(
         assert (answer.node_id, answer.port) == (-1, -1)
 
 
+async def test_transactions_have_a_topic_of_their_own(tmp_path: Path) -> None:
+    async with replicas(tmp_path, transaction_state_log_num_partitions=3) as broker:
+        asked = FindCoordinatorRequest(key_type=1, coordinator_keys=["t1"])
+        answer = await told(broker, asked, 6)
+        assert answer.coordinators[0].error_code == ErrorCode.NONE
+        topic = broker.topics.get("__transaction_state")
+        assert topic is not None
+        assert len(topic.partitions) == 3
+        assert topic.options["cleanup.policy"] == "compact"
+        assert broker.topics.get(OFFSETS) is None
+
+
 @pytest.mark.parametrize("key_type", [2, 9, -1])
 async def test_key_types_that_have_no_coordinator(
     tmp_path: Path, key_type: int
