@@ -1,0 +1,138 @@
+"""Markers are written until every one of them is durable."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from broker.coordinator.decision import ProducerIdentity
+from broker.coordinator.transaction.marker_writer import (
+    FIRST_RETRY_MS,
+    RETRY_MAX_MS,
+    Marker,
+)
+from protocol.control_records import read_marker
+from protocol.errors import ErrorCode, KafkaStorageError
+from protocol.record_batch import scan
+from protocol.topic_partition import TopicPartition
+from tests.fakes.transactions import T0, T1, TransactionClient, transaction_client
+
+GONE = TopicPartition("gone", 0)
+
+
+def marker(producer: tuple[int, int], *, commit: bool = True, epoch: int = 0) -> Marker:
+    return Marker(ProducerIdentity(*producer), commit, epoch, 0)
+
+
+class Writing:
+    """One call of the writer, and how often it was told to be done."""
+
+    def __init__(
+        self, client: TransactionClient, what: Marker, *partitions: TopicPartition
+    ) -> None:
+        self.done_count = 0
+        client.service.markers.write_each(what, partitions, self.note)
+
+    def note(self) -> None:
+        self.done_count += 1
+
+
+async def test_done_is_what_is_durable(tmp_path: Path) -> None:
+    async with transaction_client(tmp_path) as client:
+        producer = await client.ongoing()
+        writing = Writing(client, marker(producer, epoch=7), T0, T1)
+        await client.broker.clock.tick()
+        assert not writing.done_count
+        assert client.stable(T0) == 0
+        await client.settle()
+        assert writing.done_count == 1
+        log = client.log(T1)
+        *_, (_, header) = scan(log.read(0, 10_000).records)
+        records = log.read(1, 10_000).records
+        assert header.is_control
+        assert (header.producer_id, header.producer_epoch) == producer
+        found = read_marker(records)
+        assert found is not None
+        assert (found.is_commit, found.coordinator_epoch) == (True, 7)
+
+
+async def test_done_is_what_is_no_more(tmp_path: Path) -> None:
+    async with transaction_client(tmp_path) as client:
+        producer = await client.ongoing(T0)
+        writing = Writing(client, marker(producer), T0, GONE)
+        await client.settle()
+        assert writing.done_count == 1
+
+
+async def test_done_is_what_has_moved_on(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    async with transaction_client(tmp_path) as client:
+        producer_id, _ = await client.ongoing(T0)
+        writing = Writing(client, marker((producer_id, 5)), T0)
+        await client.settle()
+        late = Writing(client, marker((producer_id, 4)), T0)
+        await client.settle()
+        assert (writing.done_count, late.done_count) == (1, 1)
+        assert client.log().log_end_offset == 2
+        assert "t-0 has moved on (INVALID_PRODUCER_EPOCH)" in caplog.text
+
+
+async def test_everything_else_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The log of one partition opens late; only that one is written again."""
+    async with transaction_client(tmp_path) as client:
+        producer = await client.ongoing()
+        partition = client.broker.manager.partition(T1)
+        partition.refusal = KafkaStorageError("not open yet")
+        writing = Writing(client, marker(producer), T0, T1)
+        for _ in range(12):
+            await client.settle()
+            await client.broker.clock.tick(RETRY_MAX_MS)
+        assert not writing.done_count
+        assert "cannot be written to t-1 yet (KAFKA_STORAGE_ERROR)" in caplog.text
+        partition.refusal = None
+        await client.broker.clock.tick(RETRY_MAX_MS)
+        await client.settle()
+        assert writing.done_count == 1
+        assert client.log(T0).log_end_offset == 2
+        assert client.log(T1).log_end_offset == 2
+
+
+async def test_offsets_are_ended_by_the_group_coordinator(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with transaction_client(tmp_path) as client:
+        groups = client.broker.services.groups
+        asked: list[Any] = []
+        codes = [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NONE]
+
+        def end_transaction(*arguments: Any) -> int:
+            asked.append(arguments)
+            return codes.pop(0)
+
+        monkeypatch.setattr(groups, "end_transaction", end_transaction)
+        partition = groups.partition_of("g")
+        writing = Writing(client, marker((9, 1), commit=False, epoch=3), partition)
+        await client.settle()
+        assert not writing.done_count
+        await client.broker.clock.tick(FIRST_RETRY_MS)
+        assert writing.done_count == 1
+        assert asked == [(partition, (9, 1), False, 3, 0)] * 2
+
+
+async def test_a_closed_one_leaves_the_rest_to_the_next_broker(tmp_path: Path) -> None:
+    async with transaction_client(tmp_path) as client:
+        producer = await client.ongoing(T0)
+        partition = client.broker.manager.partition(T0)
+        partition.refusal = KafkaStorageError()
+        writing = Writing(client, marker(producer), T0)
+        await client.settle()
+        client.service.markers.close()
+        partition.refusal = None
+        await client.broker.clock.tick(RETRY_MAX_MS)
+        await client.settle()
+        assert not writing.done_count
+        assert client.log().log_end_offset == 1
