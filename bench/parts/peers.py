@@ -7,6 +7,7 @@ start.
 import shlex
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from targets import Target
@@ -45,22 +46,26 @@ log.retention.check.interval.ms=300000
 """
 
 
-def kafka(libs: Path) -> Target:
-    """Apache Kafka from the jars in ``libs``."""
+def kafka(
+    libs: Path, variant: str = "", options: Mapping[str, str] | None = None
+) -> Target:
+    """Apache Kafka from the jars in ``libs``, perhaps with other settings."""
     quoted = shlex.quote(str(libs.resolve()))
     prepare = f"{shlex.quote(sys.executable)} {shlex.quote(__file__)} {quoted}"
+    lines = "".join(f" {name}={value}" for name, value in (options or {}).items())
     return Target(
-        "Apache Kafka",
+        f"Apache Kafka, {variant}" if variant else "Apache Kafka",
         f"{JAVA} -cp {quoted}/* kafka.Kafka {{data_dir}}.properties",
-        f"{prepare} {{port}} {{spare_port}} {{data_dir}}",
+        f"{prepare} {{port}} {{spare_port}} {{data_dir}}{lines}",
     )
 
 
 def main() -> None:
-    libs, port, spare_port, data_dir = sys.argv[1:]
+    libs, port, spare_port, data_dir, *lines = sys.argv[1:]
     properties = Path(f"{data_dir}.properties")
     properties.write_text(
         PROPERTIES.format(port=port, spare_port=spare_port, data_dir=data_dir)
+        + "".join(f"{line}\n" for line in lines)
     )
     tool = ["java", "-cp", f"{libs}/*", "kafka.tools.StorageTool", "format"]
     subprocess.run([*tool, "-t", CLUSTER_ID, "-c", str(properties)], check=True)
