@@ -27,7 +27,9 @@ MODULES: Final = (
     "produce",
     "topics",
     "transactions",
+    "txn_admin",
     "txn_offset_commit",
+    "write_txn_markers",
 )
 
 
