@@ -73,6 +73,9 @@ class Consumer(Protocol):
 
     def resume(self, place: Place) -> None: ...
 
+    def group_metadata(self) -> Any:
+        """What the library's own producer wants to know, to commit offsets for it."""
+
     def close(self) -> None: ...
 
 
@@ -140,6 +143,9 @@ class ConfluentConsumer:
 
     def resume(self, place: Place) -> None:
         self._consumer.resume([confluent_kafka.TopicPartition(*place)])
+
+    def group_metadata(self) -> Any:
+        return self._consumer.consumer_group_metadata()
 
     def close(self) -> None:
         self._consumer.close()
@@ -217,6 +223,9 @@ class KafkaPythonConsumer:
     def resume(self, place: Place) -> None:
         self._consumer.resume(kafka.TopicPartition(*place))
 
+    def group_metadata(self) -> Any:
+        return self._consumer.group_metadata()
+
     def close(self) -> None:
         self._consumer.close()
 
@@ -238,6 +247,7 @@ class AioKafkaConsumer:
     def __init__(self, address: str, settings: Settings, seen: Rebalances) -> None:
         assert not settings.is_cooperative, "aiokafka has no cooperative assignor"
         self._loop = asyncio.new_event_loop()
+        self._group = settings.group
         self._committing: list[asyncio.Task[None]] = []
         self._loop.run_until_complete(self._start(address, settings, seen))
 
@@ -295,6 +305,9 @@ class AioKafkaConsumer:
             method(*arguments)
 
         self._loop.run_until_complete(call())
+
+    def group_metadata(self) -> Any:
+        return self._group
 
     def close(self) -> None:
         try:

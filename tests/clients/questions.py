@@ -1,6 +1,7 @@
-"""What a test asks the broker about groups, past the clients."""
+"""What a test asks the broker about groups and ends of logs, past the clients."""
 
 import time
+from typing import NamedTuple
 
 from client.connection import Connection
 from protocol.errors import ErrorCode
@@ -8,6 +9,12 @@ from protocol.messages.group_admin import (
     DescribedGroup,
     DescribeGroupsRequest,
     DescribeGroupsResponse,
+)
+from protocol.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopic,
 )
 from protocol.messages.offsets import (
     OffsetFetchRequest,
@@ -17,6 +24,9 @@ from protocol.messages.offsets import (
 from tests.broker_process import BrokerProcess
 
 WITH_NAMES = 9
+LIST_OFFSETS = 7
+LATEST = -1
+READ_UNCOMMITTED, READ_COMMITTED = 0, 1
 LOAD_S = 30
 
 
@@ -57,3 +67,32 @@ def member_ids(broker: BrokerProcess, group: str) -> dict[str, str]:
         each.group_instance_id or each.member_id: each.member_id
         for each in describe(broker, group).members
     }
+
+
+class Ends(NamedTuple):
+    """Up to where a partition is decided, and where it ends."""
+
+    last_stable_offset: int
+    high_watermark: int
+
+
+def ends(broker: BrokerProcess, topic: str, partition: int = 0) -> Ends:
+    """Both ends; they differ while a transaction is open."""
+    with Connection("127.0.0.1", broker.port) as connection:
+        return Ends(
+            _latest(connection, READ_COMMITTED, topic, partition),
+            _latest(connection, READ_UNCOMMITTED, topic, partition),
+        )
+
+
+def _latest(connection: Connection, isolation: int, topic: str, partition: int) -> int:
+    wanted = ListOffsetsPartition(partition_index=partition, timestamp=LATEST)
+    request = ListOffsetsRequest(
+        replica_id=-1,
+        isolation_level=isolation,
+        topics=[ListOffsetsTopic(name=topic, partitions=[wanted])],
+    )
+    response = connection.request(request, ListOffsetsResponse, LIST_OFFSETS)
+    (found,) = response.topics[0].partitions
+    assert found.error_code == 0, found
+    return found.offset

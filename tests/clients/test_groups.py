@@ -4,11 +4,11 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import pytest
 
-from tests.broker_process import BrokerProcess, running_broker
+from tests.broker_process import BrokerProcess
 
 from .adapters import Confluent, Message, Options
 from .consumers import COOPERATIVE, NAMES, Place, Settings
@@ -23,17 +23,6 @@ pytestmark = [
     pytest.mark.usefixtures("collected"),
 ]
 each_client = pytest.mark.parametrize("client", NAMES)
-
-
-@pytest.fixture(scope="module", params=["uvloop", "asyncio"])
-def broker(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[BrokerProcess]:
-    data_dir = tmp_path_factory.mktemp(f"groups-{request.param}") / "data"
-    options = ("-o", "log.retention.ms=-1", "-o", "group.min.session.timeout.ms=500")
-    with running_broker(data_dir, *options, loop=request.param) as process:
-        yield process
-        assert "Traceback" not in process.log()
 
 
 def fill(broker: BrokerProcess, topic: str, numbers: Iterable[int]) -> list[bytes]:
