@@ -1,0 +1,135 @@
+"""R3 for transactions: a crash after every change that they make to the disk.
+
+Of what was not synced any part is lost. Then it holds: a transaction is committed
+whole, with its offsets, or it is not to be seen; what a producer was told is true, and
+what was durably decided ends so; nothing hangs; producers go on under ids and epochs
+that nobody had before. Both versions of the protocol (KIP-890).
+"""
+
+import asyncio
+import os
+import tempfile
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from tests.crash.recording import Crash, Recording
+from tests.crash.transaction_account import Promised
+from tests.crash.transaction_checks import Crashes
+from tests.crash.transaction_script import record
+from tests.crash.transaction_session import Setting
+
+IS_LONG = bool(os.environ.get("ODRADEK_LONG"))
+# Of how many moments one is tried; how many random parts of what is not synced; of how
+# many crashes one is followed by another.
+STRIDE, RANDOMS, AGAIN = (1, 4, 5) if IS_LONG else (41, 1, 20)
+PARTS = 4
+# With durability=none hundreds of changes are not synced.
+PARTS_OF_ALL = 8 if IS_LONG else 2
+
+DURABLE = [Setting(1), Setting(2)]
+UNSYNCED = [Setting(1, is_durable=False), Setting(2, is_durable=False)]
+
+
+@cache
+def recorded(setting: Setting) -> Recording[Promised]:
+    directory = tempfile.TemporaryDirectory()
+    recording = asyncio.run(record(Path(directory.name), setting))
+    _directories.append(directory)  # the copies of the catalogue
+    return recording
+
+
+_directories: list[tempfile.TemporaryDirectory[str]] = []
+
+
+def moments(recording: Recording[Promised], part: int) -> range:
+    return range(recording.start + part, len(recording.changes) + 1, STRIDE * PARTS)
+
+
+def file_by_file(recording: Recording[Promised], moment: int) -> Iterator[Crash]:
+    """Everything of one file is lost, or of all but one."""
+    unsynced = recording.unsynced(moment)
+    nodes = {recording.changes[each].node for each in unsynced}
+    if len(nodes) < 2:
+        return
+    for node in sorted(nodes):
+        own = {each for each in unsynced if recording.changes[each].node == node}
+        yield Crash(moment, frozenset(own))
+        yield Crash(moment, frozenset(unsynced) - own)
+
+
+def durable_crashes(
+    recording: Recording[Promised], part: int, chance: Random
+) -> Iterator[Crash]:
+    counts = moments(recording, part)
+    yield from recording.all_crashes(counts, RANDOMS, chance)
+    for moment in counts:
+        # Those of one change are there already.
+        yield from file_by_file(recording, moment)
+
+
+def unsynced_crashes(
+    recording: Recording[Promised], part: int, chance: Random
+) -> Iterator[Crash]:
+    """A kill, which loses nothing, and power cuts that lose parts of each file."""
+    for moment in moments(recording, part):
+        unsynced = recording.unsynced(moment)
+        yield Crash(moment, frozenset(unsynced))
+        yield Crash(moment, frozenset())
+        for _ in range(PARTS_OF_ALL):
+            ends = {recording.changes[each].node: chance.random() for each in unsynced}
+            yield Crash(
+                moment,
+                frozenset(
+                    each
+                    for place, each in enumerate(unsynced)
+                    if place < ends[recording.changes[each].node] * len(unsynced)
+                ),
+            )
+            share = chance.random()
+            yield Crash(
+                moment, frozenset(each for each in unsynced if chance.random() < share)
+            )
+
+
+def survive(
+    recording: Recording[Promised],
+    setting: Setting,
+    crashes: Iterator[Crash],
+    chance: Random,
+) -> Crashes:
+    async def survive_all() -> Crashes:
+        with tempfile.TemporaryDirectory() as scratch:
+            survivors = Crashes(recording, setting, Path(scratch), chance)
+            for crash in crashes:
+                await survivors.survive(crash, again=1 / AGAIN)
+        return survivors
+
+    return asyncio.run(survive_all())
+
+
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("setting", DURABLE, ids=["v1", "v2"])
+def test_r3_no_crash_tears_a_transaction(setting: Setting, part: int) -> None:
+    recording, chance = recorded(setting), Random(part)
+    crashes = durable_crashes(recording, part, chance)
+    survivors = survive(recording, setting, crashes, chance)
+    print(f"{survivors}, {len(recording.changes)} changes")  # shown by -s
+    assert survivors.survived_count > 10
+
+
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("setting", UNSYNCED, ids=["v1", "v2"])
+def test_nothing_hangs_after_a_power_cut_without_durability(
+    setting: Setting, part: int
+) -> None:
+    recording, chance = recorded(setting), Random(part)
+    crashes = unsynced_crashes(recording, part, chance)
+    survivors = survive(recording, setting, crashes, chance)
+    print(f"{survivors}, {len(recording.changes)} changes")  # shown by -s
+    assert survivors.survived_count > 10
