@@ -4,11 +4,16 @@ Ids that differ from run to run are learned: the first time that the recording h
 id where we have another, they are a pair, and must be a pair ever after.
 """
 
+import struct
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
+from protocol.record_batch import read_header, restamp_time, scan
 from protocol.schema import Struct
 from protocol.uuids import ZERO_UUID
+
+BASE_TIMESTAMP_POSITION = 27
+PRODUCER_ID_POSITION = 43
 
 
 class Difference(NamedTuple):
@@ -32,6 +37,7 @@ SEEN_AS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "cluster_id": bool,
     "error_message": lambda value: value is None,
     "batch_index_error_message": lambda value: value is None,
+    "transaction_start_time_ms": lambda value: value > 0,
 }
 # Lists whose elements are found by a name, and need not all be there.
 KEYED: Final = {
@@ -39,7 +45,11 @@ KEYED: Final = {
     "configs": "name",
     "supported_features": "name",
     "finalized_features": "name",
+    "active_producers": "producer_id",
+    "transaction_states": "transactional_id",
 }
+# Of those, the ones that Apache Kafka holds in no order: it goes through a hash map.
+UNORDERED: Final = {"active_producers", "transaction_states"}
 # Ids to be learned, and the one that means none.
 LEARNED: Final = {"topic_id": ZERO_UUID, "producer_id": -1, "member_id": ""}
 # Fields that hold such an id under another name.
@@ -75,10 +85,7 @@ class Comparison:
         elif name in SEEN_AS:
             if SEEN_AS[name](theirs) != SEEN_AS[name](ours):
                 yield Difference(path, theirs, ours)
-        elif name in LEARNED:
-            if not self._is_pair(name, plain(theirs), plain(ours)):
-                yield Difference(path, plain(theirs), plain(ours))
-        elif plain(theirs) != plain(ours):
+        elif not self._is_same(name, plain(theirs), plain(ours)):
             yield Difference(path, plain(theirs), plain(ours))
 
     def _walk_list(
@@ -92,19 +99,44 @@ class Comparison:
     def _walk_keyed(
         self, path: str, key: str, theirs: list[Any], ours: list[Any]
     ) -> Iterator[Difference]:
-        their_keys = [getattr(element, key) for element in theirs]
+        their_keys = [self._our(key, getattr(element, key)) for element in theirs]
         our_keys = [getattr(element, key) for element in ours]
+        name = path.rpartition(".")[2]
         missing = [found for found in their_keys if found not in our_keys]
         more = [found for found in our_keys if found not in their_keys]
         yield from (Difference(f"{path}.{one}", "listed", None) for one in missing)
         yield from (Difference(f"{path}.{one}", None, "listed") for one in more)
         in_their_order = [found for found in their_keys if found in our_keys]
-        if in_their_order != [found for found in our_keys if found in their_keys]:
+        in_our_order = [found for found in our_keys if found in their_keys]
+        if in_their_order != in_our_order and name not in UNORDERED:
             yield Difference(f"{path}.order", their_keys, our_keys)
         by_key = dict(zip(our_keys, ours, strict=True))
         for found, element in zip(their_keys, theirs, strict=True):
             if found in by_key:
                 yield from self._walk(f"{path}.{found}", element, by_key[found])
+
+    def _is_same(self, name: str, theirs: Any, ours: Any) -> bool:
+        if name in LEARNED:
+            return self._is_pair(name, theirs, ours)
+        if name == "records" and theirs and ours:
+            return self._without_clock(theirs) == self._without_clock(ours)
+        return bool(theirs == ours)
+
+    def _our(self, name: str, theirs: Any) -> Any:
+        """The id that we have for one of theirs; anything else as it is."""
+        return self.ids.get((name, theirs), theirs)
+
+    def _without_clock(self, records: bytes) -> bytes:
+        """Records of producers with our ids, and markers without a time."""
+        batches = bytearray(records)
+        for position, header in scan(records):
+            if header.is_transactional:
+                batch = memoryview(batches)[position : position + header.size]
+                set_producer_id(batch, self._our("producer_id", header.producer_id))
+                if header.is_control:
+                    struct.pack_into(">q", batch, BASE_TIMESTAMP_POSITION, 0)
+                    restamp_time(batch, header.attributes, 0)
+        return bytes(batches)
 
     def _is_pair(self, name: str, theirs: Any, ours: Any) -> bool:
         if LEARNED[name] in (theirs, ours):
@@ -115,6 +147,13 @@ class Comparison:
                 return False
             self.ids[name, theirs] = ours
         return bool(self.ids[name, theirs] == ours)
+
+
+def set_producer_id(batch: memoryview, producer_id: int) -> None:
+    """Say that somebody else has sent a batch, with the checksum for it."""
+    header = read_header(batch)
+    struct.pack_into(">q", batch, PRODUCER_ID_POSITION, producer_id)
+    restamp_time(batch, header.attributes, header.max_timestamp)
 
 
 def error_codes(value: Any) -> list[int]:

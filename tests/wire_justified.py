@@ -134,12 +134,14 @@ CREATES_TOPICS: Final = (
     "create-topics",
     "create-partitions",
     "cluster-admin",
+    "transactions",
 )
 REFUSES: Final = (
     "produce-errors",
     "produce-limits",
     "produce-idempotent",
     "fetch-diverging",
+    "transactions",
 )
 
 JUSTIFIED: Final = (
@@ -163,17 +165,23 @@ JUSTIFIED: Final = (
         is_only_kafkas,
     ),
     Justified(
-        "no feature is finalised: clients then use the first protocols of groups and"
-        " transactions, and nothing else depends on one",
+        "versions 4 and 5 of AddPartitionsToTxn are for brokers among themselves",
+        {"api-versions": (1, 2, 3, 4, 5, 8, 11)},
+        ".api_keys.24.max_version",
+        says(5, 3),
+    ),
+    Justified(
+        "the other features are of protocols that this broker has not",
         {"api-versions": (4, 5, 11)},
         ".*_features.*",
         is_only_kafkas,
     ),
     Justified(
-        "the same: without features there is no epoch of them",
+        "the epoch of the features is the end of Apache Kafka's metadata log; here"
+        " they never change while the broker runs",
         {"api-versions": (4, 5, 11)},
         ".finalized_features_epoch",
-        we_say(-1),
+        we_say(0),
     ),
     Justified(
         "SaslHandshake is no API of this broker yet",
@@ -284,9 +292,15 @@ JUSTIFIED: Final = (
         lambda difference: True,
     ),
     Justified(
-        "there are no transactions in this broker yet",
-        {"init-producer-id": (8, 9, 10, 11, 12, 13, 16, 17, 18)},
-        "*",
-        with_error(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
+        "the topic of the transactions is made before the answer",
+        {"find-coordinator": (8,)},
+        ".coordinators.0.*",
+        with_error(ErrorCode.NONE),
+    ),
+    Justified(
+        "this 0 is nobody's id; the producer with the id 0 is one of the others here",
+        {"transactions": (22,)},
+        ".transaction_states.tnone.producer_id",
+        says(0, 0),
     ),
 )

@@ -2,8 +2,8 @@
 
 A step is sent as it was recorded, byte for byte, except for what cannot be the same:
 
-- topic ids and member ids that an earlier answer brought are replaced by ours (they
-  stand in requests as bytes that occur nowhere else);
+- topic ids, member ids and producer ids that an earlier answer brought are replaced by
+  ours (they stand in requests as bytes that occur nowhere else);
 - where the clock has a say in the answer, the records are as old as they were then;
 - a request of which only the beginning was kept is made whole again.
 """
@@ -14,11 +14,12 @@ import select
 import socket
 import struct
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from protocol.api_keys import ApiKey
 from protocol.compiler import decoder
 from protocol.headers import (
     decode_request_header,
@@ -31,9 +32,19 @@ from protocol.messages.produce import (
     ProduceRequest,
     TopicProduceData,
 )
+from protocol.messages.txn_admin import (
+    DescribeTransactionsRequest,
+    DescribeTransactionsResponse,
+)
 from protocol.record_batch import BATCH_OVERHEAD, read_header, restamp_time, stamp
 from protocol.schema import Response
-from tests.wire_compare import Comparison, Difference, error_codes
+from tests.wire_compare import (
+    BASE_TIMESTAMP_POSITION,
+    Comparison,
+    Difference,
+    error_codes,
+    set_producer_id,
+)
 
 GOLDEN = Path(__file__).parent / "golden" / "wire"
 TIMEOUT_S = 10
@@ -41,7 +52,6 @@ QUIET_S = 0.3  # no answer for so long is none
 WOKEN_S = 2  # less than any long poll would wait by itself
 # When the steps about the clock were recorded, give or take half a second.
 RECORDED_AT_MS = 1_795_221_848_700
-BASE_TIMESTAMP_POSITION = 27
 # Too late, too early; and a producer, which is forgotten a day after its last record.
 ABOUT_TIME = {
     "produce-errors": {41},
@@ -93,7 +103,10 @@ class Replay:
         connection = self._connection(step)
         try:
             self._send(connection, step)
-            return self._compare(step, self._answer(connection, step))
+            differences = self._compare(step, self._answer(connection, step))
+            if step.get("api") == "EndTxn":
+                self._wait_for_markers(connection, step)
+            return differences
         finally:
             if step.get("raw") or step["answer"] != "response":
                 self._forget(step)
@@ -135,6 +148,8 @@ class Replay:
             elif kind == "member_id":
                 assert len(theirs) == len(ours)
                 request = request.replace(theirs.encode(), ours.encode())
+            elif kind == "producer_id" and theirs != ours:
+                request = with_producer_id(request, theirs, ours)
         if step["step"] in ABOUT_TIME.get(step["group"], ()):
             request = in_our_time(request)
         connection.sendall(struct.pack(">i", len(request)) + request)
@@ -158,6 +173,19 @@ class Replay:
         with self._connect() as producer:
             producer.sendall(encode_request(request, 9))
             read_frame(producer)
+
+    def _wait_for_markers(self, connection: socket.socket, step: Step) -> None:
+        """A transaction counts as ended before its markers are in the logs."""
+        transactional_id = step["request"]["transactionalId"]
+        request = DescribeTransactionsRequest(transactional_ids=[transactional_id])
+        deadline = time.monotonic() + TIMEOUT_S
+        while True:
+            connection.sendall(encode_request(request, 0))
+            frame = read_frame(connection)
+            answer = decode_response(frame, DescribeTransactionsResponse, 0)[1]
+            if not answer.transaction_states[0].transaction_state.startswith("Prepare"):
+                return
+            assert time.monotonic() < deadline, step["description"]
 
     def _answer(self, connection: socket.socket, step: Step) -> bytes | str:
         """The answer's bytes, or "closed", or "timeout"."""
@@ -224,20 +252,36 @@ def whole_request(step: Step) -> bytes:
 def in_our_time(request: bytes) -> bytes:
     """A Produce request whose records are as old as they were when recorded."""
     frame = bytearray(request)
+    later_ms = time.time_ns() // 1_000_000 - RECORDED_AT_MS
+    for batch in batches_of(frame):
+        assert len(batch) > BATCH_OVERHEAD
+        found = read_header(batch)
+        struct.pack_into(
+            ">q", batch, BASE_TIMESTAMP_POSITION, found.base_timestamp + later_ms
+        )
+        restamp_time(batch, found.attributes, found.max_timestamp + later_ms)
+    return bytes(frame)
+
+
+def with_producer_id(request: bytes, theirs: int, ours: int) -> bytes:
+    """The request of a producer that has another id here."""
+    if request[:2] != struct.pack(">h", ApiKey.PRODUCE):
+        return request.replace(struct.pack(">q", theirs), struct.pack(">q", ours))
+    frame = bytearray(request)
+    for batch in batches_of(frame):
+        if len(batch) > BATCH_OVERHEAD and read_header(batch).producer_id == theirs:
+            set_producer_id(batch, ours)
+    return bytes(frame)
+
+
+def batches_of(frame: bytearray) -> Iterator[memoryview]:
+    """The records of each partition of a Produce request: what is written stays."""
     header, position = decode_request_header(memoryview(frame))
     decode = decoder(ProduceRequest, header.api_version)
-    later_ms = time.time_ns() // 1_000_000 - RECORDED_AT_MS
     for topic in decode(memoryview(frame), position)[0].topic_data:
         for partition in topic.partition_data:
-            batch = partition.records  # a view: what is written here is in the frame
-            assert isinstance(batch, memoryview)
-            assert len(batch) > BATCH_OVERHEAD
-            found = read_header(batch)
-            struct.pack_into(
-                ">q", batch, BASE_TIMESTAMP_POSITION, found.base_timestamp + later_ms
-            )
-            restamp_time(batch, found.attributes, found.max_timestamp + later_ms)
-    return bytes(frame)
+            assert isinstance(partition.records, memoryview)
+            yield partition.records
 
 
 def read_frame(connection: socket.socket) -> bytes:

@@ -40,12 +40,12 @@ GROUPS = (
     "classic-group",
     "offsets",
     "init-producer-id",
+    "transactions",
     "no-auto-create",
 )
 # Groups of which nothing can be asked before more APIs are offered.
 LATER_GROUPS = (
     "sasl-handshake-plaintext",
-    "transactions",
     "share-groups",
 )
 NOT_OFFERED_YET = {
@@ -60,7 +60,6 @@ NOT_OFFERED_YET = {
     "DescribeClientQuotas",
     "DescribeDelegationToken",
     "DescribeLogDirs",
-    "DescribeProducers",
     "DescribeQuorum",
     "DescribeUserScramCredentials",
     "ElectLeaders",
@@ -92,6 +91,12 @@ BEFORE = {
     "produce-errors": (("metadata", 35),),
     "classic-group": (("find-coordinator", 5),),
     "offsets": (("find-coordinator", 5),),
+    "init-producer-id": (("find-coordinator", 8),),
+    "transactions": (
+        ("find-coordinator", 8),
+        ("init-producer-id", 8),
+        ("init-producer-id", 18),
+    ),
 }
 
 
