@@ -96,9 +96,10 @@ class ProducerStates:
         """
         state = self._producers.get(producer_id)
         if state is not None:
-            check_not_fenced(state, producer_epoch)
-        if self._has_open(producer_id, producer_epoch):
-            return None
+            if state.producer_epoch != producer_epoch:
+                check_not_fenced(state, producer_epoch)
+            elif state.current_txn_first_offset != NO_OFFSET:
+                return None
         return self.verifications.start(
             producer_id, sequence, producer_epoch, now_ms, epoch_bump
         )
@@ -129,7 +130,7 @@ class ProducerStates:
             attributes & TRANSACTIONAL
             and self.verifies
             and origin is not AppendOrigin.REPLICATION
-            and not self._has_open(producer_id, header.producer_epoch)
+            and not _has_open(state, header.producer_epoch)
             and not self.verifications.is_verified(producer_id, guard)
         ):
             if origin is AppendOrigin.CLIENT and state is not None:
@@ -143,14 +144,6 @@ class ProducerStates:
         # Mostly there are none, which is seen without a call.
         awaited = self.verifications and self.verifications.get(producer_id)
         return check_data_batch(state, header, origin, awaited or None)
-
-    def _has_open(self, producer_id: int, producer_epoch: int) -> bool:
-        state = self._producers.get(producer_id)
-        return (
-            state is not None
-            and state.has_transaction
-            and state.producer_epoch == producer_epoch
-        )
 
     def add(
         self, header: "BatchHeader", batch: Buffer, base_offset: int, max_timestamp: int
@@ -173,7 +166,7 @@ class ProducerStates:
         # The tuple's own constructor takes half the time of the class's.
         added = (header.last_sequence, base_offset + delta, delta, max_timestamp)
         state.add_batch(header.producer_epoch, _new(BatchMetadata, added))
-        if attributes & TRANSACTIONAL and not state.has_transaction:
+        if attributes & TRANSACTIONAL and state.current_txn_first_offset == NO_OFFSET:
             state.current_txn_first_offset = base_offset
             self._ongoing[producer_id] = base_offset
             self._find_first_unstable()
@@ -340,6 +333,14 @@ class ProducerStates:
         # Both are in no order that helps: open transactions are few.
         firsts = [*self._ongoing.values(), *self._unreplicated]
         self.first_unstable_offset = min(firsts, default=NO_OFFSET)
+
+
+def _has_open(state: ProducerState | None, producer_epoch: int) -> bool:
+    return (
+        state is not None
+        and state.current_txn_first_offset != NO_OFFSET
+        and state.producer_epoch == producer_epoch
+    )
 
 
 def _read_replayed_marker(header: "BatchHeader", batch: Buffer) -> EndTxnMarker | None:

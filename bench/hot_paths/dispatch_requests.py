@@ -19,7 +19,7 @@ from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 class Sender:
     """Hands the bytes of a request to a connection, as the loop does for a socket."""
 
-    def __init__(self, serving: Serving, request: bytes) -> None:
+    def __init__(self, serving: Serving, request: bytes | bytearray) -> None:
         self._connection, self._transport = serving.connect()
         self._request = request
 
@@ -52,8 +52,10 @@ class SyncedSenders:
             await self._serving.committer.flush()
 
 
-def produce_bytes(records: bytearray, acks: int) -> bytes:
-    frame = produce_frame(records, acks=acks)
+def produce_bytes(
+    records: bytearray, acks: int, transactional_id: str | None = None
+) -> bytes:
+    frame = produce_frame(records, acks=acks, transactional_id=transactional_id)
     return len(frame).to_bytes(4, "big") + frame
 
 

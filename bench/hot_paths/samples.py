@@ -34,17 +34,28 @@ def large_batch() -> bytearray:
 
 
 def produce_request(
-    records: bytes | bytearray, partition: int = 0, acks: int = -1
+    records: bytes | bytearray,
+    partition: int = 0,
+    acks: int = -1,
+    transactional_id: str | None = None,
 ) -> ProduceRequest:
     data = PartitionProduceData(index=partition, records=records)
     topic = TopicProduceData(name=TOPIC, partition_data=[data])
-    return ProduceRequest(acks=acks, timeout_ms=30_000, topic_data=[topic])
+    return ProduceRequest(
+        transactional_id=transactional_id,
+        acks=acks,
+        timeout_ms=30_000,
+        topic_data=[topic],
+    )
 
 
 def produce_frame(
-    records: bytes | bytearray, partition: int = 0, acks: int = -1
+    records: bytes | bytearray,
+    partition: int = 0,
+    acks: int = -1,
+    transactional_id: str | None = None,
 ) -> memoryview:
     """A request without its length, writable, as the framing hands it out."""
-    request = produce_request(records, partition, acks)
+    request = produce_request(records, partition, acks, transactional_id)
     frame = encode_request(request, PRODUCE_VERSION, 7, "bench-client")
     return memoryview(bytearray(frame))[4:]

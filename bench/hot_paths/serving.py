@@ -35,7 +35,11 @@ class Serving:
         self.catalog = Catalog.open(root)
         self.topics = Topics(self.catalog)
         self.log_manager = LogManager(
-            [root], OsFiles(), cluster_id=self.topics.cluster_id, node_id=1
+            [root],
+            OsFiles(),
+            cluster_id=self.topics.cluster_id,
+            node_id=1,
+            verifies_transactions=True,
         )
         self.log_manager.open()
         self.disk_threads = DiskThreads(2)

@@ -39,8 +39,9 @@ from ..replica.partition import ACKS_ALL
 from .produced import FIRST_VERSION, encode_appended
 from .registry import NO_RESPONSE, answers_errors, handles, reads_refused
 from .transaction_verification import (
-    TransactionalBatches,
+    ask_coordinator,
     refused_by_coordinator,
+    take_guards,
     within,
 )
 
@@ -154,18 +155,20 @@ class Produce:
         Raises:
             InvalidProducerIdMapping: there are batches of two transactions.
         """
-        transactional_id, headers = self._request.transactional_id, self.headers
+        ctx, transactional_id = self._ctx, self._request.transactional_id
+        headers = self.headers
         assert transactional_id is not None
         assert headers is not None
-        batches = TransactionalBatches(transactional_id, headers)
-        guards, refused = batches.take_guards(self._ctx)
-        self._refuse(refused)
+        guards, refused = take_guards(ctx, headers)
+        if refused:
+            self._refuse(refused)
         if not guards:
             return self.append()
-        codes = batches.ask(self._ctx, guards)
+        header = headers[next(iter(guards))]
+        codes = ask_coordinator(ctx, transactional_id, header, tuple(guards))
         if isinstance(codes, Parked):
             return self._append_when_verified(codes, guards)
-        self._refuse(refused_by_coordinator(codes, self._ctx.api_version))
+        self._refuse(refused_by_coordinator(codes, ctx.api_version))
         return self.append(guards)
 
     async def _append_when_verified(self, parked: Parked, guards: Guards) -> Any:

@@ -7,7 +7,7 @@ the transaction is open already needs no word: its first batch had it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from protocol.errors import ErrorCode, InvalidProducerIdMapping, KafkaError
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 FIRST_VERSION_THAT_ADDS = 12
 FIRST_VERSION_WITH_ABORTABLE = 11
+IMPLICIT_ADD = 2
 
 Guards = dict["TopicPartition", "VerificationGuard"]
 
@@ -41,65 +42,63 @@ _ASK_AGAIN = (
 )
 
 
-class TransactionalBatches(NamedTuple):
-    """The headers of a request's batches that are part of a transaction."""
+def take_guards(
+    ctx: RequestContext, headers: Mapping[TopicPartition, BatchHeader]
+) -> tuple[Guards, AppendResults]:
+    """The guards of those batches that need one, and which are refused at once.
 
-    transactional_id: str
-    headers: Mapping[TopicPartition, BatchHeader]
+    The coordinator is asked after that, so that what happens to the transaction
+    meanwhile is noticed by its batch.
 
-    def take_guards(self, ctx: RequestContext) -> tuple[Guards, AppendResults]:
-        """The guards of those that need one, and what is refused at once.
-
-        The coordinator is asked after that, so that what happens to the transaction
-        meanwhile is noticed by its batch.
-
-        Raises:
-            InvalidProducerIdMapping: they are of more than one producer.
-        """
-        version, headers = ctx.api_version, self.headers
-        adds = version >= FIRST_VERSION_THAT_ADDS
-        if len(headers) > 1 and len({each[9:11] for each in headers.values()}) > 1:
-            raise InvalidProducerIdMapping(
-                "the request has transactional batches of more than one producer"
-            )
-        guards: Guards = {}
-        refused: AppendResults = {}
-        if not (adds or ctx.services.config.transaction_partition_verification_enable):
-            return guards, refused
-        now_ms = ctx.services.clock.now_ms()
-        for topic_partition, header in headers.items():
-            try:
-                partition = ctx.services.replica_manager.partition(topic_partition)
-                if partition.is_internal:
-                    continue  # the append says that it takes none
-                guard = partition.start_verification(
-                    header.producer_id,
-                    header.base_sequence,
-                    header.producer_epoch,
-                    now_ms,
-                    adds,
-                )
-            except KafkaError as error:
-                refused[topic_partition] = refusal(None, error)
-                continue
-            if guard is not None:
-                guards[topic_partition] = guard
-        return guards, refused
-
-    def ask(
-        self, ctx: RequestContext, guards: Guards
-    ) -> dict[TopicPartition, int] | Parked:
-        """The coordinator's error code for each partition, perhaps parked."""
-        if not self.transactional_id:
-            return dict.fromkeys(guards, ErrorCode.INVALID_REQUEST)
-        header = self.headers[next(iter(guards))]
-        addition = Addition(
-            self.transactional_id,
-            ProducerIdentity(header.producer_id, header.producer_epoch),
-            tuple(guards),
-            2 if ctx.api_version >= FIRST_VERSION_THAT_ADDS else 0,
+    Raises:
+        InvalidProducerIdMapping: they are of more than one producer.
+    """
+    services, adds = ctx.services, ctx.api_version >= FIRST_VERSION_THAT_ADDS
+    if len(headers) > 1 and len({each[9:11] for each in headers.values()}) > 1:
+        raise InvalidProducerIdMapping(
+            "the request has transactional batches of more than one producer"
         )
-        return ctx.services.transactions.admit(addition)
+    guards: Guards = {}
+    refused: AppendResults = {}
+    if not (adds or services.config.transaction_partition_verification_enable):
+        return guards, refused
+    now_ms = services.clock.now_ms()
+    for topic_partition, header in headers.items():
+        _, _, _, _, _, _, _, _, _, producer_id, producer_epoch, sequence, _ = header
+        try:
+            partition = services.replica_manager.partition(topic_partition)
+            if partition.is_internal:
+                continue  # the append says that it takes none
+            guard = partition.start_verification(
+                producer_id, sequence, producer_epoch, now_ms, adds
+            )
+        except KafkaError as error:
+            refused[topic_partition] = refusal(None, error)
+            continue
+        if guard is not None:
+            guards[topic_partition] = guard
+    return guards, refused
+
+
+def ask_coordinator(
+    ctx: RequestContext,
+    transactional_id: str,
+    header: BatchHeader,
+    partitions: tuple[TopicPartition, ...],
+) -> dict[TopicPartition, int] | Parked:
+    """The coordinator's error code for each partition, perhaps parked.
+
+    ``header`` is that of any of the transaction's batches.
+    """
+    if not transactional_id:
+        return dict.fromkeys(partitions, ErrorCode.INVALID_REQUEST)
+    addition = Addition(
+        transactional_id,
+        ProducerIdentity(header.producer_id, header.producer_epoch),
+        partitions,
+        IMPLICIT_ADD if ctx.api_version >= FIRST_VERSION_THAT_ADDS else 0,
+    )
+    return ctx.services.transactions.admit(addition)
 
 
 def refused_by_coordinator(
