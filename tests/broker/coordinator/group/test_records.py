@@ -3,7 +3,8 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -18,6 +19,7 @@ from broker.coordinator.group.records import (
     decode,
 )
 from broker.coordinator.group.shard import GroupShard
+from broker.coordinator.loading import Loader
 from protocol.control_records import read_marker
 from protocol.errors import InvalidRecord
 from protocol.group_records import OffsetCommitKey, OffsetCommitValue
@@ -95,6 +97,37 @@ def test_t151_offsets_that_kafka_kept_are_there(case: str) -> None:
         assert found == {
             place: (each["offset"], each["metadata"]) for place, each in offsets.items()
         }
+
+
+class GoldenPartition:
+    """Reads a few batches at a time."""
+
+    log_start_offset = 0
+
+    def __init__(self, case: str) -> None:
+        self._batches = list(batches(case))
+        self.log_end_offset = self._batches[-1][0].next_offset
+
+    def read(self, offset: int, *_: object, **__: object) -> SimpleNamespace:
+        behind = [
+            batch for header, batch in self._batches if header.next_offset > offset
+        ]
+        return SimpleNamespace(records=b"".join(behind[:3]))
+
+
+@pytest.mark.parametrize("case", CASES)
+async def test_the_loader_makes_the_same_of_it(case: str) -> None:
+    """Batches at once, transactions record by record, and markers."""
+    state, expected = Groups().state, load(case)
+    partition: Any = GoldenPartition(case)
+    await Loader(partition, state, cast("Any", None), 1).load()
+    state.on_loaded()
+    assert state.offsets._committed == expected.offsets._committed
+    assert state.offsets._pending == expected.offsets._pending
+    assert {name: group.state for name, group in state.groups.items()} == {
+        name: group.state for name, group in expected.groups.items()
+    }
+    assert len(state.offsets) > 0
 
 
 def test_t151_a_group_that_kafka_kept_is_there() -> None:
