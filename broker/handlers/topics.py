@@ -211,6 +211,12 @@ def _check_widening(
 ) -> None:
     topics = ctx.services.metadata
     topics.check_wider(topic.name, topic.count)
+    if topics.known(topic.name).is_internal:
+        # Apache Kafka does it, and looks for groups and transactions in the wrong
+        # partitions from its next start on.
+        raise PolicyViolation(
+            f"The coordinator of {topic.name} finds keys by the number of partitions."
+        )
     added = topic.count - len(topics.known(topic.name).partitions)
     if topic.assignments is not None:
         if len(topic.assignments) != added:

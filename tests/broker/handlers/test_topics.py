@@ -319,6 +319,21 @@ async def test_what_cannot_get_wider_says_why(
         assert len(broker.topics.known("cp").partitions) == 2
 
 
+@pytest.mark.parametrize("name", ["__consumer_offsets", "__transaction_state"])
+async def test_topics_of_coordinators_stay_as_they_are(
+    tmp_path: Path, name: str
+) -> None:
+    """Or groups and transactions would be looked for where they are not."""
+    async with topic_broker(tmp_path) as broker:
+        await broker.topics.create_topic(name, 2)
+        for validate_only in (True, False):
+            ((_, code, _),) = await widened(
+                broker, wider(name, 4), validate_only=validate_only
+            )
+            assert code == ErrorCode.POLICY_VIOLATION
+        assert len(broker.topics.known(name).partitions) == 2
+
+
 async def test_the_same_topic_twice_is_refused_once(tmp_path: Path) -> None:
     async with topic_broker(tmp_path) as broker:
         await broker.topics.create_topic("cp", 2)
