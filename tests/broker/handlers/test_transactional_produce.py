@@ -3,20 +3,28 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from broker.handlers.dispatch import Dispatcher
 from broker.handlers.fetch import handle_fetch
 from broker.handlers.produce import handle_produce
+from broker.handlers.registry import registered_handlers
+from broker.network.connection import Connection
+from broker.network.listener import Listener
 from broker.parked import Parked
 from protocol.control_records import ControlType, EndTxnMarker, build_marker_batch
 from protocol.errors import ErrorCode
+from protocol.headers import decode_response, encode_request
 from protocol.messages.fetch import PartitionData
+from protocol.messages.produce import ProduceRequest, ProduceResponse
 from protocol.topic_partition import TopicPartition
 from storage.append_info import AppendOrigin
 from tests.fakes.files import FakeFiles
+from tests.fakes.network import FakeTransport, fake_network, settle
 from tests.fakes.replicas import NOW_MS, base_offsets, batch_of
 from tests.fakes.transactions import ID, T0, T1, TransactionClient, transaction_client
 
@@ -55,6 +63,16 @@ class Producer:
         acks: int = -1,
     ) -> Any:
         """What the handler returns to a record for each of the partitions."""
+        asked = self.record(*partitions, sequence=sequence, epoch=epoch, acks=acks)
+        return handle_produce(self.client.broker.context(self.version), asked)
+
+    def record(
+        self,
+        *partitions: TopicPartition,
+        sequence: int | None = None,
+        epoch: int | None = None,
+        acks: int = -1,
+    ) -> ProduceRequest:
         batches = []
         for each in partitions:
             known = self.sequences.get(each, 0)
@@ -67,8 +85,7 @@ class Producer:
                 is_transactional=True,
             )
             batches.append((each.topic, each.partition, batch))
-        asked = request(*batches, acks=acks, transactional_id=ID)
-        return handle_produce(self.client.broker.context(self.version), asked)
+        return request(*batches, acks=acks, transactional_id=ID)
 
     async def write(self, *partitions: TopicPartition, **options: Any) -> list[int]:
         """The error codes of a record in each of the partitions."""
@@ -411,3 +428,38 @@ async def test_an_open_transaction_goes_on_with_the_next_broker(
         await it.client.settle()
         assert it.client.stable() == 3
         assert base_offsets(read(it).records) == [0, 1, 2]
+
+
+# One connection
+
+
+async def test_requests_sent_ahead_keep_their_order_and_share_a_sync(
+    tmp_path: Path,
+) -> None:
+    async with producing(tmp_path, NEW) as it:
+        await it.begin()
+        await it.client.settle()
+        broker = it.client.broker
+        network = fake_network(broker.clock)[0]
+        dispatcher = Dispatcher(broker.services, registered_handlers())
+        network = replace(network, dispatcher=dispatcher)
+        listener = Listener("PLAINTEXT", "127.0.0.1", 0, network)
+        transport = FakeTransport()
+        transport.connect(Connection(listener))
+        asked = [(it.record(T0), NEW) for _ in range(3)]
+        transport.feed(b"".join(encode_request(*each, 7, "c") for each in asked))
+        await settle()
+        assert broker.logs.get(T0) is None, "the coordinator has not answered"
+        broker.sync()
+        await settle()
+        assert it.client.log().log_end_offset == 3, "all of them, in their order"
+        assert not transport.sent
+        await it.client.settle()
+        answers = memoryview(bytes(transport.sent))
+        for offset in range(3):
+            size = int.from_bytes(answers[:4], "big")
+            _, answer = decode_response(answers[4 : 4 + size], ProduceResponse, NEW)
+            (stored,) = answer.responses[0].partition_responses
+            assert (stored.error_code, stored.base_offset) == (0, offset)
+            answers = answers[4 + size :]
+        assert not answers
