@@ -237,8 +237,7 @@ class _Loader:
             recovery = replay.read(segment, start)
             replay.end(segment, recovery.next_offset)
         if not last.transactions.entries():
-            last.transactions.close()
-            self._files.unlink(path)
+            last.transactions.remove()
 
     def _found_damage(self) -> FoundDamage:
         seen = Seen(

@@ -114,6 +114,13 @@ class TransactionIndex:
                 file.truncate(0)
         self._entries = []
 
+    def remove(self) -> None:
+        """Drop all entries and the file; the next entry makes another one."""
+        self.close()
+        self._file = None
+        self._files.unlink(self.path)
+        self._entries = []
+
     def rewrite(self) -> None:
         """Write what the file holds once more, so that the next sync means it.
 

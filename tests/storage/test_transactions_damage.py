@@ -211,3 +211,20 @@ def check_index_again(model: Model, name: str, content: bytes, was_clean: bool) 
     model.log = reopened(model.log, was_clean=was_clean, recovery_point=end)
     assert files_of(model.log).content(name) == content
     assert committed_reads(model, 1 << 20) == [2]
+
+
+@pytest.mark.parametrize("was_clean", [True, False])
+def test_a_transaction_index_of_nothing_is_removed(was_clean: bool) -> None:
+    model = Model()
+    for step in (WRITE, COMMIT, Step("snapshot")):
+        model.take(step)
+    end = model.log.log_end_offset
+    assert model.log.close()
+    path = model.log.local.segments.first.transactions.path
+    files_of(model.log).put(path, b"no entries")
+    model.log = reopened(model.log, was_clean=was_clean, recovery_point=end)
+    assert not files_of(model.log).exists(path)
+    for step in (WRITE, ABORT):
+        model.take(step)
+    assert len(files_of(model.log).content(path)) == ENTRY
+    assert committed_reads(model, 1 << 20) == [0]
