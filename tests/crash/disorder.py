@@ -21,7 +21,14 @@ from tests.fakes.transaction_errors import Abortable, GaveUp
 from tests.fakes.transactional_asker import Hooks
 from tests.fakes.transactional_client import FIRST, TransactionalClient
 
-DELAYED = (ApiKey.PRODUCE, ApiKey.ADD_PARTITIONS_TO_TXN, ApiKey.END_TXN)
+OF_OFFSETS = (ApiKey.ADD_OFFSETS_TO_TXN, ApiKey.TXN_OFFSET_COMMIT)
+DELAYED = (
+    ApiKey.PRODUCE,
+    ApiKey.ADD_PARTITIONS_TO_TXN,
+    ApiKey.END_TXN,
+    *OF_OFFSETS,
+)
+BEGINNINGS = (ApiKey.ADD_PARTITIONS_TO_TXN, ApiKey.ADD_OFFSETS_TO_TXN)
 FATES = {Fate.PASS: 75, Fate.HOLD: 16, Fate.LOSE_ANSWER: 7, Fate.STALL: 2}
 EVENTS_MAX = 24  # about three transactions; each request is two events
 REQUEST_TIMEOUT_S = 0.3
@@ -50,10 +57,13 @@ class Disorder(Policy):
         if request.api_key not in DELAYED:
             return Fate.PASS
         line = self._line(request)
-        if self._protocol == FIRST and request.api_key != ApiKey.END_TXN:
-            # A late end would be one of the transaction that is about to begin: the
-            # first version has nothing by which the two could be told apart.
-            await self._deliver_ends(line)
+        # The first version has nothing by which a transaction could be told from the
+        # next: a late end would be that of the one which is about to begin, and late
+        # offsets would be committed with it.
+        if self._protocol == FIRST and request.api_key in BEGINNINGS:
+            await self._deliver(line, [ApiKey.END_TXN])
+        elif self._protocol == FIRST and request.api_key == ApiKey.END_TXN:
+            await self._deliver(line, OF_OFFSETS)
         await self._event(line)
         (fate,) = self._chance.choices(list(FATES), list(FATES.values()))
         self.counts[f"{ApiKey(request.api_key).name} {fate.name}"] += 1
@@ -71,10 +81,7 @@ class Disorder(Policy):
     async def deliver_all(self) -> None:
         """Nothing is held any more, and everything is answered."""
         for line in self._lines.values():
-            held, line.held = line.held, []
-            for _, each in held:
-                await self._deliver(each)
-        await asyncio.gather(*self._tasks)
+            await self._deliver(line, DELAYED)
 
     def _line(self, request: Request) -> _Line:
         return self._lines.setdefault(request.client_id, _Line())
@@ -84,28 +91,25 @@ class Disorder(Policy):
         due = [each for each in line.held if each[0] <= line.events]
         line.held = [each for each in line.held if each not in due]
         for _, each in due:
-            delivery = asyncio.create_task(self._deliver(each))
+            delivery = asyncio.create_task(self._deliver_one(each))
             self._tasks.add(delivery)
             delivery.add_done_callback(self._tasks.discard)
             if self._chance.random() < 0.5:
                 await delivery  # else it races with what comes next
 
-    async def _deliver_ends(self, line: _Line) -> None:
-        ends = [each for each in line.held if _is_end(each[1])]
-        line.held = [each for each in line.held if each not in ends]
-        for _, each in ends:
-            await self._deliver(each)
+    async def _deliver(self, line: _Line, api_keys: Sequence[int]) -> None:
+        """Nothing of these APIs is held any more, nor on its way."""
+        due = [each for each in line.held if each[1].request.api_key in api_keys]
+        line.held = [each for each in line.held if each not in due]
+        for _, each in due:
+            await self._deliver_one(each)
         await asyncio.gather(*self._tasks)
 
-    async def _deliver(self, held: Held) -> None:
+    async def _deliver_one(self, held: Held) -> None:
         answer = await held.deliver()
         name = ApiKey(held.request.api_key).name
         outcome = "closed" if answer is None else _code(held.request, answer)
         self.counts[f"late {name}: {outcome}"] += 1
-
-
-def _is_end(held: Held) -> bool:
-    return held.request.api_key == ApiKey.END_TXN
 
 
 def _code(request: Request, answer: bytes) -> str:
@@ -173,6 +177,9 @@ class Producer:
                         for place in places
                     }
                 )
+            if chance.random() < 0.4:
+                own.offset = number
+                await client.send_offsets(own.group, {self._places[0]: number})
         except (GaveUp, Abortable) as error:
             if isinstance(error, Abortable):
                 self.refusals[f"{client.protocol}: {error}"] += 1

@@ -5,7 +5,7 @@ again on another connection, and goes on; the held copy arrives later, also afte
 next transactions have begun. What must hold, by `read_committed` and by the log:
 
 - Each transaction is whole, once, or not there at all; what was acknowledged as
-  committed is there, and nothing of an aborted one.
+  committed is there, and nothing of an aborted one; so with the offsets of a group.
 - A marker ends the records of one transaction only, under its own epoch (the next
   one in the second version, KIP-890).
 
@@ -13,8 +13,9 @@ In the second version this holds for every request at every moment, and no produ
 notices anything. In the first one all transactions of a producer share an epoch:
 
 - A late EndTxn cannot be told from the end of the transaction that is open then, and
-  ends it, as in Apache Kafka; so here it arrives before the next transaction begins.
-  What is left when it does not: no commit is acknowledged of what it has aborted.
+  ends it, as in Apache Kafka; so here it arrives before the next transaction begins
+  (and offsets before their own ends). What is left when it does not: no commit is
+  acknowledged of what it has aborted.
 - A late Produce adds nothing, but where it comes before the next transaction's first
   batch, that one is refused as out of order, and has to be aborted; so in Kafka.
 """

@@ -14,6 +14,11 @@ from typing import Any, NamedTuple
 from protocol.control_records import read_marker
 from protocol.errors import ErrorCode
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from protocol.messages.offsets import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopics,
+)
 from protocol.record_batch import BatchHeader, scan
 from protocol.records import iterate
 from protocol.topic_partition import TopicPartition
@@ -23,6 +28,7 @@ from tests.fakes.transactional_client import SECOND
 FETCH_VERSION = 12
 UNCOMMITTED, COMMITTED = 0, 1
 SETTLE_S = 30
+NO_OFFSET = -1
 
 
 @dataclass
@@ -35,7 +41,13 @@ class Written:
     producer_id: int
     epoch: int
     values: dict[TopicPartition, list[bytes]] = field(default_factory=dict)
+    offset: int | None = None  # of the group, in the first partition
     is_committed: bool = False
+
+    @property
+    def group(self) -> str:
+        """The group whose offsets it moves."""
+        return f"group-of-{self.producer}"
 
     @property
     def name(self) -> str:
@@ -179,7 +191,39 @@ async def audit(
         wrong += _wrong_values(place, visible, written)
         log = await read(address, place, UNCOMMITTED)
         wrong += _wrong_ends(place, log.batches, {each.name: each for each in written})
+    expected = {
+        each.group: each.offset
+        for each in written
+        if each.is_committed and each.offset is not None
+    }
+    for group in sorted({each.group for each in written}):
+        offset = await committed_offset(address, group, places[0])
+        if offset != expected.get(group, NO_OFFSET):
+            wrong.append(f"{group}: {offset}, not {expected.get(group)}")
     return wrong
+
+
+async def committed_offset(address: str, group: str, place: TopicPartition) -> int:
+    """Where a group is, once no transaction can change that any more."""
+    wanted = OffsetFetchRequestTopics(
+        name=place.topic, partition_indexes=[place.partition]
+    )
+    request = OffsetFetchRequest(
+        groups=[OffsetFetchRequestGroup(group_id=group, topics=[wanted])],
+        require_stable=True,
+    )
+    link = await AsyncLink.open(address, "audit")
+    deadline = time.monotonic() + SETTLE_S
+    try:
+        while True:
+            answer = await link.request(request, 8)
+            found = answer.groups[0].topics[0].partitions[0]
+            if not found.error_code:
+                return int(found.committed_offset)
+            assert found.error_code == ErrorCode.UNSTABLE_OFFSET_COMMIT, found
+            assert time.monotonic() < deadline, f"the offset of {group} is not stable"
+    finally:
+        await link.close()
 
 
 def _wrong_values(
