@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from .coordinator.group.service import GroupCoordinator
 from .coordinator.transaction.service import TransactionCoordinator
 from .producer_ids import ProducerIds
+from .replica.fetch_sessions import FetchSessions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,10 +61,14 @@ class Services:
     node_id: int
     bugs: Bugs = field(default_factory=Bugs)
     producer_ids: ProducerIds = field(init=False)
+    fetch_sessions: FetchSessions = field(init=False)
     groups: GroupCoordinator = field(init=False)
     transactions: TransactionCoordinator = field(init=False)
 
     def __post_init__(self) -> None:
         self.producer_ids = ProducerIds(self.metadata)
+        self.fetch_sessions = FetchSessions(
+            self.config.max_incremental_fetch_session_cache_slots
+        )
         self.groups = GroupCoordinator(self)
         self.transactions = TransactionCoordinator(self)

@@ -165,6 +165,12 @@ JUSTIFIED: Final = (
         is_only_kafkas,
     ),
     Justified(
+        "a cache of three slots holds three sessions: it is not split into shards",
+        {"fetch-session-cache": (3, 4, 5)},
+        ".session_id",
+        lambda difference: not difference.kafka and difference.ours > 0,
+    ),
+    Justified(
         "versions 4 and 5 of AddPartitionsToTxn are for brokers among themselves",
         {"api-versions": (1, 2, 3, 4, 5, 8, 11)},
         ".api_keys.24.max_version",

@@ -155,7 +155,6 @@ class NetworkOptions:
         "max.incremental.fetch.session.cache.slots",
         "Most fetch sessions at a time.",
         at_least=0,
-        is_used=False,
     )
     max_request_partition_size_limit: int = option(
         2_000,

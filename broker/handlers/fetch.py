@@ -1,15 +1,14 @@
 """Fetch: read partitions from given offsets on, waiting for ``min_bytes``.
 
-There are no fetch sessions: a request for a new one is answered in full with
-session id 0, as Apache Kafka does when its cache is full, and clients go on with
-full requests (KIP-227).
+A request is full, and names all partitions; or it goes on with a session, and names
+those that have changed (`fetch_sessions`).
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from protocol.errors import ErrorCode, FetchSessionIdNotFound
+from protocol.errors import ErrorCode
 from protocol.messages.fetch import (
     AbortedTransaction,
     EpochEndOffset,
@@ -19,10 +18,11 @@ from protocol.messages.fetch import (
     PartitionData,
 )
 from protocol.topic_partition import TopicPartition
-from protocol.uuids import to_text
+from protocol.uuids import ZERO_UUID, to_text
 from storage.log_read import FetchIsolation
 
 from ..replica.fetch_reader import FetchParams, FetchResult, PartitionFetch
+from ..replica.fetch_sessions import NO_SESSION, FetchSession
 from .registry import handles
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 FIRST_VERSION_OF_ANY_REPLICA = 11
 FIRST_VERSION_WITH_TOPIC_IDS = 13
 FIRST_VERSION_WITH_REPLICA_STATE = 15
-FULL_FETCH_EPOCHS = (0, -1)
+NEW_SESSION_EPOCH, FINAL_EPOCH = 0, -1
 CONSUMER = -1
 
 # NamedTuple's own constructor costs three times as much as the tuple.
@@ -47,27 +47,59 @@ def handle_fetch(ctx: RequestContext, request: FetchRequest) -> Any:
     """Answer with records, at once or when there are enough of them.
 
     Raises:
-        FetchSessionIdNotFound: the request goes on with a session.
+        FetchSessionIdNotFound, InvalidFetchSessionEpoch, FetchSessionTopicIdError:
+            the client must begin anew, with a full request.
     """
-    if request.session_epoch not in FULL_FETCH_EPOCHS:
-        raise FetchSessionIdNotFound
-    fetch = Fetch(ctx, request)
+    epoch = request.session_epoch
+    if epoch == FINAL_EPOCH and not request.session_id:
+        fetch = Fetch(ctx, request)
+    else:
+        fetch = _fetch_with_session(ctx, request)
     replica_manager = ctx.services.replica_manager
-    unopened = replica_manager.unopened(fetch.wanted)
-    if unopened:
-        return fetch.read_when_open(unopened)
+    if replica_manager.unopened_logs:
+        wanted = [each.topic_partition for each in fetch.wanted]
+        if unopened := replica_manager.unopened(wanted):
+            return fetch.read_when_open(unopened)
     return fetch.read()
+
+
+def _fetch_with_session(ctx: RequestContext, request: FetchRequest) -> Fetch:
+    """A request that goes on with a session, ends one, or asks for one."""
+    sessions, epoch = ctx.services.fetch_sessions, request.session_epoch
+    if epoch in (NEW_SESSION_EPOCH, FINAL_EPOCH):
+        sessions.close(request.session_id)
+        fetch = Fetch(ctx, request)
+        if epoch == NEW_SESSION_EPOCH:
+            fetch.begin_session()
+        return fetch
+    session = sessions.find(
+        request.session_id,
+        epoch,
+        by_id=ctx.api_version >= FIRST_VERSION_WITH_TOPIC_IDS,
+        now_ms=ctx.services.clock.monotonic_ms(),
+    )
+    fetch = Fetch(ctx, request)
+    fetch.go_on_with(session, request)
+    return fetch
 
 
 class Fetch:
     """One request, from what it wants to its answer. No partition twice."""
 
-    __slots__ = ("_ctx", "_params", "_topic_ids", "wanted")
+    __slots__ = (
+        "_ctx",
+        "_is_replica",
+        "_params",
+        "_session",
+        "_topic_ids",
+        "wanted",
+    )
 
     def __init__(self, ctx: RequestContext, request: FetchRequest) -> None:
-        self.wanted: dict[TopicPartition, PartitionFetch] = {}
         self._ctx = ctx
+        self._session: FetchSession | None = None
         self._topic_ids: dict[str, bytes] = {}
+        wanted: dict[TopicPartition, PartitionFetch] = {}
         isolation = ISOLATIONS.get(request.isolation_level)
         max_bytes = max(0, min(request.max_bytes, ctx.services.config.fetch_max_bytes))
         self._params = _new(
@@ -83,6 +115,7 @@ class Fetch:
         replica_id = request.replica_id
         if ctx.api_version >= FIRST_VERSION_WITH_REPLICA_STATE:
             replica_id = request.replica_state.replica_id
+        self._is_replica = replica_id > CONSUMER
         by_id = ctx.api_version >= FIRST_VERSION_WITH_TOPIC_IDS
         for topic in request.topics:
             name: str | None = topic.topic
@@ -96,12 +129,12 @@ class Fetch:
                     refusal = ErrorCode.UNKNOWN_TOPIC_ID
                 elif isolation is None or each.partition_max_bytes < 0:
                     refusal = ErrorCode.INVALID_REQUEST
-                elif replica_id > CONSUMER:
+                elif self._is_replica:
                     refusal = _refusal_of_replica(each)
                 else:
                     refusal = ErrorCode.NONE
                 topic_partition = _new(TopicPartition, (key, each.partition))
-                self.wanted[topic_partition] = _new(
+                wanted[topic_partition] = _new(
                     PartitionFetch,
                     (
                         topic_partition,
@@ -113,10 +146,43 @@ class Fetch:
                     ),
                 )
 
+        self.wanted = list(wanted.values())
+
+    def begin_session(self) -> None:
+        """Let the next request name only what has changed, if there is room for it."""
+        session = FetchSession(
+            {each.topic_partition: each for each in self.wanted},
+            self._topic_ids,
+            self._ctx.services.clock.monotonic_ms(),
+            by_id=self._ctx.api_version >= FIRST_VERSION_WITH_TOPIC_IDS,
+            is_privileged=self._is_replica,
+        )
+        if self._ctx.services.fetch_sessions.open(session):
+            self._session = session
+
+    def go_on_with(self, session: FetchSession, request: FetchRequest) -> None:
+        """Read all that the session wants, after what the request changes."""
+        topics, by_id = self._ctx.services.metadata, session.by_id
+        forgotten = [
+            TopicPartition(name, partition)
+            for topic in request.forgotten_topics_data
+            if (name := session.name_of(topic.topic_id) if by_id else topic.topic)
+            for partition in topic.partitions
+        ]
+        wanted = {each.topic_partition: each for each in self.wanted}
+        self._ctx.services.fetch_sessions.update(
+            session, wanted, self._topic_ids, forgotten
+        )
+        self._session = session
+        self.wanted = session.to_read(topics)
+        if request.isolation_level not in ISOLATIONS:
+            refusal = ErrorCode.INVALID_REQUEST
+            self.wanted = [each._replace(refusal=refusal) for each in self.wanted]
+
     def read(self) -> Any:
         """The answer, a future of it, or a coroutine that gets it from the disk."""
         return self._ctx.services.replica_manager.fetch_records(
-            self._params, list(self.wanted.values()), self.respond
+            self._params, self.wanted, self.respond
         )
 
     async def read_when_open(self, unopened: list[TopicPartition]) -> Any:
@@ -127,16 +193,31 @@ class Fetch:
 
     def respond(self, results: list[FetchResult]) -> FetchResponse:
         """The response with what was read of each partition."""
-        topics: dict[str, list[PartitionData]] = {name: [] for name in self._topic_ids}
-        for (name, partition), result in zip(self.wanted, results, strict=True):
-            topics[name].append(_partition_data(partition, result))
+        session = self._session
+        if session is None:
+            topic_ids = self._topic_ids
+            topics: dict[str, list[PartitionData]] = {name: [] for name in topic_ids}
+            for wanted, result in zip(self.wanted, results, strict=True):
+                name, partition = wanted.topic_partition
+                topics[name].append(_partition_data(partition, result))
+            session_id = NO_SESSION
+        else:
+            topics, topic_ids = {}, session.topic_ids
+            for (name, partition), result in session.select_changed(
+                self.wanted, results
+            ):
+                topics.setdefault(name, []).append(_partition_data(partition, result))
+            session_id = session.session_id
         return FetchResponse(
+            session_id=session_id,
             responses=[
                 FetchableTopicResponse(
-                    topic=name, topic_id=self._topic_ids[name], partitions=partitions
+                    topic=name,
+                    topic_id=topic_ids.get(name, ZERO_UUID),
+                    partitions=partitions,
                 )
                 for name, partitions in topics.items()
-            ]
+            ],
         )
 
 

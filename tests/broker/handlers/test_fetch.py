@@ -7,7 +7,7 @@ import pytest
 from broker.handlers.fetch import handle_fetch
 from broker.parked import Parked
 from protocol.compiler import decoder
-from protocol.errors import ErrorCode, FetchSessionIdNotFound
+from protocol.errors import ErrorCode
 from protocol.messages.fetch import (
     AbortedTransaction,
     EpochEndOffset,
@@ -95,19 +95,6 @@ async def test_topics_are_called_by_id_from_version_13(
         error_codes = [each.partitions[0].error_code for each in answer.responses]
         unknown = ErrorCode.UNKNOWN_TOPIC_ID
         assert error_codes == [ErrorCode.NONE, unknown, unknown]
-
-
-async def test_sessions_are_not_kept(tmp_path: Path) -> None:
-    async with replicas(tmp_path) as broker:
-        await filled(broker)
-        for session_id, epoch in ((0, 0), (0, -1), (77, 0), (77, -1)):
-            asked = request(("t", at()), session_id=session_id, session_epoch=epoch)
-            (data,) = fetch(broker, asked)
-            assert base_offsets(data.records) == [0, 1, 2]
-        for session_id, epoch in ((0, 1), (77, 5), (0, -2)):
-            asked = request(session_id=session_id, session_epoch=epoch)
-            with pytest.raises(FetchSessionIdNotFound):
-                handle_fetch(broker.context(12), asked)
 
 
 async def test_a_topic_that_is_named_twice_is_answered_once(tmp_path: Path) -> None:
