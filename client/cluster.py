@@ -34,7 +34,9 @@ _Response = TypeVar("_Response", bound="Response")
 Result = TypeVar("Result")
 
 ANY_NODE = -1  # whichever of the bootstrap servers answers
-_GROUP = 0
+# What a coordinator is for, as FindCoordinator numbers it.
+GROUP = 0
+TRANSACTION = 1
 
 
 class Cluster:
@@ -55,7 +57,7 @@ class Cluster:
         self._client_id = client_id
         self._brokers: dict[int, Broker] = {}
         self._connections: dict[int, tuple[Address, Connection]] = {}
-        self._coordinators: dict[str, Broker] = {}
+        self._coordinators: dict[tuple[int, str], Broker] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -117,16 +119,16 @@ class Cluster:
         self._brokers.update(metadata.brokers)
         return metadata
 
-    def coordinator(self, group_id: str) -> Broker:
-        """The broker that coordinates a group, once there is one.
+    def coordinator(self, key: str, kind: int = GROUP) -> Broker:
+        """The broker that coordinates a group, or a transaction, once there is one.
 
         Raises:
             KafkaError: the broker refuses to say, or there is none yet.
         """
-        return self.at_coordinator(group_id, lambda broker: broker)
+        return self.at_coordinator(key, lambda broker: broker, kind)
 
     def at_coordinator(
-        self, group_id: str, attempt: Callable[[Broker], Result]
+        self, key: str, attempt: Callable[[Broker], Result], kind: int = GROUP
     ) -> Result:
         """What ``attempt`` returns, which asks that broker.
 
@@ -136,26 +138,24 @@ class Cluster:
 
         def once() -> Result:
             try:
-                return attempt(self._find_coordinator(group_id))
+                return attempt(self._find_coordinator(key, kind))
             except (NotCoordinator, CoordinatorNotAvailable, ConnectionError):
-                self._coordinators.pop(group_id, None)
+                self._coordinators.pop((kind, key), None)
                 raise
 
         return self.retry.run(once, may_pass)
 
-    def _find_coordinator(self, group_id: str) -> Broker:
-        if group_id in self._coordinators:
-            return self._coordinators[group_id]
+    def _find_coordinator(self, key: str, kind: int) -> Broker:
+        if (kind, key) in self._coordinators:
+            return self._coordinators[kind, key]
         # One key until version 3, many from version 4 on.
-        request = FindCoordinatorRequest(
-            key=group_id, key_type=_GROUP, coordinator_keys=[group_id]
-        )
+        request = FindCoordinatorRequest(key=key, key_type=kind, coordinator_keys=[key])
         response = self.request(request, FindCoordinatorResponse)
         found = response.coordinators[0] if response.coordinators else response
         raise_for(found.error_code, found.error_message)
         broker = Broker(found.node_id, Address(found.host, found.port))
         self._brokers[broker.node_id] = broker
-        self._coordinators[group_id] = broker
+        self._coordinators[kind, key] = broker
         return broker
 
     def _connected(self, node_id: int) -> tuple[Address, Connection]:

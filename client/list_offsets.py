@@ -13,7 +13,6 @@ from protocol.errors import (
     NotLeaderOrFollower,
     OffsetNotAvailable,
     UnknownLeaderEpoch,
-    UnknownTopicOrPartition,
 )
 from protocol.messages.list_offsets import (
     ListOffsetsPartition,
@@ -24,7 +23,6 @@ from protocol.messages.list_offsets import (
 from protocol.topic_partition import TopicPartition
 
 from .errors import error_of
-from .metadata import NO_LEADER
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -106,14 +104,10 @@ def _by_leader(
     metadata = cluster.metadata(sorted({place.topic for place in wanted}))
     leaders: dict[int, dict[TopicPartition, int]] = {}
     for place, time in wanted.items():
-        topic = metadata.topics.get(place.topic)
-        if topic is None or place.partition not in topic.leaders:
-            error = metadata.failed.get(place.topic)
-            listing.failed[place] = error or UnknownTopicOrPartition()
-        elif topic.leaders[place.partition] == NO_LEADER:
-            listing.failed[place] = LeaderNotAvailable()
-        else:
-            leaders.setdefault(topic.leaders[place.partition], {})[place] = time
+        try:
+            leaders.setdefault(metadata.leader_of(place), {})[place] = time
+        except KafkaError as error:
+            listing.failed[place] = error
     return leaders
 
 

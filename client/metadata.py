@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from protocol.errors import LeaderNotAvailable, UnknownTopicOrPartition
 from protocol.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from protocol.errors import KafkaError
+    from protocol.topic_partition import TopicPartition
 
 NO_LEADER = -1
 
@@ -45,6 +47,21 @@ class Metadata(NamedTuple):
     brokers: Mapping[int, Broker]
     topics: Mapping[str, Topic]
     failed: Mapping[str, KafkaError]
+
+    def leader_of(self, place: TopicPartition) -> int:
+        """The node id of a partition's leader.
+
+        Raises:
+            LeaderNotAvailable: it has none.
+            KafkaError: there is no such partition, or none that we may see.
+        """
+        topic = self.topics.get(place.topic)
+        if topic is None or place.partition not in topic.leaders:
+            raise self.failed.get(place.topic) or UnknownTopicOrPartition()
+        leader = topic.leaders[place.partition]
+        if leader == NO_LEADER:
+            raise LeaderNotAvailable
+        return leader
 
 
 def metadata_request(topics: Collection[str] | None) -> MetadataRequest:

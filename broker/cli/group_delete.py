@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .group_options import FAILED, group_parser, print_json, run
+from .cluster_options import FAILED, cluster_parser, print_json, run
 from .parser import fail
 from .table import printable
 
@@ -16,13 +16,16 @@ if TYPE_CHECKING:
 
 def command(arguments: list[str]) -> int:
     """Remove groups without members."""
-    parser = group_parser(
-        "delete", "Remove groups that have no members, and what they have committed."
+    parser = cluster_parser(
+        "group delete",
+        "Remove groups that have no members, and what they have committed.",
     )
     parser.add_argument("group", nargs="+", metavar="GROUP")
     options = parser.parse(arguments)
     return run(
-        "delete", options, lambda cluster: _delete(cluster, options.group, options.json)
+        "group delete",
+        options,
+        lambda cluster: _delete(cluster, options.group, options.json),
     )
 
 

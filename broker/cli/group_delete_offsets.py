@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .group_options import FAILED, group_parser, print_json, run, topic
+from .cluster_options import FAILED, cluster_parser, print_json, run, topic
 from .parser import fail
 from .table import printable
 
@@ -18,8 +18,8 @@ _COMMAND = "group delete-offsets"
 
 def command(arguments: list[str]) -> int:
     """Forget what was committed for topics."""
-    parser = group_parser(
-        "delete-offsets",
+    parser = cluster_parser(
+        "group delete-offsets",
         "Forget what a group has committed for topics that no member reads.",
     )
     parser.add_argument("group", metavar="GROUP")
@@ -32,7 +32,9 @@ def command(arguments: list[str]) -> int:
         help="a topic, or some of its partitions; again for more",
     )
     options = parser.parse(arguments)
-    return run("delete-offsets", options, lambda cluster: _delete(cluster, options))
+    return run(
+        "group delete-offsets", options, lambda cluster: _delete(cluster, options)
+    )
 
 
 def _delete(cluster: Cluster, options: argparse.Namespace) -> int:

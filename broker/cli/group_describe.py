@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .group_options import FAILED, group_parser, print_json, run
+from .cluster_options import FAILED, cluster_parser, print_json, run
 from .parser import fail
 from .table import printable, table
 
@@ -39,8 +39,8 @@ _STATE_HEAD = ("GROUP", "COORDINATOR (ID)", "ASSIGNOR", "TYPE", "STATE", "#MEMBE
 
 def command(arguments: list[str]) -> int:
     """Show members, committed offsets and lag."""
-    parser = group_parser(
-        "describe", "Show the members, committed offsets and lag of groups."
+    parser = cluster_parser(
+        "group describe", "Show the members, committed offsets and lag of groups."
     )
     parser.add_argument("group", nargs="*", metavar="GROUP")
     parser.add_argument("--all", action="store_true", help="all groups of the cluster")
@@ -54,7 +54,7 @@ def command(arguments: list[str]) -> int:
     options = parser.parse(arguments)
     if bool(options.group) == options.all:
         parser.error("say which groups, or --all")
-    return run("describe", options, lambda cluster: _describe(cluster, options))
+    return run("group describe", options, lambda cluster: _describe(cluster, options))
 
 
 def _describe(cluster: Cluster, options: argparse.Namespace) -> int:

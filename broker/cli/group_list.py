@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from .group_options import group_parser, print_json, run, word_of
+from .cluster_options import cluster_parser, print_json, run, word_of
 from .table import table
 
 if TYPE_CHECKING:
@@ -30,11 +30,11 @@ TYPES = ("classic", "consumer", "share", "streams")
 def command(arguments: list[str]) -> int:
     """Name the groups, by state or type."""
     options = _parse(arguments)
-    return run("list", options, lambda cluster: _list(cluster, options))
+    return run("group list", options, lambda cluster: _list(cluster, options))
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
-    parser = group_parser("list", "Name the groups of a cluster.")
+    parser = cluster_parser("group list", "Name the groups of a cluster.")
     for name, known in (("--state", STATES), ("--type", TYPES)):
         parser.add_argument(
             name,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .group_options import FAILED, group_parser, print_json, run, topic
+from .cluster_options import FAILED, cluster_parser, print_json, run, topic
 from .moments import duration_ms, moment_ms
 from .parser import fail
 from .table import printable, table
@@ -29,12 +29,12 @@ _HEAD = ("TOPIC", "PARTITION", "CURRENT-OFFSET", "NEW-OFFSET", "NOTE")
 def command(arguments: list[str]) -> int:
     """Let a group go on from other offsets."""
     options = _parse(arguments)
-    return run("reset-offsets", options, lambda cluster: _reset(cluster, options))
+    return run("group reset-offsets", options, lambda cluster: _reset(cluster, options))
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
-    parser = group_parser(
-        "reset-offsets",
+    parser = cluster_parser(
+        "group reset-offsets",
         "Show from where a group without members would go on; with --execute, make it"
         " so.",
     )

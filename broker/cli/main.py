@@ -29,6 +29,7 @@ BUILT_IN = {
     "dump-log": "broker.cli.dump_log",
     "fsck": "broker.cli.fsck",
     "group": "broker.cli.group",
+    "txn": "broker.cli.txn",
 }
 GROUP = "odradek.commands"
 _HELP = ("-h", "--help", "help")

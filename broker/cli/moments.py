@@ -48,3 +48,26 @@ def duration_ms(text: str) -> int:
     counts = [float(count or 0) for count in iso.groups()]
     units = [_UNIT_MS[unit] for unit in ("d", "h", "m", "s")]
     return int(sum(count * unit for count, unit in zip(counts, units, strict=True)))
+
+
+def moment_text(moment_ms: int) -> str:
+    """Like ``2026-01-31T12:00:00.250Z``; the number itself where no calendar helps."""
+    from datetime import UTC, datetime, timedelta
+
+    try:
+        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=moment_ms)
+    except OverflowError:
+        return str(moment_ms)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def duration_text(duration_ms: int) -> str:
+    """The two largest units, like ``3h 20m``; below a minute ``12.5s``."""
+    if duration_ms < _UNIT_MS["m"]:
+        return f"{max(duration_ms, 0) / 1000:g}s"
+    parts: list[str] = []
+    for unit in ("d", "h", "m", "s"):
+        count, duration_ms = divmod(duration_ms, _UNIT_MS[unit])
+        if count or parts:
+            parts.append(f"{count}{unit}")
+    return " ".join(parts[:2])

@@ -133,7 +133,7 @@ async def test_nobody_but_a_coordinator_commits(tmp_path: Path) -> None:
     ],
 )
 async def test_an_abort_names_what_is_open(
-    tmp_path: Path, producer: tuple[int, int], more: dict[str, int], code: int
+    tmp_path: Path, producer: tuple[int, int], more: dict[str, Any], code: int
 ) -> None:
     async with transaction_client(tmp_path) as client:
         await client.write(HANGING)

@@ -1,4 +1,4 @@
-"""What the actions of ``odradek group`` share: arguments, connection, failures."""
+"""What commands share that ask a cluster: arguments, connection, failures."""
 
 from __future__ import annotations
 
@@ -21,11 +21,9 @@ FAILED = 1
 _TOPIC = re.compile(r"([^:,\s]+)(?::(\d+(?:,\d+)*))?", re.ASCII)
 
 
-def group_parser(action: str, description: str) -> Parser:
-    """A parser with the options that every action has."""
-    parser = Parser(
-        f"group {action}", f"{description} Exit code: 0 done, 1 failed, 2 usage."
-    )
+def cluster_parser(command: str, description: str) -> Parser:
+    """A parser with the options that every such command has."""
+    parser = Parser(command, f"{description} Exit code: 0 done, 1 failed, 2 usage.")
     parser.add_argument(
         "--bootstrap-server",
         type=_addresses,
@@ -61,6 +59,13 @@ def _timeout(text: str) -> float:
     return value
 
 
+def count(text: str) -> int:
+    """A whole number that is not negative; for ``type=``."""
+    if not (text.isascii() and text.isdigit() and int(text) < 1 << 63):
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 0 on")
+    return int(text)
+
+
 def topic(text: str) -> tuple[str, tuple[int, ...] | None]:
     """A topic with partitions, like ``orders:0,2``, or all of it; for ``type=``."""
     found = _TOPIC.fullmatch(text)
@@ -90,7 +95,9 @@ def word_of(known: tuple[str, ...]) -> Callable[[str], list[str]]:
     return words
 
 
-def run(action: str, options: argparse.Namespace, act: Callable[[Cluster], int]) -> int:
+def run(
+    command: str, options: argparse.Namespace, act: Callable[[Cluster], int]
+) -> int:
     """The exit code of ``act``; what goes wrong is said in one line."""
     from client.cluster import Cluster
     from protocol.errors import KafkaError, MalformedRequest
@@ -104,12 +111,12 @@ def run(action: str, options: argparse.Namespace, act: Callable[[Cluster], int])
     except BrokenPipeError:  # of the standard output; a lost broker is another error
         raise
     except KafkaError as error:
-        return fail(f"group {action}", FAILED, error)
+        return fail(command, FAILED, error)
     except MalformedRequest as error:
         reason = f"no Kafka broker answers there, or a broken one: {error}"
-        return fail(f"group {action}", FAILED, reason)
+        return fail(command, FAILED, reason)
     except OSError as error:
-        return fail(f"group {action}", FAILED, error.strerror or error)
+        return fail(command, FAILED, error.strerror or error)
 
 
 def print_json(value: object) -> None:

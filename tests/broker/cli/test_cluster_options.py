@@ -5,13 +5,13 @@ import threading
 import pytest
 
 from broker.cli.group import command
-from broker.cli.group_options import group_parser, topic, word_of
+from broker.cli.cluster_options import cluster_parser, topic, word_of
 
 Captured = pytest.CaptureFixture[str]
 
 
 def test_the_broker_is_the_local_one_unless_another_is_named() -> None:
-    parser = group_parser("list", "Lists.")
+    parser = cluster_parser("group list", "Lists.")
     assert parser.parse([]).bootstrap_server == [("127.0.0.1", 9092)]
     options = parser.parse(["--bootstrap-server", "a:1,b", "--timeout", "500ms"])
     assert options.bootstrap_server == [("a", 1), ("b", 9092)]

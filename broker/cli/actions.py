@@ -1,0 +1,52 @@
+"""Commands that are several: ``odradek group list``, ``odradek txn abort``.
+
+Each action is a module of its own, imported when it is named.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from ..config.option import did_you_mean
+from .parser import USAGE_ERROR, fail
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    # The module and the summary of each action.
+    Actions = Mapping[str, tuple[str, str]]
+
+_HELP = ("-h", "--help", "help")
+
+
+def run_action(command: str, actions: Actions, arguments: list[str]) -> int:
+    """The exit code of the action that the first of the arguments names."""
+    if not arguments or arguments[0] in _HELP:
+        print(_overview(command, actions))
+        return 0 if arguments else USAGE_ERROR
+    name, rest = arguments[0], arguments[1:]
+    if name not in actions:
+        return fail(command, USAGE_ERROR, _unknown(name, actions))
+    module = import_module(f"{__package__}.{actions[name][0]}")
+    code: int = module.command(rest)
+    return code
+
+
+def _unknown(name: str, actions: Actions) -> str:
+    meant = did_you_mean(name, actions)
+    hint = f"did you mean {meant}?" if meant else f"there are {', '.join(actions)}"
+    if name.startswith("-"):
+        return f"say first what to do: {', '.join(actions)}"
+    return f"there is no action {name}; {hint}"
+
+
+def _overview(command: str, actions: Actions) -> str:
+    lines = [
+        f"usage: odradek {command} ACTION [--bootstrap-server HOST:PORT] [--json] ...",
+        "",
+        "actions:",
+    ]
+    lines += [f"  {name:<15} {summary}" for name, (_, summary) in actions.items()]
+    lines += ["", f"odradek {command} ACTION --help says more."]
+    return "\n".join(lines)
