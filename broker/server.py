@@ -314,7 +314,7 @@ class Server:
             services.transactions.load_all()
             await services.replica_manager.open_all()
             await services.transactions.runtime.loaded()
-            services.transactions.orphans.abort_all()
+            services.transactions.orphans.end_all()
         except Exception as error:
             self.bugs.record("open logs", error)
 

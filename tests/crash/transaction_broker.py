@@ -106,7 +106,7 @@ class TransactionBroker(Replicas):
         await self.manager.open_all()
         await services.groups.runtime.loaded()
         await services.transactions.runtime.loaded()
-        services.transactions.orphans.abort_all()
+        services.transactions.orphans.end_all()
         await self.settle()
 
     # Requests

@@ -1,4 +1,4 @@
-"""Transactions that are open in a log, and of which no coordinator knows.
+"""Transactions that are open in a log, and that no coordinator will end.
 
 Readers of committed records would wait behind one for ever. In Apache Kafka logs and
 coordinators are apart, and an administrator has to find them; here both are in one
@@ -21,10 +21,10 @@ from ..shard import Phase
 from .end import carried_out, fence
 from .marker_writer import Marker
 from .states import TransactionState
-from .transaction import EndedBy
+from .transaction import BUMPS_EPOCH, EndedBy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from protocol.topic_partition import TopicPartition
     from storage.log_manager import LogManager
@@ -63,8 +63,11 @@ class Orphans:
         self._log_manager = log_manager
         self._markers = markers
 
-    def abort_all(self) -> int:
-        """Abort every orphan in the logs that are open; returns how many there are.
+    def end_all(self) -> int:
+        """End every orphan in the logs that are open; returns how many there are.
+
+        They are aborted, but for those of which the coordinator knows that they were
+        committed: a log has lost the marker.
 
         Nothing is done while a part of the coordinator is not loaded, or could not
         be: what it does not know of may be there.
@@ -74,16 +77,16 @@ class Orphans:
         if any(shard.phase is not Phase.ACTIVE for shard in self._runtime.shards()):
             _logger.warning("what is open in logs and owned by nobody is left as it is")
             return 0
-        owners = self.owners()
+        owners, committed = self.owners(), self._committed()
         count = 0
         for each in self.open_transactions():
             owner = owners.get(each.producer.producer_id)
             if owner is None or not _is_of(each, owner):
-                self._abort(each)
+                self._end(each, is_commit=each.producer in committed)
             elif each.topic_partition in owner.partitions:
                 continue
             elif owner.state.is_prepared:
-                self._abort(each)
+                self._end(each)
             else:
                 self._abort_whole(owner, each.topic_partition)
             count += 1
@@ -96,6 +99,19 @@ class Orphans:
             for shard in self._runtime.shards()
             for each in shard.state.transactions.values()
             if each.state is TransactionState.ONGOING or each.state.is_prepared
+        }
+
+    def _committed(self) -> set[ProducerIdentity]:
+        """Who wrote the transactions of which it is known that they were committed.
+
+        Only where each has an epoch of its own, the one before the present one.
+        """
+        return {
+            each.producer._replace(producer_epoch=each.producer_epoch - 1)
+            for shard in self._runtime.shards()
+            for each in shard.state.transactions.values()
+            if each.state is TransactionState.COMPLETE_COMMIT
+            and each.client_version >= BUMPS_EPOCH
         }
 
     def is_orphan(self, open_transaction: OpenTransaction) -> bool:
@@ -122,25 +138,23 @@ class Orphans:
             if state.has_transaction
         ]
 
-    def abort(self, orphan: OpenTransaction, on_done: Callable[[], object]) -> None:
-        """Write the marker of an abort; ``on_done`` is called when it is durable."""
-        marker = Marker(
-            orphan.producer,
-            is_commit=False,
-            coordinator_epoch=max(orphan.coordinator_epoch, 0),
-            transaction_version=0,
-        )
-        self._markers.write_each(marker, (orphan.topic_partition,), on_done)
-
-    def _abort(self, orphan: OpenTransaction) -> None:
+    def _end(self, orphan: OpenTransaction, *, is_commit: bool = False) -> None:
         _logger.warning(
             "%s has a transaction of producer %d open since offset %d, which no "
-            "coordinator knows of: it is aborted",
+            "coordinator will end: it is %s",
             orphan.topic_partition,
             orphan.producer.producer_id,
             orphan.first_offset,
+            "committed, as elsewhere" if is_commit else "aborted",
         )
-        self.abort(orphan, partial(_logger.debug, "%s is aborted", orphan))
+        marker = Marker(
+            orphan.producer,
+            is_commit,
+            coordinator_epoch=max(orphan.coordinator_epoch, 0),
+            transaction_version=0,
+        )
+        done = partial(_logger.debug, "%s is ended", orphan)
+        self._markers.write_each(marker, (orphan.topic_partition,), done)
 
     def _abort_whole(self, owner: Transaction, unlisted: TopicPartition) -> None:
         """Its coordinator has forgotten that a partition takes part: all is lost."""

@@ -8,6 +8,8 @@ try again: mostly it is a matter of one sync.
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -48,23 +50,42 @@ if TYPE_CHECKING:
 PATIENCE_MS = 100
 IMPLICIT_ADD = 2
 
+_logger = logging.getLogger(__name__)
+
 
 class ReadyProducerIds:
     """Producer ids without waiting; see `ProducerIdSource`."""
 
     def __init__(self, producer_ids: ProducerIds) -> None:
         self._producer_ids = producer_ids
+        self._filling: asyncio.Task[None] | None = None
 
     def take(self) -> int:
         """A producer id that nobody had before.
 
         Raises:
-            CoordinatorLoadInProgress: none is at hand.
+            CoordinatorLoadInProgress: none is at hand; a block is on its way.
         """
         producer_id = self._producer_ids.next_or_none()
         if producer_id is None:
+            if self._filling is None or self._filling.done():
+                self._filling = asyncio.get_running_loop().create_task(
+                    self._fill(), name="producer ids"
+                )
             raise CoordinatorLoadInProgress
         return producer_id
+
+    async def close(self) -> None:
+        """Wait for no block any more."""
+        if self._filling is not None:
+            self._filling.cancel()
+            await asyncio.gather(self._filling, return_exceptions=True)
+
+    async def _fill(self) -> None:
+        try:
+            await self._producer_ids.fill()
+        except KafkaError as error:
+            _logger.warning("there are no new producer ids: %s", error)
 
 
 class TransactionCoordinator:
@@ -75,6 +96,7 @@ class TransactionCoordinator:
         self._clock = services.clock
         self._topics = services.metadata
         self._producer_ids = services.producer_ids
+        self._ready_ids = ReadyProducerIds(services.producer_ids)
         self.runtime: CoordinatorRuntime[TransactionShard] = CoordinatorRuntime(
             TRANSACTION_STATE,
             self._make_shard,
@@ -101,7 +123,7 @@ class TransactionCoordinator:
             shard,
             self._config,
             self._clock,
-            ReadyProducerIds(self._producer_ids),
+            self._ready_ids,
             self.markers,
         )
         made.when_loaded.append(resume)
@@ -115,6 +137,7 @@ class TransactionCoordinator:
         """Answer everybody who waits; decide and write nothing any more."""
         self.markers.close()
         await self.runtime.close()
+        await self._ready_ids.close()
 
     @property
     def has_topic(self) -> bool:

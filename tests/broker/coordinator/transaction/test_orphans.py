@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from broker.coordinator.decision import ProducerIdentity
 from broker.coordinator.shard import Phase
+from broker.coordinator.transaction.add_partitions import Addition
 from broker.coordinator.transaction.states import TransactionState
 from protocol.topic_partition import TopicPartition
 from tests.fakes.files import FakeFiles
@@ -13,8 +15,8 @@ from tests.fakes.transactions import ID, T0, T1, TransactionClient, transaction_
 STRANGER = (4711, 3)
 
 
-async def aborted(client: TransactionClient) -> int:
-    count = client.service.orphans.abort_all()
+async def ended(client: TransactionClient) -> int:
+    count = client.service.orphans.end_all()
     await client.settle()
     return count
 
@@ -25,12 +27,12 @@ async def test_a_stranger_is_aborted(
     async with transaction_client(tmp_path) as client:
         await client.write(STRANGER)
         assert client.stable() == 0
-        assert await aborted(client) == 1
+        assert await ended(client) == 1
         assert client.stable() == client.log().log_end_offset == 2
         (entry,) = client.log().local.active.transactions.entries()
         assert entry.producer_id == STRANGER[0]
         assert "t-0 has a transaction of producer 4711 open" in caplog.text
-        assert await aborted(client) == 0
+        assert await ended(client) == 0
 
 
 async def test_so_is_one_whose_coordinator_has_lost_everything(tmp_path: Path) -> None:
@@ -42,7 +44,7 @@ async def test_so_is_one_whose_coordinator_has_lost_everything(tmp_path: Path) -
         await client.write(producer)  # the record that it takes part is lost
     async with transaction_client(tmp_path, files) as client:
         assert client.transaction().state is TransactionState.EMPTY
-        assert await aborted(client) == 1
+        assert await ended(client) == 1
         assert client.stable() == 2
 
 
@@ -54,7 +56,7 @@ async def test_one_of_an_earlier_epoch_is_not_that_of_the_present_producer(
         await client.write(old)
         producer = await client.producer()
         await client.told(client.add(producer, T0))
-        assert await aborted(client) == 1
+        assert await ended(client) == 1
         assert client.transaction().state is TransactionState.ONGOING
         await client.write(producer)
         await client.told(client.end(producer))
@@ -62,15 +64,30 @@ async def test_one_of_an_earlier_epoch_is_not_that_of_the_present_producer(
         assert client.stable() == 4
 
 
+async def test_a_commit_whose_marker_is_lost_is_one(tmp_path: Path) -> None:
+    """In the second protocol the epoch tells which transaction it was."""
+    async with transaction_client(tmp_path) as client:
+        producer = await client.producer()
+        identity = ProducerIdentity(*producer)
+        await client.told(client.service.admit(Addition(ID, identity, (T0,), 2)))
+        await client.told(client.end(producer, version=5))
+        await client.settle()
+        assert client.transaction().state is TransactionState.COMPLETE_COMMIT
+        await client.write(producer, T1)  # as if T1 had lost its end
+        assert await ended(client) == 1
+        assert client.stable(T1) == 2
+        assert not client.log(T1).local.active.transactions.entries()
+
+
 async def test_what_has_an_owner_is_left(tmp_path: Path) -> None:
     async with transaction_client(tmp_path) as client:
         producer = await client.ongoing()
-        assert await aborted(client) == 0
+        assert await ended(client) == 0
         partition = client.broker.manager.partition(T1)
         await client.told(client.end(producer))
         assert client.transaction().state is TransactionState.PREPARE_COMMIT
         assert partition.log is not None
-        assert client.service.orphans.abort_all() == 0
+        assert client.service.orphans.end_all() == 0
         await client.settle()
         assert (client.stable(T0), client.stable(T1)) == (2, 2)
 
@@ -82,7 +99,7 @@ async def test_a_transaction_with_records_where_it_is_not_known_is_lost_whole(
     async with transaction_client(tmp_path) as client:
         producer = await client.ongoing(T0)
         await client.write(producer, T1)
-        assert await aborted(client) == 1
+        assert await ended(client) == 1
         assert client.transaction().state is TransactionState.COMPLETE_ABORT
         for partition in (T0, T1):
             assert client.stable(partition) == 2
@@ -99,7 +116,7 @@ async def test_nothing_is_decided_while_a_part_is_not_known(
         shard = runtime.shard(runtime.partition_of(ID))
         shard.fail("its log is damaged")
         assert shard.phase is Phase.FAILED
-        assert await aborted(client) == 0
+        assert await ended(client) == 0
         assert client.stable() == 0
         assert "is left as it is" in caplog.text
 

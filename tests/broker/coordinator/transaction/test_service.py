@@ -1,11 +1,13 @@
 """The coordinator as handlers know it: through logs, syncs and the next broker."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from broker.coordinator.decision import ProducerIdentity
 from broker.coordinator.transaction.add_partitions import Addition
 from broker.coordinator.transaction.service import PATIENCE_MS
 from broker.coordinator.transaction.states import TransactionState
+from broker.coordinator.transaction.transaction import LAST_EPOCH
 from broker.metadata.topic_names import TRANSACTION_STATE
 from broker.parked import Parked
 from protocol.errors import ErrorCode
@@ -142,6 +144,26 @@ async def test_new_ids_are_fetched_when_there_are_none(tmp_path: Path) -> None:
             for number in range(1200)
         ]
         assert len({producer_id for producer_id, _ in given}) == 1200
+
+
+async def test_an_end_that_needs_an_id_has_one_fetched(tmp_path: Path) -> None:
+    """The epochs are used up, and after a restart no id is at hand."""
+    async with transaction_client(tmp_path) as client:
+        transactions = client.service.runtime
+        producer = await client.ongoing()
+        shard = transactions.shard(transactions.partition_of(ID)).state
+        shard.transactions[ID] = replace(
+            client.transaction(), producer_epoch=LAST_EPOCH, client_version=2
+        )
+        while client.broker.services.producer_ids.next_or_none() is not None:
+            pass
+        client.broker.clock.advance(TIMEOUT_MS + 1)
+        for _ in range(100):
+            client.service.abort_timed_out()
+            await client.settle()
+        transaction = client.transaction()
+        assert transaction.state is TransactionState.COMPLETE_ABORT
+        assert transaction.producer_id > producer[0]
 
 
 async def test_a_deleted_topic_takes_all_transactions_with_it(tmp_path: Path) -> None:
