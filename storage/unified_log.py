@@ -137,6 +137,18 @@ class UnifiedLog(LogWriter):
                 upper_bound = header.next_offset
         return [each for each in found if each.first_offset < upper_bound]
 
+    def has_aborted(self, producer_id: int, offset: int) -> bool:
+        """Whether the producer's transaction with a record at ``offset`` was aborted.
+
+        Raises:
+            KafkaStorageError: nobody knows.
+        """
+        try:
+            found = collect_aborted(self.local.segments, offset, offset + 1)
+        except CorruptIndex as error:
+            raise KafkaStorageError(str(error)) from error
+        return any(each.producer_id == producer_id for each in found)
+
     def find_offset(
         self,
         timestamp: int,

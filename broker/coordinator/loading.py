@@ -53,6 +53,9 @@ class Loader:
         self._disk_threads = disk_threads
         self._read_size = read_size
         self._until_pause = _RECORDS_AT_ONCE
+        # The first record of each transaction whose marker was not read yet.
+        self._open: dict[int, Place] = {}
+        self._has_hole = False
 
     async def load(self) -> None:
         """Replay everything up to the log end.
@@ -69,20 +72,17 @@ class Loader:
                 batch = data[position : position + header.size]
                 if header.is_control:
                     self._end_transaction(header, batch)
-                    continue
-                if self._replay_at_once(header, batch):
-                    if self._until_pause <= 0:
-                        self._until_pause = _RECORDS_AT_ONCE
-                        await asyncio.sleep(0)
-                    continue
-                records = iterate(batch)
-                while True:
-                    if not self._replay(header, records):
-                        break
+                elif not self._replay_at_once(header, batch):
+                    await self._replay_in_turns(header, batch)
+                elif self._until_pause <= 0:
+                    self._until_pause = _RECORDS_AT_ONCE
                     await asyncio.sleep(0)
             if next_offset == offset:  # a hole at the end
-                return
+                break
             offset = next_offset
+        for place in list(self._open.values()):
+            if not self._is_open(place.producer_id):
+                self._end_unseen(place)
 
     async def _read(self, offset: int) -> memoryview:
         isolation = FetchIsolation.LOG_END
@@ -105,11 +105,48 @@ class Loader:
         place = Place(header.base_offset, header.max_timestamp, *_producer(header))
         marker = read_marker(batch)
         if marker is not None:
+            self._open.pop(place.producer_id, None)
             self._state.end_transaction(place, marker.is_commit)
+
+    # Markers that were damaged
+
+    def _note_transaction(self, header: BatchHeader) -> None:
+        place = Place(header.base_offset, header.max_timestamp, *_producer(header))
+        known = self._open.setdefault(place.producer_id, place)
+        if self._has_hole and known.producer_epoch != place.producer_epoch:
+            self._end_unseen(known)
+            self._open[place.producer_id] = place
+
+    def _is_open(self, producer_id: int) -> bool:
+        log = self._partition.log
+        known = None if log is None else log.producers.get(producer_id)
+        return known is not None and known.has_transaction
+
+    def _end_unseen(self, place: Place) -> None:
+        """End a transaction whose marker is lost, and which the log knows to be over.
+
+        An abort is in the transaction index too. One without its marker that the log
+        has open is for the coordinator of transactions.
+        """
+        log = self._partition.log
+        is_aborted = log is None or log.has_aborted(place.producer_id, place.offset)
+        _logger.warning(
+            "%s: the marker of producer %d is lost; its transaction from offset %d on"
+            " was %s",
+            self._partition.topic_partition,
+            place.producer_id,
+            place.offset,
+            "aborted" if is_aborted else "committed",
+        )
+        self._open.pop(place.producer_id, None)
+        self._state.end_transaction(place, is_commit=not is_aborted)
 
     def _replay_at_once(self, header: BatchHeader, batch: memoryview) -> bool:
         """Replay a whole batch, where its state can. Returns whether it did."""
         state, count = self._state, header.records_count
+        if not count:  # in the place of a damaged batch
+            self._has_hole = True
+            return True
         if (
             header.is_transactional
             or count > _RECORDS_AT_ONCE
@@ -120,6 +157,15 @@ class Loader:
         self.record_count += count
         self._until_pause -= count
         return True
+
+    async def _replay_in_turns(self, header: BatchHeader, batch: memoryview) -> None:
+        if header.is_transactional:
+            self._note_transaction(header)
+        records = iterate(batch)
+        while True:
+            if not self._replay(header, records):
+                return
+            await asyncio.sleep(0)
 
     def _replay(self, header: BatchHeader, records: Iterator[Record]) -> bool:
         """Replay records of a batch; whether others shall have their turn now."""

@@ -152,6 +152,21 @@ def test_an_abort_after_the_first_committed_read_is_seen() -> None:
     assert aborted(log, first) == []
 
 
+def test_one_may_ask_how_a_transaction_ended() -> None:
+    """Behind one that is open, too, where committed readers do not get."""
+    log = new_log(segment_bytes=100_000)
+    produce(log, 1, producer=Producer(8, 0, 0), is_transactional=True)
+    for kind in (ControlType.ABORT, ControlType.COMMIT):
+        sequence = 0 if kind is ControlType.ABORT else 2
+        produce(log, 2, producer=Producer(7, 0, sequence), is_transactional=True)
+        marker(log, kind)
+    assert [log.has_aborted(7, offset) for offset in range(7)] == [
+        *(False, True, True, True),
+        *(False, False, False),
+    ]
+    assert not log.has_aborted(8, 2)
+
+
 def test_an_open_transaction_hides_what_follows_it() -> None:
     log = new_log(segment_bytes=100_000)
     produce(log, 2, producer=IDEMPOTENT, is_transactional=True)
@@ -176,6 +191,8 @@ def test_nobody_is_told_that_nothing_was_aborted_when_nobody_knows() -> None:
     log.update_high_watermark(3)
     with pytest.raises(KafkaStorageError):
         log.read(0, 1000, COMMITTED)
+    with pytest.raises(KafkaStorageError):
+        log.has_aborted(7, 0)
     assert len(log.read(0, 1000).records)
 
 

@@ -5,6 +5,8 @@ import itertools
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from broker.coordinator.decision import ProducerIdentity
 from broker.coordinator.loading import Loader
 from protocol.errors import ErrorCode
@@ -137,6 +139,49 @@ async def test_damage_costs_its_batch_and_nothing_else(tmp_path: Path) -> None:
     state = await reloaded(tmp_path, write, damage)
     assert state.counts == {"0": 1, "2": 1}
     assert state.is_loaded
+
+
+@pytest.mark.parametrize("commits", [True, False])
+@pytest.mark.parametrize("next_epoch", [None, 1])
+async def test_a_transaction_ends_though_its_marker_is_damaged(
+    tmp_path: Path, commits: bool, next_epoch: int | None
+) -> None:
+    """As the log's own books say, which are of before the damage."""
+    markers: list[int] = []
+
+    def write(broker: TallyBroker) -> None:
+        transactional = {"producer_id": 7, "is_transactional": True}
+        data = build_batch([NewRecord(b"a", b"1")], producer_epoch=0, **transactional)
+        append(broker, data)
+        markers.append(len(data))
+        append(broker, marker_of(7, 1, commits=commits))
+        append(broker, build_batch([NewRecord(b"b", b"1")]))
+        if next_epoch is not None:
+            more = [NewRecord(b"c", b"1")]
+            append(
+                broker, build_batch(more, producer_epoch=next_epoch, **transactional)
+            )
+
+    def damage(files: FakeFiles, directory: Path) -> None:
+        files.flip(directory / "00000000000000000000.log", markers[0] + 70)
+
+    state = await reloaded(tmp_path, write, damage)
+    assert state.counts["b"] == 1
+    assert state.ended == [(7, commits)]
+
+
+async def test_a_transaction_that_the_log_has_open_stays_open(tmp_path: Path) -> None:
+    def write(broker: TallyBroker) -> None:
+        for number in range(2):
+            records = [NewRecord(b"%d" % number, b"1")]
+            append(
+                broker,
+                build_batch(
+                    records, producer_id=7, producer_epoch=0, is_transactional=True
+                ),
+            )
+
+    assert (await reloaded(tmp_path, write)).ended == []
 
 
 async def test_a_torn_tail_is_no_part_of_the_log(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from broker.coordinator.decision import ProducerIdentity
 from broker.coordinator.transaction.states import TransactionState
+from broker.handlers.offset_fetch import handle_offset_fetch
 from broker.handlers.txn_offset_commit import (
     handle_txn_offset_commit,
     refuse_txn_offset_commit,
@@ -15,6 +16,12 @@ from broker.handlers.txn_offset_commit import (
 from broker.parked import Parked
 from protocol.compiler import decoder
 from protocol.errors import ErrorCode, KafkaStorageError
+from protocol.messages.offsets import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopic,
+    OffsetFetchRequestTopics,
+)
 from protocol.messages.txn_offsets import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
@@ -89,6 +96,38 @@ async def told(
     return code
 
 
+async def fetched(
+    client: TransactionClient, version: int, *, require_stable: bool = True
+) -> list[tuple[int, int]]:
+    """Error code and offset of one partition, as OffsetFetch answers."""
+    topic = client.broker.topics.get("t")
+    assert topic is not None
+    request = OffsetFetchRequest(
+        group_id=GROUP,
+        topics=[OffsetFetchRequestTopic(name="t", partition_indexes=[0])],
+        groups=[
+            OffsetFetchRequestGroup(
+                group_id=GROUP,
+                topics=[
+                    OffsetFetchRequestTopics(
+                        name="t", topic_id=topic.topic_id, partition_indexes=[0]
+                    )
+                ],
+            )
+        ],
+        require_stable=require_stable,
+    )
+    answer = handle_offset_fetch(client.broker.context(version), request)
+    response = await client.told(answer)
+    groups = [response] if version < 8 else response.groups
+    return [
+        (each.error_code, each.committed_offset)
+        for group in groups
+        for found in group.topics
+        for each in found.partitions
+    ]
+
+
 async def taking_part(client: TransactionClient) -> Producer:
     """A producer whose transaction the group's offsets take part in."""
     producer = await client.producer()
@@ -131,6 +170,19 @@ class TestWhatIsCommitted:
         await client.settle()
         expected = 7 if commit else -1
         assert (committed(client, 0), committed(client, 1)) == (expected, expected)
+
+    @pytest.mark.parametrize("version", range(7, 11))
+    async def test_a_consumer_that_wants_stable_offsets_waits_for_the_end(
+        self, client: TransactionClient, version: int
+    ) -> None:
+        producer = await taking_part(client)
+        assert await told(client, 3, producer) == ErrorCode.NONE
+        unstable = [(ErrorCode.UNSTABLE_OFFSET_COMMIT, -1)]
+        assert await fetched(client, version) == unstable
+        assert await fetched(client, version, require_stable=False) == [(0, -1)]
+        await client.told(client.end(producer))
+        await client.settle()
+        assert await fetched(client, version) == [(0, 7)]
 
     async def test_version_5_lets_the_group_take_part_by_itself(
         self, client: TransactionClient
