@@ -118,8 +118,7 @@ def _check_order(promised: Promised, found: Visible) -> None:
             ]
 
 
-def check_uncommitted(promised: Promised, found: Visible) -> dict[int, bool]:
-    """See that nothing is committed that nobody has asked for; there is no outcome."""
+def check_uncommitted(promised: Promised, found: Visible) -> None:
+    """See that nothing is committed that nobody has asked for."""
     for account in promised.accounts.values():
         assert account.asked or not account.visible_in(found), account
-    return {}

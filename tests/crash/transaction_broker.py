@@ -18,8 +18,7 @@ from broker.disk_threads import DiskThreads, OnDone
 from broker.handlers.dispatch import Dispatcher, Exchange
 from broker.handlers.registry import registered_handlers
 from broker.metadata.catalog import Catalog
-from protocol.compiler import decoder
-from protocol.headers import encode_request
+from protocol.headers import decode_response, encode_request
 from protocol.schema import Request
 from tests.fakes.files import FakeFiles
 from tests.fakes.replicas import Replicas
@@ -63,10 +62,10 @@ class Question:
             response = self._response.result()
         except Exception as error:
             response = self._dispatcher.failure(route, request, error)
-        if not isinstance(response, bytes):
-            response = b"".join(map(bytes, route.encode(response)))
-        version = route.api_version
-        return decoder(route.response_class, version)(memoryview(response), 0)[0]
+        buffers: list[Any] = []
+        route.write(0, response, buffers)
+        frame = memoryview(b"".join(map(bytes, buffers)))[LENGTH_SIZE:]
+        return decode_response(frame, route.response_class, route.api_version)[1]
 
 
 async def _awaited(answer: Any) -> Any:
