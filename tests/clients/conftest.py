@@ -10,10 +10,10 @@ from tests.broker_process import BrokerProcess, running_broker
 
 OPTIONS = (
     # The records are dated long ago; retention would be right to delete them.
-    "log.retention.ms=-1",
+    *("-o", "log.retention.ms=-1"),
     # Dead members, and transactions that nobody ends, are noticed soon.
-    "group.min.session.timeout.ms=500",
-    "transaction.abort.timed.out.transaction.cleanup.interval.ms=200",
+    *("-o", "group.min.session.timeout.ms=500"),
+    *("-o", "transaction.abort.timed.out.transaction.cleanup.interval.ms=200"),
 )
 
 
@@ -22,8 +22,7 @@ def broker(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[BrokerProcess]:
     data_dir = tmp_path_factory.mktemp(f"clients-{request.param}") / "data"
-    options = [word for each in OPTIONS for word in ("-o", each)]
-    with running_broker(data_dir, *options, loop=request.param) as process:
+    with running_broker(data_dir, *OPTIONS, loop=request.param) as process:
         yield process
         assert "Traceback" not in process.log()
 

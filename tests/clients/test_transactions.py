@@ -290,13 +290,12 @@ def test_a_transaction_times_out(
     place = Place(topic, 0)
     with producing(broker, client, topic, timeout_ms=1000) as producer:
         producer.begin()
+        begun = time.monotonic()
         producer.send(place, b"forgotten")
         producer.flush()
         produce_plainly(broker, place, b"plain")
-        begun = time.monotonic()
-        assert ends(broker, *place) == Ends(0, 2)
         assert values_of(client, broker, place, 1, COMMITTED) == [b"plain"]
-        assert 0.5 < time.monotonic() - begun < 5
+        assert time.monotonic() - begun > 1
         with pytest.raises(Fenced):
             producer.commit()
     with producing(broker, client, topic) as producer:
