@@ -88,11 +88,14 @@ class Route:
         """Append the whole frame of ``response`` to ``out``; returns its size.
 
         Records are not copied: they stay buffers of their own. A response may also be
-        its body as bytes.
+        its body, as bytes or as a list of buffers of which the first is bytes.
         """
-        buffers: list[Any] = (
-            [response] if type(response) is bytes else self.encode(response)
-        )
+        buffers: list[Any]
+        kind = type(response)
+        if kind is bytes:
+            buffers = [response]
+        else:
+            buffers = response if kind is list else self.encode(response)
         first = buffers[0]
         size = len(first)
         if len(buffers) > 1:

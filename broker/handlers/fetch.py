@@ -23,10 +23,12 @@ from storage.log_read import FetchIsolation
 
 from ..replica.fetch_reader import FetchParams, FetchResult, PartitionFetch
 from ..replica.fetch_sessions import NO_SESSION, FetchSession
+from .fetched import FIRST_VERSION, encode_read, is_plain
 from .registry import handles
 
 if TYPE_CHECKING:
     from protocol.messages.fetch import FetchPartition
+    from storage.files import Buffer
 
     from ..network.request_context import RequestContext
 
@@ -191,23 +193,25 @@ class Fetch:
         answer = self.read()
         return await answer if hasattr(answer, "__await__") else answer
 
-    def respond(self, results: list[FetchResult]) -> FetchResponse:
-        """The response with what was read of each partition."""
-        session = self._session
+    def respond(self, results: list[FetchResult]) -> FetchResponse | list[Buffer]:
+        """The response with what was read of each partition; mostly its buffers."""
+        session, version = self._session, self._ctx.api_version
         if session is None:
-            topic_ids = self._topic_ids
-            topics: dict[str, list[PartitionData]] = {name: [] for name in topic_ids}
-            for wanted, result in zip(self.wanted, results, strict=True):
-                name, partition = wanted.topic_partition
-                topics[name].append(_partition_data(partition, result))
-            session_id = NO_SESSION
+            told = [
+                (wanted.topic_partition, result)
+                for wanted, result in zip(self.wanted, results, strict=True)
+            ]
+            session_id, topic_ids = NO_SESSION, self._topic_ids
         else:
-            topics, topic_ids = {}, session.topic_ids
-            for (name, partition), result in session.select_changed(
-                self.wanted, results
-            ):
-                topics.setdefault(name, []).append(_partition_data(partition, result))
-            session_id = session.session_id
+            told = session.select_changed(self.wanted, results)
+            session_id, topic_ids = session.session_id, session.topic_ids
+        if len(told) == 1 and version >= FIRST_VERSION and is_plain(told[0][1]):
+            ((name, partition), result) = told[0]
+            topic_id = topic_ids.get(name, ZERO_UUID)
+            return encode_read(version, name, topic_id, partition, result, session_id)
+        topics: dict[str, list[PartitionData]] = {}
+        for (name, partition), result in told:
+            topics.setdefault(name, []).append(_partition_data(partition, result))
         return FetchResponse(
             session_id=session_id,
             responses=[

@@ -5,11 +5,11 @@ A handler is registered where it is written:
     @handles(ListGroupsRequest, versions=(0, 5))
     def handle_list_groups(ctx, request) -> ListGroupsResponse: ...
 
-It returns the response, or its body as bytes (done), a ``Parked`` or a future of it
-(its change is made, only the answer waits) or a coroutine of one of these (the
-connection starts nothing else until it ends), or ``NO_RESPONSE``. Versions that are
-advertised but not handled are answered UNSUPPORTED_VERSION, with the builder that
-``@answers_errors`` names.
+It returns the response, or its body as bytes or a list of buffers (done), a ``Parked``
+or a future of it (its change is made, only the answer waits) or a coroutine of one of
+these (the connection starts nothing else until it ends), or ``NO_RESPONSE``. Versions
+that are advertised but not handled are answered UNSUPPORTED_VERSION, with the builder
+that ``@answers_errors`` names.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from protocol.errors import KafkaError
     from protocol.schema import Request, Response
 
-# (ctx, request) -> response | bytes | Parked | Future | coroutine | NO_RESPONSE. The
-# request and response types are those of the registered message, which a
-# callable type cannot say for all messages at once.
+# (ctx, request) -> response | bytes | [buffers] | Parked | Future | coroutine |
+# NO_RESPONSE. The request and response types are those of the registered message, which
+# a callable type cannot say for all messages at once.
 HandlerFunction = Callable[..., Any]
 ErrorBuilder = Callable[[Any, "KafkaError"], "Response | None"]
 

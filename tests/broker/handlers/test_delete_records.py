@@ -29,6 +29,7 @@ from protocol.messages.topics import (
     DeleteRecordsTopic,
 )
 from protocol.topic_partition import TopicPartition
+from tests.fakes.answers import fetched
 from tests.fakes.files import FakeFiles
 from tests.fakes.replicas import Replicas, base_offsets, batch_of, replicas
 
@@ -124,17 +125,18 @@ async def test_everybody_is_told_where_the_log_begins(tmp_path: Path) -> None:
             context, ListOffsetsRequest(replica_id=-1, topics=[asked])
         )
         assert found.topics[0].partitions[0].offset == 3
-        assert fetched(broker, 2) == (ErrorCode.OFFSET_OUT_OF_RANGE, -1, [])
-        assert fetched(broker, 3) == (ErrorCode.NONE, 3, [3, 4])
+        assert read_from(broker, 2) == (ErrorCode.OFFSET_OUT_OF_RANGE, -1, [])
+        assert read_from(broker, 3) == (ErrorCode.NONE, 3, [3, 4])
         assert produced(broker) == 3
 
 
-def fetched(broker: Replicas, offset: int) -> tuple[int, int, list[int]]:
+def read_from(broker: Replicas, offset: int) -> tuple[int, int, list[int]]:
     """The error, the log start and the batches that a fetch gets."""
     at = FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=1000)
     topic = FetchTopic(topic="t", partitions=[at])
     asked = FetchRequest(max_wait_ms=0, min_bytes=1, topics=[topic])
-    (data,) = handle_fetch(broker.context(11), asked).responses[0].partitions
+    answer = fetched(handle_fetch(broker.context(11), asked), 11)
+    (data,) = answer.responses[0].partitions
     return data.error_code, data.log_start_offset, base_offsets(data.records)
 
 

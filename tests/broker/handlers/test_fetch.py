@@ -6,14 +6,12 @@ import pytest
 
 from broker.handlers.fetch import handle_fetch
 from broker.parked import Parked
-from protocol.compiler import decoder
 from protocol.errors import ErrorCode
 from protocol.messages.fetch import (
     AbortedTransaction,
     EpochEndOffset,
     FetchPartition,
     FetchRequest,
-    FetchResponse,
     FetchTopic,
     PartitionData,
     ReplicaState,
@@ -21,6 +19,7 @@ from protocol.messages.fetch import (
 from protocol.topic_partition import TopicPartition
 from protocol.uuids import ZERO_UUID
 from storage.append_info import AppendOrigin
+from tests.fakes.answers import fetched
 from tests.fakes.cluster import led_by
 from tests.fakes.files import FakeFiles
 from tests.fakes.replicas import Replicas, base_offsets, batch_of, marker_of, replicas
@@ -51,8 +50,7 @@ def at(offset: int = 0, partition: int = 0, **fields: Any) -> FetchPartition:
 def fetch(
     broker: Replicas, asked: FetchRequest, version: int = 12
 ) -> list[PartitionData]:
-    answer = handle_fetch(broker.context(version), asked)
-    answer.encode(version)
+    answer = fetched(handle_fetch(broker.context(version), asked), version)
     assert (answer.error_code, answer.session_id) == (0, 0)
     return [each for topic in answer.responses for each in topic.partitions]
 
@@ -90,7 +88,7 @@ async def test_topics_are_called_by_id_from_version_13(
         ids = [topic.topic_id, ZERO_UUID, b"x" * 16]
         asked = request()
         asked.topics = [FetchTopic(topic_id=each, partitions=[at()]) for each in ids]
-        answer = handle_fetch(broker.context(version), asked)
+        answer = fetched(handle_fetch(broker.context(version), asked), version)
         assert [each.topic_id for each in answer.responses] == ids
         error_codes = [each.partitions[0].error_code for each in answer.responses]
         unknown = ErrorCode.UNKNOWN_TOPIC_ID
@@ -196,9 +194,7 @@ async def test_aborted_transactions_are_named(tmp_path: Path, version: int) -> N
             (1, [AbortedTransaction(producer_id=7, first_offset=1)]),
         ):
             asked = request(("t", at()), isolation_level=isolation_level)
-            answer = handle_fetch(broker.context(version), asked)
-            data = memoryview(answer.encode(version))
-            read, _ = decoder(FetchResponse, version)(data, 0)
+            read = fetched(handle_fetch(broker.context(version), asked), version)
             assert read.responses[0].partitions[0].aborted_transactions == named
 
 
@@ -223,8 +219,9 @@ async def test_it_waits_for_records(tmp_path: Path) -> None:
         )
         assert isinstance(waiting, Parked)
         broker.clock.advance(600)
-        answer = await waiting
-        assert bytes(answer.responses[0].partitions[0].records) == b""
+        answer = fetched(await waiting, 12)
+        records = answer.responses[0].partitions[0].records
+        assert not records
 
 
 async def test_no_topics_no_wait(tmp_path: Path) -> None:
@@ -237,7 +234,8 @@ async def test_a_log_on_disk_is_opened_first(tmp_path: Path) -> None:
     async with replicas(tmp_path, files) as broker:
         await filled(broker)
     async with replicas(tmp_path, files) as broker:
-        answer = await handle_fetch(broker.context(12), request(("t", at())))
+        asked = request(("t", at()))
+        answer = fetched(await handle_fetch(broker.context(12), asked), 12)
         assert base_offsets(answer.responses[0].partitions[0].records) == [0, 1, 2]
     async with replicas(tmp_path, files) as broker:
         asked = request(("t", at(3)), max_wait_ms=500)
@@ -245,5 +243,5 @@ async def test_a_log_on_disk_is_opened_first(tmp_path: Path) -> None:
         while not broker.manager.fetches.delayed_count:
             await broker.threads.run(int)
         broker.clock.advance(600)
-        answer = await task
+        answer = fetched(await task, 12)
         assert answer.responses[0].partitions[0].error_code == ErrorCode.NONE

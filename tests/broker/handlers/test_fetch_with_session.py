@@ -10,12 +10,12 @@ from protocol.errors import ErrorCode, FetchSessionIdNotFound
 from protocol.messages.fetch import FetchRequest, FetchTopic, ForgottenTopic
 from protocol.topic_partition import TopicPartition
 from tests.broker.handlers.test_fetch import at, filled, request
+from tests.fakes.answers import fetched
 from tests.fakes.replicas import Replicas, base_offsets, batch_of, replicas
 
 
 def answered(broker: Replicas, asked: FetchRequest, version: int = 12) -> Any:
-    answer = handle_fetch(broker.context(version), asked)
-    assert answer.encode(version)
+    answer = fetched(handle_fetch(broker.context(version), asked), version)
     assert answer.error_code == ErrorCode.NONE
     return answer
 
@@ -133,8 +133,8 @@ async def test_two_requests_of_a_session_at_once(tmp_path: Path) -> None:
         second = handle_fetch(broker.context(12), forgets)
         await append(broker, 0)
         await append(broker, 1)
-        assert told(first.result()) == {0: [1]}
-        assert told(second.result()) == {1: [1]}
+        assert told(fetched(first.result(), 12)) == {0: [1]}
+        assert told(fetched(second.result(), 12)) == {1: [1]}
 
 
 async def test_an_isolation_that_is_none_is_not_remembered(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from protocol.headers import decode_response, encode_request
 from protocol.messages.fetch import PartitionData
 from protocol.messages.produce import ProduceResponse
 from storage.append_info import AppendOrigin
+from tests.fakes.answers import fetched
 from tests.fakes.files import FakeFiles
 from tests.fakes.network import FakeTransport, fake_network, settle
 from tests.fakes.replicas import NOW_MS, base_offsets, batch_of
@@ -42,8 +43,7 @@ def fetch(it: Producer, offset: int, max_wait_ms: int = 0, **fields: Any) -> Any
 
 
 def read(it: Producer, offset: int = 0, **fields: Any) -> PartitionData:
-    data: PartitionData = fetch(it, offset, **fields).responses[0].partitions[0]
-    return data
+    return fetched(fetch(it, offset, **fields), 12).responses[0].partitions[0]
 
 
 def plain(it: Producer, timestamp: int = NOW_MS) -> None:
@@ -285,7 +285,7 @@ async def test_a_marker_wakes_who_waits_for_committed_records(
         await it.end(commit=True)
         assert not waiting.done(), "the marker is not durable"
         await it.client.settle()
-        data = waiting.result().responses[0].partitions[0]
+        data = fetched(waiting.result(), 12).responses[0].partitions[0]
         assert base_offsets(data.records) == [0, 1, 2, 3]
 
 
