@@ -10,7 +10,6 @@ process, which compares them once everything is loaded. They come from a power c
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,7 +20,7 @@ from ..shard import Phase
 from .end import carried_out, fence
 from .marker_writer import Marker
 from .states import TransactionState
-from .transaction import BUMPS_EPOCH, EndedBy
+from .transaction import BUMPS_EPOCH, EPOCH_MAX, EndedBy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -147,8 +146,11 @@ class Orphans:
             orphan.first_offset,
             "committed, as elsewhere" if is_commit else "aborted",
         )
+        # An epoch higher: whoever still writes has lost a part of what it wrote, and
+        # must not go on in this transaction.
+        producer_id, epoch = orphan.producer
         marker = Marker(
-            orphan.producer,
+            ProducerIdentity(producer_id, min(epoch + 1, EPOCH_MAX)),
             is_commit,
             coordinator_epoch=max(orphan.coordinator_epoch, 0),
             transaction_version=0,
@@ -182,7 +184,7 @@ def decide_abort_with(
     current = shard.get(owner.transactional_id)
     if current is None or current.state is not TransactionState.ONGOING:
         return Decision()
-    whole = replace(current, partitions=(*current.partitions, unlisted))
+    whole = current._replace(partitions=(*current.partitions, unlisted))
     return carried_out(shard, fence(shard, whole, EndedBy.TIMEOUT))
 
 

@@ -6,9 +6,11 @@ known of it. The layout is that of `protocol.transaction_records`.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from struct import Struct, error
 from typing import TYPE_CHECKING, NamedTuple
 
+from protocol.compiler import encoder
 from protocol.errors import InvalidRecord, MalformedRequest
 from protocol.topic_partition import TopicPartition
 from protocol.transaction_records import (
@@ -31,6 +33,9 @@ TRANSACTION_KEY = 0
 _VALUE_VERSION = 1
 
 _INT16 = Struct(">h")
+_VERSION = _INT16.pack(_VALUE_VERSION)
+# A producer writes three records with each of its transactions.
+_KEYS_KEPT = 4096
 
 
 class TransactionRecord(NamedTuple):
@@ -46,12 +51,11 @@ class TransactionRecord(NamedTuple):
 
     def encode(self) -> tuple[bytes, bytes | None]:
         """Key and value as they lie in the log."""
-        key = TransactionLogKey(transactional_id=self.transactional_id)
-        encoded = _INT16.pack(TRANSACTION_KEY) + key.encode(0)
+        key = _key(self.transactional_id)
         if self.transaction is None:
-            return encoded, None
-        value = _value(self.transaction).encode(_VALUE_VERSION)
-        return encoded, _INT16.pack(_VALUE_VERSION) + value
+            return key, None
+        encode = encoder(TransactionLogValue, _VALUE_VERSION)
+        return key, b"".join((_VERSION, *encode(_value(self.transaction))))
 
 
 def decode(key: Buffer, value: Buffer | None) -> TransactionRecord | None:
@@ -76,6 +80,12 @@ def decode(key: Buffer, value: Buffer | None) -> TransactionRecord | None:
         )
     except (MalformedRequest, ValueError, error) as cause:
         raise InvalidRecord(f"a record of a coordinator: {cause}") from cause
+
+
+@lru_cache(_KEYS_KEPT)
+def _key(transactional_id: str) -> bytes:
+    key = TransactionLogKey(transactional_id=transactional_id)
+    return _INT16.pack(TRANSACTION_KEY) + key.encode(0)
 
 
 def _value(transaction: Transaction) -> TransactionLogValue:

@@ -7,9 +7,8 @@ a new producer id begins with epoch 0; each change is one of `PREDECESSORS`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..decision import NO_PRODUCER, ProducerIdentity
 from .states import PREDECESSORS, TransactionState
@@ -39,8 +38,7 @@ class EndedBy(Enum):
     """It has taken the transactional id over."""
 
 
-@dataclass(frozen=True, slots=True)
-class Transaction:
+class Transaction(NamedTuple):
     """What is known of a transactional id; times in milliseconds since 1970.
 
     ``next_producer_id`` is prepared when the epochs of the present one are used up:
@@ -165,8 +163,7 @@ class Transaction:
         self, state: TransactionState, now_ms: int, **changes: Any
     ) -> Transaction:
         assert self.state in PREDECESSORS[state], (self, state)
-        changed = replace(
-            self,
+        changed = self._replace(
             state=state,
             last_update_ms=now_ms,
             previous_producer_id=self.producer_id,

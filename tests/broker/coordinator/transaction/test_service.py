@@ -1,6 +1,5 @@
 """The coordinator as handlers know it: through logs, syncs and the next broker."""
 
-from dataclasses import replace
 from pathlib import Path
 
 from broker.coordinator.decision import ProducerIdentity
@@ -152,8 +151,8 @@ async def test_an_end_that_needs_an_id_has_one_fetched(tmp_path: Path) -> None:
         transactions = client.service.runtime
         producer = await client.ongoing()
         shard = transactions.shard(transactions.partition_of(ID)).state
-        shard.transactions[ID] = replace(
-            client.transaction(), producer_epoch=LAST_EPOCH, client_version=2
+        shard.transactions[ID] = client.transaction()._replace(
+            producer_epoch=LAST_EPOCH, client_version=2
         )
         while client.broker.services.producer_ids.next_or_none() is not None:
             pass
