@@ -16,6 +16,8 @@ _COMPLETE = CLASSES / ".complete"
 class Broker(Protocol):
     """The broker of a scene: ours, or Apache Kafka."""
 
+    port: int
+
     @property
     def address(self) -> str: ...
     def kill(self) -> None: ...

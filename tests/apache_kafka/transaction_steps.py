@@ -252,7 +252,8 @@ class Steps:
 
     def _identity(self, transactional_id: str) -> tuple[int, int]:
         producer_id, epoch = self._producers[transactional_id]
-        return producer_id, epoch + self._random.choices((0, -1, 1), (12, 1, 1))[0]
+        (slip,) = self._random.choices((0, -1, 1), (12, 1, 1))
+        return producer_id, max(epoch + slip, 0)
 
     def _record_request(
         self,
