@@ -7,13 +7,14 @@
 One batch of 10 records of 100 bytes a transaction, to a partition of the producer's
 own. The first version of the protocol is AddPartitionsToTxn, Produce and EndTxn; the
 second (KIP-890) is Produce and EndTxn. Both brokers once with what is acknowledged on
-the disk, once in the page cache.
+the disk, once in the page cache; all of them stay up and take turns.
 """
 
 import argparse
 import sys
 import tempfile
 from pathlib import Path
+from statistics import median
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent)]
@@ -81,28 +82,39 @@ def main() -> None:
     if args.kafka:
         targets.insert(1, kafka(args.kafka, "flush.messages=1", SYNCED))
         targets.append(kafka(args.kafka))
-    results: dict[str, dict[str, float]] = {}
+    results: dict[str, dict[str, list[float]]] = {}
     with tempfile.TemporaryDirectory(prefix="bench-", dir=args.dir) as root:
-        for target in targets:
-            broker = Broker(target, Path(root))
-            try:
-                broker.start()
+        brokers: list[Broker] = []
+        try:
+            for target in targets:
+                brokers.append(Broker(target, Path(root)))
+                brokers[-1].start()
+            for number in range(args.rounds + 1):
                 for work, producers in cases(args):
-                    figures = transactions(broker, args, work, producers)
-                    for row, figure in figures.items():
-                        print(target.name, row, short(figure), file=sys.stderr)
-                        results.setdefault(row, {})[target.name] = figure
-            finally:
+                    for broker in brokers:
+                        figures = transactions(broker, args, work, producers)
+                        _tell(broker, figures)
+                        for row, figure in figures.items() if number else ():
+                            by_broker = results.setdefault(row, {})
+                            by_broker.setdefault(broker.name, []).append(figure)
+        finally:
+            for broker in brokers:
                 broker.remove()
+    names = [each.name for each in targets]
     rows = [
-        [row, *(short(by[each.name]) if each.name in by else "" for each in targets)]
+        [row, *(short(median(by[name])) if name in by else "" for name in names)]
         for row, by in results.items()
     ]
-    text = table(["", *(each.name for each in targets)], rows)
+    text = table(["", *names], rows)
     print(text)
-    print(f"others used {max(disturbances):.0%} of a core at most", file=sys.stderr)
     if args.markdown:
         replace_section(args.markdown, SECTION, f"{machine()}\n\n{text}")
+
+
+def _tell(broker: Broker, figures: Figures) -> None:
+    row, figure = next(iter(figures.items()))
+    others = f"others {disturbances[-1]:.2f} cores"
+    print(f"{broker.name:32} {row:45} {short(figure):>6}  {others}", file=sys.stderr)
 
 
 def _arguments() -> argparse.Namespace:
@@ -112,8 +124,14 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--works", default=",".join(NAMES))
     parser.add_argument("--producers", default="1,16")
     parser.add_argument("--records", type=int, default=10, help="of a transaction")
-    parser.add_argument("--seconds", type=float, default=10)
-    parser.add_argument("--warmup", type=float, default=3, help="seconds before that")
+    parser.add_argument("--seconds", type=float, default=5, help="of each")
+    parser.add_argument("--warmup", type=float, default=2, help="seconds before that")
+    parser.add_argument(
+        "--rounds",
+        type=int,
+        default=3,
+        help="after one that is not counted: the median",
+    )
     parser.add_argument("--kafka", type=Path, metavar="LIBS", help="measure it as well")
     parser.add_argument("--dir", help="where data goes (default: a temporary one)")
     parser.add_argument("--markdown", type=Path, metavar="PAGE", help="write it there")
