@@ -143,7 +143,9 @@ class Steps:
             due = self._sequences.get((producer_id, epoch, index), 0)
             (slip,) = draw.choices((0, -1, 1, -due), (12, 1, 1, 1))
             sequence = max(due + slip, 0)
-            is_transactional = draw.random() > 0.05
+            # In a later epoch it would keep Apache Kafka from ever writing the marker.
+            is_late = epoch > self._producers[transactional_id][1]
+            is_transactional = draw.random() > 0.05 or is_late
             batch = _batch(producer_id, epoch, sequence, is_transactional)
             batches.append((index, batch))
             sequences.append(sequence)
