@@ -141,9 +141,10 @@ class ProducerStates:
                 f"the batch would begin a transaction of producer {producer_id}, and"
                 " the coordinator's word that it is open is missing or out of date"
             )
-        # Mostly there are none, which is seen without a call.
-        awaited = self.verifications and self.verifications.get(producer_id)
-        return check_data_batch(state, header, origin, awaited or None)
+        if not self.verifications:  # mostly: that is seen without a call
+            return check_data_batch(state, header, origin)
+        awaited = self.verifications.get(producer_id)
+        return check_data_batch(state, header, origin, awaited)
 
     def add(
         self, header: "BatchHeader", batch: Buffer, base_offset: int, max_timestamp: int
