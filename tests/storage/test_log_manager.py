@@ -2,6 +2,7 @@
 
 import errno
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,9 +25,14 @@ A, B = TopicPartition("a", 0), TopicPartition("b-c.d", 3)
 CONFIG = LogConfig(segment_bytes=1000, index_interval_bytes=200)
 
 
-def started(files: FakeFiles, *directories: Path) -> LogManager:
+def started(files: FakeFiles, *directories: Path, **options: Any) -> LogManager:
     manager = LogManager(
-        directories or [ROOT], files, cluster_id="c", node_id=1, take_lock=NoLock
+        directories or [ROOT],
+        files,
+        cluster_id="c",
+        node_id=1,
+        take_lock=NoLock,
+        **options,
     )
     manager.open()
     return manager
@@ -273,6 +279,24 @@ def test_records_are_whole_with_real_files(tmp_path: Path) -> None:
         else:
             manager.directories.release()  # as a kill does
         assert manager.was_clean == (round_ != 2)
+
+
+def test_logs_verify_transactions_whether_made_or_loaded() -> None:
+    files = durable_root(FakeFiles())
+    for verifies in (False, True):
+        manager = started(files, verifies_transactions=verifies)
+        for log in (made(manager), made(manager, B)):
+            assert log.producers.verifies == verifies
+            produce(log, 1)
+        assert manager.close()
+        manager = started(files, verifies_transactions=verifies)
+        assert loaded(manager).producers.verifies == verifies
+        manager.delete(A)
+        manager.directories.release()  # as a kill does
+        manager = started(files, verifies_transactions=verifies)
+        assert loaded(manager, B).producers.verifies == verifies
+        manager.delete(B)
+        assert manager.close()
 
 
 def test_checkpoints_of_one_directory_do_not_keep_those_of_another() -> None:
