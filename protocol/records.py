@@ -181,31 +181,36 @@ def build_batch(
 ) -> bytearray:
     """A whole batch of at least one record, as a client or a coordinator writes it."""
     records = list(records)
-    base_timestamp = records[0].timestamp
-    payload = b"".join(
-        encode_record(place, record.timestamp - base_timestamp, record)
-        for place, record in enumerate(records)
-    )
-    max_timestamp = max(record.timestamp for record in records)
-    log_append_time_ms = fields.get("log_append_time_ms")
+    base_timestamp = max_timestamp = records[0].timestamp
+    pieces = []
+    for place, record in enumerate(records):
+        timestamp = record.timestamp
+        max_timestamp = max(max_timestamp, timestamp)
+        pieces.append(encode_record(place, timestamp - base_timestamp, record))
+    get = fields.get
+    log_append_time_ms = get("log_append_time_ms")
     if log_append_time_ms is not None:
         max_timestamp = log_append_time_ms
-    header = BatchHeader(
-        base_offset=fields.get("base_offset", 0),
-        batch_length=0,
-        partition_leader_epoch=fields.get("leader_epoch", NO_LEADER_EPOCH),
-        magic=CURRENT_MAGIC,
-        crc=0,
-        attributes=_attributes(fields),
-        last_offset_delta=len(records) - 1,
-        base_timestamp=base_timestamp,
-        max_timestamp=max_timestamp,
-        producer_id=fields.get("producer_id", NO_PRODUCER_ID),
-        producer_epoch=fields.get("producer_epoch", NO_PRODUCER_EPOCH),
-        base_sequence=fields.get("base_sequence", NO_SEQUENCE),
-        records_count=len(records),
+    # Coordinators make a batch for each request: without names, a third faster.
+    header = _new(
+        BatchHeader,
+        (
+            get("base_offset", 0),
+            0,  # its length; see `assemble`
+            get("leader_epoch", NO_LEADER_EPOCH),
+            CURRENT_MAGIC,
+            0,  # its checksum
+            _attributes(fields),
+            len(records) - 1,
+            base_timestamp,
+            max_timestamp,
+            get("producer_id", NO_PRODUCER_ID),
+            get("producer_epoch", NO_PRODUCER_EPOCH),
+            get("base_sequence", NO_SEQUENCE),
+            len(records),
+        ),
     )
-    return assemble(header, payload, fields.get("compression_level"))
+    return assemble(header, b"".join(pieces), get("compression_level"))
 
 
 def assemble(
@@ -216,7 +221,9 @@ def assemble(
         payload = compress(header.compression, payload, compression_level)
     batch = bytearray(BATCH_OVERHEAD)
     batch += payload
-    pack_header(batch, header._replace(batch_length=len(batch) - LOG_OVERHEAD))
+    base_offset, _, *others = header
+    fields = (base_offset, len(batch) - LOG_OVERHEAD, *others)
+    pack_header(batch, _new(BatchHeader, fields))
     restamp_crc(batch)
     return batch
 
@@ -295,4 +302,5 @@ def _varint(number: int) -> bytes:
 def _field(data: "Buffer | None") -> "tuple[Buffer, ...]":
     if data is None:
         return (_NULL,)
-    return _varint(memoryview(data).nbytes), data
+    size = len(data) if type(data) is bytes else memoryview(data).nbytes
+    return _varint(size), data

@@ -20,6 +20,8 @@ NOBODY = ProducerIdentity(NO_PRODUCER, -1)
 BATCH_RESERVE = 100
 _RECORD_RESERVE = 40
 
+_new = tuple.__new__
+
 
 def in_batches(
     records: Sequence[CoordinatorRecord], size_max: int
@@ -44,7 +46,7 @@ def batch_of(
     """The batch of these records; one with a producer is part of its transaction."""
     identity = producer or NOBODY
     batch = build_batch(
-        [NewRecord(key, value, now_ms) for _, key, value in some],
+        [_new(NewRecord, (key, value, now_ms, ())) for _, key, value in some],
         producer_id=identity.producer_id,
         producer_epoch=identity.producer_epoch,
         base_sequence=0,  # coordinators do not count

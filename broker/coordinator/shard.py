@@ -62,6 +62,7 @@ _TOO_LARGE = (
     ErrorCode.INVALID_FETCH_SIZE,
 )
 
+_new = tuple.__new__
 _logger = logging.getLogger(__name__)
 
 
@@ -258,7 +259,8 @@ class Shard(Generic[S]):
     ) -> None:
         try:
             for offset, (record, _, _) in enumerate(some, base_offset):
-                self.state.replay(record, Place(offset, now_ms, *producer))
+                place = _new(Place, (offset, now_ms, *producer))
+                self.state.replay(record, place)
         except Exception as error:
             raise self._left_behind(error) from error
 

@@ -130,11 +130,12 @@ def _utf16_length(text: str) -> int:
 def check_committer(group: ClassicGroup, committer: Committer) -> None:
     """See that this one may commit for the group now."""
     check_membership(group, committer)
-    if group.is_in(ClassicState.EMPTY):
+    state = group.state
+    if state is ClassicState.EMPTY:
         return
     if not committer.is_member:
         raise UnknownMemberId
-    if group.is_in(ClassicState.COMPLETING_REBALANCE):
+    if state is ClassicState.COMPLETING_REBALANCE:
         raise RebalanceInProgress
 
 
@@ -143,9 +144,10 @@ def check_membership(group: ClassicGroup, committer: Committer) -> None:
 
     A group without members believes everybody who names no generation.
     """
-    if group.is_in(ClassicState.DEAD):
+    state = group.state
+    if state is ClassicState.DEAD:
         raise CoordinatorNotAvailable
-    if committer.generation_id < 0 and group.is_in(ClassicState.EMPTY):
+    if committer.generation_id < 0 and state is ClassicState.EMPTY:
         return
     if committer.is_member:
         check_member(group, committer.member_id, committer.group_instance_id)
