@@ -28,6 +28,7 @@ LIST_OFFSETS = 7
 LATEST = -1
 READ_UNCOMMITTED, READ_COMMITTED = 0, 1
 LOAD_S = 30
+NOT_YET = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR
 
 
 def committed(broker: BrokerProcess, group: str, topic: str) -> dict[int, int]:
@@ -40,9 +41,10 @@ def committed(broker: BrokerProcess, group: str, topic: str) -> dict[int, int]:
         while True:
             response = connection.request(request, OffsetFetchResponse, WITH_NAMES)
             (found,) = response.groups
-            if found.error_code != ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
+            if found.error_code not in NOT_YET:
                 break
             assert time.monotonic() < deadline, found
+            time.sleep(0.01)
     assert found.error_code == 0, found
     return {
         each.partition_index: each.committed_offset
