@@ -17,7 +17,7 @@ from protocol.messages.transactions import EndTxnResponse
 from protocol.topic_partition import TopicPartition
 from tests.crash.transaction_audit import Written, audit
 from tests.fakes.delaying_proxy import DelayingProxy, Fate, Held, Policy, Request
-from tests.fakes.transaction_errors import Abortable, GaveUp
+from tests.fakes.transaction_errors import Abortable, Fatal, GaveUp
 from tests.fakes.transactional_asker import Hooks
 from tests.fakes.transactional_client import FIRST, TransactionalClient
 
@@ -138,21 +138,29 @@ class Producer:
     ) -> None:
         self.written: list[Written] = []
         self.refusals: Counter[str] = Counter()
-        self._name = name
+        self.fences: Counter[str] = Counter()
+        self._address, self._name, self._protocol = address, name, protocol
         self._places = places
         self._chance = chance
-        self._client = TransactionalClient(
-            address,
-            name,
-            protocol=protocol,
-            request_timeout_s=REQUEST_TIMEOUT_S,
+        self._client = self._new_client()
+
+    def _new_client(self) -> TransactionalClient:
+        return TransactionalClient(
+            self._address,
+            self._name,
+            protocol=self._protocol,
             deadline_s=DEADLINE_S,
             hooks=Quickly(),
         )
 
+    async def _start(self) -> None:
+        # Not impatiently: a second InitProducerId would fence the first.
+        await self._client.start()
+        self._client.asker.request_timeout_s = REQUEST_TIMEOUT_S
+
     async def run(self, count: int) -> None:
         """So many transactions, one after another."""
-        await self._client.start()
+        await self._start()
         try:
             for number in range(count):
                 await self._transaction(number)
@@ -169,17 +177,7 @@ class Producer:
         is_impatient = chance.random() < 0.15
         client.asker.deadline_s = 0 if is_impatient else DEADLINE_S
         try:
-            for _ in range(chance.randint(1, 3)):
-                places = chance.sample(self._places, chance.randint(1, 3))
-                await client.send(
-                    {
-                        place: own.next_values(place, chance.randint(1, 3))
-                        for place in places
-                    }
-                )
-            if chance.random() < 0.4:
-                own.offset = number
-                await client.send_offsets(own.group, {self._places[0]: number})
+            await self._write(own)
         except (GaveUp, Abortable) as error:
             if isinstance(error, Abortable):
                 self.refusals[f"{client.protocol}: {error}"] += 1
@@ -187,10 +185,52 @@ class Producer:
             await client.abort()
             return
         client.asker.deadline_s = DEADLINE_S
-        if chance.random() < 0.25:
+        end = chance.random()
+        if end < 0.1:
+            await self._replace(own, is_race=end < 0.05)
+        elif end < 0.3:
             await client.abort()
         else:
             await client.commit()
+            own.is_committed = True
+
+    async def _write(self, own: Written) -> None:
+        chance = self._chance
+        for _ in range(chance.randint(1, 3)):
+            places = chance.sample(self._places, chance.randint(1, 3))
+            await self._client.send(
+                {
+                    place: own.next_values(place, chance.randint(1, 3))
+                    for place in places
+                }
+            )
+        if chance.random() < 0.4:
+            own.offset = own.number
+            await self._client.send_offsets(own.group, {self._places[0]: own.number})
+
+    async def _replace(self, own: Written, *, is_race: bool) -> None:
+        """Another client takes over, before the commit or while it is under way."""
+        old, self._client = self._client, self._new_client()
+        try:
+            if not is_race:
+                await self._start()
+                await self._commit_fenced(own, old)
+                assert not own.is_committed, f"{own} is acknowledged after its fence"
+                own.is_committed = False
+            else:
+                async with asyncio.TaskGroup() as tasks:
+                    tasks.create_task(self._start())
+                    tasks.create_task(self._commit_fenced(own, old))
+        finally:
+            await old.close()
+
+    async def _commit_fenced(self, own: Written, client: TransactionalClient) -> None:
+        try:
+            await client.commit()
+        except Fatal as error:
+            self.fences[f"{client.protocol}: {error}"] += 1
+            own.is_committed = None  # it may have been, before it was asked again
+        else:
             own.is_committed = True
 
 
@@ -204,6 +244,7 @@ class Run:
     seed: int
     counts: Counter[str] = field(default_factory=Counter)
     refusals: Counter[str] = field(default_factory=Counter)
+    fences: Counter[str] = field(default_factory=Counter)
     written: list[Written] = field(default_factory=list)
 
     @property
@@ -233,5 +274,6 @@ class Run:
             await disorder.deliver_all()
         for each in made:
             self.refusals.update(each.refusals)
+            self.fences.update(each.fences)
         self.written = [written for each in made for written in each.written]
         return await audit(self.address, self.places, self.written)

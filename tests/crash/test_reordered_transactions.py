@@ -9,7 +9,10 @@ next transactions have begun. What must hold, by `read_committed` and by the log
 - A marker ends the records of one transaction only, under its own epoch (the next
   one in the second version, KIP-890).
 
-In the second version this holds for every request at every moment, and no producer
+Some producers are replaced while they write or commit: what they ask for then is
+refused, by no other code than PRODUCER_FENCED (KAFKA-20785), and ends nothing.
+
+In the second version all this holds for every request at every moment, and no producer
 notices anything. In the first one all transactions of a producer share an epoch:
 
 - A late EndTxn cannot be told from the end of the transaction that is open then, and
@@ -86,6 +89,7 @@ async def test_late_requests_touch_no_later_transaction(
     assert not wrong, f"ODRADEK_SEED={seed}: {wrong[:5]}"
     refusals = set(run.refusals) - {OUT_OF_ORDER_IN_FIRST}
     assert not refusals, f"ODRADEK_SEED={seed}: {run.refusals}"
+    assert set(run.fences) == {f"{protocol}: EndTxnRequest: PRODUCER_FENCED"}
     committed = sum(each.is_committed for each in run.written)
     assert TRANSACTIONS // 3 < committed < TRANSACTIONS
     assert run.late_count > TRANSACTIONS // 2

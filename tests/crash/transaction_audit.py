@@ -42,7 +42,7 @@ class Written:
     epoch: int
     values: dict[TopicPartition, list[bytes]] = field(default_factory=dict)
     offset: int | None = None  # of the group, in the first partition
-    is_committed: bool = False
+    is_committed: bool | None = False  # None: its producer does not know
 
     @property
     def group(self) -> str:
@@ -186,9 +186,13 @@ async def audit(
     """Everything that is wrong; empty when nothing is."""
     left_open = await settled(address, places)
     wrong = [left_open] if left_open else []
+    visible = {
+        place: committed_values(await read(address, place, COMMITTED))
+        for place in places
+    }
+    _find_outcomes(visible.values(), written)
     for place in places:
-        visible = committed_values(await read(address, place, COMMITTED))
-        wrong += _wrong_values(place, visible, written)
+        wrong += _wrong_values(place, visible[place], written)
         log = await read(address, place, UNCOMMITTED)
         wrong += _wrong_ends(place, log.batches, {each.name: each for each in written})
     expected = {
@@ -201,6 +205,16 @@ async def audit(
         if offset != expected.get(group, NO_OFFSET):
             wrong.append(f"{group}: {offset}, not {expected.get(group)}")
     return wrong
+
+
+def _find_outcomes(
+    visible: Iterable[Sequence[bytes]], written: Sequence[Written]
+) -> None:
+    """Of what nobody knows: committed is what has left any trace."""
+    seen = {value.decode().rpartition(":")[0] for values in visible for value in values}
+    for each in written:
+        if each.is_committed is None:
+            each.is_committed = each.name in seen
 
 
 async def committed_offset(address: str, group: str, place: TopicPartition) -> int:
