@@ -25,7 +25,7 @@ from tests.crash.transaction_session import Setting
 IS_LONG = bool(os.environ.get("ODRADEK_LONG"))
 # Of how many moments one is tried; how many random parts of what is not synced; of how
 # many crashes one is followed by another.
-STRIDE, RANDOMS, AGAIN = (1, 4, 5) if IS_LONG else (41, 1, 20)
+STRIDE, RANDOMS, AGAIN = (1, 4, 5) if IS_LONG else (97, 1, 10)
 PARTS = 4
 # With durability=none hundreds of changes are not synced.
 PARTS_OF_ALL = 8 if IS_LONG else 2
@@ -118,8 +118,9 @@ def test_r3_no_crash_tears_a_transaction(setting: Setting, part: int) -> None:
     recording, chance = recorded(setting), Random(part)
     crashes = durable_crashes(recording, part, chance)
     survivors = survive(recording, setting, crashes, chance)
-    print(f"{survivors}, {len(recording.changes)} changes")  # shown by -s
+    print(f"{survivors.survived_count} crashes, {survivors.decided_count} decided")
     assert survivors.survived_count > 10
+    assert survivors.decided_count > 0
 
 
 @pytest.mark.timeout(3600)
@@ -131,5 +132,5 @@ def test_nothing_hangs_after_a_power_cut_without_durability(
     recording, chance = recorded(setting), Random(part)
     crashes = unsynced_crashes(recording, part, chance)
     survivors = survive(recording, setting, crashes, chance)
-    print(f"{survivors}, {len(recording.changes)} changes")  # shown by -s
+    print(f"{survivors.survived_count} crashes, {survivors.decided_count} decided")
     assert survivors.survived_count > 10

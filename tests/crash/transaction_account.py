@@ -4,7 +4,7 @@ A transaction is known by its number, which is in every record of it, and is the
 offset that it commits.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -65,7 +65,7 @@ class Promised:
 
 def check_outcomes(
     promised: Promised, found: Visible, offsets: dict[str, int]
-) -> dict[int, bool]:
+) -> dict[int, bool | None]:
     """See that all transactions ended as they must; which of them are committed.
 
     ``offsets`` are those that are committed, by transactional id; -1 for none.
@@ -80,15 +80,17 @@ def check_outcomes(
     return outcomes
 
 
-def _outcome(account: Account, found: Visible, offset: int) -> bool:
-    """Whether a transaction is committed: whole, or not at all."""
+def _outcome(account: Account, found: Visible, offset: int) -> bool | None:
+    """Whether a transaction is committed: whole, or not at all. None: nobody knows."""
     visible = account.visible_in(found)
     assert len(visible) in (0, len(account.records)), f"torn: {account} {visible}"
     is_committed = bool(visible)
     if account.has_offsets:
         # The offset is that of the last transaction which committed one.
         if not account.records:
-            is_committed = offset >= account.number
+            if offset > account.number:
+                return None
+            is_committed = offset == account.number
         elif is_committed:
             assert offset >= account.number, f"offsets are lost: {account} {offset}"
         assert offset != account.number or is_committed, f"only offsets: {account}"

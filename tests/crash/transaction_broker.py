@@ -23,7 +23,8 @@ from protocol.schema import Request
 from tests.fakes.files import FakeFiles
 from tests.fakes.replicas import Replicas
 
-IDLE_TURNS = 12
+TURNS_MAX = 8
+IDLE_STEPS = 5
 # A timer that somebody waits for is at most this far away.
 PATIENCE_MS = 60_000
 LENGTH_SIZE = 4
@@ -97,12 +98,17 @@ class TransactionBroker(Replicas):
         self.syncs = syncs
         self._dispatcher = Dispatcher(self.services, registered_handlers())
 
+    async def open_logs(self) -> None:
+        """Do what a broker does at its start."""
+        if not self.logs.was_clean:
+            await self.topics.bump_leader_epochs()
+        await self.manager.open_all()
+
     async def load(self) -> None:
-        """Do what a broker does after its start, until there is nothing left of it."""
+        """Do what it does after that, until there is nothing left of it."""
         services = self.services
         services.groups.load_all()
         services.transactions.load_all()
-        await self.manager.open_all()
         await services.groups.runtime.loaded()
         await services.transactions.runtime.loaded()
         services.transactions.orphans.end_all()
@@ -117,6 +123,7 @@ class TransactionBroker(Replicas):
 
     async def ask(self, request: Request, version: int) -> Any:
         question = self.send(request, version)
+        await asyncio.sleep(0)
         await self.until(lambda: question.is_answered)
         return question.answer()
 
@@ -127,16 +134,16 @@ class TransactionBroker(Replicas):
         if self._dirty() and self.chance.random() < 0.4:
             self._sync_something()
             return True
-        for _ in range(self.chance.randint(1, IDLE_TURNS)):
+        for _ in range(self.chance.randint(1, TURNS_MAX)):
             await asyncio.sleep(0)
         return bool(self._dirty())
 
     async def until(self, condition: Callable[[], bool]) -> None:
         """Return once ``condition()`` holds; timers run when nothing else does."""
         waited_ms = idle = 0
-        while not condition():  # noqa: ASYNC110 - it makes what it waits for
+        while not condition():
             idle = 0 if await self.step() else idle + 1
-            if idle > IDLE_TURNS:
+            if idle > IDLE_STEPS:
                 assert waited_ms < PATIENCE_MS, "nothing happens any more"
                 self.clock.advance(10)
                 waited_ms += 10
@@ -144,7 +151,7 @@ class TransactionBroker(Replicas):
     async def settle(self) -> None:
         """Return when nothing happens any more but what waits for a timer."""
         idle = 0
-        while idle < IDLE_TURNS:
+        while idle < IDLE_STEPS:
             idle = 0 if await self.step() else idle + 1
 
     def _dirty(self) -> list[tuple[Any, Any]]:

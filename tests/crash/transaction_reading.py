@@ -29,7 +29,7 @@ EARLIEST = -2
 OFFSET_FETCH_VERSION = 7
 READ_COMMITTED = 1
 # Less than most transactions: lists of aborted ones come in parts.
-FETCH_SIZE = 500
+FETCH_SIZE = 1000
 
 
 class Asker(Protocol):

@@ -31,14 +31,13 @@ from tests.crash.recording import Recording, RecordingFiles, Sync
 from tests.crash.transaction_account import Account, Promised, Sent
 from tests.crash.transaction_broker import TransactionBroker, transaction_broker
 from tests.crash.transaction_producer import NOW_MS, SOURCE, TIMEOUT_MS, Producer
-from tests.fakes.clock import FakeClock
 from tests.fakes.replicas import LOG_DIR
 
 A0, A1, B0 = TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0)
 PARTITIONS = (A0, A1, B0)
 PLAIN_VERSION = 11
 # Small enough that transactions reach over the ends of segments.
-SEGMENT_BYTES = 600
+SEGMENT_BYTES = 1500
 # A node that no file has: syncing it changes nothing, and takes a place.
 CATALOG_NODE = -1
 ROTATING_ID = 500
@@ -115,7 +114,7 @@ class Session:
         self.files.mkdir(LOG_DIR)
         self.recording: Recording[Promised] = self.files.record()  # type: ignore[assignment]
         self.broker: TransactionBroker
-        self._clock: FakeClock | None = None
+        self._now_ms: Callable[[], int] = lambda: NOW_MS
         self.catalog = RecordedCatalog(directory, self.recording, self._note_catalog)
         self._number = 0
         self.promised = Promised(directory, NOW_MS)
@@ -132,8 +131,9 @@ class Session:
             self.catalog.directory, self.files, self.chance, **self.setting.options
         ) as broker:
             broker.clock.advance(self.promised.now_ms - broker.clock.now_ms())
-            self.broker, self._clock = broker, broker.clock
+            self.broker, self._now_ms = broker, broker.clock.now_ms
             if broker.topics.get(TRANSACTION_STATE) is not None:
+                await broker.open_logs()
                 await broker.load()
             yield broker
             self._promise()
@@ -206,7 +206,5 @@ class Session:
         self._promise(plain=(*self.promised.plain, Sent(where, value)))
 
     def _promise(self, **changes: Any) -> None:
-        if self._clock is not None:
-            changes["now_ms"] = self._clock.now_ms()
-        self.promised = replace(self.promised, **changes)
+        self.promised = replace(self.promised, now_ms=self._now_ms(), **changes)
         self.recording.promise(self.promised)
