@@ -187,30 +187,29 @@ def build_batch(
         timestamp = record.timestamp
         max_timestamp = max(max_timestamp, timestamp)
         pieces.append(encode_record(place, timestamp - base_timestamp, record))
-    get = fields.get
-    log_append_time_ms = get("log_append_time_ms")
+    log_append_time_ms = fields.get("log_append_time_ms")
     if log_append_time_ms is not None:
         max_timestamp = log_append_time_ms
     # Coordinators make a batch for each request: without names, a third faster.
     header = _new(
         BatchHeader,
         (
-            get("base_offset", 0),
+            fields.get("base_offset", 0),
             0,  # its length; see `assemble`
-            get("leader_epoch", NO_LEADER_EPOCH),
+            fields.get("leader_epoch", NO_LEADER_EPOCH),
             CURRENT_MAGIC,
             0,  # its checksum
             _attributes(fields),
             len(records) - 1,
             base_timestamp,
             max_timestamp,
-            get("producer_id", NO_PRODUCER_ID),
-            get("producer_epoch", NO_PRODUCER_EPOCH),
-            get("base_sequence", NO_SEQUENCE),
+            fields.get("producer_id", NO_PRODUCER_ID),
+            fields.get("producer_epoch", NO_PRODUCER_EPOCH),
+            fields.get("base_sequence", NO_SEQUENCE),
             len(records),
         ),
     )
-    return assemble(header, b"".join(pieces), get("compression_level"))
+    return assemble(header, b"".join(pieces), fields.get("compression_level"))
 
 
 def assemble(

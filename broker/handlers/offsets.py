@@ -1,7 +1,4 @@
-"""OffsetCommit and OffsetFetch: where groups are.
-
-From version 10 of both on topics are called by their ids.
-"""
+"""OffsetCommit: where groups are. From version 10 on topics are called by their ids."""
 
 from __future__ import annotations
 
@@ -20,7 +17,11 @@ from .registry import answers_errors, handles
 
 if TYPE_CHECKING:
     from protocol.errors import KafkaError
-    from protocol.messages.offsets import OffsetCommitRequestTopic
+    from protocol.messages.offsets import (
+        OffsetCommitRequestPartition,
+        OffsetCommitRequestTopic,
+    )
+    from protocol.messages.txn_offsets import TxnOffsetCommitRequestPartition
 
     from ..metadata.topic import Topic
     from ..network.request_context import RequestContext
@@ -57,16 +58,7 @@ def handle_offset_commit(ctx: RequestContext, request: OffsetCommitRequest) -> A
                 place.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             else:
                 places.append(place)
-                wanted.append(
-                    WantedOffset(
-                        topic.name,
-                        each.partition_index,
-                        each.committed_offset,
-                        each.committed_leader_epoch,
-                        each.committed_metadata or "",
-                        topic.topic_id,
-                    )
-                )
+                wanted.append(wanted_offset(topic, each))
 
     def answer(codes: list[int]) -> OffsetCommitResponse:
         for place, code in zip(places, codes, strict=True):
@@ -83,6 +75,21 @@ def handle_offset_commit(ctx: RequestContext, request: OffsetCommitRequest) -> A
         request.retention_time_ms,
         answer,
         refuse,
+    )
+
+
+def wanted_offset(
+    topic: Topic,
+    asked: OffsetCommitRequestPartition | TxnOffsetCommitRequestPartition,
+) -> WantedOffset:
+    """What a client commits for a partition of ``topic``."""
+    return WantedOffset(
+        topic.name,
+        asked.partition_index,
+        asked.committed_offset,
+        asked.committed_leader_epoch,
+        asked.committed_metadata or "",
+        topic.topic_id,
     )
 
 

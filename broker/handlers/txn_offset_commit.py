@@ -18,15 +18,17 @@ from protocol.messages.txn_offsets import (
 )
 
 from ..coordinator.decision import ProducerIdentity
-from ..coordinator.group.offset_commit import Committer, WantedOffset
+from ..coordinator.group.offset_commit import Committer
 from ..coordinator.transaction.add_partitions import Addition
 from ..parked import Parked
+from .offsets import wanted_offset
 from .registry import answers_errors, handles
 
 if TYPE_CHECKING:
     from protocol.topic_partition import TopicPartition
     from storage.verification_state import VerificationGuard
 
+    from ..coordinator.group.offset_commit import WantedOffset
     from ..network.request_context import RequestContext
 
 FIRST_VERSION_THAT_ADDS = 5
@@ -71,16 +73,7 @@ class TxnOffsetCommit:
                     place.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
                     continue
                 self._places.append(place)
-                self._wanted.append(
-                    WantedOffset(
-                        topic.name,
-                        number,
-                        each.committed_offset,
-                        each.committed_leader_epoch,
-                        each.committed_metadata or "",
-                        topic.topic_id,
-                    )
-                )
+                self._wanted.append(wanted_offset(topic, each))
 
     def begin(self) -> Any:
         """The answer, or a parked one."""
