@@ -19,7 +19,7 @@ from tests.crash.transaction_audit import Written, audit
 from tests.fakes.delaying_proxy import DelayingProxy, Fate, Held, Policy, Request
 from tests.fakes.transaction_errors import Abortable, Fatal, GaveUp
 from tests.fakes.transactional_asker import Hooks
-from tests.fakes.transactional_client import FIRST, TransactionalClient
+from tests.fakes.transactional_client import TransactionalClient
 
 OF_OFFSETS = (ApiKey.ADD_OFFSETS_TO_TXN, ApiKey.TXN_OFFSET_COMMIT)
 DELAYED = (
@@ -28,7 +28,9 @@ DELAYED = (
     ApiKey.END_TXN,
     *OF_OFFSETS,
 )
+# Only the first version has these.
 BEGINNINGS = (ApiKey.ADD_PARTITIONS_TO_TXN, ApiKey.ADD_OFFSETS_TO_TXN)
+END_THAT_BUMPS = 5  # the first version of EndTxn of which that is so
 FATES = {Fate.PASS: 75, Fate.HOLD: 16, Fate.LOSE_ANSWER: 7, Fate.STALL: 2}
 EVENTS_MAX = 24  # about three transactions; each request is two events
 REQUEST_TIMEOUT_S = 0.3
@@ -46,10 +48,9 @@ class _Line:
 class Disorder(Policy):
     """Holds requests by chance, and lets each go when it is due."""
 
-    def __init__(self, chance: random.Random, protocol: int) -> None:
+    def __init__(self, chance: random.Random) -> None:
         self.counts: Counter[str] = Counter()
         self._chance = chance
-        self._protocol = protocol
         self._lines: dict[str, _Line] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -60,9 +61,9 @@ class Disorder(Policy):
         # The first version has nothing by which a transaction could be told from the
         # next: a late end would be that of the one which is about to begin, and late
         # offsets would be committed with it.
-        if self._protocol == FIRST and request.api_key in BEGINNINGS:
+        if request.api_key in BEGINNINGS:
             await self._deliver(line, [ApiKey.END_TXN])
-        elif self._protocol == FIRST and request.api_key == ApiKey.END_TXN:
+        elif request.api_key == ApiKey.END_TXN and request.version < END_THAT_BUMPS:
             await self._deliver(line, OF_OFFSETS)
         await self._event(line)
         (fate,) = self._chance.choices(list(FATES), list(FATES.values()))
@@ -132,14 +133,14 @@ class Producer:
         self,
         address: str,
         name: str,
-        protocol: int,
+        protocols: Sequence[int],
         places: Sequence[TopicPartition],
         chance: random.Random,
     ) -> None:
         self.written: list[Written] = []
         self.refusals: Counter[str] = Counter()
         self.fences: Counter[str] = Counter()
-        self._address, self._name, self._protocol = address, name, protocol
+        self._address, self._name, self._protocols = address, name, protocols
         self._places = places
         self._chance = chance
         self._client = self._new_client()
@@ -148,7 +149,7 @@ class Producer:
         return TransactionalClient(
             self._address,
             self._name,
-            protocol=self._protocol,
+            protocol=self._chance.choice(self._protocols),
             deadline_s=DEADLINE_S,
             hooks=Quickly(),
         )
@@ -240,7 +241,7 @@ class Run:
 
     address: str
     places: Sequence[TopicPartition]
-    protocol: int
+    protocols: Sequence[int]  # of which each client speaks one
     seed: int
     counts: Counter[str] = field(default_factory=Counter)
     refusals: Counter[str] = field(default_factory=Counter)
@@ -255,14 +256,14 @@ class Run:
     async def go(self, producers: int, transactions: int) -> list[str]:
         """Everything that went wrong."""
         chance = random.Random(self.seed)
-        disorder = Disorder(random.Random(chance.random()), self.protocol)
+        disorder = Disorder(random.Random(chance.random()))
         self.counts = disorder.counts
         async with DelayingProxy(self.address, disorder).running() as proxy:
             made = [
                 Producer(
                     proxy.address,
-                    f"producer-{self.protocol}-{number}",
-                    self.protocol,
+                    f"producer-{number}",
+                    self.protocols,
                     self.places,
                     random.Random(chance.random()),
                 )
