@@ -12,7 +12,12 @@ from struct import error as StructError
 from typing import TYPE_CHECKING, NamedTuple
 
 from .errors import InvalidRecord
-from .record_batch import NO_LEADER_EPOCH
+from .record_batch import (
+    COMPRESSION_MASK,
+    COMPRESSION_NONE,
+    LOG_OVERHEAD,
+    NO_LEADER_EPOCH,
+)
 from .records import NewRecord, build_batch, iterate
 
 if TYPE_CHECKING:
@@ -45,6 +50,16 @@ class EndTxnMarker(NamedTuple):
     def is_commit(self) -> bool:
         """Whether the transaction was committed, not aborted."""
         return self.control_type is ControlType.COMMIT
+
+
+# Header and record of a usual marker: batch_length, attributes and records_count; the
+# record's length, attributes, deltas and key_length, then its key, value_length, value
+# and header_count.
+_USUAL = Struct(">8xi9xh34xi5shhchic")
+_USUAL_SIZE = _USUAL.size
+_USUAL_HEADER = (_USUAL_SIZE - LOG_OVERHEAD, 1, COMPRESSION_NONE)
+_USUAL_RECORD = (b"\x20\0\0\0\x08", b"\x0c", b"\0")
+_ENDS = (ControlType.ABORT, ControlType.COMMIT)
 
 
 def encode_key(control_type: ControlType) -> bytes:
@@ -91,12 +106,40 @@ def read_marker(batch: "Buffer") -> EndTxnMarker | None:
         CorruptMessage: the batch is cut short.
         InvalidRecord: its record is no control record.
     """
+    return _read_usual_marker(batch) or read_any_marker(batch)
+
+
+def read_any_marker(batch: "Buffer") -> EndTxnMarker | None:
+    """The same, for a batch of whatever form."""
     for record in iterate(batch):
         control_type = decode_key(record.key)
         if control_type is not None and control_type <= ControlType.COMMIT:
             return EndTxnMarker(control_type, decode_value(record.value))
         break
     return None
+
+
+def _read_usual_marker(batch: "Buffer") -> EndTxnMarker | None:
+    """The marker in a batch as every broker builds it; None for another one.
+
+    A quarter of the time, and the log reads each marker three times.
+    """
+    view = memoryview(batch)
+    if len(view) != _USUAL_SIZE:
+        return None
+    length, attributes, count, start, version, control_type, between, *value, end = (
+        _USUAL.unpack_from(view)
+    )
+    value_version, coordinator_epoch = value
+    if (
+        (length, count, attributes & COMPRESSION_MASK) != _USUAL_HEADER
+        or (start, between, end) != _USUAL_RECORD
+        or version < 0
+        or value_version < 0
+        or not 0 <= control_type <= ControlType.COMMIT
+    ):
+        return None
+    return EndTxnMarker(_ENDS[control_type], coordinator_epoch)
 
 
 def build_marker_batch(

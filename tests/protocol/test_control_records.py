@@ -1,7 +1,10 @@
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from protocol.control_records import (
     ControlType,
@@ -11,9 +14,10 @@ from protocol.control_records import (
     decode_value,
     encode_key,
     encode_value,
+    read_any_marker,
     read_marker,
 )
-from protocol.errors import CorruptMessage, InvalidRecord
+from protocol.errors import CorruptMessage, InvalidRecord, KafkaError
 from protocol.record_batch import check_crc, read_header, scan
 from protocol.records import NewRecord, build_batch
 
@@ -94,3 +98,29 @@ def test_cut_marker_is_corrupt() -> None:
     batch = build_marker_batch(EndTxnMarker(ControlType.ABORT, 0), 1, 0, 0)
     with pytest.raises(CorruptMessage):
         read_marker(batch[:-1])
+
+
+@given(
+    marker=st.builds(
+        EndTxnMarker,
+        st.sampled_from([ControlType.ABORT, ControlType.COMMIT]),
+        st.integers(-(1 << 31), (1 << 31) - 1),
+    ),
+    changes=st.dictionaries(st.integers(0, 77), st.integers(0, 255), max_size=2),
+    size=st.sampled_from([78, 78, 78, 77, 79]),
+)
+def test_usual_markers_read_as_others_do(
+    marker: EndTxnMarker, changes: dict[int, int], size: int
+) -> None:
+    batch = build_marker_batch(marker, 7, 3, 1000)
+    assert len(batch) == 78
+    for position, value in changes.items():
+        batch[position] = value
+    batch = (batch + bytes(1))[:size]
+    read: list[Any] = []
+    for reader in (read_marker, read_any_marker):
+        try:
+            read.append(reader(batch))
+        except KafkaError as error:
+            read.append(type(error))
+    assert read[0] == read[1]
