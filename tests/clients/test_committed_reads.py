@@ -1,106 +1,95 @@
-"""Stock consumers of committed records skip what was aborted, and see the rest.
+"""Stock consumers of committed records skip what was aborted, and see the rest."""
 
-Nobody can produce to transactions yet: their batches, and the markers that end them,
-are appended as a coordinator would.
-"""
+import contextlib
 
-import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from pathlib import Path
-
+import confluent_kafka
+import confluent_kafka.admin
 import pytest
 
-from broker.server import Server
-from protocol.topic_partition import TopicPartition
-from storage.append_info import AppendOrigin
-from tests.broker.test_server import running
-from tests.fakes.replicas import batch_of, marker_of
+from tests.broker_process import BrokerProcess
 
-from .adapters import CLIENTS, COMMITTED, UNCOMMITTED, Client, by_name
+from .adapters import CLIENTS, COMMITTED, UNCOMMITTED
+from .consumers import Place
+from .producers import ConfluentProducer, Identity
 
-TOPIC = TopicPartition("transactions", 0)
+Values = dict[int, bytes]
+pytestmark = [
+    # kafka-python leaves sockets to the garbage collector.
+    pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
+    pytest.mark.usefixtures("collected"),
+    pytest.mark.parametrize("broker", ["uvloop"], indirect=True),
+]
 
 
 class Transactions:
-    """Producers with open transactions in one partition."""
+    """Producers that write to one partition, each in a transaction of its own."""
 
-    def __init__(self, server: Server) -> None:
-        self._server = server
-        self._sequences: dict[int, int] = {}
+    def __init__(self, broker: BrokerProcess, place: Place) -> None:
+        self._address = broker.address
+        self._place = place
+        self._plain = confluent_kafka.Producer({"bootstrap.servers": broker.address})
+        self._producers: dict[str, ConfluentProducer] = {}
 
-    @property
-    def address(self) -> str:
-        return f"127.0.0.1:{self._server.listeners[0].port}"
+    def produce(self, name: str, *values: bytes) -> None:
+        if name not in self._producers:
+            identity = Identity(f"{self._place.topic}-{name}")
+            self._producers[name] = ConfluentProducer(self._address, identity)
+            self._producers[name].begin()
+        self._producers[name].send(self._place, *values)
+        self._producers[name].flush()
 
-    async def produce(self, producer_id: int, *values: bytes) -> None:
-        sequence = self._sequences.get(producer_id, 0)
-        self._sequences[producer_id] = sequence + len(values)
-        await self._append(
-            batch_of(
-                *values,
-                producer_id=producer_id,
-                producer_epoch=0,
-                base_sequence=sequence,
-                is_transactional=True,
+    def plain(self, *values: bytes) -> None:
+        """A batch for each."""
+        for value in values:
+            self._plain.produce(self._place.topic, value)
+            assert self._plain.flush(30) == 0
+
+    def commit(self, name: str) -> None:
+        self._producers[name].commit()
+        self._producers[name].begin()
+
+    def abort(self, name: str) -> None:
+        self._producers[name].abort()
+        self._producers[name].begin()
+
+    def close(self) -> None:
+        for producer in self._producers.values():
+            producer.close()
+
+    def check(self, isolation: str, expected: Values) -> None:
+        """Every client finds just these, by offset."""
+        for client in CLIENTS:
+            reads = client.consume(
+                self._address, *self._place, len(expected), isolation
             )
-        )
-
-    async def plain(self, *values: bytes) -> None:
-        await self._append(batch_of(*values))
-
-    async def end(self, producer_id: int, *, commits: bool) -> None:
-        await self._append(marker_of(producer_id, commits=commits))
-
-    async def _append(self, batch: memoryview) -> None:
-        results = await self._server.services.replica_manager.append_records(
-            {TOPIC: batch}, acks=-1, timeout_ms=20_000, origin=AppendOrigin.COORDINATOR
-        )
-        assert results[TOPIC].error_code == 0
-
-    async def read(
-        self, client: Client, count: int, isolation: str
-    ) -> list[tuple[int, bytes | None]]:
-        reads = await asyncio.to_thread(
-            client.consume, self.address, TOPIC.topic, 0, count, isolation
-        )
-        return [(read.offset, read.message.value) for read in reads]
+            found = {read.offset: read.message.value for read in reads}
+            assert found == expected, client.name
 
 
-@asynccontextmanager
-async def transactions(data_dir: Path) -> AsyncIterator[Transactions]:
-    # The batches below show no guards: nobody asks a coordinator here.
-    unverified = {"transaction_partition_verification_enable": False}
-    async with running(data_dir, log_retention_ms=-1, **unverified) as server:
-        options = {"internal.segment.bytes": "500"}
-        await server.services.metadata.create_topic(TOPIC.topic, 1, options)
-        yield Transactions(server)
-
-
-@pytest.mark.parametrize("client", CLIENTS, ids=by_name)
-async def test_aborted_records_are_skipped(tmp_path: Path, client: Client) -> None:
-    async with transactions(tmp_path / "data") as log:
-        await log.plain(b"plain")  # 0
-        await log.produce(7, b"kept", b"kept too")  # 1, 2
-        await log.produce(8, b"aborted")  # 3
-        await log.plain(*[b"between" for _ in range(20)])  # 4 to 23
-        await log.produce(8, b"aborted far behind", b"and this")  # 24, 25
-        await log.end(7, commits=True)  # 26
-        await log.end(8, commits=False)  # 27
-        await log.produce(8, b"kept of the same producer")  # 28
-        await log.end(8, commits=True)  # 29
-        await log.produce(9, b"undecided")  # 30
-        await log.plain(b"behind it")  # 31
-        between = [(offset, b"between") for offset in range(4, 24)]
-        decided = [(0, b"plain"), (1, b"kept"), (2, b"kept too"), *between]
-        decided += [(28, b"kept of the same producer")]
-        found = await log.read(client, len(decided), COMMITTED)
-        assert found == decided
-        await log.end(9, commits=True)  # 32
-        decided += [(30, b"undecided"), (31, b"behind it")]
-        found = await log.read(client, len(decided), COMMITTED)
-        assert found == decided
+def test_aborted_records_are_skipped(broker: BrokerProcess, topic: str) -> None:
+    """In a log of many segments, where transactions overlap."""
+    admin = confluent_kafka.admin.AdminClient({"bootstrap.servers": broker.address})
+    config = {"internal.segment.bytes": "500"}
+    wanted = confluent_kafka.admin.NewTopic(topic, 1, 1, config=config)
+    admin.create_topics([wanted])[topic].result(30)
+    with contextlib.closing(Transactions(broker, Place(topic, 0))) as log:
+        log.plain(b"plain")  # 0
+        log.produce("seven", b"kept", b"kept too")  # 1, 2
+        log.produce("eight", b"aborted")  # 3
+        log.plain(*[b"between"] * 20)  # 4 to 23
+        log.produce("eight", b"aborted far behind", b"and this")  # 24, 25
+        log.commit("seven")  # 26
+        log.abort("eight")  # 27
+        log.produce("eight", b"kept of the same producer")  # 28
+        log.commit("eight")  # 29
+        log.produce("nine", b"undecided")  # 30
+        log.plain(b"behind it")  # 31
+        decided = {0: b"plain", 1: b"kept", 2: b"kept too"}
+        decided |= dict.fromkeys(range(4, 24), b"between")
+        decided |= {28: b"kept of the same producer"}
+        log.check(COMMITTED, decided)
+        log.commit("nine")  # 32
+        decided |= {30: b"undecided", 31: b"behind it"}
+        log.check(COMMITTED, decided)
         aborted = {3: b"aborted", 24: b"aborted far behind", 25: b"and this"}
-        everything = sorted({**dict(decided), **aborted}.items())
-        found = await log.read(client, len(everything), UNCOMMITTED)
-        assert found == everything
+        log.check(UNCOMMITTED, decided | aborted)
