@@ -174,7 +174,7 @@ class Produce:
     async def _append_when_verified(self, parked: Parked, guards: Guards) -> Any:
         request = self._request
         if request.acks == ACKS_ALL:
-            parked = within(parked, self._ctx, request.timeout_ms)
+            parked = within(parked, self._ctx.services.clock, request.timeout_ms)
         codes = await parked
         if codes is None:
             self._refuse(dict.fromkeys(self.entries, _TIMED_OUT))
@@ -186,6 +186,8 @@ class Produce:
     def _refuse(self, refused: AppendResults) -> None:
         for topic_partition in refused:
             del self.entries[topic_partition]
+            if self.headers is not None:
+                self.headers.pop(topic_partition, None)
         self.refused.update(refused)
 
     def _refuse_replaced(self) -> None:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from protocol.topic_partition import TopicPartition
     from storage.verification_state import VerificationGuard
 
+    from ..clock import Clock
     from ..network.request_context import RequestContext
     from ..replica.appends import AppendResults
 
@@ -54,7 +55,7 @@ def take_guards(
         InvalidProducerIdMapping: they are of more than one producer.
     """
     services, adds = ctx.services, ctx.api_version >= FIRST_VERSION_THAT_ADDS
-    if len(headers) > 1 and len({each[9:11] for each in headers.values()}) > 1:
+    if len(headers) > 1 and len(set(map(_producer_of, headers.values()))) > 1:
         raise InvalidProducerIdMapping(
             "the request has transactional batches of more than one producer"
         )
@@ -64,13 +65,16 @@ def take_guards(
         return guards, refused
     now_ms = services.clock.now_ms()
     for topic_partition, header in headers.items():
-        _, _, _, _, _, _, _, _, _, producer_id, producer_epoch, sequence, _ = header
         try:
             partition = services.replica_manager.partition(topic_partition)
             if partition.is_internal:
                 continue  # the append says that it takes none
             guard = partition.start_verification(
-                producer_id, sequence, producer_epoch, now_ms, adds
+                header.producer_id,
+                header.base_sequence,
+                header.producer_epoch,
+                now_ms,
+                adds,
             )
         except KafkaError as error:
             refused[topic_partition] = refusal(None, error)
@@ -94,11 +98,15 @@ def ask_coordinator(
         return dict.fromkeys(partitions, ErrorCode.INVALID_REQUEST)
     addition = Addition(
         transactional_id,
-        ProducerIdentity(header.producer_id, header.producer_epoch),
+        _producer_of(header),
         partitions,
         IMPLICIT_ADD if ctx.api_version >= FIRST_VERSION_THAT_ADDS else 0,
     )
     return ctx.services.transactions.admit(addition)
+
+
+def _producer_of(header: BatchHeader) -> ProducerIdentity:
+    return ProducerIdentity(header.producer_id, header.producer_epoch)
 
 
 def refused_by_coordinator(
@@ -128,7 +136,7 @@ def _in_produce(code: int, api_version: int) -> AppendResult:
     return AppendResult(code)
 
 
-def within(parked: Parked, ctx: RequestContext, timeout_ms: int) -> Parked:
+def within(parked: Parked, clock: Clock, timeout_ms: int) -> Parked:
     """The same answer, or None once ``timeout_ms`` have passed."""
     limited = Parked()
 
@@ -141,6 +149,6 @@ def within(parked: Parked, ctx: RequestContext, timeout_ms: int) -> Parked:
         if not limited.done():
             limited.follow(answered)
 
-    timer = ctx.services.clock.call_later(timeout_ms, expire)
+    timer = clock.call_later(timeout_ms, expire)
     parked.listen(follow)
     return limited

@@ -347,6 +347,29 @@ async def test_a_topic_that_is_deleted_meanwhile_is_unknown(
         assert codes_of(await it.told(task, 13)) == {0: unknown, 1: unknown}
 
 
+async def test_a_topic_may_be_deleted_while_its_log_is_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = FakeFiles()
+    async with rig(tmp_path, files) as it:
+        await it.codes(produce((T0, data())))
+    async with rig(tmp_path, files) as it:
+        topic = it.broker.topics.get("t")
+        assert topic is not None
+        asked = produce((T0, data(1)), (T1, data()), acks=-1)
+        asked.topic_data[0].topic_id = topic.topic_id
+        opening = it.broker.manager.open
+
+        async def open_late(partitions: list[TopicPartition]) -> None:
+            await it.delete_topic()
+            await opening(partitions)
+
+        monkeypatch.setattr(it.broker.manager, "open", open_late)
+        unknown = ErrorCode.UNKNOWN_TOPIC_ID
+        assert await it.codes(asked, 13) == {0: unknown, 1: unknown}
+        assert it.coordinator.asked == []
+
+
 async def test_a_topic_that_is_made_again_takes_nothing_of_the_one_before(
     tmp_path: Path,
 ) -> None:
