@@ -1,6 +1,7 @@
 """What tests put into a running broker: topics, records, members of groups."""
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 
 from client.address import Address
 from client.cluster import Cluster
@@ -41,6 +42,14 @@ VERSION = b"\0\0"
 
 def connected(port: int) -> Cluster:
     return Cluster([Address("127.0.0.1", port)], timeout_s=TIMEOUT_S)
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Return when it is true, which it will be soon."""
+    deadline = time.monotonic() + TIMEOUT_S
+    while not condition():
+        assert time.monotonic() < deadline, "it did not come true"
+        time.sleep(0.01)
 
 
 def create_topic(cluster: Cluster, name: str, partitions: int) -> None:

@@ -4,7 +4,7 @@ import threading
 import pytest
 
 from client.address import Address
-from client.cluster import Cluster
+from client.cluster import TRANSACTION, Cluster
 from client.errors import NoAnswer, Unreachable
 from protocol.errors import (
     CoordinatorLoadInProgress,
@@ -103,6 +103,20 @@ def test_the_coordinator_is_found_in_every_version(version: int) -> None:
         )
         assert asked.key_type == 0
         assert (asked.coordinator_keys if version >= 4 else [asked.key]) == ["g"]
+
+
+def test_a_transaction_may_have_another_coordinator_than_a_group_of_its_name() -> None:
+    with scripted_cluster(2) as script, script.client() as cluster:
+        assert cluster.coordinator("g").node_id == 1
+        script.coordinator = 2
+        assert cluster.coordinator("g", TRANSACTION).node_id == 2
+        assert cluster.coordinator("g").node_id == 1
+        asked = [
+            request.key_type
+            for request in script.brokers[1].asked
+            if isinstance(request, FindCoordinatorRequest)
+        ]
+        assert asked == [0, 1]
 
 
 @pytest.mark.parametrize("version", [3, 6])

@@ -35,7 +35,7 @@ def real_listener() -> Listener:
     """Our own listener and dispatcher, as far as ApiVersions needs them."""
     broker.handlers.load()
     clock, config = FakeClock(), BrokerConfig()
-    services: Any = SimpleNamespace(bugs=Bugs())
+    services: Any = SimpleNamespace(bugs=Bugs(), config=config)
     network = Network(
         options=config,
         dispatcher=Dispatcher(services, registered_handlers()),

@@ -1,12 +1,15 @@
+import pytest
+
 from client.address import Address
 from client.metadata import metadata_request, read_metadata
-from protocol.errors import UnknownTopicOrPartition
+from protocol.errors import LeaderNotAvailable, UnknownTopicOrPartition
 from protocol.messages.metadata import (
     MetadataResponse,
     MetadataResponseBroker,
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
+from protocol.topic_partition import TopicPartition
 
 
 def test_asking_creates_no_topic() -> None:
@@ -36,3 +39,12 @@ def test_an_answer_by_names_and_numbers() -> None:
     assert metadata.topics == {"a": ("a", b"i", {0: 7, 1: -1})}
     assert list(metadata.topics["a"].leaders) == [0, 1]
     assert isinstance(metadata.failed["b"], UnknownTopicOrPartition)
+    assert metadata.leader_of(TopicPartition("a", 0)) == 7
+    for place, error in (
+        (TopicPartition("a", 1), LeaderNotAvailable),
+        (TopicPartition("a", 2), UnknownTopicOrPartition),
+        (TopicPartition("b", 0), UnknownTopicOrPartition),
+        (TopicPartition("c", 0), UnknownTopicOrPartition),
+    ):
+        with pytest.raises(error):
+            metadata.leader_of(place)
