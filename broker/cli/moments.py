@@ -62,7 +62,7 @@ def moment_text(moment_ms: int) -> str:
 
 
 def duration_text(duration_ms: int) -> str:
-    """The two largest units, like ``3h 20m``; below a minute ``12.5s``."""
+    """The largest unit and the next, like ``3h 20m``; below a minute ``12.5s``."""
     if duration_ms < _UNIT_MS["m"]:
         return f"{max(duration_ms, 0) / 1000:g}s"
     parts: list[str] = []
@@ -70,4 +70,4 @@ def duration_text(duration_ms: int) -> str:
         count, duration_ms = divmod(duration_ms, _UNIT_MS[unit])
         if count or parts:
             parts.append(f"{count}{unit}")
-    return " ".join(parts[:2])
+    return " ".join(part for part in parts[:2] if part[0] != "0")

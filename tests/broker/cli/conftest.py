@@ -1,4 +1,4 @@
-"""A broker, and ``odradek group`` as its users call it."""
+"""A broker, and ``odradek group`` and ``odradek txn`` as their users call them."""
 
 import json
 from collections.abc import Iterator
@@ -10,13 +10,14 @@ from broker.cli.main import main
 from client.cluster import Cluster
 from tests.broker_process import BrokerProcess, running_broker
 from tests.client.live import connected
+from tests.client.live_transactions import NO_VERIFICATION
 
 
 @pytest.fixture(scope="session")
 def group_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
     data_dir = tmp_path_factory.mktemp("groups") / "data"
     keep = ("-o", "log.retention.ms=-1")  # the records of the tests are old
-    with running_broker(data_dir, *keep) as process:
+    with running_broker(data_dir, *keep, *NO_VERIFICATION) as process:
         yield process
         assert "Traceback" not in process.log()
 
@@ -28,7 +29,7 @@ def cluster(group_broker: BrokerProcess) -> Iterator[Cluster]:
 
 
 class Shell:
-    """Runs ``odradek group``, and keeps what it said."""
+    """Runs commands, and keeps what they said."""
 
     def __init__(self, address: str, captured: pytest.CaptureFixture[str]) -> None:
         self._address = address
@@ -37,8 +38,15 @@ class Shell:
 
     def group(self, *arguments: str, code: int = 0) -> list[str]:
         """The lines of the output; what went wrong is in ``error``."""
+        return self._run("group", *arguments, code=code)
+
+    def txn(self, *arguments: str, code: int = 0) -> list[str]:
+        """The same of ``odradek txn``."""
+        return self._run("txn", *arguments, code=code)
+
+    def _run(self, command: str, *arguments: str, code: int) -> list[str]:
         given = [*arguments, "--bootstrap-server", self._address]
-        assert main(["group", *given]) == code
+        assert main([command, *given]) == code
         captured = self._captured.readouterr()
         self.error = captured.err
         assert bool(self.error) == bool(code)
@@ -47,6 +55,11 @@ class Shell:
     def json(self, *arguments: str, code: int = 0) -> list[dict[str, Any]]:
         """The objects, one from each line."""
         lines = self.group(*arguments, "--json", code=code)
+        return [json.loads(line) for line in lines]
+
+    def txn_json(self, *arguments: str, code: int = 0) -> list[dict[str, Any]]:
+        """The same of ``odradek txn``."""
+        lines = self.txn(*arguments, "--json", code=code)
         return [json.loads(line) for line in lines]
 
 

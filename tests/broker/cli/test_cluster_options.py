@@ -4,8 +4,8 @@ import threading
 
 import pytest
 
-from broker.cli.group import command
 from broker.cli.cluster_options import cluster_parser, topic, word_of
+from broker.cli.group import command
 
 Captured = pytest.CaptureFixture[str]
 

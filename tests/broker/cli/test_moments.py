@@ -2,7 +2,7 @@ from argparse import ArgumentTypeError
 
 import pytest
 
-from broker.cli.moments import duration_ms, moment_ms
+from broker.cli.moments import duration_ms, duration_text, moment_ms, moment_text
 
 
 @pytest.mark.parametrize(
@@ -50,3 +50,32 @@ def test_durations(text: str, expected: int) -> None:
 def test_what_is_no_duration(text: str) -> None:
     with pytest.raises(ArgumentTypeError, match="write it like 2h"):
         duration_ms(text)
+
+
+@pytest.mark.parametrize(
+    ("moment", "expected"),
+    [
+        (0, "1970-01-01T00:00:00.000Z"),
+        (1_767_225_600_250, "2026-01-01T00:00:00.250Z"),
+        (-1, "1969-12-31T23:59:59.999Z"),
+        (1 << 62, "4611686018427387904"),
+    ],
+)
+def test_how_a_moment_is_shown(moment: int, expected: str) -> None:
+    assert moment_text(moment) == expected
+
+
+@pytest.mark.parametrize(
+    ("duration", "expected"),
+    [
+        (-5, "0s"),
+        (250, "0.25s"),
+        (59_999, "59.999s"),
+        (60_000, "1m"),
+        (90_000, "1m 30s"),
+        (3_605_000, "1h"),
+        (26 * 3_600_000 + 5, "1d 2h"),
+    ],
+)
+def test_how_a_duration_is_shown(duration: int, expected: str) -> None:
+    assert duration_text(duration) == expected

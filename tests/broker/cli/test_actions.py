@@ -1,0 +1,33 @@
+import pytest
+
+from broker.cli.actions import run_action
+
+ACTIONS = {"list": ("version", "say it"), "remove": ("nothing", "do it")}
+Captured = pytest.CaptureFixture[str]
+
+
+def test_an_action_is_found_and_gets_the_rest(capsys: Captured) -> None:
+    assert run_action("thing", ACTIONS, ["list"]) == 0
+    assert capsys.readouterr().out
+
+
+def test_nothing_said_shows_the_actions(capsys: Captured) -> None:
+    assert run_action("thing", ACTIONS, []) == 2
+    assert run_action("thing", ACTIONS, ["--help"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("usage: odradek thing ACTION ")
+    assert "  list            say it\n" in shown
+    assert shown.endswith("odradek thing ACTION --help says more.\n")
+
+
+@pytest.mark.parametrize(
+    ("word", "complaint"),
+    [
+        ("remvoe", "there is no action remvoe; did you mean remove?"),
+        ("qqqq", "there is no action qqqq; there are list, remove"),
+        ("--json", "say first what to do: list, remove"),
+    ],
+)
+def test_an_unknown_action(word: str, complaint: str, capsys: Captured) -> None:
+    assert run_action("thing", ACTIONS, [word]) == 2
+    assert capsys.readouterr().err == f"odradek thing: {complaint}\n"
