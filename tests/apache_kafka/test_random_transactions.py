@@ -1,12 +1,13 @@
 """Transactional producers that make mistakes hear the same from Apache Kafka."""
 
 import os
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 
 from tests.broker_process import running_broker
 
+from .group_steps import GroupSteps
 from .node import running_kafka
 from .transaction_steps import Steps
 
@@ -15,19 +16,30 @@ SEEDS = range(20 if IS_LONG else 2)
 STEP_COUNT = 200 if IS_LONG else 150
 
 
-def test_both_brokers_answer_the_same(
-    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+# As Apache Kafka's in `node`.
+OPTIONS = {
+    "group.initial.rebalance.delay.ms": 0,
+    "offsets.topic.num.partitions": 1,
+    "transaction.state.log.num.partitions": 1,
+}
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
+    """The addresses of odradek and of Apache Kafka."""
+    data_dir = tmp_path_factory.mktemp("odradek") / "data"
+    options = [f"-o{name}={value}" for name, value in OPTIONS.items()]
     with (
-        running_broker(tmp_path / "data") as ours,
+        running_broker(data_dir, *options) as ours,
         running_kafka(tmp_path_factory.mktemp("kafka")) as kafka,
     ):
-        for seed in SEEDS:
-            steps = zip(
-                Steps(ours.address, seed).take(STEP_COUNT),
-                Steps(kafka.address, seed).take(STEP_COUNT),
-                strict=True,
-            )
-            for our_step, their_step in steps:
-                assert our_step == their_step, f"seed {seed}"
+        yield ours.address, kafka.address
         assert "Traceback" not in ours.log()
+
+
+@pytest.mark.parametrize("kind", [Steps, GroupSteps])
+def test_both_brokers_answer_the_same(both: tuple[str, str], kind: type[Steps]) -> None:
+    for seed in SEEDS:
+        ours, theirs = (kind(each, seed).take(STEP_COUNT) for each in both)
+        for our_step, their_step in zip(ours, theirs, strict=True):
+            assert our_step == their_step, f"seed {seed}"

@@ -9,7 +9,7 @@ After every end all markers are awaited, so that no answer depends on the moment
 
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
 
 from client.connection import Connection
@@ -74,11 +74,13 @@ _Response = TypeVar("_Response", bound=Response)
 class Steps:
     """Two producers, one topic, one group; its name is made of the seed."""
 
+    weights: Mapping[str, int] = WEIGHTS
+
     def __init__(self, address: str, seed: int) -> None:
         host, port = address.split(":")
         self._connection = Connection(host, int(port))
         self._random = random.Random(seed)
-        self._topic = self._group = f"steps-{seed}"
+        self._topic = self._group = f"{type(self).__name__}-{seed}"
         self._ids = [f"{self._topic}-a", f"{self._topic}-b"]
         self._producers: dict[str, tuple[int, int]] = {}
         self._sequences: dict[tuple[int, int, int], int] = {}
@@ -87,7 +89,7 @@ class Steps:
     def take(self, count: int) -> Iterator[tuple[Any, ...]]:
         """What was asked and answered, step by step."""
         self._prepare()
-        kinds, weights = list(WEIGHTS), list(WEIGHTS.values())
+        kinds, weights = list(self.weights), list(self.weights.values())
         for number in range(count):
             kind = self._random.choices(kinds, weights)[0]
             transactional_id = self._random.choice(self._ids)
