@@ -27,7 +27,9 @@ SCENES = (
     "timeout",
     "error",
     "restart",
+    "exactly-once",
 )
+pytestmark = pytest.mark.timeout(600)  # Apache Kafka takes its time to start
 
 
 @pytest.fixture(scope="module", params=[1, 2], ids=["version-1", "version-2"])

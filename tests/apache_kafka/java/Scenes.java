@@ -50,7 +50,11 @@ public class Scenes {
     }
 
     static void until(String what, BooleanSupplier condition, Scene step) {
-        long deadline = System.currentTimeMillis() + WAIT_MS;
+        until(what, WAIT_MS, condition, step);
+    }
+
+    static void until(String what, long waitMs, BooleanSupplier condition, Scene step) {
+        long deadline = System.currentTimeMillis() + waitMs;
         try {
             while (!condition.getAsBoolean()) {
                 step.play();

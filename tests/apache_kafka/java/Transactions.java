@@ -47,6 +47,7 @@ public class Transactions extends Scenes {
             case "timeout" -> Transactions::timeout;
             case "error" -> Transactions::error;
             case "restart" -> Transactions::brokerRestarts;
+            case "exactly-once" -> Transactions::exactlyOnce;
             default -> throw new IllegalArgumentException(name);
         };
     }
@@ -431,5 +432,55 @@ public class Transactions extends Scenes {
             each.close();
         }
         reader.close();
+    }
+
+    /** The broker is killed again and again; each record is in the output once. */
+    static void exactlyOnce() throws Exception {
+        int count = 400;
+        String output = topic + "-out";
+        createTopic(output, Map.of());
+        Producer<String, String> source = producer("source");
+        begin(source, 0, count);
+        source.commitTransaction();
+        source.close();
+        Thread killer = new Thread(() -> {
+            for (int number = 0; number < 3; number++) {
+                ask("restart");
+            }
+        });
+        Consumer<String, String> input = consumer(
+            COMMITTED, "group.id", "g-" + topic, "max.poll.records", "5");
+        Producer<String, String> worker = producer("worker");
+        input.assign(partitions(topic));
+        long[] handled = {0};
+        killer.start();
+        until("all is handled", 4 * WAIT_MS, () -> handled[0] == count, () -> {
+            List<String> values = new ArrayList<>();
+            input.poll(SOON).forEach(each -> values.add(each.value()));
+            if (values.isEmpty()) {
+                return;
+            }
+            worker.beginTransaction();
+            try {
+                values.forEach(each -> worker.send(new ProducerRecord<>(
+                    output, Integer.parseInt(each) % 4, null, each)));
+                worker.sendOffsetsToTransaction(positions(input), input.groupMetadata());
+                worker.commitTransaction();
+                handled[0] += values.size();
+            } catch (KafkaException error) {
+                worker.abortTransaction();
+                input.committed(Set.copyOf(partitions(topic))).forEach(
+                    (place, each) -> input.seek(place, each == null ? 0 : each.offset()));
+            }
+        });
+        killer.join();
+        List<Integer> made = new ArrayList<>();
+        until("all is there", () -> made.size() >= count, () -> {
+            made.clear();
+            made.addAll(numbers(read(COMMITTED, output)));
+        });
+        check(made.equals(numbers(0, count)), "made " + made);
+        worker.close();
+        input.close();
     }
 }
