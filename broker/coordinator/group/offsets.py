@@ -2,20 +2,23 @@
 
 Invariants: what a transaction commits is *pending* until its marker comes; a commit
 moves it to the committed ones, unless these were written later in the log; an abort
-drops it. Everything here comes from `replay` and `end_transaction`.
+drops it. Everything here comes from `replay` and `end_transaction`. For each group,
+``_unstable`` counts the transactions that would move an offset, which consumers ask
+for at every start.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
     from ..decision import Place
     from .records import CommittedOffset, OffsetRecord
 
 TopicAndPartition = tuple[str, int]
+_T = TypeVar("_T")
 _new = tuple.__new__
 
 
@@ -35,6 +38,7 @@ class GroupOffsets:
     def __init__(self) -> None:
         self._committed: dict[str, _Offsets] = {}
         self._pending: dict[int, dict[str, _Offsets]] = {}
+        self._unstable: dict[str, dict[TopicAndPartition, int]] = {}
 
     def __len__(self) -> int:
         return sum(map(len, self._committed.values()))
@@ -59,19 +63,15 @@ class GroupOffsets:
 
     def has_any(self, group_id: str) -> bool:
         """Whether a group has offsets, pending ones too."""
-        return group_id in self._committed or any(
-            group_id in groups for groups in self._pending.values()
-        )
+        return group_id in self._committed or group_id in self._unstable
 
     def is_pending(self, group_id: str, topic: str, partition: int) -> bool:
         """Whether an open transaction would move this offset."""
-        key = topic, partition
-        return any(key in groups.get(group_id, {}) for groups in self._pending.values())
+        return (topic, partition) in self._unstable.get(group_id, ())
 
-    def pending_of_group(self, group_id: str) -> Iterator[TopicAndPartition]:
+    def pending_of_group(self, group_id: str) -> Iterable[TopicAndPartition]:
         """The partitions whose offsets open transactions would move."""
-        for groups in self._pending.values():
-            yield from groups.get(group_id, {})
+        return self._unstable.get(group_id, ())
 
     def topic_ids(self, group_id: str, topic: str, partition: int) -> set[bytes]:
         """The ids of the topics for which this was committed, or is pending."""
@@ -107,6 +107,9 @@ class GroupOffsets:
         groups = self._committed
         if place.producer_id >= 0:
             groups = self._pending.setdefault(place.producer_id, {})
+            if key not in groups.get(group_id, ()):
+                unstable = self._unstable.setdefault(group_id, {})
+                unstable[key] = unstable.get(key, 0) + 1
         offsets = groups.get(group_id)
         if offsets is None:
             offsets = groups[group_id] = {}
@@ -121,25 +124,39 @@ class GroupOffsets:
 
     def end_transaction(self, producer_id: int, is_commit: bool) -> None:
         """Commit or drop what a producer's transaction has pending."""
-        groups = self._pending.pop(producer_id, {})
-        if not is_commit:
-            return
-        for group_id, offsets in groups.items():
+        for group_id, offsets in self._pending.pop(producer_id, {}).items():
+            for key in offsets:
+                self._note_ended(group_id, key)
+            if not is_commit:
+                continue
             committed = self._committed.setdefault(group_id, {})
             for key, stored in offsets.items():
                 known = committed.get(key)
                 if known is None or known.record_offset < stored.record_offset:
                     committed[key] = stored
 
+    def _note_ended(self, group_id: str, key: TopicAndPartition) -> None:
+        unstable = self._unstable[group_id]
+        unstable[key] -= 1
+        if not unstable[key]:
+            _remove(self._unstable, group_id, key)
+
     def _drop(self, group_id: str, key: TopicAndPartition) -> None:
         _remove(self._committed, group_id, key)
+        if key not in self._unstable.get(group_id, ()):
+            return
+        _remove(self._unstable, group_id, key)
         for producer_id, groups in list(self._pending.items()):
             _remove(groups, group_id, key)
             if not groups:
                 del self._pending[producer_id]
 
 
-def _remove(groups: dict[str, _Offsets], group_id: str, key: TopicAndPartition) -> None:
-    offsets = groups.get(group_id)
-    if offsets is not None and offsets.pop(key, None) is not None and not offsets:
+def _remove(
+    groups: dict[str, dict[TopicAndPartition, _T]],
+    group_id: str,
+    key: TopicAndPartition,
+) -> None:
+    values = groups.get(group_id)
+    if values is not None and values.pop(key, None) is not None and not values:
         del groups[group_id]
