@@ -13,6 +13,7 @@ are not to be trusted.
 """
 
 import argparse
+import resource
 import statistics
 import sys
 import tempfile
@@ -26,22 +27,27 @@ sys.path.append(str(HERE / "parts"))
 
 import scenarios  # noqa: E402
 from peers import kafka  # noqa: E402
+from sizes import QUICK, Size  # noqa: E402
+from starts import STARTING  # noqa: E402
 from tables import machine, replace_section, short, table  # noqa: E402
 from targets import Broker, Target, odradek  # noqa: E402
 from work import Figures, disturbances  # noqa: E402
 
 SECTION = "whole broker"
+NAMES = [*STARTING, *scenarios.RUNNING]
 
 Results = dict[str, dict[str, list[float]]]  # row, broker, rounds
 
 
 def main() -> None:
     args = _arguments()
-    size = scenarios.QUICK if args.quick else scenarios.Size()
+    size = QUICK if args.quick else Size()
     rounds = 1 if args.quick else args.rounds
+    _, files_max = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (files_max, files_max))
     run = Run(args.scenarios, args.targets, size, rounds)
     with tempfile.TemporaryDirectory(prefix="bench-", dir=args.dir) as root:
-        run.measure_start(Path(root))
+        run.measure_starting(Path(root))
         run.measure_running(Path(root))
     text = run.table()
     print(text)
@@ -54,7 +60,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--scenarios", type=_scenarios, default=scenarios.NAMES)
+    parser.add_argument("--scenarios", type=_scenarios, default=NAMES)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--quick", action="store_true", help="one round, small sizes")
     parser.add_argument(
@@ -85,10 +91,10 @@ def _arguments() -> argparse.Namespace:
 
 def _scenarios(text: str) -> list[str]:
     names = text.split(",")
-    unknown = sorted(set(names) - set(scenarios.NAMES))
+    unknown = sorted(set(names) - set(NAMES))
     if unknown:
         raise argparse.ArgumentTypeError(
-            f"no {', '.join(unknown)}, only {', '.join(scenarios.NAMES)}"
+            f"no {', '.join(unknown)}, only {', '.join(NAMES)}"
         )
     return names
 
@@ -97,7 +103,7 @@ class Run:
     """The figures of one run, as they come in."""
 
     def __init__(
-        self, names: list[str], targets: list[Target], size: scenarios.Size, rounds: int
+        self, names: list[str], targets: list[Target], size: Size, rounds: int
     ) -> None:
         self._names = names
         self._targets = targets
@@ -105,11 +111,13 @@ class Run:
         self._rounds = rounds
         self._results: Results = {}
 
-    def measure_start(self, root: Path) -> None:
-        """Start and stop brokers, one at a time."""
-        if "startup" in self._names:
+    def measure_starting(self, root: Path) -> None:
+        """What starts brokers of its own, one at a time."""
+        for name in (name for name in self._names if name in STARTING):
             for target in self._targets * self._rounds:
-                self._attempt("startup", target.name, scenarios.startup, target, root)
+                self._attempt(
+                    name, target.name, STARTING[name], target, root, self._size
+                )
 
     def measure_running(self, root: Path) -> None:
         """The rest, on brokers that all stay up."""
@@ -147,7 +155,7 @@ class Run:
         others = statistics.median(disturbances or [0])
         took = time.monotonic() - began
         print(
-            f"{took:6.1f} s  {name:10} {target:20} others {others:.2f} cores",
+            f"{took:6.1f} s  {name:11} {target:20} others {others:.2f} cores",
             file=sys.stderr,
             flush=True,
         )

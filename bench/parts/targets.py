@@ -21,7 +21,7 @@ import processes
 
 _START_SECONDS_MAX = 120
 _STOP_SECONDS_MAX = 60
-_API_VERSIONS = struct.pack(">ihhih", 10, 18, 0, 1, -1)
+ASK_VERSIONS = struct.pack(">ihhih", 10, 18, 0, 1, -1)
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,11 @@ class Target:
     name: str
     command: str
     prepare: str = ""
+
+    @property
+    def is_durable(self) -> bool:
+        """Whether it keeps data when it stops: Apache Kafka says where in a file."""
+        return "{data_dir}" in self.command
 
 
 def odradek(durability: str) -> Target:
@@ -138,7 +143,7 @@ def free_port() -> int:
 def _answers(port: int) -> bool:
     try:
         with socket.create_connection(("127.0.0.1", port), timeout=5) as link:
-            link.sendall(_API_VERSIONS)
+            link.sendall(ASK_VERSIONS)
             return len(link.recv(8)) == 8
     except OSError:
         return False

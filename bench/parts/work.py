@@ -17,6 +17,7 @@ from targets import Broker
 
 HERE = Path(__file__).parent
 RAW, CLIENT = HERE / "raw_load.py", HERE / "client_load.py"
+STREAM = HERE / "stream_load.py"
 
 Figures = dict[str, float]
 
@@ -31,7 +32,7 @@ def measure(broker: Broker, script: Path, work: str, **options: Any) -> Figures:
     command = [sys.executable, str(script), work, "--port", str(broker.port)]
     for name, value in options.items():
         for each in value if isinstance(value, list) else [value]:
-            command += [f"--{name}", str(each)]
+            command += [f"--{name.replace('_', '-')}", str(each)]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd="/"
     ) as process:
