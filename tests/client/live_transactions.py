@@ -7,6 +7,7 @@ import time
 
 from client.cluster import TRANSACTION, Cluster
 from client.errors import raise_for
+from client.metadata import Broker
 from protocol.messages.produce import (
     PartitionProduceData,
     ProduceRequest,
@@ -35,12 +36,19 @@ class Producer:
     def __init__(self, cluster: Cluster, transactional_id: str) -> None:
         self.cluster = cluster
         self.transactional_id = transactional_id
-        self.node_id = cluster.coordinator(transactional_id, TRANSACTION).node_id
         request = InitProducerIdRequest(
             transactional_id=transactional_id, transaction_timeout_ms=TIMEOUT_MS
         )
-        answer = cluster.request(request, InitProducerIdResponse, self.node_id)
-        assert answer.error_code == 0, answer
+
+        def begin(coordinator: Broker) -> InitProducerIdResponse:
+            answer = cluster.request(
+                request, InitProducerIdResponse, coordinator.node_id
+            )
+            raise_for(answer.error_code)
+            return answer
+
+        answer = cluster.at_coordinator(transactional_id, begin, TRANSACTION)
+        self.node_id = cluster.coordinator(transactional_id, TRANSACTION).node_id
         self.producer_id, self.epoch = answer.producer_id, answer.producer_epoch
 
     def add(self, *places: TopicPartition) -> None:

@@ -86,10 +86,10 @@ def test_filters(cluster: Cluster) -> None:
 def test_the_transactions_of_all_brokers_in_order() -> None:
     with scripted_cluster(3) as script, script.client() as cluster:
         for number, names in {1: ("m", "c"), 2: ("b",), 3: ("z",)}.items():
-            found = [ListedTransaction(transactional_id=name) for name in names]
+            listed = [ListedTransaction(transactional_id=name) for name in names]
             script.brokers[number].answers[ListTransactionsRequest] = (
-                lambda request, version, found=found: ListTransactionsResponse(
-                    transaction_states=found
+                lambda request, version, listed=listed: ListTransactionsResponse(
+                    transaction_states=listed
                 )
             )
         found = list_transactions(cluster)
