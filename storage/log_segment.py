@@ -45,22 +45,27 @@ class LogSegment(SegmentReader):
         config: LogConfig,
         now_ms: int,
         create: bool = False,
+        suffix: str = "",
     ) -> None:
-        """Open the segment that is there. It is sealed until `activate`."""
+        """Open the segment that is there. It is sealed until `activate`.
+
+        ``suffix`` is that of its files' names while it is not, or no more, in use.
+        """
         self.files = files
         self.directory = directory
         self.created_ms = now_ms
-        log = files.open(segment_path(directory, base_offset, LOG), create=create)
+        path = segment_path(directory, base_offset, LOG + suffix)
+        log = files.open(path, create=create)
         indexes = SegmentIndexes(
-            files, directory, base_offset, log, config.index_interval_bytes
+            files, directory, base_offset, log, config.index_interval_bytes, suffix
         )
         super().__init__(base_offset, log, indexes)
-        path = segment_path(directory, base_offset, TRANSACTION_INDEX)
+        path = segment_path(directory, base_offset, TRANSACTION_INDEX + suffix)
         self.transactions = TransactionIndex(files, path, base_offset)
         self._jitter_ms = _draw_jitter(config)
         self.config = config
         self._first_timestamp = NO_TIMESTAMP
-        self._suffix = ""
+        self._suffix = suffix
 
     @classmethod
     def create(
@@ -70,9 +75,10 @@ class LogSegment(SegmentReader):
         base_offset: int,
         config: LogConfig,
         now_ms: int,
+        suffix: str = "",
     ) -> "LogSegment":
         """A new, empty, active segment. Old files of its names are emptied."""
-        segment = cls(files, directory, base_offset, config, now_ms, create=True)
+        segment = cls(files, directory, base_offset, config, now_ms, True, suffix)
         if segment.log.size:
             segment.log.truncate(0)
         segment.indexes.start()
@@ -115,6 +121,12 @@ class LogSegment(SegmentReader):
         """The largest timestamp, or the time of the last write when there is none."""
         timestamp = self.max_timestamp
         return timestamp if timestamp >= 0 else self.files.modified_ms(self.log.path)
+
+    def first_timestamp(self) -> int:
+        """The largest timestamp of its first batch; -1 when it has none."""
+        if self._first_timestamp == NO_TIMESTAMP:
+            self._load_first_timestamp()
+        return self._first_timestamp
 
     def append(
         self, batch: Buffer, last_offset: int, max_timestamp: int, offset_of_max: int
@@ -244,11 +256,16 @@ class LogSegment(SegmentReader):
 
         Who still reads goes on; `delete_files` removes them later.
         """
+        self.rename(DELETED)
+
+    def rename(self, suffix: str) -> None:
+        """Give every file that there is this suffix, in place of the one it has."""
         for kind in SEGMENT_KINDS:
-            path = segment_path(self.directory, self.base_offset, kind)
+            path = segment_path(self.directory, self.base_offset, kind + self._suffix)
             if self.files.exists(path):
-                self.files.rename(path, path.with_name(path.name + DELETED))
-        self._follow(self.directory, DELETED)
+                name = segment_path(self.directory, self.base_offset, kind + suffix)
+                self.files.rename(path, name)
+        self._follow(self.directory, suffix)
 
     def delete_files(self) -> None:
         """Remove the files, whatever they are called now."""

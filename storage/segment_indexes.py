@@ -41,12 +41,13 @@ class SegmentIndexes:
         base_offset: int,
         log: File,
         interval_bytes: int,
+        suffix: str = "",
     ) -> None:
         """For a segment that is there; nothing is read before it is needed."""
         self.interval_bytes = interval_bytes
-        path = segment_path(directory, base_offset, OFFSET_INDEX)
+        path = segment_path(directory, base_offset, OFFSET_INDEX + suffix)
         self.offsets = OffsetIndex(files, path, base_offset, log.size)
-        path = segment_path(directory, base_offset, TIME_INDEX)
+        path = segment_path(directory, base_offset, TIME_INDEX + suffix)
         self.times = TimeIndex(files, path, base_offset)
         self._base_offset = base_offset
         self._log = log

@@ -1,0 +1,84 @@
+"""What one round of cleaning is to do, and what it did: values, for another thread."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from ..formats.transaction_entry import TransactionEntry
+from ..log_config import LogConfig
+
+
+class ProducerEnd(NamedTuple):
+    """The last that a log knows of a producer: its data, or only its epoch.
+
+    ``last_offset`` is -1 where no data batch of the producer is known.
+    """
+
+    last_offset: int
+    producer_epoch: int
+
+
+class SourceSegment(NamedTuple):
+    """A sealed segment as it is before the round; sizes in bytes.
+
+    ``end_offset`` is where the next one begins. One with ``has_damage`` stays as it
+    is, byte for byte; its sound records count all the same.
+    """
+
+    base_offset: int
+    end_offset: int
+    size: int
+    offset_index_size: int
+    time_index_size: int
+    has_damage: bool = False
+
+
+class CleaningPlan(NamedTuple):
+    """A log as it is when a round begins.
+
+    ``segments`` are all up to ``end_offset``, where records that may be cleaned end;
+    from ``first_dirty_offset`` on they were not cleaned before. ``aborted`` are the
+    transactions that the segments' indexes say were aborted. A tombstone or marker
+    that is kept for the first time stays for ``delete_retention_ms`` from ``now_ms``
+    on. ``map_size`` bounds the memory for keys, in bytes.
+    """
+
+    directory: Path
+    segments: tuple[SourceSegment, ...]
+    first_dirty_offset: int
+    end_offset: int
+    now_ms: int
+    delete_retention_ms: int
+    config: LogConfig
+    map_size: int
+    aborted: Sequence[TransactionEntry] = ()
+    producers: Mapping[int, ProducerEnd] = {}
+
+
+class CleanedSegment(NamedTuple):
+    """A new segment, its files named ``.cleaned``, and those that it replaces."""
+
+    base_offset: int
+    replaced: tuple[int, ...]
+    size: int
+
+
+@dataclass(slots=True)
+class CleaningStats:
+    """What a round has read and written."""
+
+    bytes_read: int = 0
+    bytes_written: int = 0
+    records_read: int = 0
+    records_written: int = 0
+    null_key_count: int = 0
+
+
+class DamageFound(Exception):
+    """A segment has damage that was not known: to be quarantined first."""
+
+    def __init__(self, base_offset: int, position: int) -> None:
+        super().__init__(f"segment {base_offset} is damaged at byte {position}")
+        self.base_offset = base_offset
+        self.position = position

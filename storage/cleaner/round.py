@@ -1,0 +1,140 @@
+"""One round of cleaning a log: its heavy part, for a thread or process of its own.
+
+What is written has names that end in ``.cleaned``, and is synced; the log takes each
+new segment in the place of those that it was made of (`segment_replacement`). A round
+that is given up leaves only such names, which the next start removes, or `give_up`.
+"""
+
+from protocol.record_batch import read_header
+
+from ..files import Buffer, Files
+from ..log_files import CLEANED, SEGMENT_KINDS, segment_path
+from ..log_segment import LogSegment
+from .grouping import Group, group_segments
+from .map_builder import batches_of, build_offset_map
+from .plan import CleanedSegment, CleaningPlan, CleaningStats, SourceSegment
+from .retention import Retention
+
+
+class CleaningRound:
+    """Builds the map of keys, then writes one segment after another."""
+
+    def __init__(self, files: Files, plan: CleaningPlan) -> None:
+        """Read the dirty part. Waits for the disk.
+
+        Raises:
+            DamageFound: a segment has to be looked at first.
+            CorruptMessage, InvalidRecord: a batch holds what is no record.
+            KafkaStorageError: the disk fails.
+        """
+        self.stats = CleaningStats()
+        self._files = files
+        self._plan = plan
+        offsets = build_offset_map(files, plan)
+        self.next_dirty_offset = offsets.latest_offset + 1
+        self._retention = Retention(plan, offsets, self.stats)
+        self._groups = group_segments(
+            [
+                each
+                for each in plan.segments
+                if each.base_offset < self.next_dirty_offset
+            ],
+            plan.config,
+        )
+        self._groups.reverse()
+
+    def clean_next(self) -> CleanedSegment | None:
+        """Write the next segment anew; None when all are. Waits for the disk.
+
+        Raises:
+            as above, and DiskFull: nothing is left of it.
+        """
+        while self._groups:
+            group = self._groups.pop()
+            if group[0].has_damage:
+                self._pass(group)
+                continue
+            return self._clean(group)
+        return None
+
+    def _pass(self, group: Group) -> None:
+        """Leave a segment as it is, but know what transactions it is in."""
+        for segment in group:
+            for header, batch in batches_of(self._files, self._plan, segment):
+                self._retention.keep(header, batch)
+        self._retention.aborted.clear()
+
+    def _clean(self, group: Group) -> CleanedSegment:
+        plan, base_offset = self._plan, group[0].base_offset
+        written = LogSegment.create(
+            self._files, plan.directory, base_offset, plan.config, plan.now_ms, CLEANED
+        )
+        try:
+            writer = _Writer(written)
+            for segment in group:
+                self._write(segment, writer)
+            writer.flush()
+            written.seal()
+            for file in written.dirty_files():
+                file.sync()
+        except BaseException:
+            written.close()
+            give_up(self._files, plan, base_offset)
+            raise
+        size = written.size
+        written.close()
+        self.stats.bytes_written += size
+        replaced = tuple(each.base_offset for each in group)
+        return CleanedSegment(base_offset, replaced, size)
+
+    def _write(self, segment: SourceSegment, writer: "_Writer") -> None:
+        retention = self._retention
+        self.stats.bytes_read += segment.size
+        for header, batch in batches_of(self._files, self._plan, segment):
+            kept = retention.keep(header, batch)
+            if retention.aborted:
+                for entry in retention.aborted:
+                    writer.segment.transactions.append(entry)
+                retention.aborted.clear()
+            if kept is not None:
+                writer.add(kept, header.last_offset)
+
+
+class _Writer:
+    """Appends batches, as many at a time as one index entry stands for."""
+
+    def __init__(self, segment: LogSegment) -> None:
+        self.segment = segment
+        self._size_max = segment.config.index_interval_bytes
+        self._pieces: list[bytes] = []
+        self._size = 0
+        self._last_offset = -1
+        self._latest = -1, -1
+
+    def add(self, batch: Buffer, last_offset: int) -> None:
+        """Write a batch, now or with those behind it."""
+        max_timestamp = read_header(batch).max_timestamp
+        if max_timestamp > self._latest[0]:
+            self._latest = max_timestamp, last_offset
+        self._pieces.append(bytes(batch))
+        self._size += len(batch)
+        self._last_offset = last_offset
+        if self._size >= self._size_max:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what is not written yet."""
+        if self._pieces:
+            self.segment.append(
+                b"".join(self._pieces), self._last_offset, *self._latest
+            )
+            self._pieces.clear()
+            self._size, self._latest = 0, (-1, -1)
+
+
+def give_up(files: Files, plan: CleaningPlan, base_offset: int) -> None:
+    """Remove what was written of a segment."""
+    for kind in SEGMENT_KINDS:
+        path = segment_path(plan.directory, base_offset, kind + CLEANED)
+        if files.exists(path):
+            files.unlink(path)
