@@ -187,8 +187,11 @@ async def test_a_log_that_was_not_used_yet_is_opened(tmp_path: Path) -> None:
         await client.write(HANGING)
     async with replicas(tmp_path, files) as broker:
         client = TransactionClient(broker)
-        client.service.load_all()
         assert broker.manager.unopened([T0])
+        loading = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+        assert await codes(client, marker(HANGING, T0)) == [loading]
+        assert not broker.manager.unopened([T0])
+        client.service.load_all()
         assert await codes(client, marker(HANGING, T0)) == [0]
         assert client.stable() == 2
 
