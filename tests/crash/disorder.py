@@ -96,7 +96,7 @@ class Disorder(Policy):
             self._tasks.add(delivery)
             delivery.add_done_callback(self._tasks.discard)
             if self._chance.random() < 0.5:
-                await delivery  # else it races with what comes next
+                await asyncio.wait([delivery])  # else it races with what comes next
 
     async def _deliver(self, line: _Line, api_keys: Sequence[int]) -> None:
         """Nothing of these APIs is held any more, nor on its way."""
@@ -104,7 +104,8 @@ class Disorder(Policy):
         line.held = [each for each in line.held if each not in due]
         for _, each in due:
             await self._deliver_one(each)
-        await asyncio.gather(*self._tasks)
+        if self._tasks:
+            await asyncio.wait(self._tasks)
 
     async def _deliver_one(self, held: Held) -> None:
         answer = await held.deliver()

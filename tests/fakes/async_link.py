@@ -76,7 +76,6 @@ class AsyncLink:
     async def close(self) -> None:
         """Close it; who waits for an answer gets a ``ConnectionError``."""
         self._task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._task
+        await asyncio.wait([self._task])
         with contextlib.suppress(OSError):
             await self._writer.wait_closed()

@@ -77,6 +77,7 @@ class DelayingProxy:
         self.port = int(port)
         self.address = ""
         self.passages: set[_Passage] = set()
+        self._serving: set[asyncio.Task[None]] = set()
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator["DelayingProxy"]:
@@ -90,10 +91,16 @@ class DelayingProxy:
             server.close()
             for each in list(self.passages):
                 await each.close()
+            if self._serving:
+                await asyncio.wait(self._serving)
 
     async def _serve(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._serving.add(task)
+        task.add_done_callback(self._serving.discard)
         upstream = await asyncio.open_connection(self.host, self.port)
         passage = _Passage(self, (reader, writer), upstream)
         self.passages.add(passage)
@@ -165,8 +172,7 @@ class _Passage:
         """Close both connections."""
         self._proxy.passages.discard(self)
         self._backward.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._backward
+        await asyncio.wait([self._backward])
         await _close(self._client)
         await _close(self._broker)
 
