@@ -76,6 +76,7 @@ OPTIONS = {
 }
 CLIENTS = (
     "aiokafka",
+    "broker-itself",
     "franz-go",
     "java-clients",
     "java-tools",
@@ -171,7 +172,8 @@ def restart(process: BrokerProcess, step: Step) -> None:
 def quiet_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
     """A broker on which questions leave little behind."""
     data_dir = tmp_path_factory.mktemp("clients") / "data"
-    with running_broker(data_dir, *OPTIONS["no-auto-create"]) as process:
+    options = (*OPTIONS["no-auto-create"], "-o", "inter.broker.apis.enable=true")
+    with running_broker(data_dir, *options) as process:
         yield process
 
 
