@@ -125,10 +125,10 @@ class Survivor:
         self.decided_count += 1
 
     async def go_on(self) -> None:
-        """Every producer begins anew, with an epoch that nobody had before."""
+        """Producers begin anew, with epochs that nobody had before."""
         given = dict(self.promised.epochs)
         new_id = f"new {self._number}"
-        for transactional_id in (*IDS, new_id):
+        for transactional_id in (*self.broker.chance.sample(IDS, 3), new_id):
             producer = Producer(self, transactional_id, self.setting.protocol)
             await producer.init()
             if self.keeps_promises:
