@@ -91,7 +91,7 @@ def _abort(cluster: Cluster, options: argparse.Namespace) -> int:
 
 def _abort_hanging(cluster: Cluster, options: argparse.Namespace) -> int:
     from client.hanging import abort_hanging, owner_of
-    from protocol.errors import KafkaError
+    from protocol.errors import ClusterAuthorizationFailed, KafkaError
     from protocol.topic_partition import TopicPartition
 
     place = TopicPartition(options.topic, options.partition)
@@ -109,6 +109,9 @@ def _abort_hanging(cluster: Cluster, options: argparse.Namespace) -> int:
             return fail(_COMMAND, FAILED, printable(f"{place}: {reason}"))
         if options.execute:
             abort_hanging(cluster, producer)
+    except ClusterAuthorizationFailed as error:
+        reason = f"{error} Perhaps its producer has something open elsewhere: end that"
+        return fail(_COMMAND, FAILED, f"{printable(str(place))}: {reason}")
     except KafkaError as error:
         return fail(_COMMAND, FAILED, f"{printable(str(place))}: {error}")
     if options.json:

@@ -88,6 +88,10 @@ def handle_list_transactions(
     Raises:
         InvalidRegularExpression: the pattern is none.
     """
+    transactions = ctx.services.transactions
+    if not transactions.runtime.is_loaded:
+        code = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+        return ListTransactionsResponse(error_code=code)
     states, unknown = named_states(request.state_filters)
     if unknown and not states:
         return ListTransactionsResponse(
@@ -113,7 +117,7 @@ def handle_list_transactions(
             transaction_states=listed,
         )
 
-    return ctx.services.transactions.list_transactions(wanted, finish)
+    return transactions.list_transactions(wanted, finish)
 
 
 def _listed(transaction: Transaction) -> ListedTransaction:

@@ -124,7 +124,7 @@ def _check(services: Services, marker: Marker, topic_partition: TopicPartition) 
             break
     else:
         raise InvalidTxnState
-    if not orphans.is_orphan(found):
+    if not orphans.is_orphan(found) or orphans.is_committed(found):
         raise ClusterAuthorizationFailed
     # Higher epochs would shut out those who come by right.
     if found.producer != marker.producer:

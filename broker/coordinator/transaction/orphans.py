@@ -118,6 +118,10 @@ class Orphans:
         owner = self.owners().get(open_transaction.producer.producer_id)
         return owner is None or not _is_of(open_transaction, owner)
 
+    def is_committed(self, orphan: OpenTransaction) -> bool:
+        """Whether the coordinator knows that it was: the log has lost the marker."""
+        return orphan.producer in self._committed()
+
     def open_transactions(self) -> Iterator[OpenTransaction]:
         """All that logs have open; of a log that is not open nothing is known."""
         for topic_partition in self._log_manager.directories_of():

@@ -83,6 +83,21 @@ def test_what_a_coordinator_owns_is_aborted_by_its_name(
     producer.end(commit=True)
 
 
+def test_what_its_producer_did_not_tell_the_coordinator(
+    cluster: Cluster, shell: Shell
+) -> None:
+    create_topic(cluster, "abort-half", 2)
+    told, untold = TopicPartition("abort-half", 0), TopicPartition("abort-half", 1)
+    producer = Producer(cluster, "abort-half")
+    producer.add(told)
+    producer.write(untold)
+    where = ("--topic", untold.topic, "--partition", "1", "--start-offset", "0")
+    assert shell.txn("abort", *where, "--execute", code=1) == []
+    assert "Perhaps its producer has something open elsewhere" in shell.error
+    shell.txn("abort", "abort-half", "--execute")
+    assert shell.txn("abort", *where, "--execute")[-1] == "aborted"
+
+
 def test_a_partition_that_there_is_not(shell: Shell) -> None:
     where = ("--topic", "abort-no", "--partition", "3", "--start-offset", "0")
     assert shell.txn("abort", *where, code=1) == []

@@ -21,7 +21,8 @@ from protocol.messages.txn_admin import (
     ListTransactionsRequest,
     ListTransactionsResponse,
 )
-from tests.fakes.replicas import NOW_MS
+from tests.fakes.files import FakeFiles
+from tests.fakes.replicas import NOW_MS, replicas
 from tests.fakes.transactions import (
     ID,
     T0,
@@ -146,6 +147,20 @@ async def test_while_a_part_is_loaded_nothing_is_listed(tmp_path: Path) -> None:
             answer = await listing(client)
             assert (answer.error_code, answer.transaction_states) == (code, [])
         shard.phase = Phase.ACTIVE
+
+
+async def test_before_anything_is_loaded_nothing_is_listed(tmp_path: Path) -> None:
+    """Clients may be faster than the loading, which begins after the start."""
+    files = FakeFiles()
+    async with transaction_client(tmp_path, files) as client:
+        await client.producer()
+    async with replicas(tmp_path, files) as broker:
+        client = TransactionClient(broker)
+        answer = await listing(client)
+        assert answer.error_code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+        client.service.load_all()
+        await client.service.runtime.loaded()
+        assert await listed(client) == [ID]
 
 
 async def test_nobody_has_ever_begun(tmp_path: Path) -> None:

@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
+from broker.coordinator.decision import ProducerIdentity
 from broker.coordinator.shard import Phase
+from broker.coordinator.transaction.add_partitions import Addition
 from broker.handlers.write_txn_markers import (
     handle_write_txn_markers,
     refuse_write_txn_markers,
@@ -25,7 +27,7 @@ from storage.append_info import AppendOrigin
 from tests.fakes.cluster import led_by
 from tests.fakes.files import FakeFiles
 from tests.fakes.replicas import batch_of, replicas
-from tests.fakes.transactions import T0, T1, TransactionClient, transaction_client
+from tests.fakes.transactions import ID, T0, T1, TransactionClient, transaction_client
 
 HANGING = (5000, 3)
 REFUSED = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
@@ -116,6 +118,17 @@ async def test_nobody_but_a_coordinator_commits(tmp_path: Path) -> None:
         await client.write(HANGING)
         assert await codes(client, marker(HANGING, T0, commit=True)) == [REFUSED]
         assert client.stable() == 0
+
+
+async def test_a_commit_whose_marker_is_lost_is_not_aborted(tmp_path: Path) -> None:
+    async with transaction_client(tmp_path) as client:
+        producer = await client.producer()
+        addition = Addition(ID, ProducerIdentity(*producer), (T0,), 2)
+        await client.told(client.service.admit(addition))
+        await client.told(client.end(producer, version=5))
+        await client.settle()
+        await client.write(producer, T1)  # as if T1 had lost its end
+        assert await codes(client, marker(producer, T1)) == [REFUSED]
 
 
 @pytest.mark.parametrize(
