@@ -318,6 +318,7 @@ class Shard(Generic[S]):
 
         Raises:
             CoordinatorLoadInProgress, CoordinatorNotAvailable, NotCoordinator.
+            InvalidProducerEpoch: a newer instance of the producer has written here.
         """
         self.check_active()
         try:

@@ -186,7 +186,7 @@ class GroupCoordinator:
 
         Raises:
             InvalidGroupId, NotCoordinator, CoordinatorLoadInProgress,
-            CoordinatorNotAvailable.
+            CoordinatorNotAvailable, InvalidProducerEpoch.
         """
         if not group_id:
             raise InvalidGroupId
