@@ -7,10 +7,10 @@ costs at most one step for each state, whatever the pattern. Which states follow
 is remembered, and mostly it costs one look into a dict.
 
 Understood: literals, ``.``, ``[...]``, ``\\d \\w \\s`` and their opposites, escapes,
-``\\Q...\\E``, groups (also named, or with the flags ``i`` and ``s``), ``|``,
+``\\Q...\\E``, groups (also named, or with the flags ``i s U``), ``|``,
 ``* + ? {m,n}`` (greedy or lazy is the same for who asks only whether it matches),
 ``^ $ \\A \\z \\b \\B``. Not understood, and so refused: ``\\p{...}``, ``[[:alpha:]]``,
-and, as in RE2, everything that looks back or ahead.
+``(?m)``, and, as in RE2, everything that looks back or ahead.
 """
 
 from __future__ import annotations

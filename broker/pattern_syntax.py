@@ -199,8 +199,11 @@ class _Parser:
             return Characters(newline, is_negated=True)
         if character in "^$":
             return Assertion.BEGIN if character == "^" else Assertion.END
-        if character in "*+?":
-            raise self.error("nothing to repeat")
+        if character in "*+?{":
+            self.position -= 1
+            if self._bounds() is not None:
+                raise self.error("nothing to repeat")
+            self.position += 1
         if character == "\\":
             if self._is_next(*_ASSERTIONS):
                 return _ASSERTIONS[self._next()]
@@ -214,7 +217,10 @@ class _Parser:
     def _group(self, depth: int) -> Node:
         flags = self._ignores_case, self._dot_is_all
         if self._take("?") and self._take_flags():
-            return Sequence(())  # (?i) is for all that follows in the group around it
+            # (?i) is for all that follows in the group around it.
+            if self._bounds() is not None:
+                raise self.error("nothing to repeat")
+            return Sequence(())
         inner = self.alternatives(depth + 1)
         if not self._take(")"):
             raise self.error("a ( without its )")
@@ -235,6 +241,8 @@ class _Parser:
                 self._ignores_case = is_on
             elif character == "s":
                 self._dot_is_all = is_on
+            elif character == "U":
+                pass  # what is greedy matters only to who asks what was matched
             elif character == "-" and is_on:
                 is_on = False
             else:
@@ -249,13 +257,13 @@ class _Parser:
                 raise self.error("a named class")
             first = self._member()
             is_range = self._is_next("-") and not self._is_next("-]")
-            if not is_range:
+            if not is_range or not _is_one(first):
                 ranges += first
                 continue
             self._next()
             last = self._member()
-            low, high = first[0][0], last[-1][1]
-            if len(first) + len(last) > 2 or low != first[0][1] or high < low:
+            low, high = first[0][0], last[0][0]
+            if not _is_one(last) or high < low:
                 raise self.error("an impossible range")
             ranges.append((low, high))
         self._next()
@@ -274,7 +282,7 @@ class _Parser:
             character = self._hexadecimal()
         elif character in _CONTROLS:
             character = _CONTROLS[character]
-        elif character.isalnum() or not character.isascii():
+        elif character.isascii() and character.isalnum():
             raise self.error(f"an unknown escape \\{character}")
         return ((character, character),)
 
@@ -305,6 +313,10 @@ class _Parser:
             raise self.error("an end where something is missing")
         self.position += 1
         return self._text[self.position - 1]
+
+
+def _is_one(ranges: tuple[tuple[str, str], ...]) -> bool:
+    return len(ranges) == 1 and ranges[0][0] == ranges[0][1]
 
 
 def _is_number(text: str) -> bool:

@@ -61,6 +61,8 @@ def test_it_matches_what_re_matches(pattern: str, texts: list[str]) -> None:
         ("a{,2}|a{x}|{", ["a{,2}", "a{x}", "{"], ["aa", "a"]),
         ("[a-]|[^-a]", ["a", "-", "b"], ["ab"]),
         ("é[à-ö]", ["éé"], ["e"]),
+        (r"[\w-.]", ["a", "-", "."], ["+"]),
+        (r"\é(?U)a*?", ["é", "éa"], ["a"]),
     ],
 )
 def test_the_syntax(pattern: str, matches: list[str], others: list[str]) -> None:
@@ -77,10 +79,12 @@ def test_the_syntax(pattern: str, matches: list[str], others: list[str]) -> None
         ("*", "nothing to repeat"),
         ("a**", "a repetition of a repetition"),
         ("a|+", "nothing to repeat"),
+        ("{2}", "nothing to repeat"),
+        ("a(?i)*", "nothing to repeat"),
         ("[a", "end where something is missing"),
         ("[]", "end where something is missing"),
         ("[b-a]", "impossible range"),
-        (r"[\d-z]", "impossible range"),
+        (r"[a-\d]", "impossible range"),
         ("[[:alpha:]]", "named class"),
         (r"\pL", "unknown escape"),
         (r"(a)\1", "unknown escape"),
