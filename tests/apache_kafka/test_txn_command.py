@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from broker.cli.main import main
+from client.transactions import TransactionFilter, list_transactions
+from protocol.errors import InvalidRegularExpression
 from protocol.topic_partition import TopicPartition
 from tests.client.live import connected, create_topic, produce
 from tests.client.live_transactions import Producer, write
@@ -42,7 +44,8 @@ def test_it_does_there_what_it_does_here(
         _, row = ours("list", "--state", "Ongoing", "--pattern", "own.*")
         assert row.split()[:3] == ["owner", "Ongoing", str(producer.producer_id)]
         assert ours("list", "--longer-than", "1h") == ["no transactional ids"]
-        assert ours("list", "--pattern", "(", code=1) == []
+        with pytest.raises(InvalidRegularExpression):
+            list_transactions(cluster, TransactionFilter(pattern="("))
         described = shown("describe", "owner")
         assert described["state"] == "Ongoing"
         (part,) = described["partitions"]
