@@ -36,6 +36,9 @@ ONGOING = "Ongoing"
 RUNNING = (ONGOING, "PrepareCommit", "PrepareAbort")
 NO_DURATION = -1
 _NO_TIME = -1
+# Nobody will write in its time, and every broker allows it. The next producer of that
+# name brings its own.
+_TIMEOUT_MS = 1
 _FIRST_VERSION_WITH_DURATIONS = 1
 _FIRST_VERSION_WITH_PATTERNS = 2
 
@@ -155,14 +158,13 @@ def describe_transaction(
     return cluster.at_coordinator(transactional_id, describe, TRANSACTION)
 
 
-def abort_transaction(cluster: Cluster, transactional_id: str, timeout_ms: int) -> None:
+def abort_transaction(cluster: Cluster, transactional_id: str) -> None:
     """Abort what is open, and shut its producer out; returns when it has ended.
 
-    It is done as a new producer with this transactional id does it when it begins:
-    ``timeout_ms`` is that of its transactions, from now on.
+    It is done as a new producer with this transactional id does it when it begins.
     """
     request = InitProducerIdRequest(
-        transactional_id=transactional_id, transaction_timeout_ms=timeout_ms
+        transactional_id=transactional_id, transaction_timeout_ms=_TIMEOUT_MS
     )
 
     def begin(coordinator: Broker) -> None:

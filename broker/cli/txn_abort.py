@@ -75,7 +75,7 @@ def _abort(cluster: Cluster, options: argparse.Namespace) -> int:
             why = "its end is decided" if "Prepare" in state else "nothing is open"
             return fail(_COMMAND, FAILED, f"{printable(name)}: {why} ({state})")
         if options.execute:
-            abort_transaction(cluster, name, found.transaction.timeout_ms)
+            abort_transaction(cluster, name)
     except KafkaError as error:
         return fail(_COMMAND, FAILED, f"{printable(name)}: {error}")
     if options.json:
