@@ -23,6 +23,7 @@ from storage.log_manager import LogManager
 from storage.unified_log import UnifiedLog
 
 from . import handlers
+from .cleaning_process import ProcessCleaner
 from .clock import Clock, SystemClock
 from .committer import Committer
 from .disk_threads import DiskThreads
@@ -42,6 +43,7 @@ from .network.connection import Network
 from .network.limits import LimitedLog, RequestMemory
 from .network.listener import SWEEP_INTERVAL_MS, Listener
 from .process import open_files_limit, run_until_signal
+from .replica.cleaning import Cleaning
 from .replica.free_space import FreeSpace
 from .replica.replica_manager import ReplicaManager
 from .replica.retention import FILE_REMOVAL_INTERVAL_MS, Retention
@@ -82,6 +84,7 @@ class Server:
         self._lock: DirectoryLock | None = None
         self._catalog: Catalog | None = None
         self._opening: asyncio.Task[None] | None = None
+        self._cleaning: Cleaning | None = None
 
     async def start(self) -> None:
         """Return when clients can connect.
@@ -134,6 +137,8 @@ class Server:
         await services.groups.close()
         await services.replica_manager.close()
         await asyncio.gather(*draining)
+        if self._cleaning is not None:
+            self._cleaning.close()
         await services.scheduler.stop()
         if self._opening is not None:
             self._opening.cancel()
@@ -247,6 +252,8 @@ class Server:
         )
         self._add_transaction_jobs()
         self._add_retention()
+        if self.config.log_cleaner_enable:
+            self._add_cleaning()
         if self.config.log_scrub_interval_ms:
             self._add_scrubbing()
 
@@ -262,6 +269,23 @@ class Server:
             config.transaction_remove_expired_transaction_cleanup_interval_ms,
             "expire transactional ids",
             transactions.expire_ids,
+        )
+
+    def _add_cleaning(self) -> None:
+        assert self._files is not None
+        config, services = self.config, self.services
+        self._cleaning = Cleaning(
+            self._clock,
+            services.log_manager,
+            services.committer,
+            services.disk_threads,
+            ProcessCleaner(self._files, services.disk_threads),
+            config.log_cleaner_dedupe_buffer_size,
+        )
+        services.scheduler.every(
+            max(config.log_cleaner_backoff_ms, 1),
+            "clean logs",
+            self._cleaning.clean_due,
         )
 
     def _add_scrubbing(self) -> None:

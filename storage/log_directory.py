@@ -24,6 +24,7 @@ from protocol.errors import KafkaStorageError
 from protocol.topic_partition import TopicPartition
 from protocol.uuids import random_uuid
 
+from .cleaner.cleaner_checkpoint import CleanerCheckpoint
 from .directory_checkpoints import (
     DirectoryCheckpoints,
     DirectoryFailure,
@@ -160,6 +161,7 @@ class LogDirectory:
     ) -> None:
         self.path = path
         self.checkpoints = DirectoryCheckpoints(files, path, make_lock)
+        self.cleaner_checkpoint = CleanerCheckpoint(files, path)
         self.partitions: dict[TopicPartition, Path] = {}
         self.deleted: dict[Path, TopicPartition] = {}
         self.was_clean = False
@@ -219,6 +221,7 @@ class LogDirectory:
             raise DirectoryFailure(self.path, error) from error
         del self.partitions[topic_partition]
         self.checkpoints.forget(topic_partition)
+        self.cleaner_checkpoint.forget(topic_partition)
         return path
 
     def mark_clean(self) -> None:

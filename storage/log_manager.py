@@ -14,6 +14,8 @@ from typing import TypeAlias
 from protocol.errors import InconsistentTopicId, KafkaStorageError
 from protocol.topic_partition import TopicPartition
 
+from .cleaner.cleaner_checkpoint import CleanerCheckpoint
+from .cleaner.plan import CleanedSegment
 from .directory_checkpoints import (
     DirectoryCheckpoints,
     DirectoryFailure,
@@ -29,6 +31,7 @@ from .log_retention import delete_old_segments
 from .meta_properties import META_PROPERTIES_NAME
 from .partition_metadata import write_partition_metadata
 from .removals import Removals
+from .segment_replacement import replace_segments
 from .unified_log import UnifiedLog
 
 CloseAll: TypeAlias = Callable[[Iterable[UnifiedLog]], Iterable[bool]]
@@ -240,6 +243,22 @@ class LogManager:
         for segment in gone:
             self._removals.add_segment(segment, due_ms)
         return len(gone)
+
+    def cleaner_checkpoint(self, log: UnifiedLog) -> CleanerCheckpoint:
+        """Where it is written down up to where a log was cleaned."""
+        return self._homes[log.topic_partition].cleaner_checkpoint
+
+    def replace_segments(
+        self, log: UnifiedLog, cleaned: CleanedSegment, now_ms: int
+    ) -> None:
+        """Let a cleaned segment take the place of those that it was made of.
+
+        Raises:
+            StorageFailure: the log must `fail` with it.
+        """
+        due_ms = now_ms + log.config.file_delete_delay_ms
+        for segment in replace_segments(log, *cleaned[:2], now_ms):
+            self._removals.add_segment(segment, due_ms)
 
     def removal_job(self, now_ms: int) -> Callable[[], None] | None:
         """The removal of what is due by ``now_ms``, for a disk thread: old segments

@@ -209,7 +209,6 @@ class LogOptions:
         True,
         "log.cleaner.enable",
         "Whether compacted topics are cleaned.",
-        is_used=False,
     )
     log_cleaner_threads: int = option(
         1,
@@ -224,7 +223,6 @@ class LogOptions:
         "Memory of the map from keys to offsets.",
         kind=Kind.LONG,
         at_least=1 << 20,
-        is_used=False,
     )
     log_cleaner_io_buffer_size: int = option(
         512 << 10,
@@ -254,7 +252,6 @@ class LogOptions:
         "Pause when no log needs cleaning.",
         kind=Kind.LONG,
         at_least=0,
-        is_used=False,
     )
     log_cleaner_min_cleanable_ratio: float = option(
         0.5,
@@ -262,7 +259,6 @@ class LogOptions:
         "Share of a log that must be uncleaned before it is cleaned.",
         at_least=0.0,
         at_most=1.0,
-        is_used=False,
     )
     log_cleaner_delete_retention_ms: int = option(
         86_400_000,
@@ -270,7 +266,6 @@ class LogOptions:
         "How long a deletion marker stays in a compacted log.",
         kind=Kind.LONG,
         at_least=0,
-        is_used=False,
     )
     log_cleaner_min_compaction_lag_ms: int = option(
         0,
@@ -278,7 +273,6 @@ class LogOptions:
         "Records younger than this are not compacted.",
         kind=Kind.LONG,
         at_least=0,
-        is_used=False,
     )
     log_cleaner_max_compaction_lag_ms: int = option(
         LONG_MAX,

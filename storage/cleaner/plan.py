@@ -75,10 +75,21 @@ class CleaningStats:
     null_key_count: int = 0
 
 
+class RoundEnd(NamedTuple):
+    """How a round ended: the error that ended it, or None, and what it did."""
+
+    error: Exception | None
+    next_dirty_offset: int
+    stats: CleaningStats
+
+
 class DamageFound(Exception):
     """A segment has damage that was not known: to be quarantined first."""
 
     def __init__(self, base_offset: int, position: int) -> None:
-        super().__init__(f"segment {base_offset} is damaged at byte {position}")
+        super().__init__(base_offset, position)
         self.base_offset = base_offset
         self.position = position
+
+    def __str__(self) -> str:
+        return f"segment {self.base_offset} is damaged at byte {self.position}"

@@ -138,3 +138,9 @@ def give_up(files: Files, plan: CleaningPlan, base_offset: int) -> None:
         path = segment_path(plan.directory, base_offset, kind + CLEANED)
         if files.exists(path):
             files.unlink(path)
+
+
+def remove_unfinished(files: Files, plan: CleaningPlan) -> None:
+    """Remove what a round has written that was not taken."""
+    for segment in plan.segments:
+        give_up(files, plan, segment.base_offset)

@@ -256,6 +256,7 @@ async def test_every_periodic_job_has_a_name(tmp_path: Path) -> None:
             "delete old segments",
             "remove files",
             "forget producers",
+            "clean logs",
         ]
 
 

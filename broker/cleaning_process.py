@@ -1,0 +1,138 @@
+"""Runs rounds of cleaning: in a process of their own, or in a disk thread for tests."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pickle
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from storage.cleaner.plan import CleanedSegment, RoundEnd
+from storage.cleaner.round import CleaningRound, remove_unfinished
+from storage.cleaner.worker import LENGTH
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from storage.cleaner.plan import CleaningPlan
+    from storage.files import Files
+
+    from .disk_threads import DiskThreads
+
+    Take = Callable[[CleanedSegment], object]
+
+# How often a round is asked whether anybody still wants it.
+_LOOK_S = 0.2
+_WORKER = "storage.cleaner.worker"
+_ROOT = Path(__file__).parents[1]
+
+
+class Cleaner(Protocol):
+    """Who runs a round."""
+
+    async def clean(
+        self, plan: CleaningPlan, take: Take, is_wanted: Callable[[], bool]
+    ) -> RoundEnd | None:
+        """Clean; ``take`` is given each segment that is written.
+
+        None when it was given up because ``is_wanted`` said so. Nothing is left of
+        what was not taken.
+        """
+
+
+class ThreadCleaner:
+    """Rounds in a disk thread: slower for everybody else, but any `Files` will do."""
+
+    def __init__(self, files: Files, disk_threads: DiskThreads) -> None:
+        self._files = files
+        self._disk_threads = disk_threads
+
+    async def clean(
+        self, plan: CleaningPlan, take: Take, is_wanted: Callable[[], bool]
+    ) -> RoundEnd | None:
+        """What `Cleaner` says."""
+        run = self._disk_threads.run
+        cleaning = await run(CleaningRound, self._files, plan)
+        while (cleaned := await run(cleaning.clean_next)) is not None:
+            if not is_wanted():
+                await run(remove_unfinished, self._files, plan)
+                return None
+            take(cleaned)
+        return RoundEnd(None, cleaning.next_dirty_offset, cleaning.stats)
+
+
+class ProcessCleaner:
+    """Rounds in another process, which ends with each."""
+
+    def __init__(self, files: Files, disk_threads: DiskThreads) -> None:
+        self._files = files
+        self._disk_threads = disk_threads
+
+    async def clean(
+        self, plan: CleaningPlan, take: Take, is_wanted: Callable[[], bool]
+    ) -> RoundEnd | None:
+        """What `Cleaner` says."""
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-P",
+            "-m",
+            _WORKER,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": str(_ROOT)},
+        )
+        is_over = False
+        try:
+            assert process.stdin is not None
+            process.stdin.write(_framed(plan))
+            while True:
+                message = await self._next(process, is_wanted)
+                if isinstance(message, CleanedSegment) and is_wanted():
+                    take(message)
+                    process.stdin.write(b"+")
+                    continue
+                is_over = isinstance(message, RoundEnd)
+                break
+        finally:
+            if process.returncode is None:
+                process.kill()
+            await process.wait()
+            if not is_over:
+                await self._disk_threads.run(remove_unfinished, self._files, plan)
+        if message is None or isinstance(message, CleanedSegment):
+            return None
+        assert isinstance(message, RoundEnd)
+        if message.error is not None:
+            raise message.error
+        return message
+
+    async def _next(
+        self, process: asyncio.subprocess.Process, is_wanted: Callable[[], bool]
+    ) -> Any:
+        """The next message; None when nobody wants it any more."""
+        reading = asyncio.ensure_future(_receive(process))
+        try:
+            while not reading.done():
+                await asyncio.wait({reading}, timeout=_LOOK_S)
+                if not reading.done() and not is_wanted():
+                    return None
+            return reading.result()
+        finally:
+            reading.cancel()
+
+
+async def _receive(process: asyncio.subprocess.Process) -> Any:
+    assert process.stdout is not None
+    try:
+        (size,) = LENGTH.unpack(await process.stdout.readexactly(LENGTH.size))
+        return pickle.loads(await process.stdout.readexactly(size))
+    except asyncio.IncompleteReadError as error:
+        status = await process.wait()
+        raise RuntimeError(f"the cleaning process ended with {status}") from error
+
+
+def _framed(message: Any) -> bytes:
+    data = pickle.dumps(message)
+    return LENGTH.pack(len(data)) + data

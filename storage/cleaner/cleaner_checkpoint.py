@@ -1,0 +1,65 @@
+"""Where each log of a directory was cleaned up to: ``cleaner-offset-checkpoint``."""
+
+import logging
+from collections.abc import Collection
+from pathlib import Path
+
+from protocol.errors import KafkaStorageError
+from protocol.topic_partition import TopicPartition
+
+from ..checkpoints import CLEANER_OFFSETS_NAME, read_offsets, write_offsets
+from ..files import Files
+from ..formats.checkpoint import CheckpointError
+
+_log = logging.getLogger(__name__)
+
+
+class CleanerCheckpoint:
+    """The checkpoint of one log directory; read when it is first asked."""
+
+    def __init__(self, files: Files, directory: Path) -> None:
+        self._files = files
+        self._path = directory / CLEANER_OFFSETS_NAME
+        self._offsets: dict[TopicPartition, int] | None = None
+
+    def get(self, topic_partition: TopicPartition) -> int | None:
+        """Up to where a log was cleaned; None when it never was."""
+        return self._loaded().get(topic_partition)
+
+    def put(
+        self,
+        topic_partition: TopicPartition,
+        offset: int,
+        known: Collection[TopicPartition],
+    ) -> None:
+        """Note it, and write the checkpoint with what is ``known``. Waits for the disk.
+
+        Raises:
+            KafkaStorageError: it cannot be written.
+        """
+        offsets = {**self._loaded(), topic_partition: offset}
+        offsets = {each: at for each, at in offsets.items() if each in known}
+        write_offsets(self._files, self._path, offsets)
+        self._offsets = offsets
+
+    def forget(self, topic_partition: TopicPartition) -> None:
+        """A log is gone; one that gets its name was not cleaned. Waits for the disk."""
+        offsets = self._loaded()
+        if offsets.pop(topic_partition, None) is None:
+            return
+        try:
+            write_offsets(self._files, self._path, offsets)
+        except KafkaStorageError as error:
+            _log.warning(
+                "%s still speaks of %s: %s", self._path, topic_partition, error
+            )
+
+    def _loaded(self) -> dict[TopicPartition, int]:
+        if self._offsets is None:
+            try:
+                self._offsets = read_offsets(self._files, self._path)
+            except CheckpointError as error:
+                # Cleaning once more what is clean costs time, and nothing else.
+                _log.warning("%s: what was cleaned is cleaned again", error)
+                self._offsets = {}
+        return self._offsets

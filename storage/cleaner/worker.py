@@ -1,0 +1,79 @@
+"""The process in which a round runs: ``python -m storage.cleaner.worker``.
+
+Python runs one thread at a time, and a round would keep the event loop from its work
+for milliseconds at every turn; so it has an interpreter of its own.
+
+It reads a `CleaningPlan` from its input and writes, one after the other, each
+`CleanedSegment`, and waits for a byte before it goes on; at the end a `RoundEnd`.
+Messages are pickles behind their length, four bytes. It ends with its parent.
+"""
+
+import ctypes
+import os
+import pickle
+import signal
+import sys
+from struct import Struct
+from typing import Any, BinaryIO
+
+from protocol.errors import KafkaError
+
+from ..files import DiskFull, OsFiles
+from .plan import CleaningPlan, CleaningStats, DamageFound, RoundEnd
+from .round import CleaningRound
+
+LENGTH = Struct(">I")
+NICENESS = 10
+_SET_PARENT_DEATH_SIGNAL = 1
+
+
+def run(plan: CleaningPlan, source: BinaryIO, target: BinaryIO) -> None:
+    """Run a round; what comes of it goes to ``target``."""
+    next_dirty_offset, stats = -1, CleaningStats()
+    error: Exception | None = None
+    try:
+        cleaning = CleaningRound(OsFiles(), plan)
+        next_dirty_offset, stats = cleaning.next_dirty_offset, cleaning.stats
+        while (cleaned := cleaning.clean_next()) is not None:
+            send(target, cleaned)
+            if not source.read(1):
+                return  # nobody waits for the rest
+    except (DamageFound, DiskFull, KafkaError) as expected:
+        error = expected
+    except Exception as unexpected:  # told as text: it may hold anything
+        error = RuntimeError(f"{type(unexpected).__name__}: {unexpected}")
+    send(target, RoundEnd(error, next_dirty_offset, stats))
+
+
+def send(target: BinaryIO, message: Any) -> None:
+    """Write a message."""
+    data = pickle.dumps(message)
+    target.write(LENGTH.pack(len(data)) + data)
+    target.flush()
+
+
+def receive(source: BinaryIO) -> Any:
+    """Read a message."""
+    (size,) = LENGTH.unpack(source.read(LENGTH.size))
+    return pickle.loads(source.read(size))
+
+
+def main() -> None:
+    """What the process does."""
+    _end_with_parent(os.getppid())
+    os.nice(NICENESS)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent says when to end
+    source, target = sys.stdin.buffer, sys.stdout.buffer
+    run(receive(source), source, target)
+
+
+def _end_with_parent(parent: int) -> None:
+    """A round that nobody waits for must not write beside that of the next broker."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+    if os.getppid() != parent:
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

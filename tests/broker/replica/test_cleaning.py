@@ -1,0 +1,224 @@
+"""Which logs are cleaned, when, and what becomes of those that cannot be."""
+
+import errno
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from broker.cleaning_process import ThreadCleaner
+from broker.replica.cleaning import Cleaning
+from protocol.topic_partition import TopicPartition
+from storage.cleaner.plan import CleaningPlan
+from storage.unified_log import UnifiedLog
+from tests.fakes.files import FakeFiles
+from tests.fakes.replicas import Replicas, batch_of, replicas
+from tests.storage.logs import read_all
+
+MAP_SIZE = 1 << 20
+
+
+def cleaning_of(broker: Replicas) -> Cleaning:
+    return Cleaning(
+        broker.clock,
+        broker.logs,
+        broker.services.committer,
+        broker.threads,
+        ThreadCleaner(broker.files, broker.threads),
+        MAP_SIZE,
+    )
+
+
+async def compacted(
+    broker: Replicas, name: str = "t", count: int = 4, **options: str
+) -> UnifiedLog:
+    """A topic with so many records of one key in a sealed segment, and one behind."""
+    options.setdefault("cleanup_policy", "compact")
+    topic_partition = await broker.create_topic(name, **options)
+    for number in range(count):
+        append(broker, topic_partition, b"%d" % number)
+    await broker.commit()
+    log = broker.log_of(topic_partition)
+    log.roll(broker.clock.now_ms())
+    append(broker, topic_partition, b"last", key=b"other")
+    await broker.commit()
+    return log
+
+
+def append(
+    broker: Replicas, topic_partition: TopicPartition, value: bytes, key: bytes = b"k"
+) -> None:
+    broker.manager.append_records(
+        {topic_partition: batch_of(value, key=key)}, acks=1, timeout_ms=1000
+    )
+
+
+def values(log: UnifiedLog) -> list[bytes | None]:
+    return [record.value for record in read_all(log)]
+
+
+async def test_logs_that_are_due_are_cleaned(tmp_path: Path) -> None:
+    async with replicas(tmp_path) as broker:
+        log = await compacted(broker)
+        other = await compacted(broker, "u")
+        kept = await compacted(broker, "v", cleanup_policy="delete")
+        await cleaning_of(broker).clean_due()
+        for each in (log, other):
+            assert values(each) == [b"3", b"last"]
+        assert len(values(kept)) == 5
+        checkpoint = broker.logs.cleaner_checkpoint(log)
+        assert checkpoint.get(log.topic_partition) == 4
+
+
+async def test_what_was_cleaned_is_not_due(tmp_path: Path) -> None:
+    files = FakeFiles()
+    async with replicas(tmp_path, files) as broker:
+        log = await compacted(broker)
+        await cleaning_of(broker).clean_due()
+    async with replicas(tmp_path, files) as broker:
+        await broker.manager.open_all()
+        log = broker.log_of(TopicPartition("t", 0))
+        opened = files.counts["append"]
+        cleaning = cleaning_of(broker)
+        await cleaning.clean_due()
+        assert files.counts["append"] == opened
+        assert await cleaning.clean(log.topic_partition) is None
+
+
+async def test_one_that_is_asked_for_is_cleaned_however_little_it_gains(
+    tmp_path: Path,
+) -> None:
+    async with replicas(tmp_path) as broker:
+        log = await compacted(broker, min_cleanable_dirty_ratio="1.0")
+        cleaning = cleaning_of(broker)
+        await cleaning.clean_due()
+        assert len(values(log)) == 5
+        ended = await cleaning.clean(log.topic_partition)
+        assert ended is not None
+        assert (ended.next_dirty_offset, ended.stats.records_written) == (4, 1)
+        assert await cleaning.clean(TopicPartition("nobody", 0)) is None
+
+
+async def test_old_files_go_after_a_while(tmp_path: Path) -> None:
+    async with replicas(tmp_path) as broker:
+        log = await compacted(broker, file_delete_delay_ms="5000")
+        await cleaning_of(broker).clean_due()
+        now_ms = broker.clock.now_ms()
+        assert broker.logs.removal_job(now_ms + 4999) is None
+        job = broker.logs.removal_job(now_ms + 5000)
+        assert job is not None
+        job()
+        names = broker.files.listdir(log.directory)
+        assert not [name for name in names if name.endswith(".deleted")]
+
+
+async def test_damage_is_quarantined_and_the_rest_is_cleaned(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with replicas(tmp_path) as broker:
+        log = await compacted(broker)
+        log.roll(broker.clock.now_ms())
+        path = log.directory / f"{0:020d}.log"
+        broker.files.flip(path, 100)
+        for number in range(3):
+            append(broker, log.topic_partition, b"%d" % number)
+        log.roll(broker.clock.now_ms())
+        await broker.commit()
+        cleaning = cleaning_of(broker)
+        await cleaning.clean_due()
+        assert not cleaning.uncleanable
+        assert log.quarantined_batches == 1
+        first, *_ = log.local.segments
+        assert first.quarantined
+        assert len(log.local.segments) == 3, "the others are one now"
+        assert "offsets 1 to 1, are passed over" in caplog.text
+
+
+async def test_a_log_that_fails_twice_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with replicas(tmp_path) as broker:
+        bad = await compacted(broker, "bad", count=9)
+        good = await compacted(broker, "good")
+        cleaning = cleaning_of(broker)
+        clean = cleaning._cleaner.clean
+
+        async def fails(plan: CleaningPlan, *others: Any) -> Any:
+            if plan.directory == bad.directory:
+                raise RuntimeError("it ended with -9")
+            return await clean(plan, *others)
+
+        monkeypatch.setattr(cleaning._cleaner, "clean", fails)
+        await cleaning.clean_due()
+        assert cleaning.uncleanable == {bad.topic_partition: "it ended with -9"}
+        assert values(good) == [b"3", b"last"]
+        assert "bad-0 cannot be cleaned, and is left as it is" in caplog.text
+        assert await cleaning.clean(bad.topic_partition) is None
+
+
+async def test_a_full_disk_is_no_reason_to_give_up(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with replicas(tmp_path) as broker:
+        log = await compacted(broker)
+        broker.files.fail("append", error=errno.ENOSPC)
+        cleaning = cleaning_of(broker)
+        await cleaning.clean_due()
+        assert len(values(log)) == 5
+        assert not cleaning.uncleanable
+        assert "t-0 is not cleaned yet" in caplog.text
+        await cleaning.clean_due()
+        assert values(log) == [b"3", b"last"]
+
+
+async def test_a_disk_that_fails_takes_its_directory_offline(tmp_path: Path) -> None:
+    async with replicas(tmp_path) as broker:
+        log = await compacted(broker)
+        broker.files.fail("sync")
+        await cleaning_of(broker).clean_due()
+        assert log.is_failed
+
+
+async def test_a_topic_that_is_deleted_meanwhile_is_let_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with replicas(tmp_path) as broker:
+        log = await compacted(broker)
+        cleaning = cleaning_of(broker)
+        plan_seen = []
+
+        async def clean(_: object, __: object, is_wanted: Callable[[], bool]) -> None:
+            assert is_wanted()
+            await broker.manager.stop([log.topic_partition])
+            broker.logs.delete(log.topic_partition)
+            plan_seen.append(is_wanted())
+            raise RuntimeError("no such directory")
+
+        monkeypatch.setattr(cleaning._cleaner, "clean", clean)
+        await cleaning.clean_due()
+        assert plan_seen == [False]
+        assert not cleaning.uncleanable
+
+
+async def test_a_stop_ends_the_round(tmp_path: Path) -> None:
+    async with replicas(tmp_path) as broker:
+        log = await compacted(broker)
+        cleaning = cleaning_of(broker)
+        cleaning.close()
+        await cleaning.clean_due()
+        assert await cleaning.clean(log.topic_partition) is None
+        assert len(values(log)) == 5
+        names = broker.files.listdir(log.directory)
+        assert not [name for name in names if name.endswith(".cleaned")]
+
+
+async def test_t123_compact_delete_topic_does_both(tmp_path: Path) -> None:
+    async with replicas(tmp_path) as broker:
+        log = await compacted(
+            broker, cleanup_policy="compact,delete", retention_ms="1000"
+        )
+        await cleaning_of(broker).clean_due()
+        assert values(log) == [b"3", b"last"]
+        broker.logs.delete_old_segments(log, broker.clock.now_ms() + 2000)
+        assert log.log_start_offset == 5

@@ -1,0 +1,65 @@
+"""A real process, on a real directory."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from broker.cleaning_process import ProcessCleaner, ThreadCleaner
+from broker.disk_threads import DiskThreads
+from storage.cleaner.plan import CleanedSegment, DamageFound
+from storage.files import OsFiles
+from tests.storage.cleaner.test_worker import log_in, plan_of
+
+TEXT = "a1 b1 a2 | b2 | z1"
+pytestmark = pytest.mark.parametrize("cleaner", [ProcessCleaner, ThreadCleaner])
+Kind = type[ProcessCleaner] | type[ThreadCleaner]
+
+
+def leftovers(directory: Path) -> list[str]:
+    return [path.name for path in directory.rglob("*.cleaned")]
+
+
+async def test_a_round(tmp_path: Path, cleaner: Kind) -> None:
+    threads = DiskThreads(1)
+    taken: list[CleanedSegment] = []
+    plan = plan_of(log_in(tmp_path, TEXT))
+    end = await cleaner(OsFiles(), threads).clean(plan, taken.append, lambda: True)
+    threads.close()
+    assert end is not None
+    assert (end.next_dirty_offset, end.stats.records_written) == (4, 2)
+    assert [each.replaced for each in taken] == [(0, 3)]
+
+
+async def test_nobody_wants_it_any_more(tmp_path: Path, cleaner: Kind) -> None:
+    threads = DiskThreads(1)
+    taken: list[CleanedSegment] = []
+    plan = plan_of(log_in(tmp_path, TEXT))
+    end = await cleaner(OsFiles(), threads).clean(plan, taken.append, lambda: False)
+    threads.close()
+    assert (end, taken, leftovers(tmp_path)) == (None, [], [])
+
+
+async def test_damage(tmp_path: Path, cleaner: Kind) -> None:
+    threads = DiskThreads(1)
+    plan = plan_of(log_in(tmp_path, TEXT))
+    path = tmp_path / "topic-0" / f"{0:020d}.log"
+    path.write_bytes(path.read_bytes()[:-1] + b"?")
+    with pytest.raises(DamageFound):
+        await cleaner(OsFiles(), threads).clean(plan, print, lambda: True)
+    threads.close()
+    assert leftovers(tmp_path) == []
+
+
+async def test_who_is_cancelled_leaves_nothing(tmp_path: Path, cleaner: Kind) -> None:
+    threads = DiskThreads(1)
+    plan = plan_of(log_in(tmp_path, TEXT))
+
+    def take(cleaned: CleanedSegment) -> None:
+        raise asyncio.CancelledError
+
+    with pytest.raises(asyncio.CancelledError):
+        await cleaner(OsFiles(), threads).clean(plan, take, lambda: True)
+    threads.close()
+    if cleaner is ProcessCleaner:
+        assert leftovers(tmp_path) == []

@@ -1,0 +1,61 @@
+from pathlib import Path
+
+from protocol.topic_partition import TopicPartition
+from storage.checkpoints import CLEANER_OFFSETS_NAME
+from storage.cleaner.cleaner_checkpoint import CleanerCheckpoint
+from tests.fakes.files import FakeFiles
+
+ROOT = Path("/data")
+A, B = TopicPartition("a", 0), TopicPartition("b", 1)
+
+
+def checkpoint(files: FakeFiles) -> CleanerCheckpoint:
+    return CleanerCheckpoint(files, ROOT)
+
+
+def disk() -> FakeFiles:
+    files = FakeFiles()
+    files.mkdir(ROOT)
+    files.sync_directory(Path("/"))
+    return files
+
+
+def test_what_was_cleaned_is_known_after_a_power_cut() -> None:
+    files = disk()
+    assert checkpoint(files).get(A) is None
+    checkpoint(files).put(A, 7, {A, B})
+    files.power_cut()
+    assert checkpoint(files).get(A) == 7
+    assert files.read_bytes(ROOT / CLEANER_OFFSETS_NAME) == b"0\n1\na 0 7\n"
+
+
+def test_entries_of_unknown_partitions_are_dropped() -> None:
+    files = disk()
+    first = checkpoint(files)
+    first.put(A, 7, {A})
+    first.put(B, 8, {B})
+    assert (first.get(A), first.get(B)) == (None, 8)
+
+
+def test_a_topic_that_is_made_again_was_not_cleaned() -> None:
+    files = disk()
+    first = checkpoint(files)
+    first.put(A, 7, {A})
+    first.forget(A)
+    first.forget(B)
+    assert (first.get(A), checkpoint(files).get(A)) == (None, None)
+
+
+def test_a_disk_that_fails_does_not_keep_a_topic_from_being_deleted() -> None:
+    files = disk()
+    first = checkpoint(files)
+    first.put(A, 7, {A})
+    files.fail()
+    first.forget(A)
+    assert first.get(A) is None
+
+
+def test_one_that_cannot_be_read_is_none() -> None:
+    files = disk()
+    files.write_atomic(ROOT / CLEANER_OFFSETS_NAME, b"odd")
+    assert checkpoint(files).get(A) is None

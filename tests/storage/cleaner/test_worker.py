@@ -1,0 +1,79 @@
+"""A round in another process, without the process."""
+
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from storage.cleaner.choice import find_cleanable, plan_round
+from storage.cleaner.plan import CleanedSegment, CleaningPlan, DamageFound, RoundEnd
+from storage.cleaner.worker import receive, run, send
+from storage.files import OsFiles
+from storage.log_config import LogConfig
+from storage.log_loader import Surroundings, create_log
+from storage.unified_log import UnifiedLog
+from tests.storage.logs import NOW, PARTITION, TOPIC_ID
+
+from .cleaning import MAP_SIZE, write
+
+
+def log_in(directory: Path, text: str) -> UnifiedLog:
+    config = LogConfig(cleanup_policy=frozenset({"compact"}))
+    surroundings = Surroundings(OsFiles(), NOW)
+    log = create_log(PARTITION, TOPIC_ID, directory / "topic-0", config, surroundings)
+    write(log, text)
+    log.flush()
+    return log
+
+
+def plan_of(log: UnifiedLog) -> CleaningPlan:
+    return plan_round(log, find_cleanable(log, 0, NOW), NOW, MAP_SIZE)
+
+
+def messages(plan: CleaningPlan, answers: bytes) -> list[Any]:
+    target = BytesIO()
+    run(plan, BytesIO(answers), target)
+    target.seek(0)
+    found = []
+    while target.tell() < len(target.getbuffer()):
+        found.append(receive(target))
+    return found
+
+
+def test_each_segment_is_told_and_then_the_end(tmp_path: Path) -> None:
+    log = log_in(tmp_path, "a1 b1 a2 | z1")
+    source = BytesIO()
+    send(source, plan_of(log))
+    source.seek(0)
+    segment, end = messages(receive(source), b"+")
+    assert segment == CleanedSegment(0, (0,), segment.size)
+    assert isinstance(end, RoundEnd)
+    assert (end.error, end.next_dirty_offset, end.stats.records_written) == (None, 3, 2)
+    assert (tmp_path / "topic-0" / f"{0:020d}.log.cleaned").exists()
+
+
+def test_it_ends_when_nobody_answers(tmp_path: Path) -> None:
+    log = log_in(tmp_path, "a1 b1 a2 | z1")
+    (segment,) = messages(plan_of(log), b"")
+    assert isinstance(segment, CleanedSegment)
+
+
+def test_damage_is_told_as_what_it_is(tmp_path: Path) -> None:
+    log = log_in(tmp_path, "a1 b1 a2 | z1")
+    path = tmp_path / "topic-0" / f"{0:020d}.log"
+    data = bytearray(path.read_bytes())
+    data[80] ^= 1
+    path.write_bytes(data)
+    (end,) = messages(plan_of(log), b"+")
+    assert isinstance(end.error, DamageFound)
+    assert (end.error.base_offset, end.error.position) == (0, 70)
+
+
+def test_what_nobody_expects_is_told_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = log_in(tmp_path, "a1 | z1")
+    plan = plan_of(log)._replace(segments=(None,))  # type: ignore[arg-type]
+    (end,) = messages(plan, b"")
+    assert "AttributeError" in str(end.error)
