@@ -105,6 +105,14 @@ class ProducerState:
                 return None
         return None
 
+    def unwritten(self, sequence: int) -> int:
+        """``sequence``, or the next one to come if that is behind the last batch."""
+        if not self.batches:
+            return sequence
+        expected = next_sequence(self.batches[-1].last_sequence)
+        is_behind = (expected - sequence) % _SEQUENCES <= _SEQUENCES // 2
+        return expected if is_behind else sequence
+
     def add_batch(self, producer_epoch: int, batch: BatchMetadata) -> None:
         """Remember a data batch that was written; a new epoch forgets the old ones."""
         if producer_epoch != self.producer_epoch:

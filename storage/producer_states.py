@@ -100,6 +100,10 @@ class ProducerStates:
                 check_not_fenced(state, producer_epoch)
             elif state.current_txn_first_offset != NO_OFFSET:
                 return None
+            else:
+                # A late copy of what is written announces nothing. Apache Kafka takes
+                # it in, and misses a batch when the producer goes on.
+                sequence = state.unwritten(sequence)
         return self.verifications.start(
             producer_id, sequence, producer_epoch, now_ms, epoch_bump
         )

@@ -11,6 +11,7 @@ from protocol.errors import (
 from protocol.record_batch import read_header
 from protocol.records import NewRecord, build_batch
 from storage.append_info import AppendOrigin
+from storage.producer_state import BatchMetadata, ProducerState
 from storage.producer_states import ProducerStates
 from storage.verification_state import (
     VerificationGuard,
@@ -156,6 +157,39 @@ def test_an_older_epoch_leaves_no_trace_in_what_is_awaited() -> None:
         partition.verify(epoch=0, epoch_bump=True)
     assert not partition.states.verifications
     partition.write(None, 1, epoch=1)
+
+
+@pytest.mark.parametrize("copied", [0, 1])
+def test_a_late_copy_of_what_is_written_announces_nothing(copied: int) -> None:
+    """In the first version all transactions of a producer have the same epoch."""
+    partition = Partition()
+    guard = partition.verify()
+    partition.write(guard, 0)
+    partition.write(guard, 1)
+    partition.end_transaction()
+    late = partition.verify(copied)
+    partition.write(late, copied)
+    assert partition.end == 3, "it is a duplicate"
+    partition.write(partition.verify(2), 2)
+    partition.write(None, 3)
+
+
+def test_what_is_ahead_is_missed_behind_a_late_copy_too() -> None:
+    partition = Partition()
+    partition.write(partition.verify())
+    partition.end_transaction()
+    partition.verify(0)
+    with pytest.raises(OutOfOrderSequenceNumber):
+        partition.write(partition.verify(2), 2)
+
+
+def test_sequences_begin_anew_behind_the_last() -> None:
+    state = ProducerState(7)
+    assert state.unwritten(5) == 5, "nothing is known"
+    state.add_batch(0, BatchMetadata((1 << 31) - 1, 9, 0, NOW))
+    assert state.unwritten((1 << 31) - 1) == 0
+    assert state.unwritten(0) == 0
+    assert state.unwritten(3) == 3
 
 
 def test_what_is_awaited_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
