@@ -25,6 +25,7 @@ from protocol.record_batch import (
     restamp_crc,
 )
 from protocol.records import assemble, encode_record, index_rows, iterate
+from protocol.records_plain import read_varint
 
 from ..files import Buffer
 from .cleaned_transactions import CleanedTransactions
@@ -143,30 +144,23 @@ def empty_batch(header: BatchHeader) -> bytearray:
     return batch
 
 
-def with_records(
-    header: BatchHeader,
-    batch: Buffer,
-    kept: set[int],
-    base_timestamp: int | None = None,
-) -> bytearray:
-    """The batch with the records at these offset deltas alone.
-
-    With another ``base_timestamp`` they keep their times all the same.
-    """
-    base = header.base_timestamp if base_timestamp is None else base_timestamp
-    pieces = []
-    latest = NO_TIMESTAMP
-    for record in iterate(batch):
-        delta = record.offset - header.base_offset
+def with_records(header: BatchHeader, batch: Buffer, kept: set[int]) -> bytearray:
+    """The batch with the records at these offset deltas alone, each as it is."""
+    data, rows = index_rows(batch, header)
+    pieces, times = [], []
+    position, size = 0, len(data)
+    for timestamp_delta, delta, *_ in rows:
+        length, start = read_varint(data, position, size)
+        end = start + length
         if delta in kept:
-            latest = max(latest, record.timestamp)
-            pieces.append(encode_record(delta, record.timestamp - base, record))
+            pieces.append(data[position:end])
+            times.append(timestamp_delta)
+        position = end
+    max_timestamp = header.max_timestamp
+    if times and not header.is_log_append_time:
+        max_timestamp = header.base_timestamp + max(times)
     return assemble(
-        header._replace(
-            base_timestamp=base,
-            max_timestamp=header.max_timestamp if header.is_log_append_time else latest,
-            records_count=len(pieces),
-        ),
+        header._replace(max_timestamp=max_timestamp, records_count=len(pieces)),
         b"".join(pieces),
     )
 
@@ -174,8 +168,23 @@ def with_records(
 def with_horizon(
     header: BatchHeader, batch: Buffer, horizon_ms: int, kept: set[int] | None = None
 ) -> bytearray:
-    """The batch with a delete horizon, of all its records or of those ``kept``."""
-    if kept is None:
-        kept = set(range(header.last_offset_delta + 1))
-    marked = header._replace(attributes=header.attributes | HAS_DELETE_HORIZON)
-    return with_records(marked, batch, kept, horizon_ms)
+    """The batch with a delete horizon, of all its records or of those ``kept``.
+
+    The horizon takes the place of the base timestamp; records keep their times.
+    """
+    pieces = []
+    latest = NO_TIMESTAMP
+    for record in iterate(batch):
+        delta = record.offset - header.base_offset
+        if kept is None or delta in kept:
+            latest = max(latest, record.timestamp)
+            pieces.append(encode_record(delta, record.timestamp - horizon_ms, record))
+    return assemble(
+        header._replace(
+            attributes=header.attributes | HAS_DELETE_HORIZON,
+            base_timestamp=horizon_ms,
+            max_timestamp=header.max_timestamp if header.is_log_append_time else latest,
+            records_count=len(pieces),
+        ),
+        b"".join(pieces),
+    )
