@@ -6,10 +6,11 @@
         --command 'kfake=kfake -port {port} -data-dir {data_dir}'
 
 Brokers take turns, scenario by scenario, ``--rounds`` times; the median counts. In
-the table, what stands in brackets is how many times the first column that is. The
-load needs CPU of its own: on two cores requests/s and MB/s say how both do, CPU is
-the broker's alone. "others" is what neither of them used: above 0.3 cores, timings
-are not to be trusted.
+the table, what stands in brackets is how many times the first column that is; before
+it stands what was aimed at, as far as this run measured it in full size. The load
+needs CPU of its own: on two cores requests/s and MB/s say how both do, CPU is the
+broker's alone. "others" is what neither of them used: above 0.3 cores, timings are
+not to be trusted.
 """
 
 import argparse
@@ -26,6 +27,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.append(str(HERE / "parts"))
 
 import scenarios  # noqa: E402
+from aims import aims_table  # noqa: E402
 from peers import kafka  # noqa: E402
 from sizes import QUICK, Size  # noqa: E402
 from starts import STARTING  # noqa: E402
@@ -49,7 +51,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="bench-", dir=args.dir) as root:
         run.measure_starting(Path(root))
         run.measure_running(Path(root))
-    text = run.table()
+    text = run.report()
     print(text)
     if args.markdown:
         how = "one round" if rounds == 1 else f"median of {rounds} rounds"
@@ -160,18 +162,24 @@ class Run:
             flush=True,
         )
 
-    def table(self) -> str:
+    def report(self) -> str:
+        """The aims that this run measured, and all figures beside each other."""
+        middle = {
+            row: {name: statistics.median(all_) for name, all_ in by_target.items()}
+            for row, by_target in self._results.items()
+        }
+        parts = [aims_table(middle), self._table(middle)]
+        return "\n\n".join(part for part in parts if part)
+
+    def _table(self, middle: dict[str, dict[str, float]]) -> str:
         """A row for each figure, a column for each broker, ratios to the first."""
         names = [target.name for target in self._targets]
         rows = []
-        for row, by_target in self._results.items():
-            middle = {
-                name: statistics.median(figures) for name, figures in by_target.items()
-            }
-            first = middle.get(names[0])
+        for row, by_target in middle.items():
+            first = by_target.get(names[0])
             cells = [short(first) if first is not None else ""]
             for name in names[1:]:
-                figure = middle.get(name)
+                figure = by_target.get(name)
                 cell = short(figure) if figure is not None else ""
                 if figure and first:
                     cell += f" ({short(figure / first)}x)"
