@@ -321,6 +321,16 @@ async def test_a_marker_of_an_older_epoch_changes_nothing(broker: TallyBroker) -
     assert first_shard(broker).state.ended == []
 
 
+async def test_a_late_marker_of_the_second_protocol_changes_nothing(
+    broker: TallyBroker,
+) -> None:
+    """It has the epoch of the transaction behind the one that it ends."""
+    broker.add("a", producer=PRODUCER)
+    late = first_shard(broker).end_transaction(PRODUCER, True, 4, 2)
+    assert late == ErrorCode.INVALID_PRODUCER_EPOCH
+    assert first_shard(broker).state.ended == []
+
+
 async def test_a_marker_of_an_older_coordinator_changes_nothing(
     broker: TallyBroker,
 ) -> None:
