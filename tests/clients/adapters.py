@@ -43,6 +43,10 @@ class Options(NamedTuple):
     codec: str = "none"
 
 
+# librdkafka waits half a second for a producer id.
+QUICKLY = Options(idempotent=False)
+
+
 class Client(Protocol):
     """What every adapter can do, on one broker."""
 

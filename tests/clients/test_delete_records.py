@@ -12,7 +12,7 @@ import pytest
 
 from tests.broker_process import BrokerProcess
 
-from .adapters import Confluent, KafkaPython, Message, Options
+from .adapters import QUICKLY, Confluent, KafkaPython, Message
 
 COUNT, BEFORE = 20, 7
 
@@ -59,7 +59,7 @@ def test_records_are_deleted(
     client = Confluent()
     client.create_topic(broker.address, topic, 1)
     messages = [Message(None, b"%d" % number) for number in range(COUNT)]
-    client.produce(broker.address, topic, messages, Options())
+    client.produce(broker.address, topic, messages, QUICKLY)
     assert delete(broker.address, topic, BEFORE) == BEFORE
     reads = KafkaPython().consume(broker.address, topic, 0, COUNT - BEFORE)
     assert [read.offset for read in reads] == list(range(BEFORE, COUNT))

@@ -10,7 +10,7 @@ import pytest
 
 from tests.broker_process import BrokerProcess
 
-from .adapters import Confluent, Message, Options
+from .adapters import QUICKLY, Confluent, Message
 from .consumers import COOPERATIVE, NAMES, Place, Settings
 from .members import Member, has_read, shares, until
 from .questions import committed, describe, member_ids
@@ -23,6 +23,8 @@ pytestmark = [
     pytest.mark.usefixtures("collected"),
 ]
 each_client = pytest.mark.parametrize("client", NAMES)
+# What a coordinator decides does not depend on the loop that carries it.
+on_one_loop = pytest.mark.parametrize("broker", ["uvloop"], indirect=True)
 
 
 def fill(broker: BrokerProcess, topic: str, numbers: Iterable[int]) -> list[bytes]:
@@ -33,7 +35,7 @@ def fill(broker: BrokerProcess, topic: str, numbers: Iterable[int]) -> list[byte
     ]
     if not values or values[0] == b"0":
         Confluent().create_topic(broker.address, topic, PARTITIONS)
-    Confluent().produce(broker.address, topic, messages, Options())
+    Confluent().produce(broker.address, topic, messages, QUICKLY)
     return values
 
 
@@ -60,6 +62,7 @@ def test_members_come_and_go(broker: BrokerProcess, topic: str, client: str) -> 
     assert (group.group_state, group.members) == ("Empty", [])
 
 
+@on_one_loop
 @each_client
 def test_a_member_that_dies_is_replaced(
     broker: BrokerProcess, topic: str, client: str
@@ -85,6 +88,7 @@ def test_a_member_that_dies_is_replaced(
         assert len(describe(broker, settings.group).members) == 1
 
 
+@on_one_loop
 @each_client
 def test_a_static_member_returns_unnoticed(
     broker: BrokerProcess, topic: str, client: str
@@ -114,6 +118,7 @@ def test_a_static_member_returns_unnoticed(
         member.close()
 
 
+@on_one_loop
 @pytest.mark.parametrize("client", COOPERATIVE)
 def test_cooperative_members_keep_what_they_have(
     broker: BrokerProcess, topic: str, client: str
@@ -132,6 +137,7 @@ def test_cooperative_members_keep_what_they_have(
         assert frozenset().union(*first.rebalances.taken) == taken
 
 
+@on_one_loop
 @each_client
 @pytest.mark.parametrize("how", ["sync", "async", "auto", "none"])
 def test_commits_are_where_the_next_one_begins(
@@ -161,6 +167,7 @@ def test_commits_are_where_the_next_one_begins(
         assert sorted(second.values()) == sorted(wanted)
 
 
+@on_one_loop
 @each_client
 def test_seek_and_pause(broker: BrokerProcess, topic: str, client: str) -> None:
     values = fill(broker, topic, range(100))
@@ -180,6 +187,7 @@ def test_seek_and_pause(broker: BrokerProcess, topic: str, client: str) -> None:
         until(lambda: has_read([member], paused), "read after the pause", member)
 
 
+@on_one_loop
 @each_client
 def test_topics_by_pattern(broker: BrokerProcess, topic: str, client: str) -> None:
     """Those that are there, and one that appears later."""
@@ -194,6 +202,7 @@ def test_topics_by_pattern(broker: BrokerProcess, topic: str, client: str) -> No
         assert len(member.assignment) == 2 * PARTITIONS
 
 
+@on_one_loop
 @each_client
 def test_groups_do_not_know_each_other(
     broker: BrokerProcess, topic: str, client: str
@@ -215,6 +224,7 @@ def test_groups_do_not_know_each_other(
         member.close()
 
 
+@on_one_loop
 def test_different_clients_share_a_group(broker: BrokerProcess, topic: str) -> None:
     """They have the range assignor in common, and read each other's subscriptions."""
     fill(broker, topic, range(40))

@@ -5,14 +5,27 @@ from pathlib import Path
 import pytest
 
 from tests.broker_process import BrokerProcess, running_broker
-from tests.clients.adapters import CLIENTS, Client, Message, Options, by_name, numbered
+from tests.clients.adapters import (
+    CLIENTS,
+    AioKafka,
+    Client,
+    Message,
+    Options,
+    numbered,
+)
+
+REST = "interval", "none"
 
 
-@pytest.mark.parametrize("durability", ["commit", "interval", "none"])
-@pytest.mark.parametrize("client", CLIENTS, ids=by_name)
+@pytest.mark.parametrize(
+    ("client", "durability"),
+    [*((client, "commit") for client in CLIENTS), *((AioKafka(), how) for how in REST)],
+    ids=lambda each: each if isinstance(each, str) else each.name,
+)
 def test_records_survive_a_stop_and_a_kill(
     tmp_path: Path, client: Client, durability: str
 ) -> None:
+    """What a client says does not depend on when the broker syncs it."""
     messages = [Message(b"%d" % n, b"v%d" % n, partition=n % 2) for n in range(200)]
     options = ("--durability", durability, "-o", "log.retention.ms=-1")
     with running_broker(tmp_path / "data", *options) as broker:

@@ -7,6 +7,7 @@ import pytest
 from tests.broker_process import BrokerProcess
 from tests.clients.adapters import (
     CLIENTS,
+    QUICKLY,
     AioKafka,
     Client,
     Confluent,
@@ -38,7 +39,7 @@ def test_each_codec_and_shape_comes_back(
     broker: BrokerProcess, topic: str, client: Client, codec: str
 ) -> None:
     client.create_topic(broker.address, topic, 1)
-    client.produce(broker.address, topic, SHAPES, Options(codec=codec))
+    client.produce(broker.address, topic, SHAPES, QUICKLY._replace(codec=codec))
     for reader in CLIENTS:
         found = reader.consume(broker.address, topic, 0, len(SHAPES))
         assert found == list(numbered(SHAPES)), reader.name
@@ -69,7 +70,7 @@ def test_twelve_partitions_each_keep_their_own(
         for number in range(1200)
     ]
     client.create_topic(broker.address, topic, 12)
-    client.produce(broker.address, topic, messages, Options())
+    client.produce(broker.address, topic, messages, QUICKLY)
     for partition, count in itertools.product([0, 5, 11], [100]):
         found = client.consume(broker.address, topic, partition, count)
         own = [each for each in messages if each.partition == partition]
@@ -81,13 +82,13 @@ def test_a_topic_appears_when_it_is_first_used(
     broker: BrokerProcess, topic: str, client: Client
 ) -> None:
     messages = [Message(b"a", b"1")]
-    client.produce(broker.address, topic, messages, Options())
+    client.produce(broker.address, topic, messages, QUICKLY)
     assert client.consume(broker.address, topic, 0, 1) == list(numbered(messages))
 
 
 def test_what_only_librdkafka_sends(broker: BrokerProcess, topic: str) -> None:
     messages = [Message(None, None), Message(None, None, (("null", None),))]
-    Confluent().produce(broker.address, topic, messages, Options())
+    Confluent().produce(broker.address, topic, messages, QUICKLY)
     for reader in CLIENTS:
         found = reader.consume(broker.address, topic, 0, len(messages))
         assert found == list(numbered(messages)), reader.name

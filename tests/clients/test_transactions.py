@@ -13,11 +13,11 @@ from tests.broker_process import BrokerProcess
 from .adapters import (
     CLIENTS,
     COMMITTED,
+    QUICKLY,
     UNCOMMITTED,
     Client,
     Confluent,
     Message,
-    Options,
     by_name,
 )
 from .consumers import CONSUMERS, Place, Rebalances, Settings
@@ -55,7 +55,7 @@ def values_of(
 
 def produce_plainly(broker: BrokerProcess, place: Place, *values: bytes) -> None:
     messages = [Message(None, value, partition=place.partition) for value in values]
-    Confluent().produce(broker.address, place.topic, messages, Options())
+    Confluent().produce(broker.address, place.topic, messages, QUICKLY)
 
 
 @each_client
@@ -120,6 +120,7 @@ def test_a_committed_reader_waits_at_an_open_transaction(
     assert ends(broker, topic) == Ends(7, 7)
 
 
+@on_one_loop
 @each_client
 def test_offsets_are_committed_with_what_was_made_of_them(
     broker: BrokerProcess, topic: str, client: Client
@@ -130,7 +131,7 @@ def test_offsets_are_committed_with_what_was_made_of_them(
     Confluent().create_topic(broker.address, target.topic, 1)
     numbers = range(200)
     messages = [Message(None, b"%d" % each, partition=each % 2) for each in numbers]
-    Confluent().produce(broker.address, source, messages, Options())
+    Confluent().produce(broker.address, source, messages, QUICKLY)
     group = "g-" + topic
     settings = Settings(group, (source,), is_committed_only=True)
     consumer = CONSUMERS[client.name](broker.address, settings, Rebalances())
