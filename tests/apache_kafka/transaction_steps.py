@@ -84,6 +84,7 @@ class Steps:
         self._ids = [f"{self._topic}-a", f"{self._topic}-b"]
         self._producers: dict[str, tuple[int, int]] = {}
         self._sequences: dict[tuple[int, int, int], int] = {}
+        self._open: set[tuple[str, int]] = set()  # where producers have written
         self._offset = 0
 
     def take(self, count: int) -> Iterator[tuple[Any, ...]]:
@@ -132,7 +133,7 @@ class Steps:
             lambda answer: [answer.error_code],
         )
         self._producers[transactional_id] = answer.producer_id, answer.producer_epoch
-        self._settle()
+        self._settle(transactional_id)
         return answer.error_code, answer.producer_epoch
 
     def _produce(self, transactional_id: str) -> tuple[Any, ...]:
@@ -143,7 +144,9 @@ class Steps:
         batches, sequences = [], []
         for index in draw.sample(PARTITIONS, draw.choice((1, 1, 2))):
             due = self._sequences.get((producer_id, epoch, index), 0)
-            (slip,) = draw.choices((0, -1, 1, -due), (12, 1, 1, 1))
+            # A late copy outside of a transaction keeps Apache Kafka from the next one.
+            is_open = (transactional_id, index) in self._open
+            (slip,) = draw.choices((0, -1, 1, -due), (12, is_open, 1, is_open))
             sequence = max(due + slip, 0)
             # In a later epoch it would keep Apache Kafka from ever writing the marker.
             is_late = epoch > self._producers[transactional_id][1]
@@ -161,6 +164,7 @@ class Steps:
             if stored[index][0] == "NONE":
                 key = producer_id, epoch, index
                 self._sequences[key] = max(sequence + 1, self._sequences.get(key, 0))
+                self._open.add((transactional_id, index))
         return version, acks, claimed, epoch, sequences, sorted(stored.items())
 
     def _plain(self, transactional_id: str) -> tuple[Any, ...]:
@@ -226,7 +230,7 @@ class Steps:
                 answer.producer_id,
                 answer.producer_epoch,
             )
-        self._settle()
+        self._settle(transactional_id)
         bumped = answer.producer_epoch if version == 5 else None
         return version, commits, epoch, answer.error_code, bumped
 
@@ -280,7 +284,8 @@ class Steps:
         asked = DescribeTransactionsRequest(transactional_ids=self._ids)
         return self._ask(asked, DescribeTransactionsResponse, 0).transaction_states
 
-    def _settle(self) -> None:
+    def _settle(self, ended: str) -> None:
+        self._open = {each for each in self._open if each[0] != ended}
         deadline = time.monotonic() + DEADLINE_S
         while any(
             each.transaction_state.startswith("Prepare") for each in self._described()
