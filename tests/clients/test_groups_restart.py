@@ -118,7 +118,7 @@ def test_a_new_consumer_resumes(tmp_path: Path, client: str, how: str) -> None:
     settings = Settings("g", ("numbers",))
     with running_broker(tmp_path / "data", *OPTIONS) as broker:
         Confluent().create_topic(broker.address, "numbers", PARTITIONS)
-        for turn in range(3):
+        for turn in range(2):
             with Numbers(broker.address, "numbers") as numbers:
                 time.sleep(0.2)
             with Member(client, broker.address, settings) as member:

@@ -65,7 +65,8 @@ def test_what_is_committed_is_read(
     """Of every partition; uncommitted readers have what was aborted, too."""
     Confluent().create_topic(broker.address, topic, 3)
     places = [Place(topic, number) for number in range(3)]
-    kept, everything = [], []
+    kept: list[bytes] = []
+    everything: list[bytes] = []
     with producing(broker, client, topic) as producer:
         ends_of_transactions = [producer.commit, producer.abort]
         for number in range(5):

@@ -171,7 +171,7 @@ def read(address: str, isolation: str) -> Iterator[confluent_kafka.Message]:
     consumer.assign(
         [confluent_kafka.TopicPartition(TARGET, each, 0) for each in partitions]
     )
-    ended = set()
+    ended: set[int | None] = set()
     with contextlib.closing(consumer):
         while len(ended) < TARGET_PARTITIONS:
             for message in consumer.consume(10_000, 1):
