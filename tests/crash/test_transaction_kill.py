@@ -32,7 +32,7 @@ KILLS = 100 if os.environ.get("ODRADEK_LONG") else 10
 TOPIC = "transactions"
 PLACES = [TopicPartition(TOPIC, each) for each in range(PARTITIONS)]
 PRODUCERS = 6
-TIMEOUT_MS = 3_000
+TIMEOUT_MS = 5_000
 FETCH_SIZE = 1 << 20
 OPTIONS = ("-o", "transaction.abort.timed.out.transaction.cleanup.interval.ms=100")
 
