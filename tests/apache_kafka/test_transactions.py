@@ -17,6 +17,7 @@ OPTIONS = {
     "offsets.topic.num.partitions": "1",
     "transaction.state.log.num.partitions": "1",
 }
+VERSION_1, VERSION_2 = "-otransaction.version=1", "-otransaction.version=2"
 SCENES = (
     "commit-abort",
     "interleaved",
@@ -32,13 +33,15 @@ SCENES = (
 pytestmark = pytest.mark.timeout(600)  # Apache Kafka takes its time to start
 
 
-@pytest.fixture(scope="module", params=[1, 2], ids=["version-1", "version-2"])
+@pytest.fixture(
+    scope="module", params=[VERSION_1, VERSION_2], ids=["version-1", "version-2"]
+)
 def broker(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[BrokerProcess]:
     data_dir = tmp_path_factory.mktemp("java-transactions") / "data"
     options = [f"-o{name}={value}" for name, value in OPTIONS.items()]
-    options.append(f"-otransaction.version={request.param}")
+    options.append(request.param)
     with running_broker(data_dir, *options) as process:
         yield process
         assert "Traceback" not in process.log()
@@ -47,6 +50,30 @@ def broker(
 @pytest.mark.parametrize("scene", SCENES)
 def test_the_java_client(broker: BrokerProcess, java: JavaClient, scene: str) -> None:
     play(java, scene, broker)
+
+
+def test_the_version_changes_under_open_transactions(
+    broker: BrokerProcess, java: JavaClient
+) -> None:
+    """Begun in one version, with a broker that has been restarted for the other."""
+    create_topic(broker, "changing")
+    java.play("Transactions", "restart", Changing(broker), "changing")
+
+
+class Changing:
+    """A broker that finalises the other version whenever it starts again."""
+
+    def __init__(self, broker: BrokerProcess) -> None:
+        self._broker = broker
+        self.port, self.address = broker.port, broker.address
+
+    def kill(self) -> None:
+        self._broker.kill()
+
+    def start(self) -> None:
+        options = self._broker.options
+        options[-1] = VERSION_1 if options[-1] == VERSION_2 else VERSION_2
+        self._broker.start()
 
 
 @pytest.mark.long
