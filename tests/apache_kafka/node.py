@@ -10,7 +10,7 @@ from pathlib import Path
 from . import jars
 
 CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qg"
-START_TIMEOUT_S = 60
+START_TIMEOUT_S = 180
 
 _PROPERTIES = """
 process.roles=broker,controller

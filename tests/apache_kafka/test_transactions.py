@@ -27,6 +27,7 @@ SCENES = (
     "fencing",
     "timeout",
     "error",
+    "deleted-topic",
     "restart",
     "exactly-once",
 )

@@ -46,6 +46,7 @@ public class Transactions extends Scenes {
             case "fencing" -> Transactions::fencing;
             case "timeout" -> Transactions::timeout;
             case "error" -> Transactions::error;
+            case "deleted-topic" -> Transactions::deletedTopic;
             case "restart" -> Transactions::brokerRestarts;
             case "exactly-once" -> Transactions::exactlyOnce;
             default -> throw new IllegalArgumentException(name);
@@ -398,6 +399,24 @@ public class Transactions extends Scenes {
         untilCommitted(numbers(4, 4));
         producer.close();
         check(read(COMMITTED, small).equals(List.of("x")), "the small one");
+    }
+
+    /** What is gone needs no marker: the rest of the transaction is committed. */
+    static void deletedTopic() throws Exception {
+        String gone = topic + "-gone";
+        createTopic(gone, Map.of());
+        Producer<String, String> producer = producer("a");
+        begin(producer, 0, 4);
+        producer.send(new ProducerRecord<>(gone, 0, null, "x")).get();
+        try (Admin admin = Admin.create(Map.of("bootstrap.servers", address))) {
+            admin.deleteTopics(List.of(gone)).all().get();
+        }
+        producer.commitTransaction();
+        untilCommitted(numbers(0, 4));
+        begin(producer, 4, 4);
+        producer.commitTransaction();
+        untilCommitted(numbers(0, 8));
+        producer.close();
     }
 
     /** Killed while transactions are open: they go on to their end. */
