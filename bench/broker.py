@@ -54,8 +54,9 @@ def main() -> None:
     text = run.report()
     print(text)
     if args.markdown:
-        how = "one round" if rounds == 1 else f"median of {rounds} rounds"
-        replace_section(args.markdown, SECTION, f"{machine()} {how}.\n\n{text}")
+        how = "One round" if rounds == 1 else f"Median of {rounds} rounds"
+        head = f"{machine()} {how}; {run.disturbance()}."
+        replace_section(args.markdown, SECTION, f"{head}\n\n{text}")
 
 
 def _arguments() -> argparse.Namespace:
@@ -112,6 +113,7 @@ class Run:
         self._size = size
         self._rounds = rounds
         self._results: Results = {}
+        self._others: list[float] = []
 
     def measure_starting(self, root: Path) -> None:
         """What starts brokers of its own, one at a time."""
@@ -155,12 +157,19 @@ class Run:
         for row, figure in figures.items():
             self._results.setdefault(row, {}).setdefault(target, []).append(figure)
         others = statistics.median(disturbances or [0])
+        self._others.append(others)
         took = time.monotonic() - began
         print(
             f"{took:6.1f} s  {name:11} {target:20} others {others:.2f} cores",
             file=sys.stderr,
             flush=True,
         )
+
+    def disturbance(self) -> str:
+        """How much of the machine something else had."""
+        others = self._others or [0.0]
+        middle, most = statistics.median(others), max(others)
+        return f"others used {middle:.2f} cores in the median, {most:.2f} at most"
 
     def report(self) -> str:
         """The aims that this run measured, and all figures beside each other."""

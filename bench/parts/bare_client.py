@@ -5,6 +5,7 @@ What is not ready yet is asked for again after ``PAUSE_S``.
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import TypeVar
 
 from client.connection import Connection
@@ -71,14 +72,14 @@ def first_ack(connection: Connection, name: str, partition: int) -> None:
         _raise(by_index[partition].error_code)
 
     _until(find_leader)
-    _until(lambda: _produce(connection, name, range(partition, partition + 1)))
+    _until(partial(_produce, connection, name, range(partition, partition + 1)))
 
 
 def produce_to_each(connection: Connection, name: str, partitions: int) -> None:
     """One record in each of the partitions."""
     for first in range(0, partitions, PARTITIONS_MAX):
         some = range(first, min(first + PARTITIONS_MAX, partitions))
-        _until(lambda some=some: _produce(connection, name, some))
+        _until(partial(_produce, connection, name, some))
 
 
 def _produce(connection: Connection, name: str, partitions: range) -> None:

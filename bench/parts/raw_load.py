@@ -39,7 +39,7 @@ RECEIVE_SIZE = 256 << 10
 _LENGTH = Struct(">i")
 _ERROR = Struct(">h")
 
-Next = Callable[[int], bytes]  # so many requests in one buffer
+Next = Callable[[int], bytes | bytearray]  # so many requests in one buffer
 
 
 class Link:

@@ -15,7 +15,7 @@ SMALL = 100  # bytes of a record of which many make a batch
 
 def tiny(broker: Broker, size: Size) -> Figures:
     """One record of 100 bytes a request, acks=all; fetches of one of 1 KiB."""
-    figures = {}
+    figures: Figures = {}
     with topic(broker, 12) as name:
         for connections, depth in ((1, 1), (16, 1), (16, 8)):
             measured = measure(
@@ -57,7 +57,7 @@ def produce(broker: Broker, size: Size) -> Figures:
     small = int(
         size.megabytes * 1e6 / SMALL / 4
     )  # it takes the client ten times as long
-    figures = {}
+    figures: Figures = {}
     for row, record_size, count, partitions, config in (
         ("1 KiB, 16 KB batches", KIB, size.records, 1, like_java),
         ("1 KiB, default batches", KIB, size.records, 1, []),
@@ -92,7 +92,7 @@ def consume(broker: Broker, size: Size) -> Figures:
 
 def synced(broker: Broker, size: Size) -> Figures:
     """On the disk before the answer: the topic has flush.messages=1."""
-    figures = {}
+    figures: Figures = {}
     for connections, depth, partitions in (
         (1, 1, 1),
         (64, 1, 1),
