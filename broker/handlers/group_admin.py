@@ -54,6 +54,10 @@ def handle_describe_groups(ctx: RequestContext, request: DescribeGroupsRequest) 
 @handles(ListGroupsRequest, versions=(0, 5))
 def handle_list_groups(ctx: RequestContext, request: ListGroupsRequest) -> Any:
     """All groups that pass the filters; while some are loaded, that is an error."""
+    groups = ctx.services.groups
+    if groups.has_topic and not groups.is_loaded:
+        code = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+        return ListGroupsResponse(error_code=code, groups=[])
 
     def finish(found: list[Any]) -> ListGroupsResponse:
         listed: list[ListedGroup] = []
@@ -64,7 +68,7 @@ def handle_list_groups(ctx: RequestContext, request: ListGroupsRequest) -> Any:
         return ListGroupsResponse(error_code=ErrorCode.NONE, groups=listed)
 
     wanted = GroupFilter.of(request.states_filter, request.types_filter)
-    return ctx.services.groups.list_groups(wanted, finish)
+    return groups.list_groups(wanted, finish)
 
 
 @handles(DeleteGroupsRequest, versions=(0, 2))

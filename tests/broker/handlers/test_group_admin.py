@@ -78,6 +78,14 @@ async def test_groups_are_listed_by_state_and_type(tmp_path: Path) -> None:
         assert await listed(broker, types_filter=["consumer"]) == []
 
 
+async def test_nothing_is_listed_before_loading_has_begun(tmp_path: Path) -> None:
+    """An empty list would say that there are no groups."""
+    async with replicas(tmp_path, **ONE_SHARD) as broker:
+        await broker.services.groups.create_topic()
+        answer = handle_list_groups(broker.context(5), ListGroupsRequest())
+        assert answer.error_code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+
+
 @pytest.mark.parametrize("version", [0, 2, 3, 5, 6])
 async def test_each_group_is_described(tmp_path: Path, version: int) -> None:
     async with replicas(tmp_path, **ONE_SHARD) as broker:
