@@ -20,6 +20,7 @@ from protocol.messages.txn_admin import (
     ListTransactionsRequest,
     ListTransactionsResponse,
 )
+from protocol.record_batch import scan
 from tests.adopted import GOLDEN, Consumer, adopt_directories, ask, copy_case, serving
 
 CASES = ("transaction-state", "txn-interleaved", "unclean-txn")
@@ -31,6 +32,8 @@ STATES = {
     4: "CompleteCommit",
     5: "CompleteAbort",
 }
+PREPARED = 3  # the record of transaction-state that says so
+OFFSETS_SENT = 2  # the record before the marker
 READ_COMMITTED = 1
 LATEST = -1
 TURNS = 300
@@ -51,12 +54,11 @@ class Transaction(NamedTuple):
 
 
 class Case:
-    """A case that was copied and adopted, and what Kafka's tools said of it."""
+    """A case that was copied, and what Kafka's tools said of it."""
 
     def __init__(self, name: str, tmp_path: Path) -> None:
         self.expected = copy_case(GOLDEN / name, tmp_path / name)
         self.directory = tmp_path / name / "log-dir"
-        adopt_directories(self.directory)
         self.now_ms = int(self.expected["written_at_ms"]) + 1000
 
     def transactions(self) -> dict[str, Transaction]:
@@ -137,6 +139,7 @@ async def test_the_coordinator_knows_what_apache_kafka_knew(
     tmp_path: Path, name: str
 ) -> None:
     case = Case(name, tmp_path)
+    adopt_directories(case.directory)
     expected = case.transactions()
     assert expected
     async with serving(case.directory, now_ms=case.now_ms) as (server, _):
@@ -160,6 +163,7 @@ async def test_what_was_open_is_aborted_in_its_time(
     behind: list[int],
 ) -> None:
     case = Case(name, tmp_path)
+    adopt_directories(case.directory)
     before = case.transactions()[transactional_id]
     assert before.state == "Ongoing"
     async with serving(case.directory, now_ms=case.now_ms) as (server, clock):
@@ -204,9 +208,49 @@ def commit(transaction: Transaction, consumer: Consumer) -> int:
     return consumer.connection.request(request, EndTxnResponse, 4).error_code
 
 
+async def test_what_was_to_be_committed_is_committed(tmp_path: Path) -> None:
+    """Killed when the commit was decided, before the first marker was written."""
+    case = Case("transaction-state", tmp_path)
+    for name, record in (
+        ("__transaction_state-0", PREPARED),
+        ("__consumer_offsets-0", OFFSETS_SENT),
+        ("a-0", 0),
+        ("a-1", 0),
+    ):
+        cut_behind(case.directory / name, record)
+    for name in (".kafka_cleanshutdown", "recovery-point-offset-checkpoint"):
+        (case.directory / name).unlink()
+    adopt_directories(case.directory)
+    async with serving(case.directory, now_ms=case.now_ms) as (server, clock):
+        for _ in range(TURNS):
+            found = await state_of(server, "etl-1")
+            if found.state == "CompleteCommit":
+                break
+            await clock.tick(100)
+        assert (found.state, found.producer_epoch) == ("CompleteCommit", 1)
+        read = await ask(server, lambda one: one.read("a-0", 0, READ_COMMITTED))
+        assert await loaded(server, partial(committed, "etl")) == {"b-0": 3}
+    assert (read.offsets, read.last_stable_offset) == ([0], 2)
+
+
+def cut_behind(directory: Path, offset: int) -> None:
+    """Leave of a log what is written when this is its last record."""
+    [path] = directory.glob("*.log")
+    content = path.read_bytes()
+    sizes = [
+        position + header.size
+        for position, header in scan(content)
+        if header.last_offset <= offset
+    ]
+    path.write_bytes(content[: sizes[-1]])
+    for snapshot in directory.glob("*.snapshot"):
+        snapshot.unlink()
+
+
 async def test_offsets_of_its_transactions_are_there(tmp_path: Path) -> None:
     """Of a transaction that was committed; not of the one that was aborted."""
     case = Case("transaction-state", tmp_path)
+    adopt_directories(case.directory)
     async with serving(case.directory, now_ms=case.now_ms) as (server, _):
         for group, offsets in case.expected["group_offsets"].items():
             expected = {place: each["offset"] for place, each in offsets.items()}
