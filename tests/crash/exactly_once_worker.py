@@ -115,6 +115,8 @@ def retried(action: Callable[[], object]) -> object:
 
 
 def is_retriable(error: confluent_kafka.KafkaError) -> bool:
+    if error.fatal() or error.txn_requires_abort():
+        return False
     return error.retriable() or error.code() in (
         confluent_kafka.KafkaError._TIMED_OUT,
         confluent_kafka.KafkaError._TRANSPORT,

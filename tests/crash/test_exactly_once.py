@@ -136,10 +136,12 @@ def torture(broker: BrokerProcess, workers: Workers, chance: random.Random) -> N
 
 
 def wait_until_copied(broker: BrokerProcess, workers: Workers, count: int) -> None:
-    deadline = time.monotonic() + WAIT_S
+    before, deadline = -1, 0.0
     while (done := sum(committed(broker, GROUP, SOURCE).values())) < count:
         workers.replace_fenced()
-        assert time.monotonic() < deadline, f"{done} of {count}"
+        if done > before:
+            before, deadline = done, time.monotonic() + WAIT_S
+        assert time.monotonic() < deadline, f"stuck at {done} of {count}"
         time.sleep(0.02)
 
 
