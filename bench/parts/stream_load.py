@@ -191,6 +191,7 @@ def stream(
     took = sorted(ns for each in receivers for ns in each.took_ns)
     return {
         "seconds": elapsed,
+        "offered_seconds": batches * interval_s,
         "client_cpu_s": time.process_time() - cpu,
         "bytes": len(took) * sender.batch_size,
         "p50_us": took[len(took) // 2] / 1e3,
