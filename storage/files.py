@@ -233,10 +233,14 @@ class OsFiles(Files):
     def open(self, path: Path, *, create: bool = False) -> File:
         """Without ``create``, the descriptor is opened when it is first needed."""
         if not create:
-            return OsFile(self, path, self.size(path))
-        file = OsFile(self, path, 0)
+            return self.file(path, self.size(path))
+        file = self.file(path, 0)
         file.size = os.fstat(file.lease(create=True).number).st_size
         return file
+
+    def file(self, path: Path, size: int) -> OsFile:
+        """What ``open`` gives; its descriptor is not open yet."""
+        return OsFile(self, path, size)
 
     def open_descriptor(self, file: OsFile, create: bool) -> int:
         """A new descriptor for ``file``; another file may lose its own for it."""

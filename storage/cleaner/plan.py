@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,7 +42,8 @@ class CleaningPlan(NamedTuple):
     from ``first_dirty_offset`` on they were not cleaned before. ``aborted`` are the
     transactions that the segments' indexes say were aborted. A tombstone or marker
     that is kept for the first time stays for ``delete_retention_ms`` from ``now_ms``
-    on. ``map_size`` bounds the memory for keys, in bytes.
+    on. ``map_size`` bounds the memory for keys, in bytes; ``bytes_per_second`` what is
+    read and written.
     """
 
     directory: Path
@@ -54,6 +56,7 @@ class CleaningPlan(NamedTuple):
     map_size: int
     aborted: Sequence[TransactionEntry] = ()
     producers: Mapping[int, ProducerEnd] = {}
+    bytes_per_second: float = inf
 
 
 class CleanedSegment(NamedTuple):

@@ -13,6 +13,7 @@ import os
 import pickle
 import signal
 import sys
+from math import inf
 from struct import Struct
 from typing import Any, BinaryIO
 
@@ -21,6 +22,7 @@ from protocol.errors import KafkaError
 from ..files import DiskFull, OsFiles
 from .plan import CleaningPlan, CleaningStats, DamageFound, RoundEnd
 from .round import CleaningRound
+from .throttle import Throttle, ThrottledFiles
 
 LENGTH = Struct(">I")
 NICENESS = 10
@@ -32,7 +34,7 @@ def run(plan: CleaningPlan, source: BinaryIO, target: BinaryIO) -> None:
     next_dirty_offset, stats = -1, CleaningStats()
     error: Exception | None = None
     try:
-        cleaning = CleaningRound(OsFiles(), plan)
+        cleaning = CleaningRound(_files(plan), plan)
         next_dirty_offset, stats = cleaning.next_dirty_offset, cleaning.stats
         while (cleaned := cleaning.clean_next()) is not None:
             send(target, cleaned)
@@ -43,6 +45,12 @@ def run(plan: CleaningPlan, source: BinaryIO, target: BinaryIO) -> None:
     except Exception as unexpected:  # told as text: it may hold anything
         error = RuntimeError(f"{type(unexpected).__name__}: {unexpected}")
     send(target, RoundEnd(error, next_dirty_offset, stats))
+
+
+def _files(plan: CleaningPlan) -> OsFiles:
+    if plan.bytes_per_second == inf:
+        return OsFiles()
+    return ThrottledFiles(Throttle(plan.bytes_per_second))
 
 
 def send(target: BinaryIO, message: Any) -> None:
