@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import time
 from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
@@ -22,6 +23,7 @@ from protocol.messages.txn_admin import (
 )
 from protocol.record_batch import scan
 from tests.adopted import GOLDEN, Consumer, adopt_directories, ask, copy_case, serving
+from tests.fakes.clock import FakeClock
 
 CASES = ("transaction-state", "txn-interleaved", "unclean-txn")
 STATES = {
@@ -36,7 +38,8 @@ PREPARED = 3  # the record of transaction-state that says so
 OFFSETS_SENT = 2  # the record before the marker
 READ_COMMITTED = 1
 LATEST = -1
-TURNS = 300
+CHECK_INTERVAL_MS = 10_000  # of timeouts, by default
+TIMEOUT_S = 30
 
 Result = TypeVar("Result")
 
@@ -128,7 +131,8 @@ def listed(consumer: Consumer) -> set[str]:
 
 async def loaded(server: Server, talk: Callable[[Consumer], Result]) -> Result:
     """The answer of a coordinator that has read its log."""
-    for _ in range(TURNS):
+    deadline = time.monotonic() + TIMEOUT_S
+    while time.monotonic() < deadline:
         with contextlib.suppress(CoordinatorLoadInProgress):
             return await ask(server, talk)
     raise AssertionError("loading for ever")
@@ -173,11 +177,8 @@ async def test_what_was_open_is_aborted_in_its_time(
         left_ms = before.start_ms + before.timeout_ms - clock.now_ms()
         await clock.tick(left_ms - 1000)
         assert await state_of(server, transactional_id) == before
-        for _ in range(TURNS):
-            await clock.tick(1000)
-            after = await state_of(server, transactional_id)
-            if after.state == "CompleteAbort":
-                break
+        await clock.tick(1000 + CHECK_INTERVAL_MS)
+        after = await until(server, clock, transactional_id, "CompleteAbort")
         assert after.producer_id == before.producer_id
         assert after.producer_epoch == before.producer_epoch + 1
         again = await ask(server, lambda one: one.read(partition, 0, READ_COMMITTED))
@@ -190,6 +191,17 @@ async def test_what_was_open_is_aborted_in_its_time(
 async def state_of(server: Server, transactional_id: str) -> Transaction:
     found = await loaded(server, partial(described, [transactional_id]))
     return found[transactional_id]
+
+
+async def until(
+    server: Server, clock: FakeClock, transactional_id: str, state: str
+) -> Transaction:
+    """The transaction, when it is in this state. Its records wait for the disk."""
+    deadline = time.monotonic() + TIMEOUT_S
+    while (found := await state_of(server, transactional_id)).state != state:
+        assert time.monotonic() < deadline, found
+        await clock.tick(1)
+    return found
 
 
 async def end_of(server: Server, partition: str) -> int:
@@ -222,12 +234,8 @@ async def test_what_was_to_be_committed_is_committed(tmp_path: Path) -> None:
         (case.directory / name).unlink()
     adopt_directories(case.directory)
     async with serving(case.directory, now_ms=case.now_ms) as (server, clock):
-        for _ in range(TURNS):
-            found = await state_of(server, "etl-1")
-            if found.state == "CompleteCommit":
-                break
-            await clock.tick(100)
-        assert (found.state, found.producer_epoch) == ("CompleteCommit", 1)
+        found = await until(server, clock, "etl-1", "CompleteCommit")
+        assert found.producer_epoch == 1
         read = await ask(server, lambda one: one.read("a-0", 0, READ_COMMITTED))
         assert await loaded(server, partial(committed, "etl")) == {"b-0": 3}
     assert (read.offsets, read.last_stable_offset) == ([0], 2)
