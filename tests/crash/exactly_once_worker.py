@@ -16,7 +16,7 @@ LOT = 25
 SESSION_MS = 1500
 TRANSACTION_MS = 2000
 WAIT_S = 5
-FENCED = 3
+OVER = 3  # exit code of a worker whose producer can do no more
 
 
 def partition_of(key: int, partitions: int) -> int:
@@ -26,6 +26,7 @@ def partition_of(key: int, partitions: int) -> int:
 
 class Worker:
     def __init__(self, address: str, transactional_id: str) -> None:
+        self.group: object = None  # what the consumer said when it got its partitions
         common = {
             "bootstrap.servers": address,
             "reconnect.backoff.ms": 20,
@@ -60,7 +61,7 @@ class Worker:
 
     def run(self) -> None:
         retried(lambda: self.producer.init_transactions(WAIT_S))
-        self.consumer.subscribe([SOURCE])
+        self.consumer.subscribe([SOURCE], self.assigned, self.revoked, self.revoked)
         while True:
             lot = self.consumer.consume(LOT, 0.1)
             messages = [each for each in lot if each.error() is None]
@@ -74,6 +75,16 @@ class Worker:
                 retried(lambda: self.producer.abort_transaction(WAIT_S))
                 self.rewind()
 
+    # What is committed later is committed as the member that was given the records.
+    # Asked then, a consumer that has been put out of its group meanwhile would say
+    # that it is no member at all, and nobody fences those.
+
+    def assigned(self, consumer: confluent_kafka.Consumer, _: object) -> None:
+        self.group = consumer.consumer_group_metadata()
+
+    def revoked(self, *_: object) -> None:
+        self.group = None
+
     def copy(self, messages: list[confluent_kafka.Message]) -> None:
         self.producer.begin_transaction()
         offsets = {}
@@ -85,9 +96,10 @@ class Worker:
             confluent_kafka.TopicPartition(SOURCE, partition, offset)
             for partition, offset in offsets.items()
         ]
-        group = self.consumer.consumer_group_metadata()
         retried(
-            lambda: self.producer.send_offsets_to_transaction(places, group, WAIT_S)
+            lambda: self.producer.send_offsets_to_transaction(
+                places, self.group, WAIT_S
+            )
         )
         retried(lambda: self.producer.commit_transaction(WAIT_S))
 
@@ -130,7 +142,7 @@ def main() -> None:
         worker.run()
     except confluent_kafka.KafkaException as error:
         print(error, file=sys.stderr, flush=True)
-        sys.exit(FENCED if error.args[0].fatal() else 1)
+        sys.exit(OVER if error.args[0].fatal() else 1)
 
 
 if __name__ == "__main__":

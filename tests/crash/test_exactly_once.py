@@ -25,8 +25,8 @@ from tests.broker_process import BrokerProcess, running_broker
 from tests.clients.questions import committed, ends
 
 from .exactly_once_worker import (
-    FENCED,
     GROUP,
+    OVER,
     SOURCE,
     SOURCE_PARTITIONS,
     TARGET,
@@ -85,7 +85,7 @@ class Workers:
         """Who finds itself fenced ends, and is started again, as users do."""
         for number, process in enumerate(self._processes):
             if process.poll() is not None:
-                assert process.returncode == FENCED, process.returncode
+                assert process.returncode == OVER, process.returncode
                 self.fenced += 1
                 self._processes[number] = self._start(self._names[number])
 
