@@ -43,7 +43,7 @@ from .network.connection import Network
 from .network.limits import LimitedLog, RequestMemory
 from .network.listener import SWEEP_INTERVAL_MS, Listener
 from .process import open_files_limit, run_until_signal
-from .replica.cleaning import Cleaning
+from .replica.cleaning import Cleaning, CleaningLimits
 from .replica.free_space import FreeSpace
 from .replica.replica_manager import ReplicaManager
 from .replica.retention import FILE_REMOVAL_INTERVAL_MS, Retention
@@ -280,7 +280,11 @@ class Server:
             services.committer,
             services.disk_threads,
             ProcessCleaner(self._files, services.disk_threads),
-            config.log_cleaner_dedupe_buffer_size,
+            CleaningLimits(
+                config.log_cleaner_dedupe_buffer_size,
+                config.log_cleaner_threads,
+                config.log_cleaner_io_max_bytes_per_second,
+            ),
         )
         services.scheduler.every(
             max(config.log_cleaner_backoff_ms, 1),

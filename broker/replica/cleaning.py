@@ -1,16 +1,23 @@
 """Compaction of the logs that ask for it, the one with the most to gain first.
 
 The loop decides what is to be cleaned and takes the new segments in; reading, mapping
-and writing is done elsewhere (`cleaning_process`), on values. One round at a time.
+and writing is done elsewhere (`cleaning_process`), on values. As many rounds at a time
+as the limits say, of one log never two.
 
-Damage that a round finds is quarantined, and the round begun anew. A log that fails a
-second time is left alone until the next start; the others go on.
+Damage that a round finds is quarantined, and the round begun anew: a segment with
+damage stays as it is, and is cleaned around. What fails for another reason is tried
+once more; then the log is left alone until the next start, and the others go on.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from typing import TYPE_CHECKING
+from contextlib import asynccontextmanager
+from enum import StrEnum
+from math import inf
+from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakValueDictionary
 
 from protocol.errors import KafkaError
 from storage.batch_verification import DamagedBatch
@@ -20,6 +27,8 @@ from storage.files import DiskFull, StorageFailure
 from storage.mapped_index import CorruptIndex
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
     from protocol.topic_partition import TopicPartition
     from storage.cleaner.choice import Cleanable
     from storage.cleaner.plan import CleanedSegment, RoundEnd
@@ -31,7 +40,51 @@ if TYPE_CHECKING:
     from ..committer import Committer
     from ..disk_threads import DiskThreads
 
+# The default of the option is the largest number that there is.
+_UNLIMITED_FROM = 1e15
+
 _logger = logging.getLogger(__name__)
+
+
+class CleaningLimits(NamedTuple):
+    """What all rounds together may take; each has an equal share of it.
+
+    ``map_size`` is the memory for keys in bytes, ``rounds_max`` how many rounds there
+    are at a time, ``bytes_per_second`` what is read and written.
+    """
+
+    map_size: int
+    rounds_max: int = 1
+    bytes_per_second: float = inf
+
+    @property
+    def map_size_of_round(self) -> int:
+        """One round's share of the memory."""
+        return self.map_size // max(self.rounds_max, 1)
+
+    @property
+    def rate_of_round(self) -> float:
+        """One round's share of the bytes a second."""
+        if self.bytes_per_second >= _UNLIMITED_FROM:
+            return inf
+        return self.bytes_per_second / max(self.rounds_max, 1)
+
+
+class Obstacle(StrEnum):
+    """Why a round came to nothing."""
+
+    UNCLEANABLE = "uncleanable"
+    NO_ROOM = "no-room"
+    OFFLINE = "offline"
+    GIVEN_UP = "given-up"
+
+
+class NotCleaned(Exception):
+    """A round came to nothing, and what was in its way."""
+
+    def __init__(self, obstacle: Obstacle, reason: str) -> None:
+        super().__init__(reason)
+        self.obstacle = obstacle
 
 
 class Cleaning:
@@ -44,7 +97,7 @@ class Cleaning:
         committer: Committer,
         disk_threads: DiskThreads,
         cleaner: Cleaner,
-        map_size: int,
+        limits: CleaningLimits,
     ) -> None:
         self.uncleanable: dict[TopicPartition, str] = {}
         """Logs that are left alone, and why."""
@@ -53,20 +106,22 @@ class Cleaning:
         self._committer = committer
         self._disk_threads = disk_threads
         self._cleaner = cleaner
-        self._map_size = map_size
+        self._limits = limits
         self._is_closed = False
+        self._rounds = asyncio.Semaphore(max(limits.rounds_max, 1))
+        self._locks: WeakValueDictionary[TopicPartition, asyncio.Lock]
+        self._locks = WeakValueDictionary()  # those that somebody has or waits for
 
     def close(self) -> None:
-        """Give up the round that runs, and begin none any more."""
+        """Give up the rounds that run, and begin none any more."""
         self._is_closed = True
 
     async def clean_due(self) -> None:
-        """Clean every log that is due, one after the other. A periodic job."""
+        """Clean every log that is due, the dirtiest first. A periodic job."""
         done: set[UnifiedLog] = set()
-        while not self._is_closed and (found := self._dirtiest(done)) is not None:
-            log, cleanable = found
-            done.add(log)
-            await self._clean(log, cleanable)
+        async with asyncio.TaskGroup() as rounds:
+            for number in range(self._limits.rounds_max):
+                rounds.create_task(self._clean_each(done), name=f"cleaning-{number}")
 
     async def clean(self, topic_partition: TopicPartition) -> RoundEnd | None:
         """Clean a log now, however little there is to gain.
@@ -74,50 +129,74 @@ class Cleaning:
         None when there is nothing that may be cleaned, or it could not be.
         """
         log = self._log_manager.get(topic_partition)
-        if log is None or topic_partition in self.uncleanable:
+        if log is None:
             return None
-        cleanable = self._cleanable(log)
-        return await self._clean(log, cleanable) if cleanable.dirty_size else None
+        try:
+            return await self.run_round(log)
+        except NotCleaned:  # was logged
+            return None
 
-    def _dirtiest(self, done: set[UnifiedLog]) -> tuple[UnifiedLog, Cleanable] | None:
+    async def run_round(self, log: UnifiedLog) -> RoundEnd | None:
+        """Clean what may be cleaned of a log, or as much as one round can.
+
+        Waits until nobody else cleans it. None when there is nothing to be cleaned.
+
+        Raises:
+            NotCleaned: why not.
+        """
+        async with self._turn(log.topic_partition):
+            self._check(log)
+            cleanable = self.cleanable(log)
+            return await self._clean(log, cleanable) if cleanable.dirty_size else None
+
+    def cleanable(self, log: UnifiedLog) -> Cleanable:
+        """What of a log may be cleaned now."""
+        checkpoint = self._log_manager.cleaner_checkpoint(log).get(log.topic_partition)
+        first_dirty = first_dirty_offset(log, checkpoint)
+        return find_cleanable(log, first_dirty, self._clock.now_ms())
+
+    async def _clean_each(self, done: set[UnifiedLog]) -> None:
+        while not self._is_closed and (log := self._dirtiest(done)) is not None:
+            done.add(log)
+            await self.clean(log.topic_partition)
+
+    def _dirtiest(self, done: set[UnifiedLog]) -> UnifiedLog | None:
         due = [
-            (log, cleanable)
+            (cleanable.dirty_ratio, log)
             for log in self._log_manager.logs()
             if log.config.is_compacted
             and log not in done
             and not log.is_failed
             and log.topic_partition not in self.uncleanable
-            and (cleanable := self._cleanable(log)).is_due(
+            and not self._is_busy(log.topic_partition)
+            and (cleanable := self.cleanable(log)).is_due(
                 log.config.min_cleanable_dirty_ratio
             )
         ]
-        return max(due, key=lambda each: each[1].dirty_ratio, default=None)
+        return max(due, key=lambda each: each[0], default=(0, None))[1]
 
-    def _cleanable(self, log: UnifiedLog) -> Cleanable:
-        checkpoint = self._log_manager.cleaner_checkpoint(log).get(log.topic_partition)
-        first_dirty = first_dirty_offset(log, checkpoint)
-        return find_cleanable(log, first_dirty, self._clock.now_ms())
+    @asynccontextmanager
+    async def _turn(self, topic_partition: TopicPartition) -> AsyncIterator[None]:
+        lock = self._locks.get(topic_partition)
+        if lock is None:
+            lock = self._locks[topic_partition] = asyncio.Lock()
+        async with lock, self._rounds:
+            yield
 
-    async def _clean(self, log: UnifiedLog, cleanable: Cleanable) -> RoundEnd | None:
-        try:
-            try:
-                return await self._run(log, cleanable)
-            except DamageFound as found:
-                _quarantine(log, found)
-                return await self._run(log, cleanable)
-        except DiskFull as error:
-            _logger.warning("%s is not cleaned yet: %s", log.topic_partition, error)
-        except StorageFailure as error:
-            self._committer.for_directory(log.directory.parent).fail(error)
-        except (KafkaError, DamageFound, CorruptIndex, RuntimeError) as error:
-            if self._is_current(log):
-                self.uncleanable[log.topic_partition] = str(error)
-                _logger.error(
-                    "%s cannot be cleaned, and is left as it is: %s",
-                    log.topic_partition,
-                    error,
-                )
-        return None
+    def _is_busy(self, topic_partition: TopicPartition) -> bool:
+        lock = self._locks.get(topic_partition)
+        return lock is not None and lock.locked()
+
+    def _check(self, log: UnifiedLog) -> None:
+        if self._is_closed:
+            raise NotCleaned(Obstacle.GIVEN_UP, "the broker is stopping")
+        if self._log_manager.get(log.topic_partition) is not log:
+            raise NotCleaned(Obstacle.GIVEN_UP, "the partition was deleted")
+        if log.is_failed:
+            raise NotCleaned(Obstacle.OFFLINE, "its log directory is offline")
+        if log.topic_partition in self.uncleanable:
+            reason = self.uncleanable[log.topic_partition]
+            raise NotCleaned(Obstacle.UNCLEANABLE, reason)
 
     def _is_current(self, log: UnifiedLog) -> bool:
         return (
@@ -126,16 +205,59 @@ class Cleaning:
             and self._log_manager.get(log.topic_partition) is log
         )
 
-    async def _run(self, log: UnifiedLog, cleanable: Cleanable) -> RoundEnd | None:
+    async def _clean(self, log: UnifiedLog, cleanable: Cleanable) -> RoundEnd:
+        try:
+            return await self._insist(log, cleanable)
+        except DiskFull as error:
+            _logger.warning("%s is not cleaned yet: %s", log.topic_partition, error)
+            raise NotCleaned(Obstacle.NO_ROOM, str(error)) from error
+        except StorageFailure as error:
+            self._committer.for_directory(log.directory.parent).fail(error)
+            raise NotCleaned(Obstacle.OFFLINE, str(error)) from error
+        except (KafkaError, DamageFound, CorruptIndex, RuntimeError) as error:
+            self._check(log)
+            self.uncleanable[log.topic_partition] = str(error)
+            _logger.error(
+                "%s cannot be cleaned, and is left as it is: %s",
+                log.topic_partition,
+                error,
+            )
+            raise NotCleaned(Obstacle.UNCLEANABLE, str(error)) from error
+
+    async def _insist(self, log: UnifiedLog, cleanable: Cleanable) -> RoundEnd:
+        has_failed = False
+        while True:
+            try:
+                return await self._run(log, cleanable)
+            except DamageFound as found:
+                if not _quarantine(log, found):
+                    raise
+            except (DiskFull, StorageFailure):
+                raise
+            except (KafkaError, RuntimeError) as error:
+                self._check(log)
+                if has_failed:
+                    raise
+                has_failed = True
+                _logger.warning(
+                    "cleaning %s is tried once more: %s", log.topic_partition, error
+                )
+            self._check(log)
+
+    async def _run(self, log: UnifiedLog, cleanable: Cleanable) -> RoundEnd:
         started_ms = self._clock.monotonic_ms()
-        plan = plan_round(log, cleanable, self._clock.now_ms(), self._map_size)
+        limits = self._limits
+        plan = plan_round(
+            log, cleanable, self._clock.now_ms(), limits.map_size_of_round
+        )._replace(bytes_per_second=limits.rate_of_round)
 
         def take(cleaned: CleanedSegment) -> None:
             self._log_manager.replace_segments(log, cleaned, self._clock.now_ms())
 
         ended = await self._cleaner.clean(plan, take, lambda: self._is_current(log))
-        if ended is None or not self._is_current(log):
-            return None
+        self._check(log)
+        if ended is None:
+            raise NotCleaned(Obstacle.GIVEN_UP, "nobody wants it any more")
         checkpoint = self._log_manager.cleaner_checkpoint(log)
         known = frozenset(self._log_manager.directories_of())
         await self._disk_threads.run(
@@ -155,7 +277,10 @@ class Cleaning:
         return ended
 
 
-def _quarantine(log: UnifiedLog, found: DamageFound) -> None:
+def _quarantine(log: UnifiedLog, found: DamageFound) -> bool:
+    """Whether that was news."""
+    known_count = log.quarantined_batches
     log.quarantine_damage(
         DamagedBatch(found.base_offset, found.position, "found by cleaning")
     )
+    return log.quarantined_batches > known_count

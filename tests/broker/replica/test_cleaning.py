@@ -1,32 +1,35 @@
 """Which logs are cleaned, when, and what becomes of those that cannot be."""
 
+import asyncio
 import errno
 from collections.abc import Callable
+from math import inf
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from broker.cleaning_process import ThreadCleaner
-from broker.replica.cleaning import Cleaning
+from broker.replica.cleaning import Cleaning, CleaningLimits
 from protocol.topic_partition import TopicPartition
 from storage.cleaner.plan import CleaningPlan
 from storage.unified_log import UnifiedLog
+from tests.fakes.broker import until
 from tests.fakes.files import FakeFiles
 from tests.fakes.replicas import Replicas, batch_of, replicas
 from tests.storage.logs import read_all
 
-MAP_SIZE = 1 << 20
+LIMITS = CleaningLimits(map_size=1 << 20)
 
 
-def cleaning_of(broker: Replicas) -> Cleaning:
+def cleaning_of(broker: Replicas, limits: CleaningLimits = LIMITS) -> Cleaning:
     return Cleaning(
         broker.clock,
         broker.logs,
         broker.services.committer,
         broker.threads,
         ThreadCleaner(broker.files, broker.threads),
-        MAP_SIZE,
+        limits,
     )
 
 
@@ -222,3 +225,118 @@ async def test_t123_compact_delete_topic_does_both(tmp_path: Path) -> None:
         assert values(log) == [b"3", b"last"]
         broker.logs.delete_old_segments(log, broker.clock.now_ms() + 2000)
         assert log.log_start_offset == 5
+
+
+class SlowCleaner:
+    """Rounds that end when the test says so."""
+
+    def __init__(self, cleaner: ThreadCleaner) -> None:
+        self._cleaner = cleaner
+        self.plans: list[CleaningPlan] = []
+        self.running: list[str] = []
+        self.running_max = 0
+        self.may_end = asyncio.Event()
+
+    async def clean(self, plan: CleaningPlan, *others: Any) -> Any:
+        name = plan.directory.name
+        assert name not in self.running, "two rounds of one log"
+        self.plans.append(plan)
+        self.running.append(name)
+        self.running_max = max(self.running_max, len(self.running))
+        await self.may_end.wait()
+        try:
+            return await self._cleaner.clean(plan, *others)
+        finally:
+            self.running.remove(name)
+
+
+def slow_cleaning_of(
+    broker: Replicas, limits: CleaningLimits
+) -> tuple[Cleaning, SlowCleaner]:
+    cleaning = cleaning_of(broker, limits)
+    slow = SlowCleaner(ThreadCleaner(broker.files, broker.threads))
+    cleaning._cleaner = slow
+    return cleaning, slow
+
+
+@pytest.mark.parametrize("rounds_max", [1, 2])
+async def test_so_many_rounds_at_a_time_and_each_with_its_share(
+    tmp_path: Path, rounds_max: int
+) -> None:
+    async with replicas(tmp_path) as broker:
+        logs = [await compacted(broker, name) for name in "tuv"]
+        limits = CleaningLimits(1 << 20, rounds_max, 1000.0)
+        cleaning, slow = slow_cleaning_of(broker, limits)
+        job = asyncio.ensure_future(cleaning.clean_due())
+        await until(lambda: len(slow.running) == rounds_max)
+        slow.may_end.set()
+        await job
+        assert slow.running_max == rounds_max
+        assert [values(log) for log in logs] == [[b"3", b"last"]] * 3
+        assert {plan.bytes_per_second for plan in slow.plans} == {1000 / rounds_max}
+        assert {plan.map_size for plan in slow.plans} == {(1 << 20) // rounds_max}
+
+
+async def test_never_two_rounds_of_one_log(tmp_path: Path) -> None:
+    async with replicas(tmp_path) as broker:
+        log = await compacted(broker)
+        cleaning, slow = slow_cleaning_of(broker, CleaningLimits(1 << 20, 3))
+        asked = asyncio.ensure_future(cleaning.clean(log.topic_partition))
+        await until(lambda: slow.running)
+        await cleaning.clean_due()
+        assert len(slow.plans) == 1, "the job leaves it to who has it"
+        too = asyncio.ensure_future(cleaning.clean(log.topic_partition))
+        slow.may_end.set()
+        assert await asked is not None
+        assert await too is None, "nothing was left to clean"
+        assert len(slow.plans) == 1
+
+
+async def test_no_rate_is_no_rate(tmp_path: Path) -> None:
+    async with replicas(tmp_path) as broker:
+        await compacted(broker)
+        default = broker.config.log_cleaner_io_max_bytes_per_second
+        cleaning, slow = slow_cleaning_of(broker, CleaningLimits(1 << 20, 1, default))
+        slow.may_end.set()
+        await cleaning.clean_due()
+        assert [plan.bytes_per_second for plan in slow.plans] == [inf]
+
+
+async def test_what_fails_once_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with replicas(tmp_path) as broker:
+        log = await compacted(broker)
+        cleaning = cleaning_of(broker)
+        clean, failures = cleaning._cleaner.clean, [RuntimeError("it ended with -9")]
+
+        async def fails(*arguments: Any) -> Any:
+            if failures:
+                raise failures.pop()
+            return await clean(*arguments)
+
+        monkeypatch.setattr(cleaning._cleaner, "clean", fails)
+        await cleaning.clean_due()
+        assert values(log) == [b"3", b"last"]
+        assert not cleaning.uncleanable
+        assert "cleaning t-0 is tried once more: it ended with -9" in caplog.text
+
+
+async def test_all_damage_is_cleaned_around(tmp_path: Path) -> None:
+    async with replicas(tmp_path) as broker:
+        log = await compacted(broker)
+        for _ in range(3):
+            log.roll(broker.clock.now_ms())
+            for number in range(4):
+                append(broker, log.topic_partition, b"%d" % number)
+        log.roll(broker.clock.now_ms())
+        await broker.commit()
+        for base in (0, 9):
+            broker.files.flip(log.directory / f"{base:020d}.log", 100)
+        cleaning = cleaning_of(broker)
+        await cleaning.clean_due()
+        assert not cleaning.uncleanable
+        assert log.quarantined_batches == 2
+        damaged = [each for each in log.local.segments if each.quarantined]
+        assert [each.base_offset for each in damaged] == [0, 9]
+        assert await cleaning.clean(log.topic_partition) is None, "all is clean"
