@@ -9,6 +9,7 @@ Invariants:
 """
 
 import random
+from collections.abc import Sequence
 from pathlib import Path
 
 from protocol.record_batch import BATCH_OVERHEAD, read_header
@@ -145,6 +146,22 @@ class LogSegment(SegmentReader):
         self.indexes.note(
             position, len(batch), last_offset, (max_timestamp, offset_of_max)
         )
+
+    def append_many(self, batches: Sequence[tuple[bytes, int, int]]) -> None:
+        """Write batches, each with its last offset and its largest timestamp.
+
+        They are indexed as if each had been appended alone. Raises as `append`.
+        """
+        log, indexes = self.log, self.indexes
+        position = log.size
+        log.append(b"".join([batch for batch, _, _ in batches]))
+        if not position:
+            self._first_timestamp = batches[0][2]
+        for batch, last_offset, max_timestamp in batches:
+            assert 0 <= last_offset - self.base_offset <= RELATIVE_OFFSET_MAX
+            latest = max_timestamp, last_offset
+            indexes.note(position, len(batch), last_offset, latest)
+            position += len(batch)
 
     def should_roll(
         self, incoming_size: int, max_timestamp: int, last_offset: int, now_ms: int

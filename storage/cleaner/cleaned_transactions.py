@@ -33,7 +33,8 @@ class CleanedTransactions:
             return False
         producer_id = header.producer_id
         known = self._open_aborted.get(producer_id)
-        if known is None:
+        # One that is over: its marker was passed over, or is damaged.
+        if known is None or known[0].last_offset < header.base_offset:
             self._open_committed.add(producer_id)
             return False
         self._open_aborted[producer_id] = known[0], True
@@ -61,5 +62,7 @@ class CleanedTransactions:
             return
         behind = bisect_left(aborted, offset + 1, self._begun, key=_first_offset)
         for entry in aborted[self._begun : behind]:
-            self._open_aborted.setdefault(entry.producer_id, (entry, False))
+            known = self._open_aborted.get(entry.producer_id)
+            if known is None or known[0].last_offset < entry.first_offset:
+                self._open_aborted[entry.producer_id] = entry, False
         self._begun = behind

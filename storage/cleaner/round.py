@@ -15,6 +15,8 @@ from .map_builder import batches_of, build_offset_map
 from .plan import CleanedSegment, CleaningPlan, CleaningStats, SourceSegment
 from .retention import Retention
 
+WRITE_SIZE = 1 << 16
+
 
 class CleaningRound:
     """Builds the map of keys, then writes one segment after another."""
@@ -101,35 +103,27 @@ class CleaningRound:
 
 
 class _Writer:
-    """Appends batches, as many at a time as one index entry stands for."""
+    """Appends batches, many at a time."""
 
     def __init__(self, segment: LogSegment) -> None:
         self.segment = segment
-        self._size_max = segment.config.index_interval_bytes
-        self._pieces: list[bytes] = []
+        self._batches: list[tuple[bytes, int, int]] = []
         self._size = 0
-        self._last_offset = -1
-        self._latest = -1, -1
 
     def add(self, batch: Buffer, last_offset: int) -> None:
         """Write a batch, now or with those behind it."""
-        max_timestamp = read_header(batch).max_timestamp
-        if max_timestamp > self._latest[0]:
-            self._latest = max_timestamp, last_offset
-        self._pieces.append(bytes(batch))
-        self._size += len(batch)
-        self._last_offset = last_offset
-        if self._size >= self._size_max:
+        piece = bytes(batch)
+        self._batches.append((piece, last_offset, read_header(piece).max_timestamp))
+        self._size += len(piece)
+        if self._size >= WRITE_SIZE:
             self.flush()
 
     def flush(self) -> None:
         """Write what is not written yet."""
-        if self._pieces:
-            self.segment.append(
-                b"".join(self._pieces), self._last_offset, *self._latest
-            )
-            self._pieces.clear()
-            self._size, self._latest = 0, (-1, -1)
+        if self._batches:
+            self.segment.append_many(self._batches)
+            self._batches.clear()
+            self._size = 0
 
 
 def give_up(files: Files, plan: CleaningPlan, base_offset: int) -> None:

@@ -123,3 +123,17 @@ def test_a_transaction_over_several_segments_is_one() -> None:
     write(log, "| z1")
     clean(log)
     assert content(log) == "0a1 4z1"
+
+
+def test_what_was_aborted_long_ago_hides_no_newer_transaction() -> None:
+    """The map is made of the dirty part alone, without the older markers."""
+    log = compacted_log(segment_bytes=150)
+    put(log, (b"a", b"1"), base_sequence=0, **P)
+    end(log, 1, commits=False)
+    write(log, "b1 |")
+    next_dirty, _ = clean(log)
+    put(log, (b"b", b"2"), base_sequence=1, **P)
+    end(log, 1, commits=True)
+    write(log, "| z1")
+    clean(log, next_dirty)
+    assert content(log) == "3b2 5z1"
