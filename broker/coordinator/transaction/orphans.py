@@ -23,7 +23,7 @@ from .states import TransactionState
 from .transaction import BUMPS_EPOCH, EPOCH_MAX, EndedBy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from protocol.topic_partition import TopicPartition
     from storage.log_manager import LogManager
@@ -77,6 +77,7 @@ class Orphans:
             _logger.warning("what is open in logs and owned by nobody is left as it is")
             return 0
         owners, committed = self.owners(), self._committed()
+        unlisted: dict[int, list[TopicPartition]] = {}
         count = 0
         for each in self.open_transactions():
             owner = owners.get(each.producer.producer_id)
@@ -87,8 +88,11 @@ class Orphans:
             elif owner.state.is_prepared:
                 self._end(each)
             else:
-                self._abort_whole(owner, each.topic_partition)
+                of_owner = unlisted.setdefault(owner.producer_id, [])
+                of_owner.append(each.topic_partition)
             count += 1
+        for producer_id, partitions in unlisted.items():
+            self._abort_whole(owners[producer_id], partitions)
         return count
 
     def owners(self) -> dict[int, Transaction]:
@@ -162,13 +166,15 @@ class Orphans:
         done = partial(_logger.debug, "%s is ended", orphan)
         self._markers.write_each(marker, (orphan.topic_partition,), done)
 
-    def _abort_whole(self, owner: Transaction, unlisted: TopicPartition) -> None:
-        """Its coordinator has forgotten that a partition takes part: all is lost."""
+    def _abort_whole(
+        self, owner: Transaction, unlisted: Sequence[TopicPartition]
+    ) -> None:
+        """Its coordinator has forgotten that some partitions take part: all is lost."""
         _logger.warning(
             "transaction %s has records in %s, of which its coordinator does not "
             "know: all of it is aborted",
             owner.transactional_id,
-            unlisted,
+            ", ".join(map(str, unlisted)),
         )
         self._runtime.act(
             owner.transactional_id,
@@ -178,7 +184,7 @@ class Orphans:
 
 
 def decide_abort_with(
-    shard: TransactionShard, owner: Transaction, unlisted: TopicPartition
+    shard: TransactionShard, owner: Transaction, unlisted: Sequence[TopicPartition]
 ) -> Decision:
     """Abort a transaction, and what it has written where it is not known to.
 
@@ -188,7 +194,7 @@ def decide_abort_with(
     current = shard.get(owner.transactional_id)
     if current is None or current.state is not TransactionState.ONGOING:
         return Decision()
-    whole = current._replace(partitions=(*current.partitions, unlisted))
+    whole = current._replace(partitions=(*current.partitions, *unlisted))
     return carried_out(shard, fence(shard, whole, EndedBy.TIMEOUT))
 
 

@@ -97,11 +97,13 @@ async def test_a_transaction_with_records_where_it_is_not_known_is_lost_whole(
 ) -> None:
     """Half of it would be committed otherwise."""
     async with transaction_client(tmp_path) as client:
+        other = await client.broker.create_topic("other")
         producer = await client.ongoing(T0)
         await client.write(producer, T1)
-        assert await ended(client) == 1
+        await client.write(producer, other)
+        assert await ended(client) == 2
         assert client.transaction().state is TransactionState.COMPLETE_ABORT
-        for partition in (T0, T1):
+        for partition in (T0, T1, other):
             assert client.stable(partition) == 2
             (entry,) = client.log(partition).local.active.transactions.entries()
             assert entry.producer_id == producer[0]
