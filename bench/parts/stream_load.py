@@ -29,7 +29,7 @@ from protocol.record_batch import restamp_crc
 from protocol.records import NewRecord, build_batch
 
 WAIT_MS = 500
-BYTES_MAX = 8 << 20
+BYTES_MAX = 1 << 20  # what consumers ask of a partition by default
 LATE_SECONDS_MAX = 10
 UNSTAMPED = bytes(range(1, 9))  # the first bytes of a batch's first value
 
