@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 
 class Cleanable(NamedTuple):
-    """What of a log may be cleaned; sizes in bytes.
+    """What of a log may be cleaned: segments up to ``end_offset``; sizes in bytes.
 
+    That may be below ``first_dirty_offset``, with nothing between them.
     ``is_overdue``: some of it is older than it may be.
     """
 
@@ -80,8 +81,7 @@ def _end(log: "UnifiedLog", first_dirty: int, now_ms: int) -> int:
                 limit = min(limit, segment.base_offset)
                 break
     holder = segments.floor(limit)
-    end = limit if holder is None else holder.base_offset
-    return max(end, first_dirty)
+    return limit if holder is None else holder.base_offset
 
 
 def _is_overdue(log: "UnifiedLog", segment: "LogSegment", now_ms: int) -> bool:

@@ -33,7 +33,7 @@ def consume(
                     dropped.discard(header.producer_id)
             elif not (header.is_transactional and header.producer_id in dropped):
                 yield from (each for each in iterate(batch) if each.offset >= start)
-    assert offset == end
+    assert offset == end, (start, offset, end, isolation)
 
 
 def batches_from(

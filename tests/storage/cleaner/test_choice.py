@@ -42,6 +42,21 @@ def test_sizes_are_those_before_and_behind_the_first_dirty_offset() -> None:
     assert (found.end_offset, found.dirty_size, found.dirty_ratio) == (3, 0, 0.0)
 
 
+def test_a_log_that_begins_inside_a_segment_is_cleaned_no_further_for_that() -> None:
+    """The first dirty offset, moved to the log start, lies where nothing may go."""
+    log = log_of("a1 b1 a2 | z1")
+    put(log, (b"a", b"3"), producer_id=1, producer_epoch=0, is_transactional=True)
+    write(log, "b2 | y1")
+    log.increment_log_start(4, LogStartReason.CLIENT_RECORD_DELETION)
+    found = find_cleanable(log, first_dirty_offset(log, None), NOW)
+    assert (found.end_offset, found.dirty_size) == (3, 0)
+    plan = plan_round(log, found, NOW, MAP_SIZE)
+    assert [each.base_offset for each in plan.segments] == [0]
+    log.increment_log_start(log.log_end_offset, LogStartReason.CLIENT_RECORD_DELETION)
+    found = find_cleanable(log, first_dirty_offset(log, None), NOW)
+    assert not found.dirty_size, "the active segment"
+
+
 def test_a_ratio_must_be_exceeded() -> None:
     half = Cleanable(0, 9, 100, 100, is_overdue=False)
     assert not half.is_due(0.5)
