@@ -118,9 +118,3 @@ def _check_order(promised: Promised, found: Visible) -> None:
             assert [value for value in each if value in values] == [
                 value for value in values if value in each
             ]
-
-
-def check_uncommitted(promised: Promised, found: Visible) -> None:
-    """See that nothing is committed that nobody has asked for."""
-    for account in promised.accounts.values():
-        assert account.asked or not account.visible_in(found), account

@@ -16,7 +16,6 @@ from tests.crash.transaction_account import (
     Account,
     Promised,
     check_outcomes,
-    check_uncommitted,
 )
 from tests.crash.transaction_broker import TransactionBroker, transaction_broker
 from tests.crash.transaction_producer import TIMEOUT_MS, TRIES, Producer, Refused
@@ -41,15 +40,12 @@ class Survivor:
     """The broker after a crash, and what was promised before it.
 
     ``keeps_promises`` is False after a power cut with durability=none: then it is
-    enough that nothing hangs and, in the second protocol, that nothing is committed
-    that nobody has asked for. (In the first one the marker of a transaction may end
-    the one behind it, when the coordinator's log lost more than the others; so it may
-    in both when parts are missing inside of a file.) ``recording`` is that of its own
-    changes, if there is one.
+    enough that nothing hangs. (Logs that have lost more than others are of different
+    times: a marker may end the transaction before or behind its own.) ``recording`` is
+    that of its own changes, if there is one.
     """
 
     keeps_promises = True
-    has_holes = False
 
     def __init__(
         self,
@@ -93,8 +89,6 @@ class Survivor:
     async def outcomes(self) -> dict[int, bool | None]:
         found = await read_all(self.broker, PARTITIONS)
         if not self.keeps_promises:
-            if self.setting.protocol == 2 and not self.has_holes:
-                check_uncommitted(self.promised, found)
             return {}
         offsets = {
             each: await committed_offset(self.broker, each) for each in self._ids()
@@ -209,7 +203,6 @@ class Crashes:
         lost = set(self._recording.unsynced(crash.moment)) - crash.kept
         is_durable = self._setting.is_durable
         keeps_promises = is_durable or not lost
-        has_holes = not is_durable and self._has_holes(crash, lost)
         seed = self._chance.random()
         what = f"after {crash.moment} changes, lost {sorted(lost)}, seed {seed}"
         with explained(what):
@@ -218,7 +211,6 @@ class Crashes:
                 self._recording.promised(crash.moment),
                 seed,
                 keeps_promises=keeps_promises,
-                has_holes=has_holes,
                 is_recorded=self._chance.random() < again,
             )
         if recovery is None:
@@ -232,17 +224,8 @@ class Crashes:
                 recovery.promised(moment),
                 seed,
                 keeps_promises=is_durable,
-                has_holes=not is_durable,
             )
         self._clear()
-
-    def _has_holes(self, crash: Crash, lost: set[int]) -> bool:
-        """Whether something of a file is lost that has something kept behind it."""
-        changes = self._recording.changes
-        last_kept: dict[int, int] = {}
-        for each in sorted(crash.kept):
-            last_kept[changes[each].node] = each
-        return any(each < last_kept.get(changes[each].node, -1) for each in lost)
 
     def _clear(self) -> None:
         shutil.rmtree(self._scratch)
@@ -255,7 +238,6 @@ class Crashes:
         seed: float,
         *,
         keeps_promises: bool,
-        has_holes: bool,
         is_recorded: bool = False,
     ) -> Recording[Promised] | None:
         recording: Any = files.record() if is_recorded else None
@@ -275,7 +257,6 @@ class Crashes:
             broker.clock.advance(promised.now_ms - broker.clock.now_ms())
             survivor = Survivor(broker, promised, self._setting, recording)
             survivor.keeps_promises = keeps_promises
-            survivor.has_holes = has_holes
             catalog.on_copy = survivor.note_catalog
             await survivor.live()
         self.survived_count += 1
