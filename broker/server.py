@@ -4,7 +4,7 @@ Start: the locks, the catalogue, the logs, then the listeners; when those are op
 everything that was acknowledged before is there. Stop: nothing new is accepted, what
 was asked is answered, everything is synced, and only then said to be clean.
 
-Periodic jobs are all listed in ``Server._add_jobs``.
+Periodic jobs are all listed in `jobs`.
 """
 
 from __future__ import annotations
@@ -23,31 +23,25 @@ from storage.log_manager import LogManager
 from storage.unified_log import UnifiedLog
 
 from . import handlers
-from .cleaning_process import ProcessCleaner
+from .admin_requests import admin_requests
+from .admin_socket import AdminSocket
 from .clock import Clock, SystemClock
 from .committer import Committer
 from .disk_threads import DiskThreads
 from .handlers.dispatch import Dispatcher
 from .handlers.registry import registered_handlers
+from .jobs import add_jobs, make_cleaning
 from .metadata.adoption_check import check_adopted, with_known_node_id
 from .metadata.catalog import Catalog
 from .metadata.catalog_store import make_directory
-from .metadata.topic_deletion import (
-    DELETION_INTERVAL_MS,
-    finish_deletions,
-    finish_interrupted,
-)
+from .metadata.topic_deletion import finish_interrupted
 from .metadata.topics import Topics
 from .network.admission import Admission
 from .network.connection import Network
 from .network.limits import LimitedLog, RequestMemory
-from .network.listener import SWEEP_INTERVAL_MS, Listener
+from .network.listener import Listener
 from .process import open_files_limit, run_until_signal
-from .replica.cleaning import Cleaning, CleaningLimits
-from .replica.free_space import FreeSpace
 from .replica.replica_manager import ReplicaManager
-from .replica.retention import FILE_REMOVAL_INTERVAL_MS, Retention
-from .replica.scrubbing import SCRUB_TURN_MS, Scrubbing
 from .scheduler import Scheduler
 from .services import Bugs, Services
 
@@ -56,8 +50,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from .config.broker_config import BrokerConfig
+    from .replica.cleaning import Cleaning
 
-FIRST_RETENTION_MS = 30_000
 CLOSING_THREADS = 8
 
 _logger = logging.getLogger(__name__)
@@ -85,6 +79,7 @@ class Server:
         self._catalog: Catalog | None = None
         self._opening: asyncio.Task[None] | None = None
         self._cleaning: Cleaning | None = None
+        self._admin: AdminSocket | None = None
 
     async def start(self) -> None:
         """Return when clients can connect.
@@ -103,7 +98,7 @@ class Server:
         except BaseException:
             await self._let_go()
             raise
-        self._add_jobs()
+        await self._begin_jobs()
         self._opening = asyncio.get_running_loop().create_task(
             self._open_logs(), name="open logs"
         )
@@ -139,6 +134,8 @@ class Server:
         await asyncio.gather(*draining)
         if self._cleaning is not None:
             self._cleaning.close()
+        if self._admin is not None:
+            await self._admin.stop()
         await services.scheduler.stop()
         if self._opening is not None:
             self._opening.cancel()
@@ -226,114 +223,17 @@ class Server:
             await listener.start()
             self.listeners.append(listener)
 
-    def _add_jobs(self) -> None:
-        every = self.services.scheduler.every
-        for listener in self.listeners:
-            every(SWEEP_INTERVAL_MS, f"sweep {listener.name}", listener.sweep)
-        every(
-            self.config.log_flush_offset_checkpoint_interval_ms,
-            "checkpoints",
-            self.services.replica_manager.checkpointer.write,
-        )
-        every(
-            self.config.log_flush_start_offset_checkpoint_interval_ms,
-            "log starts",
-            self.services.replica_manager.checkpointer.write_log_starts,
-        )
-        every(
-            DELETION_INTERVAL_MS,
-            "finish deletions",
-            lambda: finish_deletions(self.services),
-        )
-        every(
-            self.config.offsets_retention_check_interval_ms,
-            "expire offsets",
-            self.services.groups.expire_offsets,
-        )
-        self._add_transaction_jobs()
-        self._add_retention()
-        if self.config.log_cleaner_enable:
-            self._add_cleaning()
-        if self.config.log_scrub_interval_ms:
-            self._add_scrubbing()
-
-    def _add_transaction_jobs(self) -> None:
-        config, transactions = self.config, self.services.transactions
-        every = self.services.scheduler.every
-        every(
-            config.transaction_abort_timed_out_transaction_cleanup_interval_ms,
-            "abort transactions",
-            transactions.abort_timed_out,
-        )
-        every(
-            config.transaction_remove_expired_transaction_cleanup_interval_ms,
-            "expire transactional ids",
-            transactions.expire_ids,
-        )
-
-    def _add_cleaning(self) -> None:
+    async def _begin_jobs(self) -> None:
         assert self._files is not None
-        config, services = self.config, self.services
-        self._cleaning = Cleaning(
-            self._clock,
-            services.log_manager,
-            services.committer,
-            services.disk_threads,
-            ProcessCleaner(self._files, services.disk_threads),
-            CleaningLimits(
-                config.log_cleaner_dedupe_buffer_size,
-                config.log_cleaner_threads,
-                config.log_cleaner_io_max_bytes_per_second,
-            ),
+        services = self.services
+        self._cleaning = make_cleaning(services, self._files)
+        add_jobs(services, self._files, self.listeners, self._cleaning)
+        self._admin = AdminSocket(
+            self.config.catalog_directory,
+            admin_requests(services, self._cleaning),
+            self.bugs,
         )
-        services.scheduler.every(
-            max(config.log_cleaner_backoff_ms, 1),
-            "clean logs",
-            self._cleaning.clean_due,
-        )
-
-    def _add_scrubbing(self) -> None:
-        assert self._files is not None
-        scrubbing = Scrubbing(
-            self._clock,
-            self.services.log_manager,
-            self._files,
-            self.services.disk_threads,
-            self.config.log_scrub_interval_ms,
-            self.config.log_scrub_bytes_per_second,
-        )
-        self.services.scheduler.every(SCRUB_TURN_MS, "scrub", scrubbing.scrub)
-
-    def _add_retention(self) -> None:
-        config, services = self.config, self.services
-        every = services.scheduler.every
-        retention = Retention(
-            self._clock,
-            services.log_manager,
-            services.committer,
-            services.disk_threads,
-            FreeSpace(config.log_dirs, config.log_min_free_bytes),
-        )
-        every(
-            config.log_retention_check_interval_ms,
-            "delete old segments",
-            retention.delete_segments,
-            # As Kafka does: not while a start has enough to do.
-            first_after_ms=min(
-                FIRST_RETENTION_MS, config.log_retention_check_interval_ms
-            ),
-        )
-        every(
-            FILE_REMOVAL_INTERVAL_MS,
-            "remove files",
-            retention.remove_files,
-            first_after_ms=0,
-        )
-        every(
-            config.producer_id_expiration_check_interval_ms,
-            "forget producers",
-            retention.forget_producers,
-        )
+        await self._admin.start()
 
     async def _open_logs(self) -> None:
         try:

@@ -28,6 +28,7 @@ BUILT_IN = {
     "adopt": "broker.cli.adopt",
     "dump-log": "broker.cli.dump_log",
     "fsck": "broker.cli.fsck",
+    "compact": "broker.cli.compact",
     "group": "broker.cli.group",
     "txn": "broker.cli.txn",
 }

@@ -145,7 +145,7 @@ class Cleaning:
             NotCleaned: why not.
         """
         async with self._turn(log.topic_partition):
-            self._check(log)
+            self.check(log)
             cleanable = self.cleanable(log)
             return await self._clean(log, cleanable) if cleanable.dirty_size else None
 
@@ -187,7 +187,8 @@ class Cleaning:
         lock = self._locks.get(topic_partition)
         return lock is not None and lock.locked()
 
-    def _check(self, log: UnifiedLog) -> None:
+    def check(self, log: UnifiedLog) -> None:
+        """Raises NotCleaned if no round can begin, or go on."""
         if self._is_closed:
             raise NotCleaned(Obstacle.GIVEN_UP, "the broker is stopping")
         if self._log_manager.get(log.topic_partition) is not log:
@@ -215,7 +216,7 @@ class Cleaning:
             self._committer.for_directory(log.directory.parent).fail(error)
             raise NotCleaned(Obstacle.OFFLINE, str(error)) from error
         except (KafkaError, DamageFound, CorruptIndex, RuntimeError) as error:
-            self._check(log)
+            self.check(log)
             self.uncleanable[log.topic_partition] = str(error)
             _logger.error(
                 "%s cannot be cleaned, and is left as it is: %s",
@@ -235,14 +236,14 @@ class Cleaning:
             except (DiskFull, StorageFailure):
                 raise
             except (KafkaError, RuntimeError) as error:
-                self._check(log)
+                self.check(log)
                 if has_failed:
                     raise
                 has_failed = True
                 _logger.warning(
                     "cleaning %s is tried once more: %s", log.topic_partition, error
                 )
-            self._check(log)
+            self.check(log)
 
     async def _run(self, log: UnifiedLog, cleanable: Cleanable) -> RoundEnd:
         started_ms = self._clock.monotonic_ms()
@@ -255,7 +256,7 @@ class Cleaning:
             self._log_manager.replace_segments(log, cleaned, self._clock.now_ms())
 
         ended = await self._cleaner.clean(plan, take, lambda: self._is_current(log))
-        self._check(log)
+        self.check(log)
         if ended is None:
             raise NotCleaned(Obstacle.GIVEN_UP, "nobody wants it any more")
         checkpoint = self._log_manager.cleaner_checkpoint(log)

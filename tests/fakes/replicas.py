@@ -90,6 +90,9 @@ class FakeCommitter:
         for directory in self.directories.values():
             directory.sync()
 
+    async def flush(self) -> None:
+        self.sync()
+
     async def checkpoint(self) -> None:
         self.sync()
 
