@@ -1,0 +1,138 @@
+"""A consumer that reads a topic again and again while it is written to and cleaned."""
+
+import os
+import random
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import confluent_kafka
+import confluent_kafka.admin
+import pytest
+
+from tests.broker_process import BrokerProcess, running_broker
+
+ROUNDS = 50 if os.environ.get("ODRADEK_LONG") else 8
+TIMEOUT_S = 30
+TOPIC = "table"
+KEYS = [b"key %d" % number for number in range(40)]
+CONFIG = {
+    "cleanup.policy": "compact",
+    "internal.segment.bytes": "8000",
+    "min.cleanable.dirty.ratio": "0.01",
+}
+EAGER = ("-o", "log.cleaner.backoff.ms=10")
+ROUND_IS_OVER = "is clean up to"
+
+
+class Writer:
+    """One producer, in a thread: new values of random keys, and tombstones."""
+
+    def __init__(self, address: str) -> None:
+        self.written: dict[int, tuple[bytes, bytes | None]] = {}
+        self.latest: dict[bytes, int] = {}
+        """The offset of the last record of each key that was acknowledged."""
+        self._chance = random.Random(ROUNDS)
+        self._producer = confluent_kafka.Producer(
+            {
+                "bootstrap.servers": address,
+                "enable.idempotence": True,
+                "linger.ms": 1,
+                "batch.num.messages": 7,
+            }
+        )
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="writer")
+
+    def __enter__(self) -> "Writer":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._is_over.set()
+        self._thread.join()
+        assert self._producer.flush(TIMEOUT_S) == 0
+
+    def _run(self) -> None:
+        while not self._is_over.is_set():
+            for _ in range(30):
+                key = self._chance.choice(KEYS)
+                has_value = self._chance.random() > 0.1
+                value = self._chance.randbytes(90) if has_value else None
+                self._producer.produce(TOPIC, value, key, on_delivery=self._delivered)
+            assert self._producer.flush(TIMEOUT_S) == 0
+            self._is_over.wait(0.01)
+
+    def _delivered(self, error: object, message: Any) -> None:
+        assert error is None
+        key, offset = message.key(), message.offset()
+        self.written[offset] = key, message.value()
+        self.latest[key] = max(offset, self.latest.get(key, -1))
+
+
+def test_whoever_reads_during_rounds_sees_every_latest_value(tmp_path: Path) -> None:
+    with running_broker(tmp_path / "data", *EAGER) as broker:
+        create_topic(broker)
+        passes, sizes = 0, []
+        deadline = time.monotonic() + 60 + 2 * ROUNDS
+        with Writer(broker.address) as writer:
+            while broker.log().count(ROUND_IS_OVER) < ROUNDS:
+                assert time.monotonic() < deadline, broker.log()
+                sizes.append(read_once(broker, writer, is_committed=passes % 2 == 0))
+                passes += 1
+        read_once(broker, writer, is_committed=True)
+        assert passes > 1
+        assert sizes[-1] < len(writer.written) / 2, "old values are gone"
+        assert "Traceback" not in broker.log()
+
+
+def create_topic(broker: BrokerProcess) -> None:
+    admin = confluent_kafka.admin.AdminClient({"bootstrap.servers": broker.address})
+    topic = confluent_kafka.admin.NewTopic(TOPIC, 1, 1, config=CONFIG)
+    admin.create_topics([topic])[TOPIC].result(TIMEOUT_S)
+
+
+def read_once(broker: BrokerProcess, writer: Writer, *, is_committed: bool) -> int:
+    """Read from 0 to the end, and see that all is there. Returns how many records."""
+    before = dict(writer.latest)
+    read: dict[int, tuple[bytes, bytes | None]] = {}
+    consumer = confluent_kafka.Consumer(
+        {
+            "bootstrap.servers": broker.address,
+            "group.id": "reader",
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+            "auto.offset.reset": "error",
+            "isolation.level": "read_committed" if is_committed else "read_uncommitted",
+            "check.crcs": True,
+            "fetch.message.max.bytes": 5000,  # less than a segment
+            "fetch.wait.max.ms": 10,
+        }
+    )
+    try:
+        consumer.assign([confluent_kafka.TopicPartition(TOPIC, 0, 0)])
+        last = -1
+        while True:
+            message: Any = consumer.poll(TIMEOUT_S)
+            assert message is not None
+            if message.error() is not None:
+                code = message.error().code()
+                assert code == confluent_kafka.KafkaError._PARTITION_EOF, (
+                    message.error()
+                )
+                break
+            assert message.offset() > last, "no offset goes back"
+            last = message.offset()
+            read[last] = message.key(), message.value()
+    finally:
+        consumer.close()
+    latest = {key: offset for offset, (key, _) in read.items()}
+    for key, offset in before.items():
+        assert latest.get(key, -1) >= offset, (key, offset)
+    for offset, record in read.items():
+        assert writer.written.get(offset, record) == record
+    return len(read)
+
+
+pytestmark = pytest.mark.timeout(120 + 3 * ROUNDS)
