@@ -158,7 +158,12 @@ class Compaction:
         return None
 
     def _why_nothing(self, log: UnifiedLog) -> Compacted:
-        cleanable = self._cleaning.cleanable(log)
-        is_all = cleanable.end_offset >= log.log_end_offset
-        obstacle = None if is_all else self._obstacle(log)
-        return obstacle or Compacted(NOTHING_TO_CLEAN, "it was cleaned before")
+        obstacle = self._obstacle(log) if log.local.active.size else None
+        if obstacle is not None:
+            return obstacle
+        is_held = (
+            self._cleaning.cleanable(log).end_offset < log.local.active.base_offset
+        )
+        if is_held:
+            return Compacted(NOTHING_TO_CLEAN, "its newest records are not durable yet")
+        return Compacted(NOTHING_TO_CLEAN, "it was cleaned before")
