@@ -8,7 +8,8 @@ that has kept it.
 
 A batch that has lost all its records goes, but for three: the last of a producer,
 whose sequence the next one must follow; a marker that alone says which epoch a
-producer has; and the one at the end of the round. They stay as a header.
+producer has; and the one at the end of the round, or of all that it might have cleaned:
+readers that may go no further would not come to their end. They stay as a header.
 """
 
 from typing import TYPE_CHECKING
@@ -48,6 +49,7 @@ class Retention:
         self._producers = plan.producers
         self._offsets = offsets.offsets
         self._latest_offset = offsets.latest_offset
+        self._ends = offsets.latest_offset, plan.end_offset - 1
         self._stats = stats
         self._transactions = CleanedTransactions(plan.aborted)
 
@@ -65,7 +67,7 @@ class Retention:
         return kept
 
     def _must_stay(self, header: BatchHeader) -> bool:
-        if header.last_offset == self._latest_offset:
+        if header.last_offset in self._ends:
             return True
         end = self._producers.get(header.producer_id)
         if end is None:

@@ -137,3 +137,21 @@ def test_what_was_aborted_long_ago_hides_no_newer_transaction() -> None:
     write(log, "| z1")
     clean(log, next_dirty)
     assert content(log) == "3b2 5z1"
+
+
+def test_committed_readers_come_to_their_end_while_a_transaction_is_open() -> None:
+    """Though what is there is aborted, and the round ends before it."""
+    log = compacted_log()
+    write(log, "a1 b1 c1")
+    put(log, (b"d", b"1"), base_sequence=0, **P)
+    log.roll(NOW)
+    put(log, (b"e", b"1"), base_sequence=0, **Q)
+    end(log, 1, commits=False)
+    put(log, (b"f", b"1"), base_sequence=1, **P)
+    end(log, 1, commits=True)
+    write(log, "| z1")
+    assert clean(log, map_size=0)[0] == 1
+    assert log.last_stable_offset == 4
+    assert content(log).startswith("0a1 1b1 2c1 4e1")
+    data = log.read(3, 1000, FetchIsolation.TXN_COMMITTED, may_block=True)
+    assert len(data.records)
