@@ -77,7 +77,7 @@ def test_consumers_go_on_behind_a_stop_and_kills(tmp_path: Path, client: str) ->
         Confluent().create_topic(broker.address, "numbers", PARTITIONS)
         members = [Member(client, broker.address, settings) for _ in range(2)]
         with Numbers(broker.address, "numbers") as numbers:
-            stops = [BrokerProcess.terminate] + [BrokerProcess.kill] * 3
+            stops = [BrokerProcess.terminate] + [BrokerProcess.kill] * 2
             for stop in stops:
                 count = numbers.count
                 wanted = [b"%d" % n for n in range(count, count + 40)]
