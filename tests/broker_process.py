@@ -23,6 +23,7 @@ class BrokerProcess:
     ) -> None:
         self.data_dir = data_dir
         self.options = list(options)
+        self.module = "broker"
         self.environment = {**os.environ, "ODRADEK_LOOP": loop}
         self.port = 0
         self.log_path = data_dir.with_name(data_dir.name + ".err")
@@ -39,7 +40,7 @@ class BrokerProcess:
 
     def launch(self) -> None:
         """Start, and wait for nothing."""
-        command = [sys.executable, "-P", "-m", "broker", "serve"]
+        command = [sys.executable, "-P", "-m", self.module, "serve"]
         command += ["--port", str(self.port), "--data-dir", str(self.data_dir)]
         with self.log_path.open("a") as log:
             self.process = subprocess.Popen(

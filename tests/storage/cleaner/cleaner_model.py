@@ -23,7 +23,7 @@ from storage.log_retention import delete_old_segments
 from storage.segment_replacement import replace_segments
 from storage.watermarks import LogStartReason
 from tests.fakes.files import FakeFiles
-from tests.storage.logs import NOW, append, files_of, reopened, sync
+from tests.storage.logs import NOW, append, reopened, sync
 
 from .cleaning import RETENTION_MS, compacted_log
 from .consuming import batches_from, consume
@@ -61,6 +61,7 @@ class Model:
     """``step`` does something, ``check`` compares."""
 
     chance: Random
+    files: FakeFiles = field(default_factory=FakeFiles)
     written: dict[int, Written] = field(default_factory=dict)
     producers: dict[int, Producer] = field(default_factory=dict)
     aborted: set[int] = field(default_factory=set)  # numbers of transactions
@@ -77,6 +78,7 @@ class Model:
     def __post_init__(self) -> None:
         chance = self.chance
         self.log = compacted_log(
+            self.files,
             segment_bytes=chance.choice([700, 1200, 4000]),
             index_interval_bytes=chance.choice([1, 100, 4096]),
             segment_index_bytes=chance.choice([40, 1000]),
@@ -88,6 +90,7 @@ class Model:
     def on(self, files: FakeFiles) -> "Model":
         """The same with a copy of the files, on which the log is opened."""
         other = copy(self)
+        other.files = files
         other.round_times = list(self.round_times)
         other.chance = Random(len(self.written))
         log = copy(self.log)
@@ -200,7 +203,7 @@ class Model:
     def settle(self) -> None:
         """Everything is durable and may be read."""
         sync(self.log, with_snapshot=self.chance.random() < 0.5)
-        files_of(self.log).sync_directory(self.log.directory)
+        self.files.sync_directory(self.log.directory)
 
     def wait(self) -> None:
         self.now_ms += self.chance.choice([1, RETENTION_MS // 2, RETENTION_MS])
@@ -258,7 +261,7 @@ class Model:
 
     def crash(self, nth: int, *, loses_power: bool) -> bool:
         """The ``nth`` call of a round is the last. Whether it was over by then."""
-        files, before = files_of(self.log), self.checkpoint
+        files, before = self.files, self.checkpoint
         for call in range(nth, nth + 100):  # nothing works any more
             files.fail(nth=call)
         is_over = False
@@ -274,7 +277,7 @@ class Model:
 
     def meet_full_disk(self) -> None:
         """The round is given up, and the log goes on."""
-        files = files_of(self.log)
+        files = self.files
         files.fail("append", nth=self.chance.randint(1, 4), error=28)
         with suppress(DiskFull):
             self._clean()
@@ -320,7 +323,7 @@ class Model:
             assert list(self._read(offset, isolation)) == [
                 each for each in found if each.offset >= offset
             ]
-        names = files_of(log).listdir(log.directory)
+        names = self.files.listdir(log.directory)
         assert not [name for name in names if name.endswith((".cleaned", ".swap"))]
         self._check_times()
 

@@ -12,8 +12,6 @@ from random import Random
 
 import pytest
 
-from tests.storage.logs import files_of
-
 from .cleaner_model import Model
 
 SEEDS, STEPS = (400, 120) if os.environ.get("ODRADEK_LONG") else (12, 60)
@@ -45,10 +43,9 @@ def test_a_crash_at_any_call_of_a_round_loses_nothing(
 ) -> None:
     model = run_model(1000 + seed)
     model.settle()
-    files = files_of(model.log)
     seen = 0
     for nth in range(1 + seed % STRIDE, 2000, STRIDE):
-        again = model.on(deepcopy(files))
+        again = model.on(deepcopy(model.files))
         is_over = again.crash(nth, loses_power=loses_power)
         try:
             again.check()
