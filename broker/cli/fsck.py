@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,12 +14,13 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
 
-    from storage.fsck.report import Report
+    from storage.fsck.report import Findings, Report
 
     from ..metadata.catalog_check import CatalogView
 
 DAMAGED = 1
 _COMMAND = "fsck"
+_ASK_TIMEOUT_S = 5.0
 
 
 class Target(NamedTuple):
@@ -176,7 +178,8 @@ def _check_partition(path: Path, reads_records: bool) -> Report:
         known = around.known_of(parsed.topic_partition)
     report = PartitionCheck(ReadOnlyFiles(), path, known, reads_records).run()
     for finding in around.report.findings:
-        if finding.code == "in-use":
+        is_of_it = (finding.code, finding.file) == ("uncleanable", path.name)
+        if finding.code == "in-use" or is_of_it:
             report.findings.add(*finding)
     return report
 
@@ -189,11 +192,24 @@ def _catalog(one: DirectoryCheck) -> CatalogView | None:
     if holder is not None:
         message = f"process {holder} is using the directory: what it writes now is not"
         findings.note("in-use", ".lock", f"{message} all there yet")
+        _note_uncleanable(directory, findings)
     if not any((directory / name).exists() for name in _CATALOG_NAMES):
         return None
     from ..metadata.catalog_check import read_catalog
 
     return read_catalog(directory, findings, holder is not None)
+
+
+def _note_uncleanable(directory: Path, findings: Findings) -> None:
+    """Add the logs that the running broker cannot compact: only it knows them."""
+    from .admin_client import AdminRefusal, ask
+
+    # Apache Kafka has no such socket, and one that is stuck has no time.
+    with suppress(AdminRefusal, OSError):
+        for each in ask(directory, {"request": "uncleanable"}, _ASK_TIMEOUT_S):
+            name = f"{each['topic']}-{each['partition']}"
+            message = f"the running broker cannot compact it: {each['reason']}"
+            findings.note("uncleanable", name, message)
 
 
 def _written(

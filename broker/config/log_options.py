@@ -208,33 +208,36 @@ class LogOptions:
     log_cleaner_enable: bool = option(
         True,
         "log.cleaner.enable",
-        "Whether compacted topics are cleaned.",
+        "Whether compacted topics are cleaned by themselves.",
     )
     log_cleaner_threads: int = option(
         1,
         "log.cleaner.threads",
-        "Logs that are cleaned at a time.",
+        "Logs that are cleaned at a time, each in a process of its own; with 0 only "
+        "those that somebody asks for (`odradek compact`).",
         at_least=0,
-        is_used=False,
     )
     log_cleaner_dedupe_buffer_size: int = option(
         128 << 20,
         "log.cleaner.dedupe.buffer.size",
-        "Memory of the map from keys to offsets.",
+        "Memory of the maps from keys to offsets, of all logs that are cleaned at a "
+        "time together: the keys, and what it takes to hold them.",
         kind=Kind.LONG,
         at_least=1 << 20,
     )
     log_cleaner_io_buffer_size: int = option(
         512 << 10,
         "log.cleaner.io.buffer.size",
-        "Bytes read at a time.",
+        "Bytes that Kafka's cleaner reads at a time; here a segment is read in pieces "
+        "of up to 4 MiB, and a batch of any size.",
         at_least=1024,
         is_used=False,
     )
     log_cleaner_io_buffer_load_factor: float = option(
         0.9,
         "log.cleaner.io.buffer.load.factor",
-        "How full the map of keys may get.",
+        "How full Kafka's table of keys may get; here it is their memory that is "
+        "counted.",
         at_least=0.01,
         at_most=1.0,
         is_used=False,
@@ -242,9 +245,8 @@ class LogOptions:
     log_cleaner_io_max_bytes_per_second: float = option(
         1.7976931348623157e308,
         "log.cleaner.io.max.bytes.per.second",
-        "Most bytes a second that cleaning reads and writes.",
+        "Most bytes a second that cleaning reads and writes, all logs together.",
         at_least=1.0,
-        is_used=False,
     )
     log_cleaner_backoff_ms: int = option(
         15_000,

@@ -1,12 +1,14 @@
 import asyncio
 import contextlib
 import os
+import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
 
+from broker.cli.admin_client import ask
 from broker.config.broker_config import BrokerConfig
 from broker.config.listener import Listener as Address
 from broker.network.listener import ListenerError
@@ -294,3 +296,49 @@ async def test_retention_is_on_the_clock_of_the_broker(tmp_path: Path) -> None:
     finally:
         await server.stop()
     assert server.bugs.count == 0
+
+
+async def compact(directory: Path) -> list[dict[str, Any]]:
+    request = {"request": "compact", "topic": "t"}
+    return await asyncio.to_thread(lambda: list(ask(directory, request, 20)))
+
+
+async def test_a_topic_is_compacted_by_another_process(tmp_path: Path) -> None:
+    options = {"log_cleanup_policy": ("compact",), "log_cleaner_enable": False}
+    async with running(tmp_path, **options) as server:
+        await with_client(server, create_topic)
+        for _ in range(3):
+            await with_client(server, produce)
+        (done,) = await compact(tmp_path)
+        assert (done["recordsBefore"], done["recordsAfter"]) == (3, 1)
+        (done,) = await compact(tmp_path)
+        assert done["outcome"] == "nothing-to-clean"
+    assert not (tmp_path / "admin.sock").exists()
+
+
+async def test_a_stop_does_not_wait_for_a_round_that_is_slow(tmp_path: Path) -> None:
+    options = {
+        "log_cleanup_policy": ("compact",),
+        "log_cleaner_io_max_bytes_per_second": 1.0,
+    }
+    async with running(tmp_path, **options) as server:
+        await with_client(server, create_topic)
+        for _ in range(3):
+            await with_client(server, produce)
+        asked = asyncio.ensure_future(compact(tmp_path))
+        directory = tmp_path / "t-0"
+        await until(lambda: len(list(directory.glob("*.log"))) == 2)
+        assert server._cleaning is not None
+        await until(lambda: server._cleaning._is_busy(TopicPartition("t", 0)))
+        begun_s = time.monotonic()
+    assert time.monotonic() - begun_s < 10
+    (done,) = await asked
+    assert (done["outcome"], done["reason"]) == ("given-up", "the broker is stopping")
+    assert not list(directory.glob("*.cleaned"))
+
+
+async def test_a_path_too_long_for_a_socket_is_no_reason_not_to_start(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with running(tmp_path / ("d" * 120)):
+        assert "AF_UNIX path too long" in caplog.text

@@ -1,9 +1,11 @@
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from broker.cli.admin_client import AdminRefusal
 from broker.cli.fsck import Target, command, find_targets
 from broker.metadata.catalog_recovery import CATALOG
 from broker.metadata.catalog_store import CatalogStore, PartitionRow
@@ -135,6 +137,25 @@ def test_a_process_that_uses_the_directory_is_named(
         assert "[in-use]" in capsys.readouterr().out
     assert command([str(data)]) == 0
     assert "[in-use]" not in capsys.readouterr().out
+
+
+def test_what_the_running_broker_cannot_compact_is_named(
+    data: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def answer(directory: Path, request: dict[str, Any], _: float) -> Any:
+        assert (directory, request) == (data, {"request": "uncleanable"})
+        yield {"topic": "plain", "partition": 0, "reason": "no records"}
+        raise AdminRefusal("the broker ended before it had answered")
+
+    monkeypatch.setattr("broker.cli.admin_client.ask", answer)
+    text = "note plain-0: the running broker cannot compact it: no records"
+    assert command([str(data)]) == 0
+    assert text not in capsys.readouterr().out, "there is no broker to be asked"
+    with held(data):
+        assert command([str(data)]) == 0
+        assert text in capsys.readouterr().out
+        assert command([str(data / "plain-0")]) == 0
+        assert "[uncleanable]" in capsys.readouterr().out
 
 
 def test_what_a_directory_is() -> None:

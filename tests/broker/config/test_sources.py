@@ -196,7 +196,7 @@ def test_nothing_unsets_what_has_no_default() -> None:
 
 
 def test_an_option_that_changes_nothing_yet_is_said() -> None:
-    loaded = load(pairs=["log.cleaner.threads=2", "num.partitions=2"])
+    loaded = load(pairs=["log.cleaner.io.buffer.size=2000", "num.partitions=2"])
     assert loaded.notes == [
-        "accepted, but they change nothing yet: log.cleaner.threads"
+        "accepted, but they change nothing yet: log.cleaner.io.buffer.size"
     ]
