@@ -13,6 +13,7 @@ from .compression import DECOMPRESSED_SIZE_MAX, compress, decompress
 from .errors import CorruptMessage, InvalidRecord
 from .record_batch import (
     BATCH_OVERHEAD,
+    COMPRESSION_MASK,
     COMPRESSION_NONE,
     CONTROL,
     CURRENT_MAGIC,
@@ -139,6 +140,31 @@ def index_rows(
     )
     # Slices of bytes are three times quicker than bytes of slices of a view.
     return bytes(payload), _ROW.iter_unpack(_index(payload, header.records_count))
+
+
+def uncompressed(batch: "Buffer", header: BatchHeader) -> "Buffer":
+    """A whole batch that does not compress its records: itself, or one for a while.
+
+    The checksum of that one is not made.
+
+    Raises:
+        CorruptMessage, MessageTooLarge: as `iterate`.
+    """
+    if header.compression == COMPRESSION_NONE:
+        return batch
+    payload = decompress(
+        header.compression,
+        memoryview(batch)[BATCH_OVERHEAD : header.size],
+        DECOMPRESSED_SIZE_MAX,
+    )
+    opened = bytearray(BATCH_OVERHEAD)
+    opened += payload
+    fields = header._replace(
+        attributes=header.attributes & ~COMPRESSION_MASK,
+        batch_length=len(opened) - LOG_OVERHEAD,
+    )
+    pack_header(opened, fields)
+    return opened
 
 
 def iterate(

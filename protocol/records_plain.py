@@ -8,6 +8,8 @@ from struct import Struct
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from typing_extensions import Buffer
 
 # Length, attributes, timestamp, offset, key length, value length, header count.
@@ -50,7 +52,7 @@ def summarize(
     data = bytes(payload)  # a third faster to index than a memoryview
     timestamp_min = timestamp_max = place_of_max = -1
     position = place = null_keys = 0
-    _check_count(count, len(data))
+    check_count(count, len(data))
     try:
         for place in range(count):
             record, position = _read_record(data, position)
@@ -83,14 +85,27 @@ def index_records(payload: "Buffer", count: int, rows: "Buffer") -> None:
         BufferError: ``rows`` is too small.
     """
     data = bytes(payload)
-    position = place = 0
-    _check_count(count, len(data))
+    check_count(count, len(data))
     if len(memoryview(rows).cast("B")) < count * _ROW.size:
         raise BufferError("six int64 a record are needed")
+    for place, (row, _, _) in enumerate(walk_records(data, count)):
+        _ROW.pack_into(rows, place * _ROW.size, *row)
+
+
+def walk_records(
+    data: bytes, count: int
+) -> "Iterator[tuple[tuple[int, int, int, int, int, int], int, int]]":
+    """Yield the row of each record, as above, and where it begins and ends.
+
+    Raises:
+        ValueError: which record is malformed, when its turn comes.
+    """
+    position = place = 0
     try:
-        for place in range(count):
-            record, position = _read_record(data, position)
-            _ROW.pack_into(rows, place * _ROW.size, *record[1:])
+        for place in range(count):  # noqa: B007  (named in the message)
+            start = position
+            (_, *row), position = _read_record(data, position)
+            yield tuple(row), start, position  # type: ignore[misc]
     except _MalformedRecordError as error:
         raise ValueError(f"Record {place} of the batch {error}.") from None
     _check_end(position, len(data))
@@ -166,7 +181,8 @@ def _skip_headers(data: bytes, position: int, end: int) -> int:
     return position
 
 
-def _check_count(count: int, size: int) -> None:
+def check_count(count: int, size: int) -> None:
+    """Raise ValueError when so many records cannot be in so many bytes."""
     if not 0 <= count <= size // RECORD_SIZE_MIN:
         raise ValueError(f"The batch says {count} records, in {size} bytes.")
 

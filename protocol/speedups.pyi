@@ -12,3 +12,23 @@ def walk_batches(
     checks_crc: bool,
     /,
 ) -> tuple[int, int]: ...
+def map_keys(
+    data: Buffer,
+    slots: Buffer,
+    secret: Buffer,
+    start_offset: int,
+    room: int,
+    stops_at: int,
+    /,
+) -> tuple[int, int, int, bool]: ...
+def keep_latest(
+    data: Buffer,
+    slots: Buffer,
+    secret: Buffer,
+    target: Buffer,
+    pinned: Buffer,
+    latest_offset: int,
+    now_ms: int,
+    stops_at: int,
+    /,
+) -> tuple[int, int, int, int, int, int]: ...

@@ -9,9 +9,9 @@ Invariants:
 """
 
 import random
-from collections.abc import Sequence
 from pathlib import Path
 
+from protocol.batch_columns import BatchWalk
 from protocol.record_batch import BATCH_OVERHEAD, read_header
 
 from .batch_scan import OnRun, Recovery
@@ -147,21 +147,24 @@ class LogSegment(SegmentReader):
             position, len(batch), last_offset, (max_timestamp, offset_of_max)
         )
 
-    def append_many(self, batches: Sequence[tuple[bytes, int, int]]) -> None:
-        """Write batches, each with its last offset and its largest timestamp.
+    def append_batches(self, batches: Buffer) -> None:
+        """Write whole, sound batches, with index entries as if each had come alone.
 
-        They are indexed as if each had been appended alone. Raises as `append`.
+        Raises:
+            DiskFull, StorageFailure: as `File.append`.
         """
-        log, indexes = self.log, self.indexes
-        position = log.size
-        log.append(b"".join([batch for batch, _, _ in batches]))
+        position, data = self.log.size, memoryview(batches)
+        self.log.append(batches)
         if not position:
-            self._first_timestamp = batches[0][2]
-        for batch, last_offset, max_timestamp in batches:
-            assert 0 <= last_offset - self.base_offset <= RELATIVE_OFFSET_MAX
-            latest = max_timestamp, last_offset
-            indexes.note(position, len(batch), last_offset, latest)
-            position += len(batch)
+            self._first_timestamp = read_header(batches).max_timestamp
+        walk = BatchWalk(len(data))
+        offsets = self.base_offset, self.base_offset + RELATIVE_OFFSET_MAX
+        while data:
+            run = walk.run(data, position, offsets, checks_crc=False)
+            assert run is not None, position
+            self.indexes.note_run(run)
+            data = data[run.end - position :]
+            position = run.end
 
     def should_roll(
         self, incoming_size: int, max_timestamp: int, last_offset: int, now_ms: int

@@ -3,8 +3,14 @@
 from collections.abc import Iterator
 
 from protocol.control_records import read_marker
-from protocol.record_batch import BatchHeader
-from protocol.records import index_rows
+from protocol.record_batch import (
+    COMPRESSION_MASK,
+    CONTROL,
+    TRANSACTIONAL,
+    BatchHeader,
+    read_header,
+)
+from protocol.records import uncompressed
 
 from ..batch_scan import BatchScan
 from ..files import Buffer, Files
@@ -12,6 +18,9 @@ from ..log_files import LOG, segment_path
 from .cleaned_transactions import CleanedTransactions
 from .offset_map import OffsetMap
 from .plan import CleaningPlan, DamageFound, SourceSegment
+
+# What a batch has an attribute of that cannot be taken as it lies there.
+UNUSUAL = COMPRESSION_MASK | CONTROL | TRANSACTIONAL
 
 
 def build_offset_map(files: Files, plan: CleaningPlan) -> OffsetMap:
@@ -27,19 +36,17 @@ def build_offset_map(files: Files, plan: CleaningPlan) -> OffsetMap:
     for segment in plan.segments:
         if segment.end_offset <= plan.first_dirty_offset:
             continue
-        for header, batch in batches_of(files, plan, segment):
-            if header.last_offset < plan.first_dirty_offset:
-                _pass(transactions, header, batch)
-            elif not _put(offsets, transactions, plan, header, batch):
+        for batches in runs_of(files, plan, segment):
+            if not _put(offsets, transactions, plan.first_dirty_offset, batches):
                 return offsets
         offsets.advance(min(segment.end_offset, plan.end_offset) - 1)
     return offsets
 
 
-def batches_of(
+def runs_of(
     files: Files, plan: CleaningPlan, segment: SourceSegment
-) -> Iterator[tuple[BatchHeader, memoryview]]:
-    """The valid batches of a segment, with their headers.
+) -> Iterator[memoryview]:
+    """The valid batches of a segment, as many at a time as lie one behind another.
 
     Raises:
         DamageFound: there is damage that was not known.
@@ -47,14 +54,53 @@ def batches_of(
     log = files.open(segment_path(plan.directory, segment.base_offset, LOG))
     try:
         scan = BatchScan(log, 0, segment.base_offset)
-        for _, header, batch in scan:
-            yield header, batch
+        for run in scan.runs():
+            yield run.data[run.start - run.position : run.end - run.position]
     finally:
         log.close()
     found = scan.recovery()
     if not (found.is_clean or segment.has_damage):
         position = found.damaged[0].start if found.damaged else found.valid_end
         raise DamageFound(segment.base_offset, position)
+
+
+def _put(
+    offsets: OffsetMap,
+    transactions: CleanedTransactions,
+    start_offset: int,
+    batches: memoryview,
+) -> bool:
+    position = 0
+    while position < len(batches):
+        walked, has_room = offsets.put(batches[position:], start_offset, UNUSUAL)
+        if not has_room:
+            return False
+        position += walked
+        if position < len(batches):
+            header = read_header(batches, position)
+            batch = batches[position : position + header.size]
+            if not _put_unusual(offsets, transactions, start_offset, header, batch):
+                return False
+            position += header.size
+    return True
+
+
+def _put_unusual(
+    offsets: OffsetMap,
+    transactions: CleanedTransactions,
+    start_offset: int,
+    header: BatchHeader,
+    batch: Buffer,
+) -> bool:
+    is_useless = _pass(transactions, header, batch)
+    if header.last_offset < start_offset:
+        return True
+    if not is_useless:
+        _, has_room = offsets.put(uncompressed(batch, header), start_offset)
+        if not has_room:
+            return False
+    offsets.advance(header.last_offset)
+    return True
 
 
 def _pass(
@@ -66,19 +112,4 @@ def _pass(
     marker = read_marker(batch)
     if marker is not None:
         transactions.end(header, is_commit=marker.is_commit)
-    return True
-
-
-def _put(
-    offsets: OffsetMap,
-    transactions: CleanedTransactions,
-    plan: CleaningPlan,
-    header: BatchHeader,
-    batch: Buffer,
-) -> bool:
-    if not _pass(transactions, header, batch):
-        data, rows = index_rows(batch, header)
-        if not offsets.put_rows(header, data, rows, plan.first_dirty_offset):
-            return False
-    offsets.advance(header.last_offset)
     return True

@@ -1,57 +1,115 @@
 """Of each key, the last offset: what a round of cleaning goes by.
 
-The keys themselves are kept, not digests of them: no two can be taken for one. What
-they take is counted, so that the map stays within its size.
+The map is a table of fixed size, 24 bytes a slot: a digest of 128 bits stands for the
+key. It is made with a secret that is drawn for each map, so that nobody can write keys
+which are taken for one another; that two of a billion are by chance is as likely as
+one in 10^20.
 """
 
-from collections.abc import Iterable
+import mmap
+import os
+from typing import NamedTuple
 
-from protocol.record_batch import BatchHeader
+from protocol.errors import InvalidRecord
 
-# Of an entry besides the bytes of its key: the objects of key and offset, and their
-# share of the table, with what that has to spare when it has just grown.
-ENTRY_OVERHEAD = 200
+from ..files import Buffer
 
-Rows = Iterable[tuple[int, ...]]
+try:
+    from protocol.speedups import keep_latest, map_keys
+except ImportError:  # installed where there was no compiler
+    from protocol.last_offsets_plain import keep_latest, map_keys
+
+SLOT_SIZE = 24
+SLOT_COUNT_MAX = 1 << 31
+_SLOT_COUNT_MIN = 2  # one key always fits, or nothing would ever be cleaned
+_SECRET_SIZE = 16
+
+
+class Kept(NamedTuple):
+    """What has become of batches: sizes and position in bytes.
+
+    Those up to ``position`` were looked at. ``size`` bytes of them were written, and
+    behind those ``pending`` of a last one that is not finished.
+    """
+
+    position: int
+    size: int
+    pending: int
+    records_read: int
+    records_kept: int
+    null_key_count: int
 
 
 class OffsetMap:
-    """The last offset of each key, for so many bytes of keys as fit.
+    """The last offset of each key, for so many keys as fit: nine tenths of the slots.
 
     ``latest_offset`` is the offset up to which it is complete.
     """
 
     def __init__(self, size_max: int) -> None:
+        count = min(max(size_max // SLOT_SIZE, _SLOT_COUNT_MIN), SLOT_COUNT_MAX)
         self.latest_offset = -1
-        self._size_max = size_max
-        self._size = 0
-        self.offsets: dict[bytes, int] = {}
+        self._count = 0
+        self._count_max = max(1, count * 9 // 10)
+        # Memory that the system gives page by page, as slots are written to.
+        self._slots = mmap.mmap(-1, count * SLOT_SIZE)
+        self._secret = os.urandom(_SECRET_SIZE)
 
     def __len__(self) -> int:
-        return len(self.offsets)
+        return self._count
 
-    def put_rows(
-        self, header: BatchHeader, data: bytes, rows: Rows, start_offset: int
-    ) -> bool:
-        """Take in the records of a batch from ``start_offset`` on.
+    def put(
+        self, batches: Buffer, start_offset: int, stops_at: int = 0
+    ) -> tuple[int, bool]:
+        """Take in the records from ``start_offset`` on, which is not negative.
 
-        Returns False when there is no room: then ``latest_offset`` is that of the last
-        record that had some.
+        Batches are whole, sound and not compressed. Returns the position of the first
+        with an attribute of ``stops_at``, or the end; and whether there was room: else
+        ``latest_offset`` is that of the last record that had some.
+
+        Raises:
+            InvalidRecord: a batch holds what is no record.
         """
-        offsets, base_offset = self.offsets, header.base_offset
-        for _, delta, key_at, key_length, _, _ in rows:
-            offset = base_offset + delta
-            if key_length < 0 or offset < start_offset:
-                continue
-            key = data[key_at : key_at + key_length]
-            if key not in offsets:
-                self._size += key_length + ENTRY_OVERHEAD
-                if self._size > self._size_max and offsets:
-                    return False
-            offsets[key] = offset
-            self.latest_offset = offset
-        return True
+        room = self._count_max - self._count
+        try:
+            position, added, latest_offset, is_full = map_keys(
+                batches, self._slots, self._secret, start_offset, room, stops_at
+            )
+        except ValueError as error:
+            raise InvalidRecord(str(error)) from None
+        self._count += added
+        self.advance(latest_offset)
+        return position, not is_full
 
     def advance(self, offset: int) -> None:
         """Note that there is nothing more to take in up to ``offset``."""
         self.latest_offset = max(self.latest_offset, offset)
+
+    def keep(
+        self,
+        batches: Buffer,
+        target: Buffer,
+        pinned: Buffer,
+        now_ms: int,
+        stops_at: int = 0,
+    ) -> Kept:
+        """Write batches with the records that stay; see `last_offsets_plain`.
+
+        Raises:
+            InvalidRecord: a batch holds what is no record.
+        """
+        try:
+            return Kept._make(
+                keep_latest(
+                    batches,
+                    self._slots,
+                    self._secret,
+                    target,
+                    pinned,
+                    self.latest_offset,
+                    now_ms,
+                    stops_at,
+                )
+            )
+        except ValueError as error:
+            raise InvalidRecord(str(error)) from None

@@ -12,6 +12,8 @@ producer has; and the one at the end of the round, or of all that it might have 
 readers that may go no further would not come to their end. They stay as a header.
 """
 
+from array import array
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from protocol.control_records import read_marker
@@ -23,14 +25,15 @@ from protocol.record_batch import (
     NO_TIMESTAMP,
     BatchHeader,
     pack_header,
+    read_header,
     restamp_crc,
 )
-from protocol.records import assemble, encode_record, index_rows, iterate
-from protocol.records_plain import read_varint
+from protocol.records import assemble, encode_record, iterate, uncompressed
 
 from ..files import Buffer
 from .cleaned_transactions import CleanedTransactions
-from .offset_map import OffsetMap
+from .map_builder import UNUSUAL
+from .offset_map import Kept, OffsetMap
 from .plan import CleaningPlan, CleaningStats
 
 if TYPE_CHECKING:
@@ -47,19 +50,63 @@ class Retention:
         self._now_ms = plan.now_ms
         self._new_horizon_ms = plan.now_ms + plan.delete_retention_ms
         self._producers = plan.producers
-        self._offsets = offsets.offsets
-        self._latest_offset = offsets.latest_offset
+        self._offsets = offsets
         self._ends = offsets.latest_offset, plan.end_offset - 1
+        ends = (each.last_offset for each in plan.producers.values())
+        self._pinned = array("q", sorted({*self._ends, *ends}))
+        self._target = bytearray()
         self._stats = stats
         self._transactions = CleanedTransactions(plan.aborted)
 
-    def keep(self, header: BatchHeader, batch: Buffer) -> Buffer | None:
-        """What is written of a batch: itself, another one in its place, or None."""
-        self._stats.records_read += header.records_count
+    def keep(self, batches: memoryview) -> Iterator[Buffer]:
+        """What is written of batches that lie one behind another.
+
+        What it yields holds until it is asked for more.
+        """
+        position = 0
+        while position < len(batches):
+            target, kept = self._filter(batches[position:], UNUSUAL)
+            position += kept.position
+            if kept.size:
+                yield target[: kept.size]
+            if kept.pending:
+                last = self._finish(target[kept.size : kept.size + kept.pending])
+            elif position < len(batches):
+                header = read_header(batches, position)
+                end = position + header.size
+                last = self._keep_unusual(header, batches[position:end])
+                position = end
+            else:
+                return
+            if last is not None:
+                yield last
+
+    def _filter(self, batches: Buffer, stops_at: int = 0) -> tuple[memoryview, Kept]:
+        """Write what stays of them, up to the first that is not done so simply."""
+        size = len(memoryview(batches))
+        if len(self._target) < size:
+            self._target = bytearray(size)
+        target = memoryview(self._target)
+        kept = self._offsets.keep(batches, target, self._pinned, self._now_ms, stops_at)
+        self._stats.records_read += kept.records_read
+        self._stats.records_written += kept.records_kept
+        self._stats.null_key_count += kept.null_key_count
+        return target, kept
+
+    def _finish(self, batch: memoryview) -> Buffer | None:
+        """One that nothing is left of, or that keeps a tombstone for the first time."""
+        header = read_header(batch)
+        if header.records_count:
+            return with_horizon(header, batch, self._new_horizon_ms)
+        return empty_batch(header) if self._must_stay(header) else None
+
+    def _keep_unusual(self, header: BatchHeader, batch: Buffer) -> Buffer | None:
+        kept: Buffer | None = None
         if header.is_control:
+            self._stats.records_read += header.records_count
             kept = self._keep_marker(header, batch)
         elif self._transactions.is_aborted(header):
-            kept = None
+            self._stats.records_read += header.records_count
         else:
             kept = self._keep_records(header, batch)
         if kept is None and self._must_stay(header):
@@ -99,34 +146,16 @@ class Retention:
         return batch
 
     def _keep_records(self, header: BatchHeader, batch: Buffer) -> Buffer | None:
-        offsets, latest_offset = self._offsets, self._latest_offset
-        base_offset = header.base_offset
-        keeps_tombstones = not self._is_expired(header)
-        has_tombstone = False
-        data, rows = index_rows(batch, header)
-        deltas = []
-        for _, delta, key_at, key_length, _, value_length in rows:
-            offset = base_offset + delta
-            if offset <= latest_offset:
-                if key_length < 0:
-                    self._stats.null_key_count += 1
-                    continue
-                if offset < offsets.get(data[key_at : key_at + key_length], offset):
-                    continue
-                if value_length < 0 and not keeps_tombstones:
-                    continue
-            if value_length < 0:
-                has_tombstone = True
-            deltas.append(delta)
-        self._stats.records_written += len(deltas)
-        if not deltas:
+        target, found = self._filter(uncompressed(batch, header))
+        if not found.records_kept:
             return None
-        sets_horizon = has_tombstone and header.delete_horizon_ms is None
-        if sets_horizon:
-            return with_horizon(header, batch, self._new_horizon_ms, set(deltas))
-        if len(deltas) == header.records_count:
+        kept = target[: found.size + found.pending]
+        if found.pending:
+            return with_horizon(header, kept, self._new_horizon_ms)
+        if found.records_kept == header.records_count:
             return batch
-        return with_records(header, batch, set(deltas))
+        fields = read_header(kept)._replace(attributes=header.attributes)
+        return assemble(fields, kept[BATCH_OVERHEAD:])
 
 
 def empty_batch(header: BatchHeader) -> bytearray:
@@ -146,31 +175,8 @@ def empty_batch(header: BatchHeader) -> bytearray:
     return batch
 
 
-def with_records(header: BatchHeader, batch: Buffer, kept: set[int]) -> bytearray:
-    """The batch with the records at these offset deltas alone, each as it is."""
-    data, rows = index_rows(batch, header)
-    pieces, times = [], []
-    position, size = 0, len(data)
-    for timestamp_delta, delta, *_ in rows:
-        length, start = read_varint(data, position, size)
-        end = start + length
-        if delta in kept:
-            pieces.append(data[position:end])
-            times.append(timestamp_delta)
-        position = end
-    max_timestamp = header.max_timestamp
-    if times and not header.is_log_append_time:
-        max_timestamp = header.base_timestamp + max(times)
-    return assemble(
-        header._replace(max_timestamp=max_timestamp, records_count=len(pieces)),
-        b"".join(pieces),
-    )
-
-
-def with_horizon(
-    header: BatchHeader, batch: Buffer, horizon_ms: int, kept: set[int] | None = None
-) -> bytearray:
-    """The batch with a delete horizon, of all its records or of those ``kept``.
+def with_horizon(header: BatchHeader, batch: Buffer, horizon_ms: int) -> bytearray:
+    """A batch with this header, the records of ``batch``, and a delete horizon.
 
     The horizon takes the place of the base timestamp; records keep their times.
     """
@@ -178,9 +184,8 @@ def with_horizon(
     latest = NO_TIMESTAMP
     for record in iterate(batch):
         delta = record.offset - header.base_offset
-        if kept is None or delta in kept:
-            latest = max(latest, record.timestamp)
-            pieces.append(encode_record(delta, record.timestamp - horizon_ms, record))
+        latest = max(latest, record.timestamp)
+        pieces.append(encode_record(delta, record.timestamp - horizon_ms, record))
     return assemble(
         header._replace(
             attributes=header.attributes | HAS_DELETE_HORIZON,

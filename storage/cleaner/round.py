@@ -5,17 +5,15 @@ new segment in the place of those that it was made of (`segment_replacement`). A
 that is given up leaves only such names, which the next start removes, or `give_up`.
 """
 
-from protocol.record_batch import read_header
-
 from ..files import Buffer, Files
 from ..log_files import CLEANED, SEGMENT_KINDS, segment_path
 from ..log_segment import LogSegment
 from .grouping import Group, group_segments
-from .map_builder import batches_of, build_offset_map
+from .map_builder import build_offset_map, runs_of
 from .plan import CleanedSegment, CleaningPlan, CleaningStats, SourceSegment
 from .retention import Retention
 
-WRITE_SIZE = 1 << 16
+WRITE_SIZE = 1 << 20
 
 
 class CleaningRound:
@@ -62,8 +60,9 @@ class CleaningRound:
     def _pass(self, group: Group) -> None:
         """Leave a segment as it is, but know what transactions it is in."""
         for segment in group:
-            for header, batch in batches_of(self._files, self._plan, segment):
-                self._retention.keep(header, batch)
+            for batches in runs_of(self._files, self._plan, segment):
+                for _ in self._retention.keep(batches):
+                    pass
         self._retention.aborted.clear()
 
     def _clean(self, group: Group) -> CleanedSegment:
@@ -92,14 +91,12 @@ class CleaningRound:
     def _write(self, segment: SourceSegment, writer: "_Writer") -> None:
         retention = self._retention
         self.stats.bytes_read += segment.size
-        for header, batch in batches_of(self._files, self._plan, segment):
-            kept = retention.keep(header, batch)
-            if retention.aborted:
-                for entry in retention.aborted:
-                    writer.segment.transactions.append(entry)
-                retention.aborted.clear()
-            if kept is not None:
-                writer.add(kept, header.last_offset)
+        for batches in runs_of(self._files, self._plan, segment):
+            for kept in retention.keep(batches):
+                writer.add(kept)
+            for entry in retention.aborted:
+                writer.segment.transactions.append(entry)
+            retention.aborted.clear()
 
 
 class _Writer:
@@ -107,23 +104,19 @@ class _Writer:
 
     def __init__(self, segment: LogSegment) -> None:
         self.segment = segment
-        self._batches: list[tuple[bytes, int, int]] = []
-        self._size = 0
+        self._batches = bytearray()
 
-    def add(self, batch: Buffer, last_offset: int) -> None:
-        """Write a batch, now or with those behind it."""
-        piece = bytes(batch)
-        self._batches.append((piece, last_offset, read_header(piece).max_timestamp))
-        self._size += len(piece)
-        if self._size >= WRITE_SIZE:
+    def add(self, batches: Buffer) -> None:
+        """Write them, now or with those behind them."""
+        self._batches += batches
+        if len(self._batches) >= WRITE_SIZE:
             self.flush()
 
     def flush(self) -> None:
         """Write what is not written yet."""
         if self._batches:
-            self.segment.append_many(self._batches)
-            self._batches.clear()
-            self._size = 0
+            self.segment.append_batches(self._batches)
+            self._batches = bytearray()
 
 
 def give_up(files: Files, plan: CleaningPlan, base_offset: int) -> None:

@@ -1,12 +1,16 @@
 """What is made of one batch."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from protocol.record_batch import check_crc, read_header
 from protocol.records import NewRecord, build_batch, iterate
-from storage.cleaner.retention import empty_batch, with_horizon, with_records
+from storage.cleaner.offset_map import OffsetMap
+from storage.cleaner.plan import CleaningPlan, CleaningStats
+from storage.cleaner.retention import Retention, empty_batch, with_horizon
+from storage.log_config import LogConfig
 
 BASE, TIME = 100, 1_700_000_000_000
 RECORDS = [
@@ -21,11 +25,27 @@ def batch(**fields: Any) -> bytearray:
     return build_batch(RECORDS, base_offset=BASE, leader_epoch=3, **fields)
 
 
+def kept(before: bytearray, *newer: bytes, **plan: Any) -> list[bytearray]:
+    """What is written of a batch behind which these keys come again."""
+    offsets = OffsetMap(10_000)
+    offsets.advance(BASE + 2)
+    for place, key in enumerate(newer):
+        offsets.put(build_batch([NewRecord(key)], base_offset=BASE + 3 + place), 0)
+    offsets.latest_offset = plan.pop("latest_offset", BASE + 2)
+    made = CleaningPlan(Path(), (), 0, 0, TIME, 99_000, LogConfig(), 0)
+    retention = Retention(made._replace(**plan), offsets, CleaningStats())
+    return [bytearray(each) for each in retention.keep(memoryview(before))]
+
+
 @pytest.mark.parametrize("codec", range(5))
-def test_records_that_stay_are_what_they_were(codec: int) -> None:
-    before = batch(compression=codec)
+@pytest.mark.parametrize("is_transactional", [False, True])
+def test_records_that_stay_are_what_they_were(
+    codec: int, is_transactional: bool
+) -> None:
+    fields = {"compression": codec, "is_transactional": is_transactional}
+    before = with_horizon(read_header(batch(**fields)), batch(**fields), TIME + 1)
     old = read_header(before)
-    after = with_records(old, before, {0, 1})
+    (after,) = kept(before)
     new = read_header(after)
     assert check_crc(after, new)
     assert list(iterate(after)) == list(iterate(before))[:2]
@@ -43,19 +63,33 @@ def test_with_a_horizon_they_keep_their_times() -> None:
     assert (new.delete_horizon_ms, new.max_timestamp) == (TIME + 99_000, TIME + 9)
     assert list(iterate(after)) == list(iterate(before))
     assert check_crc(after, new)
-    again = with_records(new, after, {2})
+    (again,) = kept(after, b"a", b"b", latest_offset=BASE + 1)
     assert read_header(again).delete_horizon_ms == TIME + 99_000
     assert list(iterate(again)) == list(iterate(before))[2:]
 
 
+@pytest.mark.parametrize("codec", range(5))
+def test_a_tombstone_that_stays_gives_its_batch_a_horizon(codec: int) -> None:
+    before = batch(compression=codec)
+    (after,) = kept(before, b"a")
+    new = read_header(after)
+    assert check_crc(after, new)
+    assert (new.delete_horizon_ms, new.compression) == (TIME + 99_000, codec)
+    assert list(iterate(after)) == list(iterate(before))[1:2]
+    assert kept(after, now_ms=TIME + 98_999) == [after]
+    assert kept(after, now_ms=TIME + 99_000, latest_offset=BASE + 1) == []
+    (empty,) = kept(after, now_ms=TIME + 99_000)
+    assert empty == empty_batch(new), "it ends where the round ends"
+
+
 def test_the_time_of_a_log_append_stays() -> None:
     before = batch(log_append_time_ms=TIME + 77)
-    for after in (
-        with_records(read_header(before), before, {0}),
-        with_horizon(read_header(before), before, TIME + 99_000, {0}),
-    ):
+    (with_tombstone,) = kept(before)
+    (without,) = kept(before, b"b")
+    for after, count in ((with_tombstone, 2), (without, 1)):
         assert read_header(after).max_timestamp == TIME + 77
-        assert [record.timestamp for record in iterate(after)] == [TIME + 77]
+        times = [record.timestamp for record in iterate(after)]
+        assert times == [TIME + 77] * count
 
 
 def test_a_header_alone_says_where_the_batch_was() -> None:

@@ -136,12 +136,12 @@ def test_t115_cleaning_stops_at_lso_and_active() -> None:
 def test_t117_offset_map_full_mid_segment_partial_round() -> None:
     log = compacted_log()
     write(log, "a1 b1 c1 d1 a2 b2 c2 d2 | z1")
-    next_dirty, _ = clean(log, map_size=450)
+    next_dirty, _ = clean(log, map_size=72)
     assert next_dirty == 2, "room for two keys"
     assert content(log) == "0a1 1b1 2c1 3d1 4a2 5b2 6c2 7d2 8z1"
     rounds = 0
     while next_dirty < 8:
-        next_dirty, _ = clean(log, next_dirty, map_size=450)
+        next_dirty, _ = clean(log, next_dirty, map_size=72)
         rounds += 1
     assert rounds == 3
     assert content(log) == "4a2 5b2 6c2 7d2 8z1"
