@@ -2,10 +2,9 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from copy import copy
+from copy import copy, deepcopy
 from dataclasses import dataclass, field
 from random import Random
-from typing import NamedTuple
 
 from protocol.control_records import (
     ControlType,
@@ -16,7 +15,7 @@ from protocol.errors import KafkaStorageError
 from protocol.records import NewRecord, Record, build_batch, iterate
 from storage.append_info import AppendOrigin
 from storage.cleaner.choice import find_cleanable, first_dirty_offset, plan_round
-from storage.cleaner.round import CleaningRound
+from storage.cleaner.round import CleaningRound, remove_unfinished
 from storage.files import DiskFull
 from storage.log_read import FetchIsolation
 from storage.log_retention import delete_old_segments
@@ -27,33 +26,11 @@ from tests.storage.logs import NOW, append, reopened, sync
 
 from .cleaning import RETENTION_MS, compacted_log
 from .consuming import batches_from, consume
+from .written import Producer, Written
 
 KEYS = [b"key %d" % number for number in range(12)]
 IDEMPOTENT, TRANSACTIONAL = (10, 11), (0, 1, 2)
 COMMITTED, UNCOMMITTED = FetchIsolation.TXN_COMMITTED, FetchIsolation.HIGH_WATERMARK
-
-
-class Written(NamedTuple):
-    """A record, and in which transaction (its number) it was; 0 for none."""
-
-    key: bytes
-    value: bytes | None
-    timestamp: int
-    transaction: int
-    written_ms: int
-
-
-@dataclass
-class Producer:
-    """What a producer knows of itself, and its last batch as it was sent."""
-
-    epoch: int = 0
-    next_sequence: int = 0
-    last_batch: bytes = b""
-    base_offset: int = -1
-    transaction: int = 0
-    """The number of the one that is open; 0 for none."""
-    first_offset: int = -1
 
 
 @dataclass
@@ -91,7 +68,9 @@ class Model:
         """The same with a copy of the files, on which the log is opened."""
         other = copy(self)
         other.files = files
-        other.round_times = list(self.round_times)
+        other.round_times, other.spans = list(self.round_times), list(self.spans)
+        other.written, other.aborted = dict(self.written), set(self.aborted)
+        other.producers = deepcopy(self.producers)
         other.chance = Random(len(self.written))
         log = copy(self.log)
         log.local = copy(self.log.local)
@@ -232,11 +211,17 @@ class Model:
     # Rounds
 
     def round(self) -> None:
-        """One that comes to its end."""
-        self._clean()
-        self._check_cleaned()
+        """One that comes to its end, unless what it reads is deleted meanwhile."""
+        if self._clean(self.meanwhile):
+            self._check_cleaned()
 
-    def _clean(self) -> None:
+    def meanwhile(self) -> None:
+        """What may happen between two steps of a round."""
+        doing = [self.append, self.append_in_transaction, self.end_transaction]
+        self.chance.choice([*doing, self.roll, self.settle, self.delete_records])()
+
+    def _clean(self, meanwhile: Callable[[], object] = lambda: None) -> bool:
+        """Whether it has come to its end."""
         log = self.log
         first_dirty = first_dirty_offset(log, self.checkpoint)
         cleanable = find_cleanable(log, first_dirty, self.now_ms)
@@ -245,14 +230,19 @@ class Model:
         touched_end = self.touched_end
         self.touched_end = max(plan.end_offset, touched_end, self.start)
         cleaning = CleaningRound(log.local.files, plan)
+        sources = {each.base_offset for each in plan.segments}
         while (cleaned := cleaning.clean_next()) is not None:
-            for old in replace_segments(
-                log, cleaned.base_offset, cleaned.replaced, self.now_ms
-            ):
+            for old in replace_segments(log, *cleaned[:2], self.now_ms):
                 old.delete_files()
+            sources -= set(cleaned.replaced)
+            meanwhile()
+            if not all(map(log.local.segments.get, sources)):
+                remove_unfinished(self.files, plan)
+                return False
         assert cleaning.next_dirty_offset >= first_dirty
         self.checkpoint = cleaning.next_dirty_offset
         self.touched_end = max(self.checkpoint, touched_end)
+        return True
 
     def crash_somewhere(self) -> None:
         self.settle()
