@@ -8,16 +8,17 @@ one in 10^20.
 
 import mmap
 import os
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from protocol.errors import InvalidRecord
-
-from ..files import Buffer
 
 try:
     from protocol.speedups import keep_latest, map_keys
 except ImportError:  # installed where there was no compiler
     from protocol.last_offsets_plain import keep_latest, map_keys
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 SLOT_SIZE = 24
 SLOT_COUNT_MAX = 1 << 31
@@ -59,7 +60,7 @@ class OffsetMap:
         return self._count
 
     def put(
-        self, batches: Buffer, start_offset: int, stops_at: int = 0
+        self, batches: "Buffer", start_offset: int, stops_at: int = 0
     ) -> tuple[int, bool]:
         """Take in the records from ``start_offset`` on, which is not negative.
 
@@ -87,9 +88,9 @@ class OffsetMap:
 
     def keep(
         self,
-        batches: Buffer,
-        target: Buffer,
-        pinned: Buffer,
+        batches: "Buffer",
+        target: "Buffer",
+        pinned: "Buffer",
         now_ms: int,
         stops_at: int = 0,
     ) -> Kept:

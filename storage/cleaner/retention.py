@@ -37,6 +37,8 @@ from .offset_map import Kept, OffsetMap
 from .plan import CleaningPlan, CleaningStats
 
 if TYPE_CHECKING:
+    from typing_extensions import Buffer as AnyBuffer
+
     from ..formats.transaction_entry import TransactionEntry
 
 
@@ -81,7 +83,9 @@ class Retention:
             if last is not None:
                 yield last
 
-    def _filter(self, batches: Buffer, stops_at: int = 0) -> tuple[memoryview, Kept]:
+    def _filter(
+        self, batches: "AnyBuffer", stops_at: int = 0
+    ) -> tuple[memoryview, Kept]:
         """Write what stays of them, up to the first that is not done so simply."""
         size = len(memoryview(batches))
         if len(self._target) < size:

@@ -12,8 +12,8 @@ from importlib.util import module_from_spec, spec_from_loader
 from random import Random
 from types import ModuleType
 
-from protocol import batch_columns_plain, records_plain
-from protocol.record_batch import stamp
+from protocol import batch_columns_plain, last_offsets_plain, records_plain
+from protocol.record_batch import HAS_DELETE_HORIZON, stamp
 from protocol.records import NewRecord, build_batch
 from tests.plain.records import PlainRecord, write_record
 
@@ -121,14 +121,67 @@ def check_walk(speedups: ModuleType, random: Random) -> None:
     assert columns == wanted, (data.hex(), capacity, limits)
 
 
+def random_keyed_batches(random: Random) -> bytearray:
+    data = bytearray()
+    offset = random.choice((0, 0, 5, 2**62, 2**63 - 2**31 - 9))
+    for _ in range(random.randrange(4)):
+        keys = [
+            random.choice((None, b"", b"a", b"a" * 7, b"b" * 8, b"c" * 17))
+            for _ in range(random.randrange(1, 4))
+        ]
+        value = random.choice((None, b"", b"value"))
+        batch = build_batch(
+            [NewRecord(key, value, random.randrange(9)) for key in keys]
+        )
+        stamp(batch, offset, random.randrange(3))
+        if random.random() < 0.2:
+            batch[22] |= HAS_DELETE_HORIZON
+        data += batch
+        offset += len(keys)
+    return data
+
+
+def check_last_offsets(speedups: ModuleType, random: Random) -> None:
+    data = random_keyed_batches(random)
+    for _ in range(random.choice((0, 0, 1, 2))):
+        mutate(random, data)
+    exact = array("B", data)[:]
+    slots, secret = random.choice((1, 2, 5, 20)), array("B", random.randbytes(16))
+    tables = [array("B", bytes(24 * slots + random.choice((0, 1, 23))))[:]]
+    tables.append(tables[0][:])
+    base = int.from_bytes(data[:8], "big") if random.random() < 0.5 else 0
+    numbers = min(base, 2**63 - 1), random.choice((0, 1, 9)), random.choice((0, 16))
+    modules = speedups, last_offsets_plain
+    fast, plain = (
+        outcome(module.map_keys, exact, table, secret, *numbers)
+        for module, table in zip(modules, tables, strict=True)
+    )
+    assert fast == plain, (data.hex(), numbers, fast, plain)
+    room = random.choice((0, 61, len(data), len(data)))
+    targets = [array("B", bytes(room))[:] for _ in modules]
+    pinned = array(
+        "q", sorted(min(base + random.randrange(4), 2**63 - 1) for _ in range(2))
+    )[:]
+    rules = min(base + 2, 2**63 - 1), random.choice((0, 9)), random.choice((0, 16))
+    kept = [
+        outcome(module.keep_latest, exact, table, secret, target, pinned, *rules)
+        for module, table, target in zip(modules, tables, targets, strict=True)
+    ]
+    assert kept[0] == kept[1], (data.hex(), rules, kept)
+    if isinstance(kept[0], tuple):
+        size = kept[0][1] + kept[0][2]
+        assert targets[0][:size] == targets[1][:size], (data.hex(), rules)
+
+
 def main(path: str, seconds: str, seed: str) -> None:
     speedups, random = load(path), Random(int(seed))
-    random_walks = Random(int(seed) + 1)
+    random_walks, random_keys = Random(int(seed) + 1), Random(int(seed) + 2)
     end, runs = time.monotonic() + float(seconds), 0
     while time.monotonic() < end:
         for _ in range(100):
             check(speedups, random)
             check_walk(speedups, random_walks)
+            check_last_offsets(speedups, random_keys)
         runs += 100
     print(f"{runs} payloads")
 

@@ -84,11 +84,18 @@ def test_random_payloads_break_nothing(
 @pytest.mark.parametrize(
     ("check", "without", "complaint"),
     [
-        ("shift < 35 && byte < end", "shift < 35", "AddressSanitizer"),
         ("(uint64_t)", "", "runtime error"),
         # Seen by a sanitizer or by the comparison, whichever comes first.
+        ("shift < 35 && byte < end", "shift < 35", ""),
         ("size > total - position ||", "", ""),
         ("count < capacity && ", "", ""),
+        (
+            " ||\n            batch.size > target->len - kept->size",
+            "",
+            "AddressSanitizer",
+        ),
+        ("if (size < BATCH_OVERHEAD || size > left)", "if (left < 61)", ""),
+        ("if (++place == table->count)", "if (++place < 0)", "AddressSanitizer"),
     ],
 )
 def test_a_missing_check_would_be_seen(
