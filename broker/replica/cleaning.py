@@ -23,11 +23,11 @@ from protocol.errors import KafkaError
 from storage.batch_verification import DamagedBatch
 from storage.cleaner.choice import find_cleanable, first_dirty_offset, plan_round
 from storage.cleaner.plan import DamageFound
-from storage.files import DiskFull, StorageFailure
+from storage.files import MISSING, DiskFull, StorageFailure
 from storage.mapped_index import CorruptIndex
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Mapping
 
     from protocol.topic_partition import TopicPartition
     from storage.cleaner.choice import Cleanable
@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 
 # The default of the option is the largest number that there is.
 _UNLIMITED_FROM = 1e15
+
+# What a round may end with that need not come again.
+_ODD = (KafkaError, RuntimeError, *MISSING)
 
 _logger = logging.getLogger(__name__)
 
@@ -215,7 +218,7 @@ class Cleaning:
         except StorageFailure as error:
             self._committer.for_directory(log.directory.parent).fail(error)
             raise NotCleaned(Obstacle.OFFLINE, str(error)) from error
-        except (KafkaError, DamageFound, CorruptIndex, RuntimeError) as error:
+        except (*_ODD, DamageFound, CorruptIndex) as error:
             self.check(log)
             self.uncleanable[log.topic_partition] = str(error)
             _logger.error(
@@ -235,7 +238,7 @@ class Cleaning:
                     raise
             except (DiskFull, StorageFailure):
                 raise
-            except (KafkaError, RuntimeError) as error:
+            except _ODD as error:
                 self.check(log)
                 if has_failed:
                     raise
@@ -244,6 +247,7 @@ class Cleaning:
                     "cleaning %s is tried once more: %s", log.topic_partition, error
                 )
             self.check(log)
+            cleanable = self.cleanable(log)
 
     async def _run(self, log: UnifiedLog, cleanable: Cleanable) -> RoundEnd:
         started_ms = self._clock.monotonic_ms()
@@ -252,13 +256,22 @@ class Cleaning:
             log, cleanable, self._clock.now_ms(), limits.map_size_of_round
         )._replace(bytes_per_second=limits.rate_of_round)
 
+        sources = {each.base_offset: each.size for each in plan.segments}
+
         def take(cleaned: CleanedSegment) -> None:
             self._log_manager.replace_segments(log, cleaned, self._clock.now_ms())
+            for base_offset in cleaned.replaced:
+                del sources[base_offset]
 
-        ended = await self._cleaner.clean(plan, take, lambda: self._is_current(log))
+        def is_wanted() -> bool:
+            return self._is_current(log) and _has_all(log, sources)
+
+        ended = await self._cleaner.clean(plan, take, is_wanted)
         self.check(log)
         if ended is None:
-            raise NotCleaned(Obstacle.GIVEN_UP, "nobody wants it any more")
+            reason = "records were deleted while it was cleaned"
+            _logger.info("%s is not cleaned yet: %s", log.topic_partition, reason)
+            raise NotCleaned(Obstacle.GIVEN_UP, reason)
         checkpoint = self._log_manager.cleaner_checkpoint(log)
         known = frozenset(self._log_manager.directories_of())
         await self._disk_threads.run(
@@ -276,6 +289,19 @@ class Cleaning:
             self._clock.monotonic_ms() - started_ms,
         )
         return ended
+
+
+def _has_all(log: UnifiedLog, sources: Mapping[int, int]) -> bool:
+    """Whether segments that are not replaced yet are there, in the size they had.
+
+    Retention, DeleteRecords or a truncation may have taken some: what was made of them
+    must not come in their place.
+    """
+    segments = log.local.segments
+    return all(
+        (segment := segments.get(base_offset)) is not None and segment.size == size
+        for base_offset, size in sources.items()
+    )
 
 
 def _quarantine(log: UnifiedLog, found: DamageFound) -> bool:

@@ -340,3 +340,42 @@ async def test_all_damage_is_cleaned_around(tmp_path: Path) -> None:
         damaged = [each for each in log.local.segments if each.quarantined]
         assert [each.base_offset for each in damaged] == [0, 9]
         assert await cleaning.clean(log.topic_partition) is None, "all is clean"
+
+
+@pytest.mark.parametrize("is_written", [False, True])
+async def test_what_is_deleted_meanwhile_does_not_come_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_written: bool
+) -> None:
+    async with replicas(tmp_path) as broker:
+        log = await compacted(broker, cleanup_policy="compact,delete")
+        log.roll(broker.clock.now_ms())
+        append(broker, log.topic_partition, b"5")
+        await broker.commit()
+        cleaning = cleaning_of(broker)
+        clean = cleaning._cleaner.clean
+
+        def delete() -> None:
+            broker.manager.delete_records({log.topic_partition: 4}, 1000)
+            broker.logs.delete_old_segments(log, broker.clock.now_ms())
+            assert [each.base_offset for each in log.local.segments] == [4, 5]
+
+        async def overtaken(
+            plan: CleaningPlan, take: Any, is_wanted: Callable[[], bool]
+        ) -> Any:
+            def looks() -> bool:
+                if log.log_start_offset == 0:
+                    delete()
+                return is_wanted()
+
+            if not is_written:
+                looks()
+            return await clean(plan, take, looks)
+
+        monkeypatch.setattr(cleaning._cleaner, "clean", overtaken)
+        await cleaning.clean_due()
+        assert [each.base_offset for each in log.local.segments] == [4, 5]
+        assert not cleaning.uncleanable
+        await cleaning.clean_due()
+        assert values(log) == [b"last", b"5"]
+        names = broker.files.listdir(log.directory)
+        assert not [name for name in names if name.endswith(".cleaned")]
