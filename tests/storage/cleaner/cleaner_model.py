@@ -140,7 +140,8 @@ class Model:
         info = append(self.log, batch, now_ms=self.now_ms)
         assert info.base_offset == self.end
         for offset, record in enumerate(records, self.end):
-            assert record.key is not None
+            assert isinstance(record.key, bytes)
+            assert record.value is None or isinstance(record.value, bytes)
             self.written[offset] = Written(
                 record.key,
                 record.value,
