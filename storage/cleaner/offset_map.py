@@ -47,8 +47,16 @@ class OffsetMap:
     ``latest_offset`` is the offset up to which it is complete.
     """
 
-    def __init__(self, size_max: int) -> None:
-        count = min(max(size_max // SLOT_SIZE, _SLOT_COUNT_MIN), SLOT_COUNT_MAX)
+    def __init__(self, size_max: int, key_count_max: int = SLOT_COUNT_MAX) -> None:
+        """In at most ``size_max`` bytes, and in less if there cannot be so many keys.
+
+        A table that is larger than it must be costs more time to fill than it saves.
+        """
+        count = min(
+            max(size_max // SLOT_SIZE, _SLOT_COUNT_MIN),
+            key_count_max * 3 // 2 + _SLOT_COUNT_MIN,
+            SLOT_COUNT_MAX,
+        )
         self.latest_offset = -1
         self._count = 0
         self._count_max = max(1, count * 9 // 10)
