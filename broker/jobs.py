@@ -66,6 +66,7 @@ def make_cleaning(services: Services, files: Files) -> Cleaning:
             config.log_cleaner_dedupe_buffer_size,
             config.log_cleaner_threads,
             config.log_cleaner_io_max_bytes_per_second,
+            config.log_cleaner_io_buffer_load_factor,
         ),
     )
 

@@ -221,7 +221,7 @@ class LogOptions:
         128 << 20,
         "log.cleaner.dedupe.buffer.size",
         "Memory of the maps from keys to offsets, of all logs that are cleaned at a "
-        "time together: the keys, and what it takes to hold them.",
+        "time together: 24 bytes for each key.",
         kind=Kind.LONG,
         at_least=1 << 20,
     )
@@ -236,11 +236,9 @@ class LogOptions:
     log_cleaner_io_buffer_load_factor: float = option(
         0.9,
         "log.cleaner.io.buffer.load.factor",
-        "How full Kafka's table of keys may get; here it is their memory that is "
-        "counted.",
+        "How full the map of keys may get.",
         at_least=0.01,
         at_most=1.0,
-        is_used=False,
     )
     log_cleaner_io_max_bytes_per_second: float = option(
         1.7976931348623157e308,

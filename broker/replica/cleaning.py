@@ -52,13 +52,15 @@ _logger = logging.getLogger(__name__)
 class CleaningLimits(NamedTuple):
     """What all rounds together may take; each has an equal share of it.
 
-    ``map_size`` is the memory for keys in bytes, ``rounds_max`` how many rounds there
-    are at a time, ``bytes_per_second`` what is read and written.
+    ``map_size`` is the memory for keys in bytes, filled up to ``load_factor``;
+    ``rounds_max`` how many rounds there are at a time; ``bytes_per_second`` what is
+    read and written.
     """
 
     map_size: int
     rounds_max: int = 1
     bytes_per_second: float = inf
+    load_factor: float = 0.9
 
     @property
     def map_size_of_round(self) -> int:
@@ -254,7 +256,9 @@ class Cleaning:
         limits = self._limits
         plan = plan_round(
             log, cleanable, self._clock.now_ms(), limits.map_size_of_round
-        )._replace(bytes_per_second=limits.rate_of_round)
+        )._replace(
+            bytes_per_second=limits.rate_of_round, load_factor=limits.load_factor
+        )
 
         sources = {each.base_offset: each.size for each in plan.segments}
 

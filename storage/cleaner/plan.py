@@ -42,8 +42,8 @@ class CleaningPlan(NamedTuple):
     from ``first_dirty_offset`` on they were not cleaned before. ``aborted`` are the
     transactions that the segments' indexes say were aborted. A tombstone or marker
     that is kept for the first time stays for ``delete_retention_ms`` from ``now_ms``
-    on. ``map_size`` bounds the memory for keys, in bytes; ``bytes_per_second`` what is
-    read and written.
+    on. ``map_size`` bounds the memory for keys, in bytes, of which a part up to
+    ``load_factor`` is filled; ``bytes_per_second`` what is read and written.
     """
 
     directory: Path
@@ -57,6 +57,7 @@ class CleaningPlan(NamedTuple):
     aborted: Sequence[TransactionEntry] = ()
     producers: Mapping[int, ProducerEnd] = {}
     bytes_per_second: float = inf
+    load_factor: float = 0.9
 
 
 class CleanedSegment(NamedTuple):

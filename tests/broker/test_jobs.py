@@ -32,9 +32,11 @@ async def test_cleaning_gets_what_the_options_say(tmp_path: Path) -> None:
         "log_cleaner_dedupe_buffer_size": 6 << 20,
         "log_cleaner_threads": 3,
         "log_cleaner_io_max_bytes_per_second": 3000.0,
+        "log_cleaner_io_buffer_load_factor": 0.5,
     }
     async with replicas(tmp_path, **options) as broker:
         limits = make_cleaning(broker.services, broker.files)._limits
         assert limits.map_size_of_round == 2 << 20
         assert limits.rate_of_round == 1000
         assert limits.rounds_max == 3
+        assert limits.load_factor == 0.5

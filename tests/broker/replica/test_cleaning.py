@@ -265,7 +265,7 @@ async def test_so_many_rounds_at_a_time_and_each_with_its_share(
 ) -> None:
     async with replicas(tmp_path) as broker:
         logs = [await compacted(broker, name) for name in "tuv"]
-        limits = CleaningLimits(1 << 20, rounds_max, 1000.0)
+        limits = CleaningLimits(1 << 20, rounds_max, 1000.0, load_factor=0.5)
         cleaning, slow = slow_cleaning_of(broker, limits)
         job = asyncio.ensure_future(cleaning.clean_due())
         await until(lambda: len(slow.running) == rounds_max)
@@ -275,6 +275,7 @@ async def test_so_many_rounds_at_a_time_and_each_with_its_share(
         assert [values(log) for log in logs] == [[b"3", b"last"]] * 3
         assert {plan.bytes_per_second for plan in slow.plans} == {1000 / rounds_max}
         assert {plan.map_size for plan in slow.plans} == {(1 << 20) // rounds_max}
+        assert {plan.load_factor for plan in slow.plans} == {0.5}
 
 
 async def test_never_two_rounds_of_one_log(tmp_path: Path) -> None:
