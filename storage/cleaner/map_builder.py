@@ -30,7 +30,9 @@ def build_offset_map(files: Files, plan: CleaningPlan) -> OffsetMap:
         DamageFound: a segment has to be looked at first.
         CorruptMessage, InvalidRecord: a batch holds what is no record.
     """
-    offsets = OffsetMap(plan.map_size, plan.end_offset - plan.first_dirty_offset)
+    offsets = OffsetMap(
+        plan.map_size, plan.end_offset - plan.first_dirty_offset, plan.load_factor
+    )
     offsets.advance(plan.first_dirty_offset - 1)
     transactions = CleanedTransactions(plan.aborted)
     for segment in plan.segments:

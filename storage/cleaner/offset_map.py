@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 SLOT_SIZE = 24
 SLOT_COUNT_MAX = 1 << 31
+LOAD_FACTOR = 0.9
+_ROOMY = 2 / 3
 _SLOT_COUNT_MIN = 2  # one key always fits, or nothing would ever be cleaned
 _SECRET_SIZE = 16
 
@@ -42,24 +44,27 @@ class Kept(NamedTuple):
 
 
 class OffsetMap:
-    """The last offset of each key, for so many keys as fit: nine tenths of the slots.
+    """The last offset of each key, for so many keys as fit.
 
     ``latest_offset`` is the offset up to which it is complete.
     """
 
-    def __init__(self, size_max: int, key_count_max: int = SLOT_COUNT_MAX) -> None:
-        """In at most ``size_max`` bytes, and in less if there cannot be so many keys.
+    def __init__(
+        self,
+        size_max: int,
+        key_count_max: int = SLOT_COUNT_MAX,
+        load_factor: float = LOAD_FACTOR,
+    ) -> None:
+        """In at most ``size_max`` bytes, of which ``load_factor`` is filled.
 
-        A table that is larger than it must be costs more time to fill than it saves.
+        In less if there cannot be so many keys: memory that is touched for the first
+        time costs more than what a table gains by being emptier than by a third.
         """
-        count = min(
-            max(size_max // SLOT_SIZE, _SLOT_COUNT_MIN),
-            key_count_max * 3 // 2 + _SLOT_COUNT_MIN,
-            SLOT_COUNT_MAX,
-        )
+        enough = int(key_count_max / min(load_factor, _ROOMY)) + 1
+        count = max(min(size_max // SLOT_SIZE, enough, SLOT_COUNT_MAX), _SLOT_COUNT_MIN)
         self.latest_offset = -1
         self._count = 0
-        self._count_max = max(1, count * 9 // 10)
+        self._count_max = max(1, int(count * load_factor))
         # Memory that the system gives page by page, as slots are written to.
         self._slots = mmap.mmap(-1, count * SLOT_SIZE)
         self._secret = os.urandom(_SECRET_SIZE)

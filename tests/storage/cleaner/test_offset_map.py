@@ -67,6 +67,21 @@ def test_nine_tenths_of_the_slots_are_filled() -> None:
     assert (len(offsets), offsets.latest_offset) == (900, 899)
 
 
+@pytest.mark.parametrize("load_factor", [0.01, 0.5, 0.9, 1.0])
+@pytest.mark.parametrize("count", [0, 1, 2, 10, 300])
+def test_keys_that_there_can_be_at_most_have_room(
+    count: int, load_factor: float
+) -> None:
+    offsets = OffsetMap(1 << 30, count, load_factor)
+    assert put(offsets, 0, b"-", *(b"%d" % key for key in range(count - 1)))
+
+
+def test_of_a_small_table_so_much_is_filled() -> None:
+    offsets = OffsetMap(1000 * SLOT_SIZE, load_factor=0.5)
+    assert not put(offsets, 0, *(b"%d" % key for key in range(1000)))
+    assert len(offsets) == 500
+
+
 def test_gaps_are_passed() -> None:
     offsets = OffsetMap(PLENTY)
     offsets.advance(8)
