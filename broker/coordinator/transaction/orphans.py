@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from .shard import TransactionShard
     from .transaction import Transaction
 
+# Producer ids may have to be fetched first.
+RETRY_MS = 1_000
+
 _logger = logging.getLogger(__name__)
 
 
@@ -176,11 +179,18 @@ class Orphans:
             owner.transactional_id,
             ", ".join(map(str, unlisted)),
         )
-        self._runtime.act(
-            owner.transactional_id,
-            partial(decide_abort_with, owner=owner, unlisted=unlisted),
-            partial(_logger.warning, "transaction is not aborted: %s"),
-        )
+        runtime = self._runtime
+        decide = partial(decide_abort_with, owner=owner, unlisted=unlisted)
+
+        def attempt() -> None:
+            runtime.act(owner.transactional_id, decide, try_again)
+
+        def try_again(error: KafkaError) -> None:
+            _logger.warning("%s is not aborted yet: %s", owner.transactional_id, error)
+            if error.retriable:
+                runtime.clock.call_later(RETRY_MS, attempt)
+
+        attempt()
 
 
 def decide_abort_with(
@@ -192,7 +202,8 @@ def decide_abort_with(
         CoordinatorLoadInProgress: it needs a new producer id, and none is at hand.
     """
     current = shard.get(owner.transactional_id)
-    if current is None or current.state is not TransactionState.ONGOING:
+    is_over = current is None or current.state is not TransactionState.ONGOING
+    if current is None or is_over or current.start_ms != owner.start_ms:
         return Decision()
     whole = current._replace(partitions=(*current.partitions, *unlisted))
     return carried_out(shard, fence(shard, whole, EndedBy.TIMEOUT))

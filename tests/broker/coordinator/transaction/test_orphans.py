@@ -7,7 +7,9 @@ import pytest
 from broker.coordinator.decision import ProducerIdentity
 from broker.coordinator.shard import Phase
 from broker.coordinator.transaction.add_partitions import Addition
+from broker.coordinator.transaction.orphans import RETRY_MS
 from broker.coordinator.transaction.states import TransactionState
+from broker.coordinator.transaction.transaction import LAST_EPOCH
 from protocol.topic_partition import TopicPartition
 from tests.fakes.files import FakeFiles
 from tests.fakes.transactions import ID, T0, T1, TransactionClient, transaction_client
@@ -107,6 +109,33 @@ async def test_a_transaction_with_records_where_it_is_not_known_is_lost_whole(
             assert client.stable(partition) == 2
             (entry,) = client.log(partition).local.active.transactions.entries()
             assert entry.producer_id == producer[0]
+
+
+async def test_it_is_tried_again_when_it_takes_a_new_producer_id(
+    tmp_path: Path,
+) -> None:
+    async with transaction_client(tmp_path) as client:
+        producer = await client.ongoing(T0)
+        await client.write(producer, T1)
+        runtime = client.service.runtime
+        shard = runtime.shard(runtime.partition_of(ID)).state
+        exhausted = client.transaction()._replace(
+            producer_epoch=LAST_EPOCH, client_version=2
+        )
+        shard.transactions[ID] = exhausted
+        for partition in (T0, T1):
+            state = client.log(partition).producers.get(producer[0])
+            assert state is not None
+            state.producer_epoch = LAST_EPOCH
+        while client.broker.services.producer_ids.next_or_none() is not None:
+            pass
+        await ended(client)
+        assert client.transaction().state is TransactionState.ONGOING
+        while client.broker.services.producer_ids.is_empty:
+            await client.broker.commit()
+        await client.broker.clock.tick(RETRY_MS)
+        await client.settle()
+        assert client.transaction().state is TransactionState.COMPLETE_ABORT
 
 
 async def test_nothing_is_decided_while_a_part_is_not_known(
