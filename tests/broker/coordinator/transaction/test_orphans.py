@@ -132,7 +132,7 @@ async def test_it_is_tried_again_when_it_takes_a_new_producer_id(
         await ended(client)
         assert client.transaction().state is TransactionState.ONGOING
         while client.broker.services.producer_ids.is_empty:
-            await client.broker.commit()
+            await client.broker.clock.tick(turns=1)
         await client.broker.clock.tick(RETRY_MS)
         await client.settle()
         assert client.transaction().state is TransactionState.COMPLETE_ABORT
