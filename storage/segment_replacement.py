@@ -5,7 +5,9 @@ new one, and `leftovers` knows which:
 
 1. the new files are there, synced, with names that end in ``.cleaned``: undone;
 2. they are renamed to ``.swap``, and the names synced: finished;
-3. the old ones are renamed to ``.deleted``, the new ones to their own names.
+3. the old ones are renamed to ``.deleted``;
+4. the new ones to their own names. Several old ones must be gone by then: one that a
+   power cut brings back would hide what lies behind it in the new one.
 """
 
 from typing import TYPE_CHECKING
@@ -39,6 +41,8 @@ def replace_segments(
     local.files.sync_directory(local.directory)
     old = [each for base in replaced if (each := local.segments.get(base)) is not None]
     local.remove_segments(old)
+    if len(old) > 1:
+        local.files.sync_directory(local.directory)
     new.rename("")
     local.segments.add(new)
     local.files.sync_directory(local.directory)

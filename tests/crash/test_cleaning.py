@@ -45,14 +45,16 @@ def test_any_part_of_a_round_on_the_disk_is_a_whole_log(seed: int) -> None:
     model = Model(chance, RecordingFiles())
     for _ in range(40):
         model.step()
-    model.settle()
+    for _ in range(20):
+        model.end_transaction()
     model.roll()
+    model.append()
     model.settle()
     before = deepcopy(model)
     assert isinstance(model.files, RecordingFiles)
     recording = model.files.record()
     recording.promise(None)
-    model.round()
+    assert model.clean()
     survived = 0
     moments = range(recording.start + seed % STRIDE, len(recording.changes) + 1, STRIDE)
     for crash in recording.all_crashes(moments, RANDOMS, chance):

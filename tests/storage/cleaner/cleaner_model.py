@@ -213,7 +213,7 @@ class Model:
 
     def round(self) -> None:
         """One that comes to its end, unless what it reads is deleted meanwhile."""
-        if self._clean(self.meanwhile):
+        if self.clean(self.meanwhile):
             self._check_cleaned()
 
     def meanwhile(self) -> None:
@@ -221,7 +221,7 @@ class Model:
         doing = [self.append, self.append_in_transaction, self.end_transaction]
         self.chance.choice([*doing, self.roll, self.settle, self.delete_records])()
 
-    def _clean(self, meanwhile: Callable[[], object] = lambda: None) -> bool:
+    def clean(self, meanwhile: Callable[[], object] = lambda: None) -> bool:
         """Whether it has come to its end."""
         log = self.log
         first_dirty = first_dirty_offset(log, self.checkpoint)
@@ -257,7 +257,7 @@ class Model:
             files.fail(nth=call)
         is_over = False
         with suppress(KafkaStorageError):
-            self._clean()
+            self.clean()
             is_over = True
         files.heal()
         if loses_power:
@@ -271,7 +271,7 @@ class Model:
         files = self.files
         files.fail("append", nth=self.chance.randint(1, 4), error=28)
         with suppress(DiskFull):
-            self._clean()
+            self.clean()
         files.heal()
 
     def restart(self) -> None:
