@@ -151,6 +151,10 @@ class Cleaning:
         """
         async with self._turn(log.topic_partition):
             self.check(log)
+            if log.recovery_point < self.cleanable(log).end_offset:
+                # A power cut must not take a record that has replaced another one.
+                await self._committer.flush()
+                self.check(log)
             cleanable = self.cleanable(log)
             return await self._clean(log, cleanable) if cleanable.dirty_size else None
 

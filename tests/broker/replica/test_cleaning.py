@@ -380,3 +380,19 @@ async def test_what_is_deleted_meanwhile_does_not_come_back(
         assert values(log) == [b"last", b"5"]
         names = broker.files.listdir(log.directory)
         assert not [name for name in names if name.endswith(".cleaned")]
+
+
+@pytest.mark.parametrize("durability", ["none", "interval"])
+async def test_what_replaces_others_is_durable_first(
+    tmp_path: Path, durability: str
+) -> None:
+    async with replicas(tmp_path, durability=durability) as broker:
+        log = await compacted(broker)
+        append(broker, log.topic_partition, b"newest", key=b"other")
+        log.roll(broker.clock.now_ms())
+        assert log.recovery_point == 5
+        cleaning, slow = slow_cleaning_of(broker, LIMITS)
+        slow.may_end.set()
+        await cleaning.clean_due()
+        assert [plan.end_offset for plan in slow.plans] == [6]
+        assert log.recovery_point == 6
