@@ -22,7 +22,7 @@ from tests.crash.recording import RecordingFiles
 from tests.storage.cleaner.cleaner_model import Model
 
 IS_LONG = bool(os.environ.get("ODRADEK_LONG"))
-SEEDS, STRIDE, RANDOMS = (12, 1, 8) if IS_LONG else (2, 5, 1)
+SEEDS, STRIDE, RANDOMS = (8, 2, 4) if IS_LONG else (2, 19, 1)
 STEPS = range(1, 300) if IS_LONG else (3, 11)
 TIMEOUT_S = 30
 ROOT = Path(__file__).parents[2]
