@@ -49,7 +49,7 @@ class Retention:
         self, plan: CleaningPlan, offsets: OffsetMap, stats: CleaningStats
     ) -> None:
         self.aborted: list[TransactionEntry] = []  # that readers still need
-        self._now_ms = plan.now_ms
+        self._now_ms = self._tombstones_ms = plan.now_ms
         self._new_horizon_ms = plan.now_ms + plan.delete_retention_ms
         self._producers = plan.producers
         self._offsets = offsets
@@ -59,6 +59,13 @@ class Retention:
         self._target = bytearray()
         self._stats = stats
         self._transactions = CleanedTransactions(plan.aborted)
+
+    def keep_tombstones(self) -> None:
+        """No more of them expire: older values of their keys stay, in what was passed.
+
+        Without the tombstone such a value would be the last of its key.
+        """
+        self._tombstones_ms = NO_TIMESTAMP
 
     def keep(self, batches: memoryview) -> Iterator[Buffer]:
         """What is written of batches that lie one behind another.
@@ -91,7 +98,9 @@ class Retention:
         if len(self._target) < size:
             self._target = bytearray(size)
         target = memoryview(self._target)
-        kept = self._offsets.keep(batches, target, self._pinned, self._now_ms, stops_at)
+        kept = self._offsets.keep(
+            batches, target, self._pinned, self._tombstones_ms, stops_at
+        )
         self._stats.records_read += kept.records_read
         self._stats.records_written += kept.records_kept
         self._stats.null_key_count += kept.null_key_count

@@ -64,6 +64,7 @@ class CleaningRound:
                 for _ in self._retention.keep(batches):
                     pass
         self._retention.aborted.clear()
+        self._retention.keep_tombstones()
 
     def _clean(self, group: Group) -> CleanedSegment:
         plan, base_offset = self._plan, group[0].base_offset

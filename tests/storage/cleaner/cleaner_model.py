@@ -61,7 +61,7 @@ class Model:
             segment_index_bytes=chance.choice([40, 1000]),
             file_delete_delay_ms=0,
         )
-        self.map_size = chance.choice([0, 700, 1500, 1 << 20])
+        self.map_size = chance.choice([0, 100, 200, 1 << 20])
         self.settle()
 
     def on(self, files: FakeFiles) -> "Model":

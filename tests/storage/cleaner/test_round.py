@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from storage.batch_verification import DamagedBatch
 from storage.cleaner.plan import DamageFound
 from storage.files import DiskFull
 from tests.fakes.files import FakeFiles
@@ -191,6 +192,24 @@ def test_damage_that_is_not_known_ends_the_round() -> None:
     with pytest.raises(DamageFound) as found:
         clean(log)
     assert (found.value.base_offset, found.value.position) == (0, 70)
+
+
+def test_a_tombstone_stays_while_older_values_lie_in_a_segment_with_damage() -> None:
+    log = compacted_log()
+    write(log, "a1 b1 c1 | a- | z1")
+    files = log.local.files
+    assert isinstance(files, FakeFiles)
+    files.flip(f"{0:020d}.log", 80)
+    with pytest.raises(DamageFound) as found:
+        clean(log)
+    damage = found.value
+    log.quarantine_damage(DamagedBatch(damage.base_offset, damage.position, "found"))
+    next_dirty, _ = clean(log)
+    write(log, "| y1")
+    next_dirty, _ = clean(log, next_dirty, NOW + RETENTION_MS)
+    write(log, "| x1")
+    clean(log, next_dirty, NOW + 2 * RETENTION_MS)
+    assert content(log) == "0a1 2c1 3a- 4z1 5y1 6x1"
 
 
 def test_a_full_disk_leaves_nothing_behind() -> None:
