@@ -1,6 +1,6 @@
 import pytest
 
-from protocol.record_batch import read_header, scan
+from protocol.record_batch import scan
 from storage.file_system import DiskFull, StorageFailure
 from storage.log_segment import LogSegment
 from storage.time_index import TimestampedBatch
@@ -154,13 +154,7 @@ def test_many_at_once_are_indexed_as_if_one_came_after_the_other() -> None:
     batches = [batch(2 * n, 2, timestamp=1000 + 7 * n % 5) for n in range(9)]
     for each in batches:
         append(one_by_one, each)
-    headers = [read_header(each) for each in batches]
-    at_once.append_many(
-        [
-            (bytes(each), header.last_offset, header.max_timestamp)
-            for each, header in zip(batches, headers, strict=True)
-        ]
-    )
+    at_once.append_batches(b"".join(batches))
     assert index_entries(at_once) == index_entries(one_by_one)
     assert at_once.indexes.latest == one_by_one.indexes.latest
     assert at_once.first_timestamp() == one_by_one.first_timestamp()
