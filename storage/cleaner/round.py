@@ -14,6 +14,8 @@ from .plan import CleanedSegment, CleaningPlan, CleaningStats, SourceSegment
 from .retention import Retention
 
 WRITE_SIZE = 1 << 20
+# One sync of a whole segment would keep everybody else's waiting for as long.
+SYNC_SIZE = 8 << 20
 
 
 class CleaningRound:
@@ -59,10 +61,13 @@ class CleaningRound:
 
     def _pass(self, group: Group) -> None:
         """Leave a segment as it is, but know what transactions it is in."""
+        stats = self.stats
+        counted = stats.records_read, stats.records_written, stats.null_key_count
         for segment in group:
             for batches in runs_of(self._files, self._plan, segment):
                 for _ in self._retention.keep(batches):
                     pass
+        stats.records_read, stats.records_written, stats.null_key_count = counted
         self._retention.aborted.clear()
         self._retention.keep_tombstones()
 
@@ -106,6 +111,7 @@ class _Writer:
     def __init__(self, segment: LogSegment) -> None:
         self.segment = segment
         self._batches = bytearray()
+        self._unsynced_size = 0
 
     def add(self, batches: Buffer) -> None:
         """Write them, now or with those behind them."""
@@ -117,7 +123,11 @@ class _Writer:
         """Write what is not written yet."""
         if self._batches:
             self.segment.append_batches(self._batches)
+            self._unsynced_size += len(self._batches)
             self._batches = bytearray()
+        if self._unsynced_size >= SYNC_SIZE:
+            self.segment.log.sync()
+            self._unsynced_size = 0
 
 
 def give_up(files: Files, plan: CleaningPlan, base_offset: int) -> None:

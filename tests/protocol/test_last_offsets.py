@@ -1,5 +1,6 @@
 """Of each key the last offset: the C functions, their twin and a dict agree."""
 
+import sys
 from array import array
 from collections.abc import Callable
 from types import ModuleType
@@ -221,8 +222,9 @@ def test_batches_that_cannot_be(
         made.map_keys(batch[:60], table, SECRET, 0, 1, 0)
 
 
+@pytest.mark.skipif(sys.byteorder == "big", reason="words are the machine's")
 def test_the_digest_is_siphash_128() -> None:
-    """The first vector of its authors: no key, and the secret 0 to 15."""
+    """Its authors' vectors for no bytes and for 15, with the secret 0 to 15."""
     table = bytearray(24)
     speedups.map_keys(build_batch([NewRecord(b"")]), table, SECRET, 0, 1, 0)
     assert table[:16].hex() == "a3817f04ba25a8e66df67214c7550293"
