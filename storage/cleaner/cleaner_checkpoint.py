@@ -1,7 +1,7 @@
 """Where each log of a directory was cleaned up to: ``cleaner-offset-checkpoint``."""
 
 import logging
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from protocol.errors import KafkaStorageError
@@ -21,6 +21,7 @@ class CleanerCheckpoint:
         self._files = files
         self._path = directory / CLEANER_OFFSETS_NAME
         self._offsets: dict[TopicPartition, int] | None = None
+        self._is_being_written = False
 
     def get(self, topic_partition: TopicPartition) -> int | None:
         """Up to where a log was cleaned; None when it never was."""
@@ -37,16 +38,38 @@ class CleanerCheckpoint:
         Raises:
             KafkaStorageError: it cannot be written.
         """
+        self.put_job(topic_partition, offset, known)()
+
+    def put_job(
+        self,
+        topic_partition: TopicPartition,
+        offset: int,
+        known: Collection[TopicPartition],
+    ) -> Callable[[], None]:
+        """Note it; the job, which raises as `put` does, is for a disk thread.
+
+        One job at a time. It is to be run.
+        """
         offsets = {**self._loaded(), topic_partition: offset}
-        offsets = {each: at for each, at in offsets.items() if each in known}
-        write_offsets(self._files, self._path, offsets)
-        self._offsets = offsets
+        self._offsets = {each: at for each, at in offsets.items() if each in known}
+        self._is_being_written = True
+        return self._write
+
+    def _write(self) -> None:
+        """Until what is written is all that is noted: something may be forgotten."""
+        try:
+            written = None
+            while written != self._loaded():
+                written = dict(self._loaded())
+                write_offsets(self._files, self._path, written)
+        finally:
+            self._is_being_written = False
 
     def forget(self, topic_partition: TopicPartition) -> None:
         """A log is gone; one that gets its name was not cleaned. Waits for the disk."""
         offsets = self._loaded()
-        if offsets.pop(topic_partition, None) is None:
-            return
+        if offsets.pop(topic_partition, None) is None or self._is_being_written:
+            return  # who writes it sees to this, too
         try:
             write_offsets(self._files, self._path, offsets)
         except KafkaStorageError as error:

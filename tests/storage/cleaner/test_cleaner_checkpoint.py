@@ -3,6 +3,7 @@ from pathlib import Path
 from protocol.topic_partition import TopicPartition
 from storage.checkpoints import CLEANER_OFFSETS_NAME
 from storage.cleaner.cleaner_checkpoint import CleanerCheckpoint
+from storage.files import Buffer
 from tests.fakes.files import FakeFiles
 
 ROOT = Path("/data")
@@ -44,6 +45,30 @@ def test_a_topic_that_is_made_again_was_not_cleaned() -> None:
     first.forget(A)
     first.forget(B)
     assert (first.get(A), checkpoint(files).get(A)) == (None, None)
+
+
+class Forgetting(FakeFiles):
+    """While the checkpoint is written, a topic is deleted."""
+
+    forgets: CleanerCheckpoint | None = None
+
+    def write_atomic(self, path: Path, data: Buffer) -> None:
+        if self.forgets is not None:
+            self.forgets.forget(A)
+        super().write_atomic(path, data)
+
+
+def test_a_topic_that_is_deleted_while_others_are_noted_is_forgotten() -> None:
+    files = Forgetting()
+    files.mkdir(ROOT)
+    first = checkpoint(files)
+    first.put(A, 7, {A, B})
+    job = first.put_job(B, 8, {A, B})
+    assert first.get(B) == 8
+    files.forgets = first
+    job()
+    again = checkpoint(files)
+    assert (again.get(A), again.get(B)) == (None, 8)
 
 
 def test_a_disk_that_fails_does_not_keep_a_topic_from_being_deleted() -> None:
