@@ -148,9 +148,13 @@ def folded(records: dict[int, NewRecord]) -> Latest:
     return {key: value for key, value in table.items() if value is not None}
 
 
+@pytest.mark.parametrize(
+    "was_clean", [True, pytest.param(False, marks=pytest.mark.long)]
+)
 def test_what_we_cleaned_is_read_and_cleaned_on(
-    tmp_path: Path, java: JavaClient
+    tmp_path: Path, java: JavaClient, was_clean: bool
 ) -> None:
+    """Opened as it was left, or after a recovery that looks at every batch."""
     node = KafkaNode(tmp_path, EAGER)
     node.start()
     try:
@@ -161,6 +165,9 @@ def test_what_we_cleaned_is_read_and_cleaned_on(
         }
         journals = write_cleaned(node.data_dir, topic_ids)
         check_dump(java, node.data_dir)
+        if not was_clean:
+            (node.data_dir / ".kafka_cleanshutdown").unlink()
+            (node.data_dir / "recovery-point-offset-checkpoint").unlink()
         start = len(node.log())
         node.start()
         for name, journal in journals.items():

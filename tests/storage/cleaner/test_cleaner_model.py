@@ -14,8 +14,8 @@ import pytest
 
 from .cleaner_model import Model
 
-SEEDS, STEPS = (400, 120) if os.environ.get("ODRADEK_LONG") else (12, 60)
-CRASH_SEEDS, STRIDE = (12, 1) if os.environ.get("ODRADEK_LONG") else (2, 9)
+SEEDS, STEPS = (400, 120) if os.environ.get("ODRADEK_LONG") else (40, 60)
+CRASH_SEEDS, STRIDE = (12, 1) if os.environ.get("ODRADEK_LONG") else (6, 5)
 
 
 def run_model(seed: int, steps: int = STEPS) -> Model:
