@@ -64,7 +64,9 @@ class AdminSocket:
     async def start(self) -> bool:
         """Take requests. Returns whether that works; the log says why it does not."""
         try:
-            bound = _bind(self._address)
+            self._server = await asyncio.start_unix_server(
+                self._accept, sock=_bind(self._address), limit=LINE_SIZE_MAX
+            )
         except OSError as error:
             _logger.error(
                 "no admin socket, so that odradek compact does not reach this broker: "
@@ -73,9 +75,6 @@ class AdminSocket:
                 error.strerror or error,
             )
             return False
-        self._server = await asyncio.start_unix_server(
-            self._accept, sock=bound, limit=LINE_SIZE_MAX
-        )
         return True
 
     async def stop(self) -> None:

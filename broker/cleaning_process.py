@@ -43,7 +43,10 @@ class Cleaner(Protocol):
 
 
 class ThreadCleaner:
-    """Rounds in a disk thread: slower for everybody else, but any `Files` will do."""
+    """Rounds in a disk thread: slower for everybody else, but any `Files` will do.
+
+    The rate of a plan is not kept.
+    """
 
     def __init__(self, files: Files, disk_threads: DiskThreads) -> None:
         self._files = files

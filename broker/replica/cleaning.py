@@ -19,7 +19,7 @@ from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakValueDictionary
 
-from protocol.errors import KafkaError
+from protocol.errors import KafkaError, KafkaStorageError
 from storage.batch_verification import DamagedBatch
 from storage.cleaner.choice import find_cleanable, first_dirty_offset, plan_round
 from storage.cleaner.plan import DamageFound
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 # The default of the option is the largest number that there is.
 _UNLIMITED_FROM = 1e15
 
-# What a round may end with that need not come again.
-_ODD = (KafkaError, RuntimeError, *MISSING)
+# What a round may end with that is no bug of ours in this process.
+_EXPECTED = (KafkaError, RuntimeError, DamageFound, CorruptIndex)
 
 _logger = logging.getLogger(__name__)
 
@@ -216,23 +216,31 @@ class Cleaning:
         )
 
     async def _clean(self, log: UnifiedLog, cleanable: Cleanable) -> RoundEnd:
+        name = log.topic_partition
         try:
             return await self._insist(log, cleanable)
+        except NotCleaned:
+            raise
         except DiskFull as error:
-            _logger.warning("%s is not cleaned yet: %s", log.topic_partition, error)
+            _logger.warning("%s is not cleaned yet: %s", name, error)
             raise NotCleaned(Obstacle.NO_ROOM, str(error)) from error
         except StorageFailure as error:
             self._committer.for_directory(log.directory.parent).fail(error)
             raise NotCleaned(Obstacle.OFFLINE, str(error)) from error
-        except (*_ODD, DamageFound, CorruptIndex) as error:
+        except (KafkaStorageError, OSError) as error:  # too many files, or processes
             self.check(log)
-            self.uncleanable[log.topic_partition] = str(error)
+            _logger.warning("%s is not cleaned yet: %s", name, error)
+            raise NotCleaned(Obstacle.GIVEN_UP, str(error)) from error
+        except Exception as error:
+            self.check(log)
+            reason = self.uncleanable[name] = str(error) or type(error).__name__
             _logger.error(
                 "%s cannot be cleaned, and is left as it is: %s",
-                log.topic_partition,
-                error,
+                name,
+                reason,
+                exc_info=None if isinstance(error, _EXPECTED) else error,
             )
-            raise NotCleaned(Obstacle.UNCLEANABLE, str(error)) from error
+            raise NotCleaned(Obstacle.UNCLEANABLE, reason) from error
 
     async def _insist(self, log: UnifiedLog, cleanable: Cleanable) -> RoundEnd:
         has_failed = False
@@ -242,9 +250,9 @@ class Cleaning:
             except DamageFound as found:
                 if not _quarantine(log, found):
                     raise
-            except (DiskFull, StorageFailure):
+            except KafkaStorageError:
                 raise
-            except _ODD as error:
+            except (KafkaError, RuntimeError, *MISSING) as error:
                 self.check(log)
                 if has_failed:
                     raise

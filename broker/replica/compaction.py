@@ -113,7 +113,7 @@ class Compaction:
         except NotCleaned as error:
             return done._replace(outcome=error.obstacle, reason=str(error))
         if done.outcome == CLEANED:
-            return done._replace(reason=left and f"not all: {left.reason}")
+            return done._replace(reason=_what_is_left(log, left))
         first_dirty = self._cleaning.cleanable(log).first_dirty_offset
         return self._why_nothing(log)._replace(next_dirty_offset=first_dirty)
 
@@ -167,3 +167,13 @@ class Compaction:
         if is_held:
             return Compacted(NOTHING_TO_CLEAN, "its newest records are not durable yet")
         return Compacted(NOTHING_TO_CLEAN, "it was cleaned before")
+
+
+def _what_is_left(log: UnifiedLog, obstacle: Compacted | None) -> str | None:
+    """Why not everything was cleaned; None when it was."""
+    reasons = [obstacle.reason] if obstacle is not None and obstacle.reason else []
+    count = sum(bool(each.quarantined) for each in log.local.segments)
+    if count:
+        segments = "1 segment" if count == 1 else f"{count} segments"
+        reasons.append(f"{segments} with damage left unchanged")
+    return f"not all: {'; '.join(reasons)}" if reasons else None

@@ -13,6 +13,7 @@ import os
 import pickle
 import signal
 import sys
+import traceback
 from math import inf
 from struct import Struct
 from typing import Any, BinaryIO
@@ -43,6 +44,8 @@ def run(plan: CleaningPlan, source: BinaryIO, target: BinaryIO) -> None:
     except (DamageFound, DiskFull, KafkaError) as expected:
         error = expected
     except Exception as unexpected:  # told as text: it may hold anything
+        if not isinstance(unexpected, OSError):  # a topic may be deleted meanwhile
+            traceback.print_exc()
         error = RuntimeError(f"{type(unexpected).__name__}: {unexpected}")
     send(target, RoundEnd(error, next_dirty_offset, stats))
 

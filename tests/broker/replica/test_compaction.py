@@ -216,6 +216,22 @@ async def test_it_waits_for_the_job_that_cleans(tmp_path: Path) -> None:
         assert values(log) == [b"3", b"last"]
 
 
+async def test_damage_is_cleaned_around(tmp_path: Path) -> None:
+    async with replicas(tmp_path) as broker:
+        log = await compacted(broker)
+        broker.files.flip(log.directory / f"{0:020d}.log", 100)
+        for _ in range(2):
+            append(broker, log.topic_partition, b"newest")
+        await broker.commit()
+        done = await compaction_of(broker).compact(log.topic_partition)
+        assert (done.outcome, done.records_before, done.records_after) == (
+            "cleaned",
+            3,
+            2,
+        )
+        assert done.reason == "not all: 1 segment with damage left unchanged"
+
+
 async def test_a_stop_ends_it(tmp_path: Path) -> None:
     async with replicas(tmp_path) as broker:
         log = await compacted(broker)

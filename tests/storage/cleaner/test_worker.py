@@ -71,9 +71,20 @@ def test_damage_is_told_as_what_it_is(tmp_path: Path) -> None:
 
 
 def test_what_nobody_expects_is_told_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     log = log_in(tmp_path, "a1 | z1")
     plan = plan_of(log)._replace(segments=(None,))  # type: ignore[arg-type]
     (end,) = messages(plan, b"")
     assert "AttributeError" in str(end.error)
+    assert "Traceback" in capsys.readouterr().err, "for the log of the broker"
+
+
+def test_a_log_that_is_gone_is_no_bug(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = log_in(tmp_path, "a1 | z1")
+    plan = plan_of(log)._replace(directory=tmp_path / "gone")
+    (end,) = messages(plan, b"")
+    assert "FileNotFoundError" in str(end.error)
+    assert "Traceback" not in capsys.readouterr().err
