@@ -114,6 +114,7 @@ class Cleaning:
         self._limits = limits
         self._is_closed = False
         self._rounds = asyncio.Semaphore(max(limits.rounds_max, 1))
+        self._checkpoint_turn = asyncio.Lock()
         self._locks: WeakValueDictionary[TopicPartition, asyncio.Lock]
         self._locks = WeakValueDictionary()  # those that somebody has or waits for
 
@@ -288,11 +289,7 @@ class Cleaning:
             reason = "records were deleted while it was cleaned"
             _logger.info("%s is not cleaned yet: %s", log.topic_partition, reason)
             raise NotCleaned(Obstacle.GIVEN_UP, reason)
-        checkpoint = self._log_manager.cleaner_checkpoint(log)
-        known = frozenset(self._log_manager.directories_of())
-        await self._disk_threads.run(
-            checkpoint.put, log.topic_partition, ended.next_dirty_offset, known
-        )
+        await self._note(log, ended.next_dirty_offset)
         stats = ended.stats
         _logger.info(
             "%s is clean up to %d: %d of %d records are left, %d bytes of %d, in %d ms",
@@ -305,6 +302,14 @@ class Cleaning:
             self._clock.monotonic_ms() - started_ms,
         )
         return ended
+
+    async def _note(self, log: UnifiedLog, next_dirty_offset: int) -> None:
+        async with self._checkpoint_turn:
+            self.check(log)
+            checkpoint = self._log_manager.cleaner_checkpoint(log)
+            known = frozenset(self._log_manager.directories_of())
+            job = checkpoint.put_job(log.topic_partition, next_dirty_offset, known)
+            await self._disk_threads.run(job)
 
 
 def _has_all(log: UnifiedLog, sources: Mapping[int, int]) -> bool:

@@ -269,3 +269,16 @@ async def test_what_replaces_others_is_durable_first(
         await cleaning.clean_due()
         assert [plan.end_offset for plan in slow.plans] == [6]
         assert log.recovery_point == 6
+
+
+async def test_rounds_at_a_time_are_all_noted(tmp_path: Path) -> None:
+    files = FakeFiles()
+    async with replicas(tmp_path, files) as broker:
+        logs = [await compacted(broker, name) for name in "tuvw"]
+        await cleaning_of(broker, CleaningLimits(1 << 20, 4)).clean_due()
+    async with replicas(tmp_path, files) as broker:
+        await broker.manager.open_all()
+        for each in logs:
+            log = broker.log_of(each.topic_partition)
+            checkpoint = broker.logs.cleaner_checkpoint(log)
+            assert checkpoint.get(log.topic_partition) == 4
