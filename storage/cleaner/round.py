@@ -14,8 +14,6 @@ from .plan import CleanedSegment, CleaningPlan, CleaningStats, SourceSegment
 from .retention import Retention
 
 WRITE_SIZE = 1 << 20
-# One sync of a whole segment would keep everybody else's waiting for as long.
-SYNC_SIZE = 8 << 20
 
 
 class CleaningRound:
@@ -111,7 +109,6 @@ class _Writer:
     def __init__(self, segment: LogSegment) -> None:
         self.segment = segment
         self._batches = bytearray()
-        self._unsynced_size = 0
 
     def add(self, batches: Buffer) -> None:
         """Write them, now or with those behind them."""
@@ -123,11 +120,7 @@ class _Writer:
         """Write what is not written yet."""
         if self._batches:
             self.segment.append_batches(self._batches)
-            self._unsynced_size += len(self._batches)
             self._batches = bytearray()
-        if self._unsynced_size >= SYNC_SIZE:
-            self.segment.log.sync()
-            self._unsynced_size = 0
 
 
 def give_up(files: Files, plan: CleaningPlan, base_offset: int) -> None:

@@ -1,0 +1,197 @@
+"""Brokers that clean copies of a partition, while somebody produces or nobody does.
+
+The copies are put into the directories of a topic while the broker is down. The first
+round of a JVM is slower than those that follow, so there are several, one by one.
+"""
+
+import re
+import shlex
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from compacted_logs import SEGMENT_BYTES, copy_segments, warm
+from confluent_kafka import Producer
+from confluent_kafka.admin import (
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewTopic,
+    ResourceType,
+)
+from peers import kafka
+from targets import Broker, Target, odradek
+
+from client.connection import Connection
+from protocol.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
+from protocol.records import NewRecord, build_batch
+
+TOPIC, OTHER_TOPIC = "compacted", "acknowledged"
+TIMEOUT_S = 300
+CHECKPOINT = "cleaner-offset-checkpoint"
+RATIO = "min.cleanable.dirty.ratio"
+AT_ONCE, NEVER = "0.001", "1"
+OPTIONS = {"log.cleaner.backoff.ms": "300", "log.cleaner.threads": "1"}
+LOG4J = """<Configuration status="ERROR"><Appenders><Console name="c">
+<PatternLayout pattern="%p %m%n"/></Console></Appenders><Loggers><Root level="INFO">
+<AppenderRef ref="c"/></Root></Loggers></Configuration>"""
+# What Kafka's cleaner logs of a round, over several lines.
+CLEANED = re.compile(TOPIC + r"-\d+ .*?processed in ([\d,.]+) seconds", re.DOTALL)
+
+
+class KafkaRound(NamedTuple):
+    """Seconds as its log says them, CPU seconds of the process meanwhile."""
+
+    wall_s: float
+    cpu_s: float
+
+
+def compacting_kafka(libs: Path, root: Path) -> Target:
+    """Apache Kafka that looks for work all the time, and says what it did."""
+    log4j = root / "log4j2.xml"
+    log4j.write_text(LOG4J)
+    target = kafka(libs, options=OPTIONS)
+    java = f"java -Dlog4j2.configurationFile={shlex.quote(str(log4j))} "
+    return replace(target, command=target.command.replace("java ", java, 1))
+
+
+def compacting_odradek(durability: str) -> Target:
+    target = odradek(durability)
+    options = "".join(f" -o {name}={value}" for name, value in OPTIONS.items())
+    return replace(target, command=target.command + options)
+
+
+@contextmanager
+def loaded(
+    target: Target, root: Path, original: Path, copies: int, ratio: str
+) -> Iterator[Broker]:
+    """A broker with copies of a partition, and another topic."""
+    broker = Broker(target, root)
+    try:
+        broker.start()
+        options = {
+            "cleanup.policy": "compact",
+            "segment.bytes": str(SEGMENT_BYTES),
+            RATIO: ratio,
+        }
+        admin = AdminClient({"bootstrap.servers": broker.address, "log_level": 2})
+        topics = [NewTopic(TOPIC, copies, 1, config=options), NewTopic(OTHER_TOPIC, 1)]
+        for made in admin.create_topics(topics, operation_timeout=60).values():
+            made.result()
+        _write_one(broker, copies)  # a partition may have no directory before
+        broker.stop()
+        for number in range(copies):
+            directory = broker.data_dir / f"{TOPIC}-{number}"
+            copy_segments(original, directory)
+            warm(directory)
+        broker.start()
+        yield broker
+    finally:
+        broker.remove()
+
+
+def _write_one(broker: Broker, partitions: int) -> None:
+    producer = Producer({"bootstrap.servers": broker.address, "log_level": 2})
+    for number in range(partitions):
+        producer.produce(TOPIC, b"value", b"key", partition=number)
+    assert producer.flush(30) == 0
+
+
+def clean_with_kafka(
+    libs: Path, root: Path, original: Path, copies: int
+) -> list[KafkaRound]:
+    """A round over each of so many copies."""
+    target = compacting_kafka(libs, root)
+    with loaded(target, root, original, copies, AT_ONCE) as broker:
+        output = broker.data_dir.with_name(f"{broker.data_dir.name}.out")
+        rounds: list[KafkaRound] = []
+        deadline = time.monotonic() + TIMEOUT_S
+        cpu = broker.cpu_seconds()
+        while len(rounds) < copies:
+            assert time.monotonic() < deadline, output.read_text()[-4000:]
+            time.sleep(0.02)
+            now = broker.cpu_seconds()
+            found = CLEANED.findall(output.read_text())
+            for seconds in found[len(rounds) :]:
+                wall_s = float(seconds.replace(",", ""))
+                rounds.append(KafkaRound(wall_s, now - cpu))
+                cpu = now
+        return rounds
+
+
+def acks_beside_rounds(
+    target: Target, root: Path, original: Path, copies: int, quiet_s: float
+) -> tuple[list[float], list[float]]:
+    """Sorted seconds of acknowledgements: for so long without a round, then during."""
+    with (
+        loaded(target, root, original, copies, NEVER) as broker,
+        _producing(broker) as took,
+    ):
+        time.sleep(1)
+        took.clear()
+        time.sleep(quiet_s)
+        without = sorted(took)
+        _clean_at_once(broker)
+        took.clear()
+        deadline = time.monotonic() + TIMEOUT_S
+        while _cleaned(broker.data_dir) < copies:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        return without, sorted(took)
+
+
+def _clean_at_once(broker: Broker) -> None:
+    entry = ConfigEntry(RATIO, AT_ONCE, incremental_operation=AlterConfigOpType.SET)
+    resource = ConfigResource(ResourceType.TOPIC, TOPIC, incremental_configs=[entry])
+    admin = AdminClient({"bootstrap.servers": broker.address, "log_level": 2})
+    admin.incremental_alter_configs([resource])[resource].result()
+
+
+def _cleaned(data_dir: Path) -> int:
+    """How many of the copies the checkpoint knows to be clean."""
+    path = data_dir / CHECKPOINT
+    if not path.exists():
+        return 0
+    lines = [line.split() for line in path.read_text().splitlines()]
+    return sum(words[0] == TOPIC and words[2] != "0" for words in lines if words[2:])
+
+
+@contextmanager
+def _producing(broker: Broker) -> Iterator[list[float]]:
+    """Seconds that produces took, one after another, in a thread."""
+    took: list[float] = []
+    stop = threading.Event()
+    batch = build_batch([NewRecord(b"key", bytes(100), time.time_ns() // 1_000_000)])
+    data = PartitionProduceData(index=0, records=bytes(batch))
+    request = ProduceRequest(
+        acks=-1,
+        timeout_ms=30_000,
+        topic_data=[TopicProduceData(name=OTHER_TOPIC, partition_data=[data])],
+    )
+
+    def run() -> None:
+        with Connection("127.0.0.1", broker.port) as connection:
+            while not stop.is_set():
+                asked = time.perf_counter()
+                answer = connection.request(request, ProduceResponse, 9)
+                if not answer.responses[0].partition_responses[0].error_code:
+                    took.append(time.perf_counter() - asked)
+                stop.wait(0.002)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield took
+    finally:
+        stop.set()
+        thread.join()
