@@ -15,7 +15,7 @@ from .report import Findings, Severity
 _SIDE_FILES: Final = (EPOCHS_NAME, PARTITION_METADATA_NAME, "quarantine")
 _LEFTOVERS: Final = {
     ".deleted": "a deleted file, to be removed soon or by the next start",
-    ".cleaned": "of a compaction that runs, or was interrupted and is undone at the start",
+    ".cleaned": "of a compaction that runs; or was interrupted: a start removes it",
     ".swap": "a compacted segment; the next start puts it in its place",
     ".tmp": "a file that was being replaced; the next start removes it",
 }
