@@ -10,7 +10,7 @@ Batches are whole and lie one behind another; their checksums were compared befo
 
 from hashlib import blake2b
 from struct import Struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from .record_batch import (
     BATCH_OVERHEAD,
@@ -119,39 +119,60 @@ def keep_latest(
     for start, header, payload in _batches(data, stops_at):
         if header.size > len(out) - size:
             break
-        horizon_ms = header.delete_horizon_ms
-        has_expired = horizon_ms is not None and horizon_ms <= now_ms
-        has_tombstone = False
-        deltas, pieces = [], []
-        for row, first, end in walk_records(payload, header.records_count):
-            timestamp_delta, delta, key_at, key_length, _, value_length = row
-            offset = header.base_offset + delta
-            if offset <= latest_offset:
-                if key_length < 0:
-                    null_keys += 1
-                    continue
-                digest = table.digest(payload[key_at : key_at + key_length])
-                if table.find(digest)[1] > offset:
-                    continue
-                if value_length < 0 and has_expired:
-                    continue
-            has_tombstone = has_tombstone or value_length < 0
-            deltas.append(timestamp_delta)
-            pieces.append(payload[first:end])
-        batch = _with_records(header, deltas, b"".join(pieces))
+        found = _filter(header, payload, table, latest_offset, now_ms)
+        batch = _with_records(header, found.timestamp_deltas, b"".join(found.pieces))
         out[size : size + len(batch)] = batch
         position = start + header.size
         read += header.records_count
-        kept += len(deltas)
-        if (
-            has_tombstone and horizon_ms is None
-            if deltas
-            else header.last_offset in pins
-        ):
+        kept += len(found.pieces)
+        null_keys += found.null_keys
+        if found.pieces:
+            is_pending = found.has_tombstone and header.delete_horizon_ms is None
+        else:
+            is_pending = header.last_offset in pins
+        if is_pending:
             pending = len(batch)
             break
-        size += len(batch) if deltas else 0
+        size += len(batch) if found.pieces else 0
     return position, size, pending, read, kept, null_keys
+
+
+class _Found(NamedTuple):
+    """The records of a batch that stay."""
+
+    timestamp_deltas: list[int]
+    pieces: list[bytes]
+    has_tombstone: bool
+    null_keys: int
+
+
+def _filter(
+    header: BatchHeader,
+    payload: bytes,
+    table: "_Table",
+    latest_offset: int,
+    now_ms: int,
+) -> _Found:
+    horizon_ms = header.delete_horizon_ms
+    has_expired = horizon_ms is not None and horizon_ms <= now_ms
+    has_tombstone, null_keys = False, 0
+    deltas, pieces = [], []
+    for row, start, end in walk_records(payload, header.records_count):
+        timestamp_delta, delta, key_at, key_length, _, value_length = row
+        offset = header.base_offset + delta
+        if offset <= latest_offset:
+            if key_length < 0:
+                null_keys += 1
+                continue
+            digest = table.digest(payload[key_at : key_at + key_length])
+            if table.find(digest)[1] > offset:
+                continue
+            if value_length < 0 and has_expired:
+                continue
+        has_tombstone = has_tombstone or value_length < 0
+        deltas.append(timestamp_delta)
+        pieces.append(payload[start:end])
+    return _Found(deltas, pieces, has_tombstone, null_keys)
 
 
 def _batches(
