@@ -19,7 +19,7 @@ from protocol.record_batch import (
     restamp_crc,
     scan,
 )
-from protocol.records import NewRecord, build_batch, iterate
+from protocol.records import NewRecord, Record, build_batch, iterate
 
 from .walked_batches import laid_out
 
@@ -140,7 +140,7 @@ def test_what_stays_is_what_a_dict_says(
     assert null_keys == sum(each.key is None for each in records)
     wanted = [each for each in records if last.get(each.key or b"") == each.offset]
     wanted = [each for each in wanted if each.key is not None]
-    found = []
+    found: list[Record] = []
     for at, header in scan(target[:size]):
         batch = target[at : at + header.size]
         assert check_crc(batch, header)
