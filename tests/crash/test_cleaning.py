@@ -23,7 +23,7 @@ from tests.storage.cleaner.cleaner_model import Model
 
 IS_LONG = bool(os.environ.get("ODRADEK_LONG"))
 SEEDS, STRIDE, RANDOMS = (8, 2, 4) if IS_LONG else (2, 19, 1)
-STEPS = range(1, 300) if IS_LONG else (3, 11)
+STEPS = range(1, 300, 3) if IS_LONG else (3, 11)
 TIMEOUT_S = 30
 ROOT = Path(__file__).parents[2]
 TOPIC = "table"
