@@ -1,6 +1,6 @@
 """Of each key the last offset, noted and looked up, in plain Python.
 
-``speedups.c`` does the same 40 times faster; this serves where it was not built, and
+``speedups.c`` does the same, many times faster; this serves where it was not built, and
 says what it does. A table is a writable buffer of slots, all zero at first: 16 bytes of
 the key's digest, and the offset and one. Only the digests differ (SipHash there, BLAKE2
 here), so a table is of no use to the other.

@@ -1,6 +1,6 @@
 /* Walks the records of a batch and checks every byte of them, at about 10 ns each; the
  * batches of a log, with their checksums, at several gigabytes a second; and, for
- * compaction, the keys of a log, at some 100 to 200 ns each.
+ * compaction, the keys of a log, at 0.1 to 0.6 µs each.
  *
  * records_plain.py, batch_columns_plain.py and last_offsets_plain.py do the same in
  * Python and serve where this was not built; tests run both and compare, messages

@@ -57,8 +57,8 @@ class OffsetMap:
     ) -> None:
         """In at most ``size_max`` bytes, of which ``load_factor`` is filled.
 
-        In less if there cannot be so many keys: memory that is touched for the first
-        time costs more than what a table gains by being emptier than by a third.
+        In less if there cannot be so many keys: emptier than by a third it would gain
+        little, and every page of it that is touched is memory of the machine.
         """
         enough = int(key_count_max / min(load_factor, _ROOMY)) + 1
         count = max(min(size_max // SLOT_SIZE, enough, SLOT_COUNT_MAX), _SLOT_COUNT_MIN)
