@@ -181,7 +181,9 @@ class BrokerLife:
     async def keep_crashed(self, aside: Path) -> FakeFiles:
         """The disk as it is after a power cut now, its catalogue put ``aside``."""
         await self.rest()
-        shutil.copytree(self.directory, aside)
+        shutil.copytree(
+            self.directory, aside, ignore=shutil.ignore_patterns("admin.sock")
+        )
         files = copy.deepcopy(self.files)
         files.power_cut()
         files.heal()
