@@ -185,6 +185,7 @@ def read(address: str, isolation: str) -> Iterator[confluent_kafka.Message]:
                     ended.add(message.partition())
 
 
+@pytest.mark.long
 @pytest.mark.timeout(120 + 30 * KILLS)
 def test_every_record_is_copied_exactly_once(tmp_path: Path) -> None:
     chance = random.Random(SEED)
