@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from protocol.errors import KafkaError, NotCoordinator
 from protocol.topic_partition import TopicPartition
 
+from ..parked import gathered
 from .decision import Decision, ShardState
 from .loading import Loader
 from .placement import partition_for
@@ -127,6 +128,13 @@ class CoordinatorRuntime(Generic[S]):
         return shard.end_transaction(
             producer, is_commit, coordinator_epoch, transaction_version
         )
+
+    def ask_all(
+        self, decide: Callable[[S], Decision], finish: Callable[[list[Any]], Any]
+    ) -> Any:
+        """What ``finish`` makes of the answers, or errors, of all shards."""
+        answers = [shard.act(decide, lambda error: error) for shard in self.shards()]
+        return gathered(answers, finish)
 
     def schedule(self, decide: Callable[[S], Decision]) -> None:
         """Let every loaded shard decide something of its own accord."""

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 S = TypeVar("S", bound=ShardState)
 # A sync ends or fails; until then nobody knows whether a record will be durable.
-_NO_TIMEOUT_MS = (1 << 31) - 1
+NO_TIMEOUT_MS = (1 << 31) - 1
 _TRY_ELSEWHERE = (ErrorCode.NOT_LEADER_OR_FOLLOWER,)
 _TRY_LATER = (
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
@@ -236,7 +236,7 @@ class Shard(Generic[S]):
         return self._host.replica_manager.append_records(
             {topic_partition: batch},
             acks=ACKS_ALL,
-            timeout_ms=_NO_TIMEOUT_MS,
+            timeout_ms=NO_TIMEOUT_MS,
             origin=AppendOrigin.COORDINATOR,
             internal_topics_allowed=True,
             guards=None if guard is None else {topic_partition: guard},

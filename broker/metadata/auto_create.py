@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from protocol.errors import KafkaError
+
 from .topic import NewTopic
 from .topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE, check_name
 
 if TYPE_CHECKING:
     from ..config.broker_config import BrokerConfig
+    from .topics import Topics
 
 
 def new_topic(name: str, config: BrokerConfig) -> NewTopic:
@@ -31,6 +34,17 @@ def new_topic(name: str, config: BrokerConfig) -> NewTopic:
             config.transaction_state_log_segment_bytes,
         )
     return NewTopic(name, config.num_partitions, {})
+
+
+async def make_topic(topics: Topics, name: str, config: BrokerConfig) -> None:
+    """Make a topic with what nobody says, unless somebody else is faster.
+
+    Raises:
+        KafkaError: it cannot be made.
+    """
+    (made,) = await topics.create_topics([new_topic(name, config)])
+    if isinstance(made, KafkaError) and topics.get(name) is None:
+        raise made
 
 
 def _compacted(name: str, partition_count: int, segment_bytes: int) -> NewTopic:

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 from protocol.errors import InvalidGroupId, KafkaError
 from protocol.topic_partition import TopicPartition
 
-from ...metadata.auto_create import new_topic
+from ...metadata.auto_create import make_topic
 from ...metadata.topic_names import CONSUMER_OFFSETS
-from ...parked import gathered
 from ..runtime import CoordinatorRuntime
 from .administration import (
     GroupFilter,
@@ -106,11 +105,7 @@ class GroupCoordinator:
         Raises:
             KafkaError: it cannot be made.
         """
-        (made,) = await self._topics.create_topics(
-            [new_topic(CONSUMER_OFFSETS, self._config)]
-        )
-        if isinstance(made, KafkaError) and not self.has_topic:
-            raise made
+        await make_topic(self._topics, CONSUMER_OFFSETS, self._config)
 
     # Membership
 
@@ -245,11 +240,7 @@ class GroupCoordinator:
         self, wanted: GroupFilter, finish: Callable[[list[Any]], Any]
     ) -> Any:
         """What ``finish`` makes of the groups, or errors, of all shards."""
-        answers = [
-            shard.act(lambda state: decide_list(state, wanted), lambda error: error)
-            for shard in self.runtime.shards()
-        ]
-        return gathered(answers, finish)
+        return self.runtime.ask_all(lambda shard: decide_list(shard, wanted), finish)
 
     def delete(self, group_id: str, refuse: Refuse) -> Any:
         """0 when the group is gone, for good."""

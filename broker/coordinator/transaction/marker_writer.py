@@ -22,6 +22,7 @@ from ...metadata.topic_names import CONSUMER_OFFSETS
 from ...parked import Parked, gathered
 from ...replica.partition import ACKS_ALL
 from ..decision import ProducerIdentity
+from ..shard import NO_TIMEOUT_MS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
 
 FIRST_RETRY_MS = 10
 RETRY_MAX_MS = 1_000
-# A sync ends or fails; until then nobody knows whether a marker will be durable.
-_NO_TIMEOUT_MS = (1 << 31) - 1
 # A newer producer, or a newer coordinator, has ended the transaction there.
 _MOVED_ON = (
     ErrorCode.INVALID_PRODUCER_EPOCH,
@@ -143,7 +142,7 @@ class LogMarkerWriter:
             # Each log writes its own offset into the bytes.
             {each: memoryview(bytearray(batch)) for each in partitions},
             acks=ACKS_ALL,
-            timeout_ms=_NO_TIMEOUT_MS,
+            timeout_ms=NO_TIMEOUT_MS,
             origin=AppendOrigin.COORDINATOR,
             internal_topics_allowed=True,
             transaction_version=marker.transaction_version,

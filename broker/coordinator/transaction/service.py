@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from protocol.errors import (
@@ -19,9 +18,9 @@ from protocol.errors import (
     KafkaError,
 )
 
-from ...metadata.auto_create import new_topic
+from ...metadata.auto_create import make_topic
 from ...metadata.topic_names import TRANSACTION_STATE
-from ...parked import Parked, gathered
+from ...parked import Parked
 from ..runtime import CoordinatorRuntime
 from .add_partitions import Addition, decide_add_partitions, decide_verify
 from .administration import TransactionFilter, decide_describe, decide_list
@@ -150,11 +149,7 @@ class TransactionCoordinator:
         Raises:
             KafkaError: it cannot be made.
         """
-        (made,) = await self._topics.create_topics(
-            [new_topic(TRANSACTION_STATE, self._config)]
-        )
-        if isinstance(made, KafkaError) and not self.has_topic:
-            raise made
+        await make_topic(self._topics, TRANSACTION_STATE, self._config)
 
     # Producers
 
@@ -246,11 +241,7 @@ class TransactionCoordinator:
         shard = self.runtime.shard(self.runtime.partition_of(transactional_id))
 
         def ask_again() -> None:
-            again = self.runtime.act(transactional_id, decide, refuse)
-            if isinstance(again, Parked):
-                again.listen(partial(_pass_on, parked))
-            else:
-                parked.set_result(again)
+            parked.follow(self.runtime.act(transactional_id, decide, refuse))
 
         shard.state.await_end(transactional_id, PATIENCE_MS, ask_again)
         return parked
@@ -274,11 +265,7 @@ class TransactionCoordinator:
         self, wanted: TransactionFilter, finish: Callable[[list[Any]], Any]
     ) -> Any:
         """What ``finish`` makes of the transactions, or errors, of all shards."""
-        answers = [
-            shard.act(lambda state: decide_list(state, wanted), lambda error: error)
-            for shard in self.runtime.shards()
-        ]
-        return gathered(answers, finish)
+        return self.runtime.ask_all(lambda shard: decide_list(shard, wanted), finish)
 
     # From time to time
 
@@ -298,10 +285,3 @@ class TransactionCoordinator:
 
 def _kept(error: KafkaError, refuse: Refuse) -> Any:
     return error if isinstance(error, ConcurrentTransactions) else refuse(error)
-
-
-def _pass_on(parked: Parked, answered: Parked) -> None:
-    if answered.error is not None:
-        parked.set_exception(answered.error)
-    else:
-        parked.set_result(answered.result())
