@@ -1,4 +1,4 @@
-"""Runs rounds of cleaning: in a process of their own, or in a disk thread for tests."""
+"""Runs rounds of cleaning, each in a process of its own."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from storage.cleaner.framing import LENGTH, framed
 from storage.cleaner.plan import CleanedSegment, RoundEnd
-from storage.cleaner.round import CleaningRound, remove_unfinished
-from storage.cleaner.worker import LENGTH
+from storage.cleaner.unfinished import remove_unfinished
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,30 +42,6 @@ class Cleaner(Protocol):
         """
 
 
-class ThreadCleaner:
-    """Rounds in a disk thread: slower for everybody else, but any `Files` will do.
-
-    The rate of a plan is not kept.
-    """
-
-    def __init__(self, files: Files, disk_threads: DiskThreads) -> None:
-        self._files = files
-        self._disk_threads = disk_threads
-
-    async def clean(
-        self, plan: CleaningPlan, take: Take, is_wanted: Callable[[], bool]
-    ) -> RoundEnd | None:
-        """What `Cleaner` says."""
-        run = self._disk_threads.run
-        cleaning = await run(CleaningRound, self._files, plan)
-        while (cleaned := await run(cleaning.clean_next)) is not None:
-            if not is_wanted():
-                await run(remove_unfinished, self._files, plan)
-                return None
-            take(cleaned)
-        return RoundEnd(None, cleaning.next_dirty_offset, cleaning.stats)
-
-
 class ProcessCleaner:
     """Rounds in another process, which ends with each."""
 
@@ -89,7 +65,7 @@ class ProcessCleaner:
         is_over = False
         try:
             assert process.stdin is not None
-            process.stdin.write(_framed(plan))
+            process.stdin.write(framed(plan))
             while True:
                 message = await self._next(process, is_wanted)
                 if isinstance(message, CleanedSegment) and is_wanted():
@@ -134,8 +110,3 @@ async def _receive(process: asyncio.subprocess.Process) -> Any:
     except asyncio.IncompleteReadError as error:
         status = await process.wait()
         raise RuntimeError(f"the cleaning process ended with {status}") from error
-
-
-def _framed(message: Any) -> bytes:
-    data = pickle.dumps(message)
-    return LENGTH.pack(len(data)) + data

@@ -2,16 +2,17 @@
 
 What is written has names that end in ``.cleaned``, and is synced; the log takes each
 new segment in the place of those that it was made of (`segment_replacement`). A round
-that is given up leaves only such names, which the next start removes, or `give_up`.
+that is given up leaves only such names, which the next start removes, or `unfinished`.
 """
 
 from ..files import Buffer, Files
-from ..log_files import CLEANED, SEGMENT_KINDS, segment_path
+from ..log_files import CLEANED
 from ..log_segment import LogSegment
 from .grouping import Group, group_segments
 from .map_builder import build_offset_map, runs_of
 from .plan import CleanedSegment, CleaningPlan, CleaningStats, SourceSegment
 from .retention import Retention
+from .unfinished import give_up
 
 WRITE_SIZE = 1 << 20
 
@@ -121,17 +122,3 @@ class _Writer:
         if self._batches:
             self.segment.append_batches(self._batches)
             self._batches = bytearray()
-
-
-def give_up(files: Files, plan: CleaningPlan, base_offset: int) -> None:
-    """Remove what was written of a segment."""
-    for kind in SEGMENT_KINDS:
-        path = segment_path(plan.directory, base_offset, kind + CLEANED)
-        if files.exists(path):
-            files.unlink(path)
-
-
-def remove_unfinished(files: Files, plan: CleaningPlan) -> None:
-    """Remove what a round has written that was not taken."""
-    for segment in plan.segments:
-        give_up(files, plan, segment.base_offset)

@@ -10,22 +10,20 @@ Messages are pickles behind their length, four bytes. It ends with its parent.
 
 import ctypes
 import os
-import pickle
 import signal
 import sys
 import traceback
 from math import inf
-from struct import Struct
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from protocol.errors import KafkaError
 
 from ..files import DiskFull, OsFiles
+from .framing import receive, send
 from .plan import CleaningPlan, CleaningStats, DamageFound, RoundEnd
 from .round import CleaningRound
 from .throttle import Throttle, ThrottledFiles
 
-LENGTH = Struct(">I")
 NICENESS = 10
 _SET_PARENT_DEATH_SIGNAL = 1
 
@@ -54,19 +52,6 @@ def _files(plan: CleaningPlan) -> OsFiles:
     if plan.bytes_per_second == inf:
         return OsFiles()
     return ThrottledFiles(Throttle(plan.bytes_per_second))
-
-
-def send(target: BinaryIO, message: Any) -> None:
-    """Write a message."""
-    data = pickle.dumps(message)
-    target.write(LENGTH.pack(len(data)) + data)
-    target.flush()
-
-
-def receive(source: BinaryIO) -> Any:
-    """Read a message."""
-    (size,) = LENGTH.unpack(source.read(LENGTH.size))
-    return pickle.loads(source.read(size))
 
 
 def main() -> None:

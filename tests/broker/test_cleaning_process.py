@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from broker.cleaning_process import ProcessCleaner, ThreadCleaner
+from broker.cleaning_process import ProcessCleaner
 from broker.disk_threads import DiskThreads
 from storage.cleaner.plan import CleanedSegment, DamageFound
 from storage.files import OsFiles
+from tests.fakes.cleaner import ThreadCleaner
 from tests.storage.cleaner.test_worker import log_in, plan_of
 
 TEXT = "a1 b1 a2 | b2 | z1"

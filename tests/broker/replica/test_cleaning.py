@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from broker.cleaning_process import ThreadCleaner
 from broker.replica.cleaning import Cleaning, CleaningLimits
 from protocol.topic_partition import TopicPartition
 from storage.cleaner.plan import CleaningPlan
 from storage.unified_log import UnifiedLog
 from tests.fakes.broker import until
+from tests.fakes.cleaner import ThreadCleaner
 from tests.fakes.files import FakeFiles
 from tests.fakes.replicas import Replicas, batch_of, replicas
 from tests.storage.logs import read_all

@@ -15,7 +15,8 @@ from protocol.errors import KafkaStorageError
 from protocol.records import NewRecord, Record, build_batch, iterate
 from storage.append_info import AppendOrigin
 from storage.cleaner.choice import find_cleanable, first_dirty_offset, plan_round
-from storage.cleaner.round import CleaningRound, remove_unfinished
+from storage.cleaner.round import CleaningRound
+from storage.cleaner.unfinished import remove_unfinished
 from storage.files import DiskFull
 from storage.log_read import FetchIsolation
 from storage.log_retention import delete_old_segments

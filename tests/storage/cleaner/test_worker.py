@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from storage.cleaner.choice import find_cleanable, plan_round
+from storage.cleaner.framing import receive, send
 from storage.cleaner.plan import CleanedSegment, CleaningPlan, DamageFound, RoundEnd
-from storage.cleaner.worker import receive, run, send
+from storage.cleaner.worker import run
 from storage.files import OsFiles
 from storage.log_config import LogConfig
 from storage.log_loader import Surroundings, create_log

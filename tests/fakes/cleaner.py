@@ -1,0 +1,35 @@
+"""Rounds of cleaning without a process: for files in memory, and a disk thread."""
+
+from collections.abc import Callable
+
+from broker.disk_threads import DiskThreads
+from storage.cleaner.plan import CleanedSegment, CleaningPlan, RoundEnd
+from storage.cleaner.round import CleaningRound
+from storage.cleaner.unfinished import remove_unfinished
+from storage.files import Files
+
+Take = Callable[[CleanedSegment], object]
+
+
+class ThreadCleaner:
+    """Rounds in a disk thread: slower for everybody else, but any `Files` will do.
+
+    The rate of a plan is not kept.
+    """
+
+    def __init__(self, files: Files, disk_threads: DiskThreads) -> None:
+        self._files = files
+        self._disk_threads = disk_threads
+
+    async def clean(
+        self, plan: CleaningPlan, take: Take, is_wanted: Callable[[], bool]
+    ) -> RoundEnd | None:
+        """What `Cleaner` says."""
+        run = self._disk_threads.run
+        cleaning = await run(CleaningRound, self._files, plan)
+        while (cleaned := await run(cleaning.clean_next)) is not None:
+            if not is_wanted():
+                await run(remove_unfinished, self._files, plan)
+                return None
+            take(cleaned)
+        return RoundEnd(None, cleaning.next_dirty_offset, cleaning.stats)
