@@ -1,9 +1,10 @@
-"""The batches in which a coordinator writes its records."""
+"""The batches in which a coordinator writes its records, and ends transactions."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from protocol.control_records import ControlType, EndTxnMarker, build_marker_batch
 from protocol.records import NewRecord, build_batch
 
 from .decision import NO_PRODUCER, ProducerIdentity
@@ -53,3 +54,12 @@ def batch_of(
         is_transactional=producer is not None,
     )
     return memoryview(batch)  # as requests bring them: what the log checks fastest
+
+
+def marker_batch(
+    producer: ProducerIdentity, is_commit: bool, coordinator_epoch: int, now_ms: int
+) -> bytearray:
+    """The batch that ends a producer's transaction."""
+    kind = ControlType.COMMIT if is_commit else ControlType.ABORT
+    marker = EndTxnMarker(kind, coordinator_epoch)
+    return build_marker_batch(marker, *producer, now_ms)

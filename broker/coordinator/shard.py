@@ -14,7 +14,6 @@ import logging
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from protocol.control_records import ControlType, EndTxnMarker, build_marker_batch
 from protocol.errors import (
     CoordinatorLoadInProgress,
     CoordinatorNotAvailable,
@@ -29,7 +28,7 @@ from storage.append_info import AppendOrigin
 from ..parked import Parked
 from ..replica.partition import ACKS_ALL
 from .decision import Decision, Place, ShardState
-from .record_batch import NOBODY, batch_of, in_batches
+from .record_batch import NOBODY, batch_of, in_batches, marker_batch
 from .timers import Timers
 
 if TYPE_CHECKING:
@@ -346,14 +345,12 @@ class Shard(Generic[S]):
         those of a shard that cannot be asked are 14, 15, and 3 without its partition.
         """
         now_ms = self._host.clock.now_ms()
-        kind = ControlType.COMMIT if is_commit else ControlType.ABORT
-        marker = EndTxnMarker(kind, coordinator_epoch)
         try:
             self.check_active()
             partition = self._host.replica_manager.partition(self.topic_partition)
             place = Place(partition.log_end_offset, now_ms, *producer)
-            batch = memoryview(build_marker_batch(marker, *producer, now_ms))
-            result = self._write(batch, None, transaction_version)
+            batch = marker_batch(producer, is_commit, coordinator_epoch, now_ms)
+            result = self._write(memoryview(batch), None, transaction_version)
             waits = isinstance(result, Parked)
             if waits or not result.error_code:
                 self._replay_marker(place, is_commit)

@@ -14,7 +14,6 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from protocol.control_records import ControlType, EndTxnMarker, build_marker_batch
 from protocol.errors import ErrorCode, KafkaError
 from storage.append_info import AppendOrigin
 
@@ -22,6 +21,7 @@ from ...metadata.topic_names import CONSUMER_OFFSETS
 from ...parked import Parked, gathered
 from ...replica.partition import ACKS_ALL
 from ..decision import ProducerIdentity
+from ..record_batch import marker_batch
 from ..shard import NO_TIMEOUT_MS
 
 if TYPE_CHECKING:
@@ -69,9 +69,9 @@ class Marker(NamedTuple):
 
     def build(self, now_ms: int) -> bytearray:
         """The batch."""
-        kind = ControlType.COMMIT if self.is_commit else ControlType.ABORT
-        marker = EndTxnMarker(kind, self.coordinator_epoch)
-        return build_marker_batch(marker, *self.producer, timestamp=now_ms)
+        return marker_batch(
+            self.producer, self.is_commit, self.coordinator_epoch, now_ms
+        )
 
 
 class LogMarkerWriter:
