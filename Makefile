@@ -3,7 +3,6 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -P -m pytest
-SOURCES := protocol storage client broker
 
 .PHONY: serve test test-long lint types format bench docs clean
 

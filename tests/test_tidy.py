@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("protocol", "storage", "client", "broker")
+PACKAGES = ("protocol", "storage", "client", "broker", "pyspark_odradek")
 FILE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 60
 GENERATED = ("docs/apis.md", "docs/options.md")
