@@ -31,6 +31,7 @@ BUILT_IN = {
     "compact": "broker.cli.compact",
     "group": "broker.cli.group",
     "txn": "broker.cli.txn",
+    "pipeline": "pyspark_odradek.commands",
 }
 GROUP = "odradek.commands"
 _HELP = ("-h", "--help", "help")
