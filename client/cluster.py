@@ -7,7 +7,7 @@ coordinator that is moving, loading or not yet there is asked again until
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from protocol.errors import (
     CoordinatorLoadInProgress,
@@ -24,7 +24,7 @@ from .metadata import Broker, Metadata, metadata_request, read_metadata
 from .retry import Retry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from types import TracebackType
     from typing import Self
 
@@ -37,6 +37,47 @@ ANY_NODE = -1  # whichever of the bootstrap servers answers
 # What a coordinator is for, as FindCoordinator numbers it.
 GROUP = 0
 TRANSACTION = 1
+
+
+class Pending(Generic[_Response]):
+    """An answer to come: received once, or given up together with its connection."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        request: Request,
+        response_class: type[_Response],
+        version: int,
+        on_error: Callable[[BaseException], None],
+    ) -> None:
+        self.version = version
+        self._connection = connection
+        self._response_class = response_class
+        self._on_error = on_error
+        try:
+            self._correlation_id = connection.send(request, version)
+        except BaseException as error:
+            on_error(error)
+            raise
+
+    def receive(self) -> _Response:
+        """Wait for it.
+
+        Raises:
+            NoAnswer: it took longer than the cluster's ``timeout_s``.
+            ConnectionError: the connection has ended.
+        """
+        try:
+            return self._connection.receive_answer(
+                self._correlation_id, self._response_class, self.version
+            )
+        except BaseException as error:
+            self._on_error(error)
+            raise
+
+    def give_up(self) -> None:
+        """Nobody wants the answer any more."""
+        self._on_error(GeneratorExit())
 
 
 class Cluster:
@@ -90,17 +131,32 @@ class Cluster:
             NoAnswer: it took longer than ``timeout_s``.
             UnsupportedVersion: it does not know this request.
         """
+        return self.send(request, response_class, node_id, version_max).receive()
+
+    def send(
+        self,
+        request: Request,
+        response_class: type[_Response],
+        node_id: int = ANY_NODE,
+        version_max: int | None = None,
+    ) -> Pending[_Response]:
+        """Ask without waiting. Nothing else may be asked there before the answer.
+
+        Raises:
+            Unreachable, UnsupportedVersion: as `request`.
+        """
         address, connection = self._connected(node_id)
         version = connection.version_of(request, version_max)
-        try:
-            return connection.request(request, response_class, version)
-        except BaseException as error:
+
+        def on_error(error: BaseException) -> None:
             # Whose answer would come next on it, nobody could say.
             connection.close()
-            self._connections.pop(node_id, None)
+            if self._connections.get(node_id) == (address, connection):
+                del self._connections[node_id]
             if isinstance(error, TimeoutError):
                 raise NoAnswer(f"{address}: {self._reason(error)}") from None
-            raise
+
+        return Pending(connection, request, response_class, version, on_error)
 
     def version_of(self, request: Request, node_id: int = ANY_NODE) -> int:
         """The highest version of this request that both sides know.
@@ -109,6 +165,18 @@ class Cluster:
             UnsupportedVersion: there is none.
         """
         return self._connected(node_id)[1].version_of(request)
+
+    def features(self) -> Mapping[str, int]:
+        """The features that the cluster has agreed on, with their levels."""
+        return self._connected(ANY_NODE)[1].features
+
+    def open_connection(self, node_id: int) -> Connection:
+        """A connection of the caller's own, for requests that are sent ahead.
+
+        Raises:
+            Unreachable: there is none to that broker.
+        """
+        return self._connect(node_id)[1]
 
     def metadata(self, topics: Collection[str] | None = None) -> Metadata:
         """The brokers, and these topics, or all."""

@@ -60,6 +60,7 @@ class Connection:
         self.client_id = client_id
         self.software_version = software_version
         self.api_versions: dict[int, tuple[int, int]] = {}
+        self.features: dict[str, int] = {}  # the levels the cluster has agreed on
         self._next_correlation_id = 0
         self._socket = socket.create_connection((host, port), timeout_s)
         try:
@@ -99,7 +100,17 @@ class Connection:
         if version is None:
             version = self.version_of(request)
         correlation_id = self.send(request, version)
-        answered_id, response = self.receive(request.api_key, version)
+        return self.receive_answer(correlation_id, response_class, version)
+
+    def receive_answer(
+        self, correlation_id: int, response_class: type[_Response], version: int
+    ) -> _Response:
+        """The next answer, which must be the one to ``correlation_id``.
+
+        Raises:
+            ConnectionClosed: the broker closed instead of answering.
+        """
+        answered_id, response = self.receive(response_class.api_key, version)
         if answered_id != correlation_id:
             raise ConnectionError(f"answer {answered_id}, asked {correlation_id}")
         if not isinstance(response, response_class):
@@ -171,6 +182,9 @@ class Connection:
         if response.error_code:
             raise error_class(response.error_code)
         self.api_versions = _ranges(response)
+        self.features = {
+            each.name: each.max_version_level for each in response.finalized_features
+        }
 
     def _is_version_refused(self, frame: memoryview) -> bool:
         """Whether the answer is error 35, which always has the shape of version 0."""

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 LATEST = -1
 EARLIEST = -2
 NO_OFFSET = -1
+READ_UNCOMMITTED = 0
+READ_COMMITTED = 1
 _CONSUMER = -1
 _SETTLE_S = 3.0
 _PASSING = (
@@ -45,10 +47,14 @@ _PASSING = (
 
 
 class ListedOffset(NamedTuple):
-    """An offset, with the time of its record; -1 for what there is not."""
+    """An offset, with time and leader epoch of its record; -1 for what there is not.
+
+    The epoch of the latest offset is the one in which the leader writes now.
+    """
 
     offset: int
     timestamp_ms: int
+    leader_epoch: int = -1
 
 
 class Listing(NamedTuple):
@@ -66,13 +72,17 @@ def list_offsets(
     cluster: Cluster,
     wanted: Mapping[TopicPartition, int],
     settle_s: float = _SETTLE_S,
+    *,
+    committed: bool = False,
 ) -> Listing:
     """The first offset at or after a time in ms, or `EARLIEST` or `LATEST`.
 
-    The latest is the high watermark. Each partition's leader is asked; where the
-    leader is changing, or none is there, again for ``settle_s``.
+    The latest is the high watermark, or the last stable offset for who reads what is
+    ``committed`` only. Each partition's leader is asked; where the leader is
+    changing, or none is there, again for ``settle_s``.
     """
     listing = Listing({}, {})
+    isolation_level = READ_COMMITTED if committed else READ_UNCOMMITTED
 
     def ask_for_rest() -> None:
         rest = {
@@ -81,7 +91,8 @@ def list_offsets(
         listing.failed.clear()
         for node_id, places in _by_leader(cluster, rest, listing).items():
             try:
-                _ask_leader(cluster, node_id, places, listing)
+                request = _request(places, isolation_level, cluster.timeout_s)
+                _ask_leader(cluster, node_id, request, listing)
             except OSError as error:
                 for place in places:
                     listing.failed[place] = NetworkException(str(error))
@@ -111,24 +122,27 @@ def _by_leader(
     return leaders
 
 
-def _ask_leader(
-    cluster: Cluster,
-    node_id: int,
-    wanted: Mapping[TopicPartition, int],
-    listing: Listing,
-) -> None:
+def _request(
+    wanted: Mapping[TopicPartition, int], isolation_level: int, timeout_s: float
+) -> ListOffsetsRequest:
     topics: dict[str, list[ListOffsetsPartition]] = {}
     for place, time in wanted.items():
         asked = ListOffsetsPartition(partition_index=place.partition, timestamp=time)
         topics.setdefault(place.topic, []).append(asked)
-    request = ListOffsetsRequest(
+    return ListOffsetsRequest(
         replica_id=_CONSUMER,
+        isolation_level=isolation_level,
         topics=[
             ListOffsetsTopic(name=name, partitions=partitions)
             for name, partitions in topics.items()
         ],
-        timeout_ms=int(cluster.timeout_s * 1000),
+        timeout_ms=int(timeout_s * 1000),
     )
+
+
+def _ask_leader(
+    cluster: Cluster, node_id: int, request: ListOffsetsRequest, listing: Listing
+) -> None:
     response = cluster.request(request, ListOffsetsResponse, node_id)
     for topic in response.topics:
         for each in topic.partitions:
@@ -136,4 +150,6 @@ def _ask_leader(
             if each.error_code:
                 listing.failed[place] = error_of(each.error_code)
             else:
-                listing.found[place] = ListedOffset(each.offset, each.timestamp)
+                listing.found[place] = ListedOffset(
+                    each.offset, each.timestamp, each.leader_epoch
+                )
