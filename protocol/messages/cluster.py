@@ -1,4 +1,4 @@
-"""DescribeCluster: the brokers and the controller, without topics (KIP-700)."""
+"""The brokers of the cluster: DescribeCluster (KIP-700), UnregisterBroker."""
 
 from ..api_keys import ApiKey
 from ..schema import (
@@ -49,3 +49,21 @@ class DescribeClusterResponse(
     controller_id: int = int32(default=-1)
     brokers: list[DescribeClusterBroker] = array()
     cluster_authorized_operations: int = int32(default=OPERATIONS_NOT_ASKED)
+
+
+class UnregisterBrokerRequest(
+    Request, api_key=ApiKey.UNREGISTER_BROKER, versions=(0, 0), flexible=0
+):
+    """Forget a broker that will not come back."""
+
+    broker_id: int = int32()
+
+
+class UnregisterBrokerResponse(
+    Response, api_key=ApiKey.UNREGISTER_BROKER, versions=(0, 0), flexible=0
+):
+    """Whether it is forgotten."""
+
+    throttle_time_ms: int = int32()
+    error_code: int = int16()
+    error_message: str | None = string(nullable=True)

@@ -1,4 +1,4 @@
-"""Options of topics and brokers: DescribeConfigs and IncrementalAlterConfigs."""
+"""Options of topics, brokers and others: to show and to change them."""
 
 from ..api_keys import ApiKey
 from ..schema import (
@@ -109,6 +109,39 @@ class AlterConfigsResourceResponse(Struct):
 
 class IncrementalAlterConfigsResponse(
     Response, api_key=ApiKey.INCREMENTAL_ALTER_CONFIGS, versions=(0, 1), flexible=1
+):
+    """What became of each thing."""
+
+    throttle_time_ms: int = int32()
+    responses: list[AlterConfigsResourceResponse] = array()
+
+
+class ReplacingConfig(Struct):
+    """An option and its new value."""
+
+    name: str = string()
+    value: str | None = string(nullable=True, default="")
+
+
+class ReplacedConfigsResource(Struct):
+    """All options of one thing: those that are not here are deleted."""
+
+    resource_type: int = int8()
+    resource_name: str = string()
+    configs: list[ReplacingConfig] = array()
+
+
+class AlterConfigsRequest(
+    Request, api_key=ApiKey.ALTER_CONFIGS, versions=(0, 2), flexible=2
+):
+    """Put these options in the place of all that were set."""
+
+    resources: list[ReplacedConfigsResource] = array()
+    validate_only: bool = boolean()
+
+
+class AlterConfigsResponse(
+    Response, api_key=ApiKey.ALTER_CONFIGS, versions=(0, 2), flexible=2
 ):
     """What became of each thing."""
 

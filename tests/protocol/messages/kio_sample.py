@@ -30,6 +30,7 @@ COUNTS = (0, 1, 1, 2, 3)
 NONES = {"uuid": bytes(16), "datetime_i64": -1}
 # What a field has that declares no default.
 DEFAULTS = {
+    "float64": 0.0,
     "uuid": bytes(16),
     "string": "",
     "bytes": b"",

@@ -21,6 +21,12 @@ from protocol.uuids import to_text
 from .declared import Message, is_request, messages
 
 WIRE = Path(__file__).parents[2] / "golden" / "wire"
+NOT_RECORDED = {
+    ApiKey.ADD_RAFT_VOTER,
+    ApiKey.ALTER_CONFIGS,
+    ApiKey.REMOVE_RAFT_VOTER,
+    ApiKey.UNREGISTER_BROKER,
+}
 BY_KEY = {(message.api_key, is_request(message)): message for message in messages()}
 
 
@@ -88,7 +94,8 @@ each_message = pytest.mark.parametrize(
 
 
 def test_every_message_was_recorded() -> None:
-    assert {frame.message for frame in FRAMES} == set(messages())
+    expected = {each for each in messages() if each.api_key not in NOT_RECORDED}
+    assert {frame.message for frame in FRAMES} == expected
     assert len(FRAMES) > 1400
 
 
