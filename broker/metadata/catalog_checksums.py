@@ -10,8 +10,9 @@ import sqlite3
 from zlib import crc32
 
 _NAME = "row_checksum"
+_Tables = dict[str, tuple[int, tuple[str, ...]]]
 # The columns of each table, of which the first ones are its key.
-_TABLES = {
+_FIRST_TABLES: _Tables = {
     "facts": (1, ("name", "value")),
     "topics": (
         1,
@@ -23,11 +24,15 @@ _TABLES = {
         ("topic_id", "partition", "leader_epoch", "log_dir", "written"),
     ),
 }
+_RESOURCE_TABLES: _Tables = {
+    "resource_options": (3, ("kind", "resource", "name", "value")),
+}
 _SCHEMA_CHECKSUM = f"""
     SELECT {_NAME}(group_concat(sql, ';'))
     FROM (SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type, name)
 """
 FIRST_VERSION = 2
+_TABLES_SINCE = {FIRST_VERSION: _FIRST_TABLES, 3: _RESOURCE_TABLES}
 
 
 def register(database: sqlite3.Connection) -> None:
@@ -37,8 +42,18 @@ def register(database: sqlite3.Connection) -> None:
 
 def add_checksums() -> str:
     """The script that gives all tables checksums, those of the rows they have too."""
+    counter = "INSERT INTO facts (name, value) VALUES ('change_count', 0);"
+    return f"{_checksums_of(_FIRST_TABLES)}\n{counter}"
+
+
+def add_resource_checksums() -> str:
+    """The same for what came with version 3."""
+    return _checksums_of(_RESOURCE_TABLES)
+
+
+def _checksums_of(tables: _Tables) -> str:
     script = []
-    for table, (key_count, columns) in _TABLES.items():
+    for table, (key_count, columns) in tables.items():
         new = ", ".join(f"new.{column}" for column in columns)
         key = " AND ".join(f"{each} = new.{each}" for each in columns[:key_count])
         act = f"UPDATE {table} SET checksum = {_NAME}({new}) WHERE {key};"
@@ -50,7 +65,6 @@ def add_checksums() -> str:
             f"CREATE TRIGGER {table}_updated AFTER UPDATE OF {names} ON {table} "
             f"BEGIN {act} END;",
         ]
-    script.append("INSERT INTO facts (name, value) VALUES ('change_count', 0);")
     return "\n".join(script)
 
 
@@ -73,7 +87,8 @@ def check_rows(database: sqlite3.Connection) -> None:
     """
     register(database)
     try:
-        for table, (_, columns) in _TABLES.items():
+        (version,) = database.execute("PRAGMA user_version").fetchone()
+        for table, (_, columns) in _tables_of(version).items():
             (count,) = database.execute(
                 f"SELECT count(*) FROM {table} "
                 f"WHERE checksum IS NOT {_NAME}({', '.join(columns)})"
@@ -86,6 +101,15 @@ def check_rows(database: sqlite3.Connection) -> None:
         raise sqlite3.DatabaseError(str(error)) from error
     if schema != facts.get("schema_checksum"):
         raise sqlite3.DatabaseError("the schema is damaged")
+
+
+def _tables_of(version: int) -> _Tables:
+    """The tables that a catalogue of this version has."""
+    tables: _Tables = {}
+    for first, more in _TABLES_SINCE.items():
+        if first <= version:
+            tables |= more
+    return tables
 
 
 def _checksum(*values: object) -> int:

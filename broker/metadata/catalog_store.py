@@ -1,4 +1,4 @@
-"""The catalogue as a SQLite file: topics, their options and partitions, and counters.
+"""The catalogue as a SQLite file: topics, partitions, options, and counters.
 
 Invariants: each method that writes is one transaction, durable when it returns
 (WAL, synchronous=FULL). A topic's id is never used again; its name can be, while a
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from .catalog_checksums import (
     FIRST_VERSION,
     add_checksums,
+    add_resource_checksums,
     check_rows,
     register,
     seal_schema,
@@ -55,6 +56,16 @@ SCHEMA = (
     INSERT INTO facts VALUES ('next_producer_id', 0);
     """,
     add_checksums(),
+    f"""
+    CREATE TABLE resource_options (
+        kind TEXT NOT NULL,
+        resource TEXT NOT NULL,
+        name TEXT NOT NULL,
+        value TEXT NOT NULL,
+        PRIMARY KEY (kind, resource, name)
+    ) WITHOUT ROWID;
+    {add_resource_checksums()}
+    """,
 )
 
 
@@ -137,11 +148,33 @@ class CatalogStore:
         for topic_id, number, epoch, log_dir, written in self._database.execute(query):
             yield PartitionRow(topic_id, number, epoch, log_dir, bool(written))
 
+    def resource_options(self) -> Iterator[tuple[str, str, str, str]]:
+        """All options of what is no topic: kind, resource, name, value."""
+        yield from self._database.execute(
+            "SELECT kind, resource, name, value FROM resource_options"
+        )
+
+    def replace_resource_options(
+        self, options: Mapping[tuple[str, str], Mapping[str, str]]
+    ) -> None:
+        """Give resources (kind and name) these options in the place of all theirs."""
+        with self._copied_change() as database:
+            for resource, values in options.items():
+                database.execute(
+                    "DELETE FROM resource_options WHERE kind = ? AND resource = ?",
+                    resource,
+                )
+                database.executemany(
+                    "INSERT INTO resource_options (kind, resource, name, value) "
+                    "VALUES (?, ?, ?, ?)",
+                    [(*resource, name, value) for name, value in values.items()],
+                )
+
     def insert_topics(
         self, topics: Iterable[tuple[bytes, str, int, Mapping[str, str]]]
     ) -> None:
         """Add topics: id, name, count of partitions, options."""
-        with self._topic_change() as database:
+        with self._copied_change() as database:
             for topic_id, name, partition_count, options in topics:
                 database.execute(
                     "INSERT INTO topics (topic_id, name, partition_count) "
@@ -152,7 +185,7 @@ class CatalogStore:
 
     def set_partition_counts(self, counts: Mapping[bytes, int]) -> None:
         """Widen topics."""
-        with self._topic_change() as database:
+        with self._copied_change() as database:
             database.executemany(
                 "UPDATE topics SET partition_count = ? WHERE topic_id = ?",
                 [(count, topic_id) for topic_id, count in counts.items()],
@@ -160,7 +193,7 @@ class CatalogStore:
 
     def replace_options(self, options: Mapping[bytes, Mapping[str, str]]) -> None:
         """Give topics these options in the place of what they had."""
-        with self._topic_change() as database:
+        with self._copied_change() as database:
             for topic_id, values in options.items():
                 database.execute(
                     "DELETE FROM topic_options WHERE topic_id = ?", (topic_id,)
@@ -169,7 +202,7 @@ class CatalogStore:
 
     def mark_deleting(self, topic_ids: Iterable[bytes]) -> None:
         """Say that these topics are being deleted: the first step of a deletion."""
-        with self._topic_change() as database:
+        with self._copied_change() as database:
             database.executemany(
                 "UPDATE topics SET is_deleting = 1 WHERE topic_id = ?",
                 [(topic_id,) for topic_id in topic_ids],
@@ -177,7 +210,7 @@ class CatalogStore:
 
     def remove_topics(self, topic_ids: Iterable[bytes]) -> None:
         """Forget topics: the last step of a deletion."""
-        with self._topic_change() as database:
+        with self._copied_change() as database:
             database.executemany(
                 "DELETE FROM topics WHERE topic_id = ?",
                 [(topic_id,) for topic_id in topic_ids],
@@ -269,7 +302,7 @@ class CatalogStore:
         )
 
     @contextmanager
-    def _topic_change(self) -> Iterator[sqlite3.Connection]:
+    def _copied_change(self) -> Iterator[sqlite3.Connection]:
         """A transaction after which a copy is made: the copy must not know more."""
         with self._transaction() as database:
             yield database

@@ -35,10 +35,18 @@ def fill(store: CatalogStore, first: int = 0, end: int = 40) -> None:
             for partition in range(3)
         ]
     )
+    store.replace_resource_options(
+        {("group", f"group-{n}"): {"consumer.size": f"{n}"} for n in numbers}
+    )
 
 
 def state(store: CatalogStore) -> State:
-    tables = store.topics(), store.options(), store.partitions()
+    tables = (
+        store.topics(),
+        store.options(),
+        store.partitions(),
+        store.resource_options(),
+    )
     return [sorted(table) for table in tables]
 
 

@@ -129,8 +129,24 @@ def test_an_older_catalogue_is_migrated(path: Path) -> None:
     migrated = CatalogStore(path, newer)
     assert [row.name for row in migrated.topics()] == ["a"]
     migrated.close()
-    with pytest.raises(CatalogError, match=r"schema version 3 .* newer odradek"):
+    message = rf"schema version {len(newer)} .* newer odradek"
+    with pytest.raises(CatalogError, match=message):
         CatalogStore(path)
+
+
+def test_a_catalogue_without_resources_gets_them(path: Path) -> None:
+    older = CatalogStore(path, SCHEMA[:2])
+    older.insert_topics([(ID_A, "a", 1, {})])
+    older.close()
+    store = CatalogStore(path)
+    assert list(store.resource_options()) == []
+    store.replace_resource_options({("group", "g"): {"x": "1", "y": "2"}})
+    store.close()
+    store = CatalogStore(path)
+    store.replace_resource_options({("group", "g"): {"x": "3"}})
+    assert list(store.resource_options()) == [("group", "g", "x", "3")]
+    assert [row.name for row in store.topics()] == ["a"]
+    store.close()
 
 
 def test_a_migration_that_fails_changes_nothing(path: Path) -> None:
