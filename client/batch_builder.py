@@ -1,0 +1,152 @@
+"""Records on their way into a batch of one partition, and the batch that they became.
+
+A batch keeps its sequence for ever: it is sent again as it is, and split into halves
+that have the sequences of their records.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from protocol.errors import MessageTooLarge
+from protocol.record_batch import (
+    BATCH_OVERHEAD,
+    CURRENT_MAGIC,
+    NO_LEADER_EPOCH,
+    NO_PRODUCER_EPOCH,
+    NO_PRODUCER_ID,
+    NO_SEQUENCE,
+    TRANSACTIONAL,
+    BatchHeader,
+    next_sequence,
+    read_header,
+)
+from protocol.records import assemble, encode_record
+
+if TYPE_CHECKING:
+    from protocol.records import NewRecord
+    from protocol.topic_partition import TopicPartition
+
+_FIELD_OVERHEAD = 10  # its length, and a share of what else a record has: about that
+
+
+class ProducerIdentity(NamedTuple):
+    """Who writes: the id that a broker gave, and its epoch, which fences older ones."""
+
+    producer_id: int
+    producer_epoch: int
+
+
+NOBODY = ProducerIdentity(NO_PRODUCER_ID, NO_PRODUCER_EPOCH)
+
+
+class BatchFormat(NamedTuple):
+    """How batches are made: the codec, its level or None, and for a transaction."""
+
+    compression: int = 0
+    compression_level: int | None = None
+    is_transactional: bool = False
+
+
+class SealedBatch(NamedTuple):
+    """A batch as it is sent, and sent again."""
+
+    place: TopicPartition
+    data: bytearray
+    records_count: int
+    base_sequence: int
+
+
+class BatchBuilder:
+    """Takes records for one partition until they are ``size_max`` bytes."""
+
+    def __init__(self, place: TopicPartition, size_max: int, since_s: float) -> None:
+        self.place = place
+        self.since_s = since_s
+        self.size = BATCH_OVERHEAD
+        self._size_max = size_max
+        self._pieces: list[bytes] = []
+        self._base_timestamp = 0
+        self._max_timestamp = 0
+
+    def __len__(self) -> int:
+        return len(self._pieces)
+
+    def has_room_for(self, record: NewRecord) -> bool:
+        """Whether the record fits; the first always does."""
+        if not self._pieces:
+            return True
+        size = self.size
+        for data in record.key, record.value, *(value for _, value in record.headers):
+            if data is not None:
+                size += _FIELD_OVERHEAD + memoryview(data).nbytes
+        size += sum(_FIELD_OVERHEAD + len(name) for name, _ in record.headers)
+        return size <= self._size_max
+
+    def add(self, record: NewRecord) -> None:
+        """Take one record more."""
+        timestamp = record.timestamp
+        if not self._pieces:
+            self._base_timestamp = self._max_timestamp = timestamp
+        elif timestamp > self._max_timestamp:
+            self._max_timestamp = timestamp
+        delta = timestamp - self._base_timestamp
+        piece = encode_record(len(self._pieces), delta, record)
+        self._pieces.append(piece)
+        self.size += len(piece)
+
+    def seal(
+        self, form: BatchFormat, identity: ProducerIdentity, base_sequence: int
+    ) -> SealedBatch:
+        """The batch; a sequence is only that of a producer that has an id."""
+        count = len(self._pieces)
+        has_id = identity.producer_id != NO_PRODUCER_ID
+        attributes = form.compression
+        if form.is_transactional:
+            attributes |= TRANSACTIONAL
+        header = BatchHeader(
+            base_offset=0,
+            batch_length=0,  # it and the checksum: see `assemble`
+            partition_leader_epoch=NO_LEADER_EPOCH,
+            magic=CURRENT_MAGIC,
+            crc=0,
+            attributes=attributes,
+            last_offset_delta=count - 1,
+            base_timestamp=self._base_timestamp,
+            max_timestamp=self._max_timestamp,
+            producer_id=identity.producer_id,
+            producer_epoch=identity.producer_epoch,
+            base_sequence=base_sequence if has_id else NO_SEQUENCE,
+            records_count=count,
+        )
+        data = assemble(header, b"".join(self._pieces), form.compression_level)
+        return SealedBatch(self.place, data, count, base_sequence)
+
+
+def split(batch: SealedBatch, compression_level: int | None) -> list[SealedBatch]:
+    """Two halves of a batch that the broker found too large.
+
+    Raises:
+        MessageTooLarge: it is a single record.
+    """
+    from protocol.records import NewRecord, iterate
+
+    if batch.records_count == 1:
+        raise MessageTooLarge
+    header = read_header(batch.data)
+    form = BatchFormat(
+        header.compression, compression_level, bool(header.attributes & TRANSACTIONAL)
+    )
+    identity = ProducerIdentity(header.producer_id, header.producer_epoch)
+    records = list(iterate(batch.data))
+    middle = len(records) // 2
+    halves = []
+    for first, part in (0, records[:middle]), (middle, records[middle:]):
+        builder = BatchBuilder(batch.place, len(batch.data), 0)
+        for record in part:
+            builder.add(
+                NewRecord(record.key, record.value, record.timestamp, record.headers)
+            )
+        sequence = next_sequence(batch.base_sequence, first)
+        halves.append(builder.seal(form, identity, sequence))
+    return halves
