@@ -13,6 +13,10 @@ class NoAnswer(TimeoutError):
     """A broker did not answer in time."""
 
 
+class TopicRecreated(Exception):
+    """The topic of this name is not the one that it was."""
+
+
 def error_of(code: int, message: str | None = None) -> KafkaError:
     """The error that a broker answered with ``code``, which is not 0."""
     kind = error_class(code)
