@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -P -m pytest
+WORKERS ?= 2
 
 .PHONY: serve test test-long lint types format bench docs clean
 
@@ -10,10 +11,10 @@ serve: $(VENV)/.installed
 	$(BIN)/odradek serve $(ARGS)
 
 test: $(VENV)/.installed-test
-	$(PYTEST) -m "not long" $(ARGS)
+	$(PYTEST) -m "not long" -n $(WORKERS) $(ARGS)
 
 test-long: $(VENV)/.installed-test
-	ODRADEK_LONG=1 $(PYTEST) --timeout 3600 $(ARGS)
+	ODRADEK_LONG=1 $(PYTEST) --timeout 3600 -n $(WORKERS) $(ARGS)
 
 lint: $(VENV)/.installed-lint
 	$(BIN)/ruff format --check .
@@ -39,7 +40,7 @@ clean:
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.installed: pyproject.toml setup.py $(wildcard protocol/*.c) | $(BIN)/python
+$(VENV)/.installed: pyproject.toml setup.py $(wildcard protocol/*.[ch]) | $(BIN)/python
 	$(BIN)/pip install --quiet --disable-pip-version-check --config-settings editable_mode=compat --editable .
 	touch $@
 

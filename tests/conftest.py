@@ -1,4 +1,7 @@
-"""Every async test near a socket runs on both event loops, all others on asyncio's."""
+"""Which event loops a test runs on, and which tests share a process.
+
+Every async test near a socket runs on both event loops, all others on asyncio's.
+"""
 
 import asyncio
 import contextlib
@@ -12,6 +15,8 @@ LoopFactory = Callable[[], asyncio.AbstractEventLoop]
 HERE = Path(__file__).parent
 BOTH_LOOPS = [HERE / "broker" / "network", HERE / "client", HERE / "clients"]
 BOTH_LOOPS += [HERE / "broker" / "test_server.py"]
+# Folders whose tests share what is dear to start, a JVM.
+ONE_PROCESS = [HERE / "apache_kafka", HERE / "pyspark_odradek"]
 
 
 def loop_factories() -> dict[str, LoopFactory]:
@@ -32,3 +37,12 @@ def pytest_asyncio_loop_factories(
     if any(folder == item.path or folder in item.path.parents for folder in BOTH_LOOPS):
         return factories
     return {"asyncio": factories["asyncio"]}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of several processes (pytest-xdist), one gets all tests of a module."""
+    for item in items:
+        together = next(
+            (folder for folder in ONE_PROCESS if folder in item.path.parents), item.path
+        )
+        item.add_marker(pytest.mark.xdist_group(str(together.relative_to(HERE))))
