@@ -1,0 +1,100 @@
+"""One Spark and one broker for all tests of the pipeline."""
+
+import os
+import sys
+import warnings
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from client.cluster import Cluster
+from tests.broker_process import BrokerProcess, running_broker
+from tests.client.live import connected
+
+from . import spark_jars
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+BROKER_OPTIONS = (
+    # The records of tests may be dated long ago.
+    *("-o", "log.retention.ms=-1"),
+    *("-o", "transaction.abort.timed.out.transaction.cleanup.interval.ms=200"),
+)
+
+
+def skip_or_fail(reason: str | None) -> None:
+    """Under CI nothing that can be had is left out."""
+    if reason and os.environ.get("CI") == "true":
+        pytest.fail(reason)
+    if reason:
+        pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[SparkSession]":
+    """The only SparkSession: Spark runs in this process, with two threads.
+
+    The jars of Spark's Kafka connector are with it, where Maven could fetch them.
+    """
+    skip_or_fail(spark_jars.java_missing())
+    from pyspark.sql import SparkSession
+
+    root = tmp_path_factory.mktemp("spark")
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    options = {
+        "spark.ui.enabled": "false",
+        "spark.driver.memory": "1g",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.warehouse.dir": str(root / "warehouse"),
+        "spark.local.dir": str(root / "local"),
+        "spark.driver.extraJavaOptions": f"-Dderby.system.home={root}",
+        "spark.jars": ",".join(spark_jars.connector_jars()),
+    }
+    with warnings.catch_warnings():
+        # The JVM lives as long as this process, and so do its sockets.
+        warnings.simplefilter("ignore", ResourceWarning)
+        builder = SparkSession.builder.master("local[2]").appName("odradek-tests")
+        for name, value in options.items():
+            builder = builder.config(name, value)
+        session = builder.getOrCreate()
+        session.sparkContext.setLogLevel("ERROR")
+        yield session
+        session.stop()
+
+
+@pytest.fixture(scope="session")
+def kafka_connector(spark: "SparkSession") -> str:
+    """The name of Spark's own Kafka connector, whose jars are there."""
+    skip_or_fail(spark_jars.connector_missing())
+    return "kafka"
+
+
+@pytest.fixture(scope="session")
+def broker_process(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[BrokerProcess]:
+    """A broker for all tests that do not stop theirs."""
+    data_dir = tmp_path_factory.mktemp("pipeline") / "data"
+    with running_broker(data_dir, *BROKER_OPTIONS) as process:
+        yield process
+        assert "Traceback" not in process.log()
+
+
+@pytest.fixture
+def cluster(broker_process: BrokerProcess) -> Iterator[Cluster]:
+    """A client of that broker."""
+    with connected(broker_process.port) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def topic(request: pytest.FixtureRequest) -> str:
+    """A topic name of the test's own; the topic is not there."""
+    names = [c if c.isalnum() else "-" for c in request.node.name]
+    return "".join(names).strip("-")[:200]
