@@ -25,7 +25,7 @@ _LAST_BYTE_MAX = {_VARINT_BYTES: 0x0F, _VARLONG_BYTES: 0x01}
 _BAD_NUMBER = "holds a number that is cut short or too large"
 
 
-class _MalformedRecordError(Exception):
+class _MalformedRecordError(ValueError):
     """What is wrong with a record, without its place."""
 
 

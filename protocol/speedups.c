@@ -4,202 +4,16 @@
  *
  * records_plain.py, batch_columns_plain.py and last_offsets_plain.py do the same in
  * Python and serve where this was not built; tests run both and compare, messages
- * included.
+ * included. speedups_columns.c is the other half, for the pipeline.
  *
  * Invariants: no byte is read and no pointer moved before the bytes up to there are
  * known to exist; nothing is allocated; a length is used only after it was compared
  * with what remains.
  */
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
+#include "speedups.h"
 
-#include <stdint.h>
-#include <string.h>
-
-/* Length, attributes, timestamp, offset, key length, value length, header count. */
-#define RECORD_SIZE_MIN 7
 #define INDEX_COLUMNS 6
 #define INDEX_ROW_SIZE ((Py_ssize_t)(INDEX_COLUMNS * sizeof(int64_t)))
-
-static const char GOOD[] = "";
-static const char BAD_NUMBER[] = "holds a number that is cut short or too large";
-static const char BAD_LENGTH[] = "is longer than what is left of the batch";
-static const char BAD_KEY[] = "has a key length that does not fit";
-static const char BAD_VALUE[] = "has a value length that does not fit";
-static const char BAD_HEADER_COUNT[] = "has a negative number of headers";
-static const char BAD_HEADER_KEY[] = "has a header key length that does not fit";
-static const char BAD_HEADER_VALUE[] = "has a header value length that does not fit";
-static const char BAD_SIZE[] = "does not end where its length says";
-static const char BAD_ATTRIBUTES[] = "has attributes other than 0";
-static const char BAD_OFFSET[] = "has an offset delta other than its place";
-
-typedef struct {
-    const uint8_t *key;
-    const uint8_t *value;
-    int64_t timestamp_delta;
-    int32_t offset_delta;
-    int32_t key_length; /* -1 is null, here and below */
-    int32_t value_length;
-    uint8_t attributes;
-} Record;
-
-/* A zigzag varint of at most 32 bits: five bytes, four bits in the fifth. */
-static inline int
-read_varint(const uint8_t **at, const uint8_t *end, int32_t *number)
-{
-    const uint8_t *byte = *at;
-    uint32_t bits = 0;
-    for (int shift = 0; shift < 35 && byte < end; shift += 7, byte++) {
-        bits |= (uint32_t)(*byte & 0x7f) << shift;
-        if (*byte < 0x80) {
-            if (shift == 28 && *byte > 0x0f) {
-                return 0;
-            }
-            *number = (int32_t)(bits >> 1) ^ -(int32_t)(bits & 1);
-            *at = byte + 1;
-            return 1;
-        }
-    }
-    return 0;
-}
-
-/* A zigzag varint of at most 64 bits: ten bytes, one bit in the tenth. */
-static inline int
-read_varlong(const uint8_t **at, const uint8_t *end, int64_t *number)
-{
-    const uint8_t *byte = *at;
-    uint64_t bits = 0;
-    for (int shift = 0; shift < 70 && byte < end; shift += 7, byte++) {
-        bits |= (uint64_t)(*byte & 0x7f) << shift;
-        if (*byte < 0x80) {
-            if (shift == 63 && *byte > 0x01) {
-                return 0;
-            }
-            *number = (int64_t)(bits >> 1) ^ -(int64_t)(bits & 1);
-            *at = byte + 1;
-            return 1;
-        }
-    }
-    return 0;
-}
-
-/* A length (-1 is null, if that is allowed) and as many bytes. */
-static inline const char *
-read_field(const uint8_t **at, const uint8_t *end, const uint8_t **field,
-           int32_t *length, const char *problem)
-{
-    if (!read_varint(at, end, length)) {
-        return BAD_NUMBER;
-    }
-    if (*length < -1 || *length > end - *at) {
-        return problem;
-    }
-    *field = *at;
-    if (*length > 0) {
-        *at += *length;
-    }
-    return GOOD;
-}
-
-static const char *
-skip_headers(const uint8_t **at, const uint8_t *end)
-{
-    const uint8_t *field;
-    const char *problem;
-    int32_t count, length;
-    if (!read_varint(at, end, &count)) {
-        return BAD_NUMBER;
-    }
-    if (count < 0) {
-        return BAD_HEADER_COUNT;
-    }
-    /* A lying count ends with the bytes: each header takes two at least. */
-    for (int32_t i = 0; i < count; i++) {
-        problem = read_field(at, end, &field, &length, BAD_HEADER_KEY);
-        if (problem != GOOD) {
-            return problem;
-        }
-        if (length < 0) {
-            return BAD_HEADER_KEY;
-        }
-        problem = read_field(at, end, &field, &length, BAD_HEADER_VALUE);
-        if (problem != GOOD) {
-            return problem;
-        }
-    }
-    return GOOD;
-}
-
-static inline const char *
-read_record(const uint8_t **at, const uint8_t *batch_end, Record *record)
-{
-    const char *problem;
-    int32_t length;
-    if (!read_varint(at, batch_end, &length)) {
-        return BAD_NUMBER;
-    }
-    if (length < 0 || length > batch_end - *at) {
-        return BAD_LENGTH;
-    }
-    const uint8_t *end = *at + length;
-    if (*at == end) {
-        return BAD_NUMBER;
-    }
-    record->attributes = *(*at)++;
-    if (!read_varlong(at, end, &record->timestamp_delta) ||
-        !read_varint(at, end, &record->offset_delta)) {
-        return BAD_NUMBER;
-    }
-    problem = read_field(at, end, &record->key, &record->key_length, BAD_KEY);
-    if (problem != GOOD) {
-        return problem;
-    }
-    problem = read_field(at, end, &record->value, &record->value_length, BAD_VALUE);
-    if (problem != GOOD) {
-        return problem;
-    }
-    if (*at < end && **at == 0) {
-        (*at)++; /* no headers, as most records */
-    }
-    else {
-        problem = skip_headers(at, end);
-        if (problem != GOOD) {
-            return problem;
-        }
-    }
-    return *at == end ? GOOD : BAD_SIZE;
-}
-
-static PyObject *
-bad_record(Py_ssize_t place, const char *problem)
-{
-    return PyErr_Format(PyExc_ValueError, "Record %zd of the batch %s.", place,
-                        problem);
-}
-
-/* Sets an exception and answers 0 when so many records cannot be there. */
-static int
-check_count(Py_ssize_t count, Py_ssize_t size)
-{
-    if (count < 0 || count > size / RECORD_SIZE_MIN) {
-        PyErr_Format(PyExc_ValueError,
-                     "The batch says %zd records, in %zd bytes.", count, size);
-        return 0;
-    }
-    return 1;
-}
-
-static int
-check_end(const uint8_t *at, const uint8_t *end)
-{
-    if (at != end) {
-        PyErr_Format(PyExc_ValueError,
-                     "The batch has %zd bytes after its last record.",
-                     (Py_ssize_t)(end - at));
-        return 0;
-    }
-    return 1;
-}
 
 static PyObject *
 summarize_buffer(const Py_buffer *payload, Py_ssize_t count, int64_t base_timestamp)
@@ -805,17 +619,6 @@ keep_batches(const Py_buffer *data, const Table *table, const Rules *rules,
     return 1;
 }
 
-static int
-check_argument_count(Py_ssize_t given, Py_ssize_t wanted)
-{
-    if (given != wanted) {
-        PyErr_Format(PyExc_TypeError, "%zd arguments given, %zd wanted", given,
-                     wanted);
-        return 0;
-    }
-    return 1;
-}
-
 static PyObject *
 summarize(PyObject *module, PyObject *const *arguments, Py_ssize_t given)
 {
@@ -929,29 +732,6 @@ read_table(const Py_buffer *slots, const Py_buffer *secret, Table *table)
     return 1;
 }
 
-/* Gets the buffers of the first arguments; lets go of all when one cannot be had. */
-static int
-get_buffers(PyObject *const *arguments, const int *flags, Py_buffer *buffers, int count)
-{
-    for (int i = 0; i < count; i++) {
-        if (PyObject_GetBuffer(arguments[i], &buffers[i], flags[i]) < 0) {
-            while (i-- > 0) {
-                PyBuffer_Release(&buffers[i]);
-            }
-            return 0;
-        }
-    }
-    return 1;
-}
-
-static void
-release_buffers(Py_buffer *buffers, int count)
-{
-    while (count-- > 0) {
-        PyBuffer_Release(&buffers[count]);
-    }
-}
-
 static int
 read_numbers(PyObject *const *arguments, int64_t *numbers, int count)
 {
@@ -1044,6 +824,15 @@ static PyMethodDef methods[] = {
      "keep_latest(data, slots, secret, target, pinned, latest_offset, now_ms,"
      " stops_at, /)\n--\n\n"
      "Write what is the last of its key; see last_offsets_plain."},
+    {"walk_records", (PyCFunction)(void (*)(void))walk_records, METH_FASTCALL,
+     "walk_records(data, batches, columns, /)\n--\n\n"
+     "Say where the fields of many batches' records are; see record_columns_plain."},
+    {"walk_headers", (PyCFunction)(void (*)(void))walk_headers, METH_FASTCALL,
+     "walk_headers(data, positions, columns, /)\n--\n\n"
+     "Say where the headers of records are; see record_columns_plain."},
+    {"gather", (PyCFunction)(void (*)(void))gather, METH_FASTCALL,
+     "gather(data, positions, lengths, offsets, target, /)\n--\n\n"
+     "Copy many slices into one buffer; see record_columns_plain."},
     {NULL, NULL, 0, NULL},
 };
 

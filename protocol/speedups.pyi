@@ -32,3 +32,13 @@ def keep_latest(
     stops_at: int,
     /,
 ) -> tuple[int, int, int, int, int, int]: ...
+def walk_records(data: Buffer, batches: Buffer, columns: Buffer, /) -> tuple[int, int]: ...
+def walk_headers(data: Buffer, positions: Buffer, columns: Buffer, /) -> int: ...
+def gather(
+    data: Buffer,
+    positions: Buffer,
+    lengths: Buffer,
+    offsets: Buffer,
+    target: Buffer,
+    /,
+) -> int: ...

@@ -12,7 +12,12 @@ from importlib.util import module_from_spec, spec_from_loader
 from random import Random
 from types import ModuleType
 
-from protocol import batch_columns_plain, last_offsets_plain, records_plain
+from protocol import (
+    batch_columns_plain,
+    last_offsets_plain,
+    record_columns_plain,
+    records_plain,
+)
 from protocol.record_batch import HAS_DELETE_HORIZON, stamp
 from protocol.records import NewRecord, build_batch
 from tests.plain.records import PlainRecord, write_record
@@ -173,15 +178,93 @@ def check_last_offsets(speedups: ModuleType, random: Random) -> None:
         assert targets[0][:size] == targets[1][:size], (data.hex(), rules)
 
 
+def random_places(random: Random) -> tuple["array[int]", "array[int]"]:
+    """A payload and the row of its batch, which may say what is not there."""
+    payload, count = random_payload(random)
+    for _ in range(random.choice((0, 0, 1, 2))):
+        mutate(random, payload)
+    start = random.choice((0, 0, 0, 0, 1, -1, 2**62))
+    end = start + len(payload) + random.choice((0, 0, 0, 1, -1))
+    count += random.choice((0, 0, 0, 1, -1, 2**40))
+    base = random.choice((0, 2**63 - 1, -(2**63), 1_700_000_000_000))
+    time = random.choice((-(2**63), -(2**63), 7))
+    row = array("q", (start, end, count, base, base, time))
+    return array("q", payload + bytes(-len(payload) % 8)), row
+
+
+def check_columns(speedups: ModuleType, random: Random) -> None:
+    data, batches = random_places(random)
+    exact = array("B", data.tobytes()[: random.choice((len(data) * 8, batches[1]))])[:]
+    if random.random() < 0.3:
+        batches += batches
+    cells = array("q", bytes(56 * random.randrange(12) + random.choice((0, 8))))[:]
+    modules = speedups, record_columns_plain
+    columns = [cells[:], cells[:]]
+    fast, plain = (
+        outcome(module.walk_records, exact, batches[:], each)
+        for module, each in zip(modules, columns, strict=True)
+    )
+    assert fast == plain, (exact.tobytes().hex(), batches, fast, plain)
+    capacity, count = len(cells) // 7, plain[1]  # type: ignore[index]
+    rows = [
+        [each[column * capacity + place] for column in range(7)]
+        for each in columns
+        for place in range(count)
+    ]
+    assert rows[:count] == rows[count:], (exact.tobytes().hex(), batches)
+    blocks = array("q", [row[4] + max(row[5], 0) for row in rows[:count]])
+    if random.random() < 0.5:
+        blocks.append(random.choice((-1, 0, 5, len(exact), len(exact) + 1, 2**62)))
+    room = array("q", bytes(32 * random.randrange(9)))[:]
+    rooms = [room[:], room[:]]
+    walked = [
+        outcome(module.walk_headers, exact, blocks[:], each)
+        for module, each in zip(modules, rooms, strict=True)
+    ]
+    assert walked[0] == walked[1], (exact.tobytes().hex(), blocks, walked)
+    assert (
+        isinstance(walked[0], str) or rooms[0] == rooms[1] or walked[0] * 4 < len(room)
+    ), (exact.tobytes().hex(), blocks)
+    check_gather(speedups, random, exact, [(row[4], row[5]) for row in rows[:count]])
+
+
+def check_gather(
+    speedups: ModuleType,
+    random: Random,
+    data: "array[int]",
+    slices: list[tuple[int, int]],
+) -> None:
+    if random.random() < 0.3:
+        strange = (-1, 0, 3, len(data), 2**62, -(2**63))
+        slices.append((random.choice(strange), random.choice(strange)))
+    positions = array("q", [position for position, _ in slices])[:]
+    lengths = array("q", [length for _, length in slices])[:]
+    total = sum(length for _, length in slices if 0 < length < 2**31)
+    total += random.choice((0, 0, 40, -1))
+    target = array("B", bytes(max(total, 0)))[:]
+    offsets = array("i", bytes(4 * (len(slices) + random.choice((0, 1, 1, 1)))))[:]
+    results = []
+    for module in (speedups, record_columns_plain):
+        pair = offsets[:], target[:]
+        try:
+            size = module.gather(data, positions, lengths, *pair)
+            results.append((size, pair[0], pair[1][:size]))
+        except (BufferError, ValueError) as error:
+            results.append((str(error), pair[0][:0], pair[1][:0]))
+    assert results[0] == results[1], (data.tobytes().hex(), slices, total, results)
+
+
 def main(path: str, seconds: str, seed: str) -> None:
     speedups, random = load(path), Random(int(seed))
     random_walks, random_keys = Random(int(seed) + 1), Random(int(seed) + 2)
+    random_columns = Random(int(seed) + 3)
     end, runs = time.monotonic() + float(seconds), 0
     while time.monotonic() < end:
         for _ in range(100):
             check(speedups, random)
             check_walk(speedups, random_walks)
             check_last_offsets(speedups, random_keys)
+            check_columns(speedups, random_columns)
         runs += 100
     print(f"{runs} payloads")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SOURCE = ROOT / "protocol" / "speedups.c"
+SOURCES = ("speedups.h", "speedups.c", "speedups_columns.c")
 IS_LONG = os.environ.get("ODRADEK_LONG") == "1"
 FLAGS = [
     "-shared",
@@ -40,10 +40,16 @@ def libasan() -> str:
     return path
 
 
-def build(source: str, folder: Path, *flags: str) -> Path:
-    copy, module = folder / "speedups.c", folder / "speedups.abi3.so"
-    copy.write_text(source)
-    command = ["gcc", *FLAGS, *flags, str(copy), "-o", str(module)]
+def read_sources() -> dict[str, str]:
+    return {name: (ROOT / "protocol" / name).read_text() for name in SOURCES}
+
+
+def build(sources: dict[str, str], folder: Path, *flags: str) -> Path:
+    module = folder / "speedups.abi3.so"
+    for name, text in sources.items():
+        (folder / name).write_text(text)
+    files = [str(folder / name) for name in sources if name.endswith(".c")]
+    command = ["gcc", *FLAGS, *flags, *files, "-o", str(module)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return module
@@ -74,7 +80,7 @@ def drive(
 def test_random_payloads_break_nothing(
     libasan: str, tmp_path: Path, flags: list[str]
 ) -> None:
-    module = build(SOURCE.read_text(), tmp_path, *flags)
+    module = build(read_sources(), tmp_path, *flags)
     seconds, seed = (300, os.getpid()) if IS_LONG else (3, 1)
     done = drive(module, libasan, seconds, seed)
     assert done.returncode == 0, f"seed {seed}\n{done.stderr[-4000:]}"
@@ -96,14 +102,22 @@ def test_random_payloads_break_nothing(
         ),
         ("if (size < BATCH_OVERHEAD || size > left)", "if (left < 61)", ""),
         ("if (++place == table->count)", "if (++place < 0)", "AddressSanitizer"),
+        (" || batch.end > data->len", "", "AddressSanitizer"),
+        (" || batch.count > columns->capacity - columns->count", "", ""),
+        (" ||\n        count > columns->capacity - columns->count", "", ""),
+        (" || length > data->len - position", "", "AddressSanitizer"),
+        (" ||\n            length > room - size", "", "AddressSanitizer"),
+        (" && data->len - position >= SMALL", "", "AddressSanitizer"),
+        (" && room - size >= SMALL", "", "AddressSanitizer"),
     ],
 )
 def test_a_missing_check_would_be_seen(
     libasan: str, tmp_path: Path, check: str, without: str, complaint: str
 ) -> None:
-    source = SOURCE.read_text()
-    assert check in source
-    broken = build(source.replace(check, without), tmp_path, "-w")
+    sources = read_sources()
+    assert any(check in text for text in sources.values())
+    sources = {name: text.replace(check, without) for name, text in sources.items()}
+    broken = build(sources, tmp_path, "-w")
     done = drive(broken, libasan, seconds=10, seed=1)
     assert done.returncode != 0
     assert complaint in done.stderr
