@@ -14,14 +14,14 @@ from storage.cleaner.plan import CleanedSegment, RoundEnd
 from storage.cleaner.unfinished import remove_unfinished
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from storage.cleaner.plan import CleaningPlan
     from storage.files import Files
 
     from .disk_threads import DiskThreads
 
-    Take = Callable[[CleanedSegment], object]
+    Take = Callable[[CleanedSegment], Awaitable[object]]
 
 # How often a round is asked whether anybody still wants it.
 _LOOK_S = 0.2
@@ -69,7 +69,7 @@ class ProcessCleaner:
             while True:
                 message = await self._next(process, is_wanted)
                 if isinstance(message, CleanedSegment) and is_wanted():
-                    take(message)
+                    await take(message)
                     process.stdin.write(b"+")
                     continue
                 is_over = isinstance(message, RoundEnd)

@@ -15,7 +15,6 @@ from protocol.errors import InconsistentTopicId, KafkaStorageError
 from protocol.topic_partition import TopicPartition
 
 from .cleaner.cleaner_checkpoint import CleanerCheckpoint
-from .cleaner.plan import CleanedSegment
 from .directory_checkpoints import (
     DirectoryCheckpoints,
     DirectoryFailure,
@@ -28,10 +27,10 @@ from .log_directories import LogDirectories, Lookup
 from .log_directory import DirectoryKind, DirectoryLock, LogDirectory, TakeLock
 from .log_loader import Surroundings, create_log, load_log
 from .log_retention import delete_old_segments
+from .log_segment import LogSegment
 from .meta_properties import META_PROPERTIES_NAME
 from .partition_metadata import write_partition_metadata
 from .removals import Removals
-from .segment_replacement import replace_segments
 from .unified_log import UnifiedLog
 
 CloseAll: TypeAlias = Callable[[Iterable[UnifiedLog]], Iterable[bool]]
@@ -239,25 +238,19 @@ class LogManager:
             KafkaStorageError: the disk fails, or is full.
         """
         gone = delete_old_segments(log, now_ms)
-        due_ms = now_ms + log.config.file_delete_delay_ms
-        for segment in gone:
-            self._removals.add_segment(segment, due_ms)
+        self.remove_later(log, gone, now_ms)
         return len(gone)
 
     def cleaner_checkpoint(self, log: UnifiedLog) -> CleanerCheckpoint:
         """Where it is written down up to where a log was cleaned."""
         return self._homes[log.topic_partition].cleaner_checkpoint
 
-    def replace_segments(
-        self, log: UnifiedLog, cleaned: CleanedSegment, now_ms: int
+    def remove_later(
+        self, log: UnifiedLog, segments: Iterable[LogSegment], now_ms: int
     ) -> None:
-        """Let a cleaned segment take the place of those that it was made of.
-
-        Raises:
-            StorageFailure: the log must `fail` with it.
-        """
+        """Remove the files of old segments when the topic's delay for that is over."""
         due_ms = now_ms + log.config.file_delete_delay_ms
-        for segment in replace_segments(log, *cleaned[:2], now_ms):
+        for segment in segments:
             self._removals.add_segment(segment, due_ms)
 
     def removal_job(self, now_ms: int) -> Callable[[], None] | None:

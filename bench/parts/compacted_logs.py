@@ -17,7 +17,7 @@ from protocol.records import NewRecord, build_batch
 from protocol.topic_partition import TopicPartition
 from storage.cleaner.choice import find_cleanable, plan_round
 from storage.cleaner.plan import RoundEnd
-from storage.cleaner.round import remove_unfinished
+from storage.cleaner.unfinished import remove_unfinished
 from storage.cleaner.worker import receive, send
 from storage.files import OsFiles
 from storage.log_config import LogConfig

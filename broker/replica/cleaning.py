@@ -25,9 +25,10 @@ from storage.cleaner.choice import find_cleanable, first_dirty_offset, plan_roun
 from storage.cleaner.plan import DamageFound
 from storage.files import MISSING, DiskFull, StorageFailure
 from storage.mapped_index import CorruptIndex
+from storage.segment_replacement import SegmentReplacement
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncIterator, Callable, Mapping
 
     from protocol.topic_partition import TopicPartition
     from storage.cleaner.choice import Cleanable
@@ -275,13 +276,13 @@ class Cleaning:
 
         sources = {each.base_offset: each.size for each in plan.segments}
 
-        def take(cleaned: CleanedSegment) -> None:
-            self._log_manager.replace_segments(log, cleaned, self._clock.now_ms())
-            for base_offset in cleaned.replaced:
-                del sources[base_offset]
-
         def is_wanted() -> bool:
             return self._is_current(log) and _has_all(log, sources)
+
+        async def take(cleaned: CleanedSegment) -> None:
+            if await self._take(log, cleaned, is_wanted):
+                for base_offset in cleaned.replaced:
+                    del sources[base_offset]
 
         ended = await self._cleaner.clean(plan, take, is_wanted)
         self.check(log)
@@ -302,6 +303,19 @@ class Cleaning:
             self._clock.monotonic_ms() - started_ms,
         )
         return ended
+
+    async def _take(
+        self, log: UnifiedLog, cleaned: CleanedSegment, is_wanted: Callable[[], bool]
+    ) -> bool:
+        """Whether readers have the new segment now."""
+        now_ms = self._clock.now_ms()
+        replacement = SegmentReplacement(
+            log, cleaned.base_offset, cleaned.replaced, now_ms
+        )
+        for job in replacement.steps(is_wanted):
+            await self._disk_threads.run(job)
+        self._log_manager.remove_later(log, replacement.old, now_ms)
+        return bool(replacement.old)
 
     async def _note(self, log: UnifiedLog, next_dirty_offset: int) -> None:
         async with self._checkpoint_turn:

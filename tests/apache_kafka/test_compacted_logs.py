@@ -20,6 +20,7 @@ from storage.log_config import LogConfig
 from storage.log_manager import LogManager
 from storage.unified_log import UnifiedLog
 
+from ..storage.cleaner.cleaning import take_in
 from .java_client import JavaClient
 from .node import CLUSTER_ID, KafkaNode
 from .test_kafka_reads_our_files import COMPLAINTS, DUMP_TOOL, _take_topic_id
@@ -133,7 +134,7 @@ def clean(manager: LogManager, log: UnifiedLog) -> None:
     plan = plan_round(log, find_cleanable(log, first_dirty, now), now, 1 << 20)
     cleaning = CleaningRound(OsFiles(), plan)
     while (cleaned := cleaning.clean_next()) is not None:
-        manager.replace_segments(log, cleaned, now)
+        manager.remove_later(log, take_in(log, cleaned, now), now)
     assert cleaning.next_dirty_offset > first_dirty
     known = manager.directories_of()
     checkpoint.put(log.topic_partition, cleaning.next_dirty_offset, known)

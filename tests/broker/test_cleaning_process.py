@@ -21,11 +21,19 @@ def leftovers(directory: Path) -> list[str]:
     return [path.name for path in directory.rglob("*.cleaned")]
 
 
+async def never(cleaned: CleanedSegment) -> None:
+    raise AssertionError(cleaned)
+
+
 async def test_a_round(tmp_path: Path, cleaner: Kind) -> None:
     threads = DiskThreads(1)
     taken: list[CleanedSegment] = []
     plan = plan_of(log_in(tmp_path, TEXT))
-    end = await cleaner(OsFiles(), threads).clean(plan, taken.append, lambda: True)
+
+    async def take(cleaned: CleanedSegment) -> None:
+        taken.append(cleaned)
+
+    end = await cleaner(OsFiles(), threads).clean(plan, take, lambda: True)
     threads.close()
     assert end is not None
     assert (end.next_dirty_offset, end.stats.records_written) == (4, 2)
@@ -34,11 +42,10 @@ async def test_a_round(tmp_path: Path, cleaner: Kind) -> None:
 
 async def test_nobody_wants_it_any_more(tmp_path: Path, cleaner: Kind) -> None:
     threads = DiskThreads(1)
-    taken: list[CleanedSegment] = []
     plan = plan_of(log_in(tmp_path, TEXT))
-    end = await cleaner(OsFiles(), threads).clean(plan, taken.append, lambda: False)
+    end = await cleaner(OsFiles(), threads).clean(plan, never, lambda: False)
     threads.close()
-    assert (end, taken, leftovers(tmp_path)) == (None, [], [])
+    assert (end, leftovers(tmp_path)) == (None, [])
 
 
 async def test_damage(tmp_path: Path, cleaner: Kind) -> None:
@@ -47,7 +54,7 @@ async def test_damage(tmp_path: Path, cleaner: Kind) -> None:
     path = tmp_path / "topic-0" / f"{0:020d}.log"
     path.write_bytes(path.read_bytes()[:-1] + b"?")
     with pytest.raises(DamageFound):
-        await cleaner(OsFiles(), threads).clean(plan, print, lambda: True)
+        await cleaner(OsFiles(), threads).clean(plan, never, lambda: True)
     threads.close()
     assert leftovers(tmp_path) == []
 
@@ -56,7 +63,7 @@ async def test_who_is_cancelled_leaves_nothing(tmp_path: Path, cleaner: Kind) ->
     threads = DiskThreads(1)
     plan = plan_of(log_in(tmp_path, TEXT))
 
-    def take(cleaned: CleanedSegment) -> None:
+    async def take(cleaned: CleanedSegment) -> None:
         raise asyncio.CancelledError
 
     with pytest.raises(asyncio.CancelledError):

@@ -1,6 +1,6 @@
 """Rounds of cleaning without a process: for files in memory, and a disk thread."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from broker.disk_threads import DiskThreads
 from storage.cleaner.plan import CleanedSegment, CleaningPlan, RoundEnd
@@ -8,7 +8,7 @@ from storage.cleaner.round import CleaningRound
 from storage.cleaner.unfinished import remove_unfinished
 from storage.files import Files
 
-Take = Callable[[CleanedSegment], object]
+Take = Callable[[CleanedSegment], Awaitable[object]]
 
 
 class ThreadCleaner:
@@ -31,5 +31,5 @@ class ThreadCleaner:
             if not is_wanted():
                 await run(remove_unfinished, self._files, plan)
                 return None
-            take(cleaned)
+            await take(cleaned)
         return RoundEnd(None, cleaning.next_dirty_offset, cleaning.stats)

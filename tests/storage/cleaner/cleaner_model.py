@@ -20,12 +20,12 @@ from storage.cleaner.unfinished import remove_unfinished
 from storage.files import DiskFull
 from storage.log_read import FetchIsolation
 from storage.log_retention import delete_old_segments
-from storage.segment_replacement import replace_segments
+from storage.log_segment import LogSegment
 from storage.watermarks import LogStartReason
 from tests.fakes.files import FakeFiles
 from tests.storage.logs import NOW, append, reopened, sync
 
-from .cleaning import RETENTION_MS, compacted_log
+from .cleaning import RETENTION_MS, compacted_log, take_in
 from .consuming import batches_from, consume
 from .written import Producer, Written
 
@@ -52,6 +52,7 @@ class Model:
     touched_end: int = 0
     """Below it records may be gone for others that lie below it, too."""
     transaction_count: int = 0
+    removed: list[LogSegment] = field(default_factory=list)  # their files are there
 
     def __post_init__(self) -> None:
         chance = self.chance
@@ -187,6 +188,8 @@ class Model:
         self.files.sync_directory(self.log.directory)
 
     def wait(self) -> None:
+        while self.removed:
+            self.removed.pop().delete_files()
         self.now_ms += self.chance.choice([1, RETENTION_MS // 2, RETENTION_MS])
 
     def delete_records(self) -> None:
@@ -195,13 +198,10 @@ class Model:
         offset = chance.randint(self.start, self.log.high_watermark)
         if chance.random() < 0.5:
             offset = min(offset, self.start + 5)
-        spans = [
-            *self.spans,
-            *(
-                (each.first_offset, self.end)
-                for each in self.producers.values()
-                if each.transaction
-            ),
+        spans = self.spans + [
+            (each.first_offset, self.end)
+            for each in self.producers.values()
+            if each.transaction
         ]
         if any(first < offset <= last for first, last in spans):
             return
@@ -227,18 +227,18 @@ class Model:
         log = self.log
         first_dirty = first_dirty_offset(log, self.checkpoint)
         cleanable = find_cleanable(log, first_dirty, self.now_ms)
-        self.round_times.append(self.now_ms)
+        self.round_times += [self.now_ms]
         plan = plan_round(log, cleanable, self.now_ms, self.map_size)
         touched_end = self.touched_end
         self.touched_end = max(plan.end_offset, touched_end, self.start)
         cleaning = CleaningRound(log.local.files, plan)
         sources = {each.base_offset for each in plan.segments}
+        is_wanted = lambda: all(map(log.local.segments.get, sources))  # noqa: E731
         while (cleaned := cleaning.clean_next()) is not None:
-            for old in replace_segments(log, *cleaned[:2], self.now_ms):
-                old.delete_files()
-            sources -= set(cleaned.replaced)
-            meanwhile()
-            if not all(map(log.local.segments.get, sources)):
+            old = take_in(log, cleaned, self.now_ms, meanwhile, is_wanted)
+            self.removed += old
+            sources -= {each.base_offset for each in old}
+            if not is_wanted():
                 remove_unfinished(self.files, plan)
                 return False
         assert cleaning.next_dirty_offset >= first_dirty
@@ -280,6 +280,7 @@ class Model:
         self.reopen(was_clean=self.chance.random() < 0.5)
 
     def reopen(self, *, was_clean: bool = False) -> None:
+        self.removed = []
         if was_clean:
             assert self.log.close()
         self.log = reopened(

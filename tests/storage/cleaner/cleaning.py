@@ -1,6 +1,6 @@
 """A compacted log, and rounds of cleaning it as the broker runs them."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Unpack
 
 from protocol.control_records import ControlType, EndTxnMarker, build_marker_batch
@@ -8,11 +8,12 @@ from protocol.record_batch import BatchHeader, scan
 from protocol.records import BatchFields, NewRecord, Record, build_batch, iterate
 from storage.append_info import AppendOrigin
 from storage.cleaner.choice import find_cleanable, plan_round
-from storage.cleaner.plan import CleaningStats
+from storage.cleaner.plan import CleanedSegment, CleaningStats
 from storage.cleaner.round import CleaningRound
 from storage.files import Files
 from storage.log_read import FetchIsolation
-from storage.segment_replacement import replace_segments
+from storage.log_segment import LogSegment
+from storage.segment_replacement import SegmentReplacement
 from storage.unified_log import UnifiedLog
 from tests.storage.logs import EPOCH, NOW, new_log
 
@@ -70,9 +71,24 @@ def clean(
     plan = plan_round(log, cleanable, now_ms, map_size)
     cleaning = CleaningRound(log.local.files, plan)
     while (cleaned := cleaning.clean_next()) is not None:
-        for old in replace_segments(log, cleaned.base_offset, cleaned.replaced, now_ms):
+        for old in take_in(log, cleaned, now_ms):
             old.delete_files()
     return cleaning.next_dirty_offset, cleaning.stats
+
+
+def take_in(
+    log: UnifiedLog,
+    cleaned: CleanedSegment,
+    now_ms: int = NOW,
+    meanwhile: Callable[[], object] = lambda: None,
+    is_wanted: Callable[[], bool] = lambda: True,
+) -> list[LogSegment]:
+    """Let it take the place of what it was made of, which is returned."""
+    replacement = SegmentReplacement(log, *cleaned[:2], now_ms)
+    for job in replacement.steps(is_wanted):
+        job()
+        meanwhile()
+    return replacement.old
 
 
 def headers(log: UnifiedLog) -> list[BatchHeader]:

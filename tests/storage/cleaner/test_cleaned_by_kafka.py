@@ -12,7 +12,7 @@ from storage.log_read import FetchIsolation
 from storage.unified_log import UnifiedLog
 from tests.storage.test_golden_logs import Case
 
-from .cleaning import MAP_SIZE
+from .cleaning import MAP_SIZE, take_in
 from .consuming import consume
 
 DAY_MS = 86_400_000
@@ -42,7 +42,7 @@ def clean(manager: LogManager, log: UnifiedLog, now_ms: int) -> None:
         log.local.files, plan_round(log, cleanable, now_ms, MAP_SIZE)
     )
     while (cleaned := cleaning.clean_next()) is not None:
-        manager.replace_segments(log, cleaned, now_ms)
+        manager.remove_later(log, take_in(log, cleaned, now_ms), now_ms)
     known = manager.directories_of()
     checkpoint.put(log.topic_partition, cleaning.next_dirty_offset, known)
 
