@@ -1,4 +1,4 @@
-"""Java for Spark, and the jars of Spark's own Kafka connector, fetched once by Maven."""
+"""Java for Spark, and the jars of its own Kafka connector, fetched once by Maven."""
 
 import shutil
 import subprocess
