@@ -12,18 +12,22 @@ from .parser import Parser, fail, seconds
 from .pipe import quiet_pipe
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from client.address import Address
     from client.cluster import Cluster
+    from protocol.errors import KafkaError
 
 FAILED = 1
 _TOPIC = re.compile(r"([^:,\s]+)(?::(\d+(?:,\d+)*))?", re.ASCII)
 
 
-def cluster_parser(command: str, description: str) -> Parser:
+def cluster_parser(
+    command: str, description: str, examples: Sequence[str] = ()
+) -> Parser:
     """A parser with the options that every such command has."""
-    parser = Parser(command, f"{description} Exit code: 0 done, 1 failed, 2 usage.")
+    full = f"{description} Exit code: 0 done, 1 failed, 2 usage."
+    parser = Parser(command, full, examples)
     parser.add_argument(
         "--bootstrap-server",
         type=_addresses,
@@ -111,12 +115,17 @@ def run(
     except BrokenPipeError:  # of the standard output; a lost broker is another error
         raise
     except KafkaError as error:
-        return fail(command, FAILED, error)
+        return fail(command, FAILED, error_text(error))
     except MalformedRequest as error:
         reason = f"no Kafka broker answers there, or a broken one: {error}"
         return fail(command, FAILED, reason)
     except OSError as error:
         return fail(command, FAILED, error.strerror or error)
+
+
+def error_text(error: KafkaError) -> str:
+    """What a broker said, with the name that Kafka has for it."""
+    return f"{error.code.name}: {error}"
 
 
 def print_json(value: object) -> None:

@@ -20,18 +20,52 @@ if TYPE_CHECKING:
 Command = Callable[[list[str]], int]
 
 # Listed here and not only in the entry points: to scan those takes longer than
-# everything else that `odradek health` does.
+# everything else that `odradek health` does. The summary is the command's own.
 BUILT_IN = {
-    "serve": "broker.cli.serve",
-    "health": "broker.cli.health",
-    "version": "broker.cli.version",
-    "adopt": "broker.cli.adopt",
-    "dump-log": "broker.cli.dump_log",
-    "fsck": "broker.cli.fsck",
-    "compact": "broker.cli.compact",
-    "group": "broker.cli.group",
-    "txn": "broker.cli.txn",
-    "pipeline": "pyspark_odradek.commands",
+    "serve": (
+        "broker.cli.serve",
+        "Run a broker until it is told to stop (SIGTERM, SIGINT).",
+    ),
+    "health": (
+        "broker.cli.health",
+        "Ask whether a broker is ready: exit code 0 if it is, 1 if not.",
+    ),
+    "version": (
+        "broker.cli.version",
+        "Say which odradek this is, and what it runs on.",
+    ),
+    "topic": ("broker.cli.topic", "Make, show, change and delete topics."),
+    "produce": ("broker.cli.produce", "Write lines, JSON or files to a topic."),
+    "consume": ("broker.cli.consume", "Read records of topics."),
+    "config": ("broker.cli.config", "Show and change options."),
+    "group": (
+        "broker.cli.group",
+        "Show consumer groups and their lag; delete them; reset their offsets.",
+    ),
+    "txn": ("broker.cli.txn", "Show transactions and what they hold up; abort them."),
+    "bench": ("broker.cli.bench", "Measure how fast a broker writes and reads."),
+    "doctor": ("broker.cli.doctor", "Find out why a client cannot connect."),
+    "pipeline": (
+        "pyspark_odradek.commands",
+        "Move topics to tables and tables to topics, with Spark.",
+    ),
+    "adopt": (
+        "broker.cli.adopt",
+        "Take over the data directory of an Apache Kafka that has stopped.",
+    ),
+    "dump-log": (
+        "broker.cli.dump_log",
+        "Show what is in the files of a log directory, and what is wrong in them.",
+    ),
+    "fsck": (
+        "broker.cli.fsck",
+        "Check log directories without changing them, and say what is wrong.",
+    ),
+    "compact": (
+        "broker.cli.compact",
+        "Compact a topic now: keep the last record of each key.",
+    ),
+    "completion": ("broker.cli.completion", "Let a shell complete commands."),
 }
 GROUP = "odradek.commands"
 _HELP = ("-h", "--help", "help")
@@ -58,7 +92,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def find(name: str) -> Command | None:
     """The command of that name."""
     if name in BUILT_IN:
-        return cast(Command, import_module(BUILT_IN[name]).command)
+        return cast(Command, import_module(BUILT_IN[name][0]).command)
     for entry_point in _entry_points():
         if entry_point.name == name:
             return cast(Command, entry_point.load())
@@ -88,12 +122,17 @@ def _unknown(name: str) -> str:
 
 def _overview() -> str:
     lines = ["usage: odradek COMMAND ...", "", "commands:"]
-    for name in _names():
-        command = find(name)
-        summary = (command.__doc__ or "").strip().splitlines()
-        lines.append(f"  {name:<12} {summary[0] if summary else ''}")
+    lines += [f"  {name:<12} {_summary(name)}".rstrip() for name in _names()]
     lines += ["", "odradek COMMAND --help says more."]
     return "\n".join(lines)
+
+
+def _summary(name: str) -> str:
+    if name in BUILT_IN:
+        return BUILT_IN[name][1]
+    command = find(name)
+    lines = (command.__doc__ or "").strip().splitlines()
+    return lines[0] if lines else ""
 
 
 if TYPE_CHECKING:

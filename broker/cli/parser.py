@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 USAGE_ERROR = 2
+_EXAMPLES = "examples:"
 _UNKNOWN = "unrecognized arguments: "
 _REQUIRED = "is required"
 _REQUIRED_TOO = "arguments are required"
@@ -20,13 +21,28 @@ _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)?", re.ASCII)
 _SECONDS = {"ms": 0.001, "s": 1, None: 1, "m": 60, "h": 3600}
 
 
+class _Formatter(argparse.HelpFormatter):
+    """Fills paragraphs, and leaves examples as they are written."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        if text.startswith(_EXAMPLES):
+            return text
+        return super()._fill_text(text, width, indent)
+
+
 class Parser(argparse.ArgumentParser):
     """An ArgumentParser whose errors are one line and know what was meant."""
 
-    def __init__(self, command: str, description: str) -> None:
+    def __init__(
+        self, command: str, description: str, examples: Sequence[str] = ()
+    ) -> None:
         self._given: list[str] = []
         super().__init__(
-            prog=f"odradek {command}", description=description, allow_abbrev=False
+            prog=f"odradek {command}",
+            description=description,
+            epilog="\n  ".join([_EXAMPLES, *examples]) if examples else None,
+            formatter_class=_Formatter,
+            allow_abbrev=False,
         )
 
     def parse(self, arguments: Sequence[str]) -> argparse.Namespace:

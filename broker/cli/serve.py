@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 
 _logger = logging.getLogger(__name__)
 CANNOT_START = 1
+_EXAMPLES = (
+    "odradek serve",
+    "odradek serve --port 9192 --data-dir /var/lib/odradek",
+    "odradek serve --config server.properties -o num.partitions=6",
+)
 
 
 def command(arguments: list[str]) -> int:
@@ -36,7 +41,13 @@ def command(arguments: list[str]) -> int:
 
 
 def _parser() -> Parser:
-    parser = Parser("serve", "Run a broker until it is told to stop.")
+    parser = Parser("serve", "Run a broker until it is told to stop.", _EXAMPLES)
+    broker_arguments(parser)
+    return parser
+
+
+def broker_arguments(parser: Parser) -> None:
+    """Add what says how a broker is configured."""
     parser.add_argument(
         "--port", type=port, help="port to listen on (default 9092; 0: any free one)"
     )
@@ -66,18 +77,21 @@ def _parser() -> Parser:
         metavar="NAME=VALUE",
         help="set any option; again for more",
     )
-    return parser
 
 
 def _load(options: argparse.Namespace) -> Loaded:
-    flags = Flags(
+    return load(options.config, os.environ, options.pairs, flags_of(options))
+
+
+def flags_of(options: argparse.Namespace) -> Flags:
+    """What the arguments of `broker_arguments` say that have flags of their own."""
+    return Flags(
         host=options.host,
         port=options.port,
         data_dir=options.data_dir,
         durability=options.durability,
         allow_unauthenticated=options.allow_unauthenticated,
     )
-    return load(options.config, os.environ, options.pairs, flags)
 
 
 def _run(loaded: Loaded) -> int:

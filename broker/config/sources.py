@@ -64,12 +64,7 @@ def load(
             contradict each other. The message is one line.
     """
     notes: list[str] = []
-    settings: list[Setting] = []
-    if config_file is not None:
-        settings += _of_file(config_file)
-    settings += _of_environment(environment or {}, notes)
-    settings += map(_of_pair, pairs)
-    settings += _of_flags(flags or Flags())
+    settings = gather(config_file, environment, pairs, flags, notes)
     values, meaningless = _parsed(settings)
     if meaningless:
         names = ", ".join(sorted(meaningless))
@@ -86,6 +81,25 @@ def load(
     config.check()
     notes += _warnings(config)
     return Loaded(config, notes)
+
+
+def gather(
+    config_file: Path | None,
+    environment: Mapping[str, str] | None,
+    pairs: Iterable[str],
+    flags: Flags | None,
+    notes: list[str],
+) -> list[Setting]:
+    """What somebody has set, unchecked; of an option the last one counts.
+
+    Raises:
+        OptionError: the file cannot be read, or a variable is misspelt.
+    """
+    settings = [] if config_file is None else _of_file(config_file)
+    settings += _of_environment(environment or {}, notes)
+    settings += map(_of_pair, pairs)
+    settings += _of_flags(flags or Flags())
+    return settings
 
 
 def _of_file(path: Path) -> list[Setting]:

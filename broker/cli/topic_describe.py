@@ -1,0 +1,167 @@
+"""``odradek topic describe``: partitions, leaders, offsets and options of topics."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .cluster_options import FAILED, cluster_parser, error_text, print_json, run
+from .parser import fail
+from .table import printable, table
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator, Mapping
+
+    from client.cluster import Cluster
+    from client.topics import TopicDescription
+    from protocol.topic_partition import TopicPartition
+
+_COMMAND = "topic describe"
+_HEAD = ("PARTITION", "LEADER", "REPLICAS", "IN-SYNC", "START", "END", "RECORDS")
+_EXAMPLES = (
+    "odradek topic describe orders",
+    "odradek topic describe orders payments --json",
+    "odradek topic describe --all",
+)
+
+
+def command(arguments: list[str]) -> int:
+    """Show partitions, leaders, offsets and options of topics."""
+    parser = cluster_parser(
+        _COMMAND,
+        "Show the partitions of topics, who leads them, from which offset to which"
+        " they reach, and the options that are not the default.",
+        _EXAMPLES,
+    )
+    parser.add_argument("topic", nargs="*", metavar="TOPIC")
+    parser.add_argument("--all", action="store_true", help="all that are not internal")
+    options = parser.parse(arguments)
+    if bool(options.topic) == options.all:
+        parser.error("say which topics, or --all")
+    return run(_COMMAND, options, lambda cluster: _describe(cluster, options))
+
+
+class Described(NamedTuple):
+    """A topic, the offsets of its partitions and the options somebody has set."""
+
+    topic: TopicDescription
+    starts: Mapping[TopicPartition, int]
+    ends: Mapping[TopicPartition, int]
+    configs: Mapping[str, str | None]
+
+    def text(self) -> Iterator[str]:
+        """For people."""
+        count = len(self.topic.partitions)
+        yield printable(
+            f"topic {self.topic.name}: {count} partition{'s' * (count != 1)}, id"
+            f" {self._topic_id()}{', internal' * self.topic.is_internal}"
+        )
+        for name, value in self.configs.items():
+            yield printable(f"  {name}={value}")
+        rows = []
+        for each in self._partitions():
+            known = each["start"] is not None and each["end"] is not None
+            rows.append(
+                (
+                    each["partition"],
+                    each["leader"],
+                    _numbers(each["replicas"]),
+                    _numbers(each["inSync"]),
+                    each["start"],
+                    each["end"],
+                    each["end"] - each["start"] if known else None,
+                )
+            )
+        yield from table(_HEAD, rows)
+
+    def as_json(self) -> dict[str, Any]:
+        """All of it, for `json`."""
+        return {
+            "topic": self.topic.name,
+            "topicId": self._topic_id(),
+            "internal": self.topic.is_internal,
+            "configs": dict(self.configs),
+            "partitions": list(self._partitions()),
+        }
+
+    def _topic_id(self) -> str:
+        from protocol.uuids import to_text
+
+        return to_text(self.topic.topic_id)
+
+    def _partitions(self) -> Iterator[dict[str, Any]]:
+        from protocol.topic_partition import TopicPartition
+
+        for each in self.topic.partitions:
+            place = TopicPartition(self.topic.name, each.partition)
+            yield {
+                "partition": each.partition,
+                "leader": None if each.leader < 0 else each.leader,
+                "replicas": list(each.replicas),
+                "inSync": list(each.in_sync),
+                "offline": list(each.offline),
+                "start": self.starts.get(place),
+                "end": self.ends.get(place),
+            }
+
+
+def _numbers(ids: list[int]) -> str:
+    return ",".join(map(str, ids)) or "none"
+
+
+def _describe(cluster: Cluster, options: argparse.Namespace) -> int:
+    from client.topics import describe_topics
+
+    names = None if options.all else list(dict.fromkeys(options.topic))
+    topics = describe_topics(cluster, names)
+    wanted = [
+        topic
+        for topic in topics.found.values()
+        if not (options.all and topic.is_internal)
+    ]
+    is_first = True
+    for topic in wanted:
+        found = _described(cluster, topic)
+        if options.json:
+            print_json(found.as_json())
+            continue
+        if not is_first:
+            print()
+        is_first = False
+        print("\n".join(found.text()))
+    if options.all and not wanted and not options.json:
+        print("no topics")
+    for name, error in topics.failed.items():
+        fail(_COMMAND, FAILED, f"{printable(name)}: {error_text(error)}")
+    return FAILED if topics.failed else 0
+
+
+def _described(cluster: Cluster, topic: TopicDescription) -> Described:
+    from client.configs import ConfigResource, ConfigResourceType, describe_configs
+    from client.list_offsets import EARLIEST, LATEST, list_offsets
+    from protocol.errors import KafkaError
+    from protocol.topic_partition import TopicPartition
+
+    places = [
+        TopicPartition(topic.name, each.partition)
+        for each in topic.partitions
+        if each.leader >= 0
+    ]
+    starts, ends = (
+        {
+            place: listed.offset
+            for place, listed in list_offsets(
+                cluster, dict.fromkeys(places, time)
+            ).found.items()
+        }
+        for time in (EARLIEST, LATEST)
+    )
+    configs: dict[str, str | None] = {}
+    try:
+        resource = ConfigResource(ConfigResourceType.TOPIC, topic.name)
+        for entry in describe_configs(cluster, resource):
+            if entry.source == "DYNAMIC_TOPIC_CONFIG":
+                configs[entry.name] = entry.value
+    except KafkaError:
+        pass  # to see the options may not be allowed to who may see the topic
+    return Described(topic, starts, ends, configs)
