@@ -1,0 +1,208 @@
+"""An Iceberg table that jobs append to, through pyiceberg (no jar).
+
+A batch is one snapshot, whose summary has the job's `Commit`. pyiceberg by itself
+tries a commit again on top of another driver's, which would write the batch twice:
+the table is told to try once, and the summaries are looked at before and after.
+
+The catalog is a SQLite file in the table's folder, or any that pyiceberg knows, given
+by its properties. ``metadata/version-hint.text`` is kept up to date, so that readers
+without the catalog find the newest state.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import uuid
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .commit import Commit, read_commit
+from .job_errors import CommitRefused, JobError
+from .table import DataFile, check_schema, describe, leftovers, staging_name, sync
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pyarrow
+    from pyiceberg.catalog import Catalog
+    from pyiceberg.table import Table as IcebergTable
+
+DATA = "data"
+NAMESPACE = "odradek"
+_SUMMARY = "odradek.commit."
+_PROPERTIES = {
+    "commit.retry.num-retries": "0",
+    "write.metadata.delete-after-commit.enabled": "true",
+    "write.metadata.previous-versions-max": "20",
+}
+
+
+class IcebergTableOfJob:
+    """An Iceberg table, as one driver of one job uses it."""
+
+    def __init__(self, location: Path, job: str, options: Mapping[str, str]) -> None:
+        # Said here, and not when rows have been written.
+        import pyiceberg.catalog  # noqa: F401
+
+        self.location = location
+        self._job = job
+        self._options = dict(options)
+        name = self._options.pop("table", "")
+        self._name = name or f"{NAMESPACE}.{location.name.replace('.', '_')}"
+        self._catalog_found: Catalog | None = None
+
+    def _catalog(self) -> Catalog:
+        from pyiceberg.catalog import load_catalog
+
+        if self._catalog_found is None:
+            options = self._options or {
+                "type": "sql",
+                "uri": f"sqlite:///{self.location}/catalog.db",
+                "warehouse": self.location.parent.as_uri(),
+            }
+            if not self._options:
+                self.location.mkdir(parents=True, exist_ok=True)
+            self._catalog_found = load_catalog("odradek", **options)
+        return self._catalog_found
+
+    def exists(self) -> bool:
+        """Whether there is a table."""
+        if not self._options and not (self.location / "catalog.db").exists():
+            return False
+        return bool(self._catalog().table_exists(self._name))
+
+    def _table(self) -> IcebergTable:
+        return self._catalog().load_table(self._name)
+
+    def create(self, schema: pyarrow.Schema) -> None:
+        """Make the table if there is none.
+
+        Raises:
+            JobError: there is one with another schema.
+        """
+        if not self.exists():
+            self._catalog().create_namespace_if_not_exists(
+                self._name.rpartition(".")[0]
+            )
+            self._catalog().create_table_if_not_exists(
+                self._name,
+                schema=schema,
+                location=self.location.as_uri(),
+                properties=_PROPERTIES,
+            )
+        table = self._table()
+        if table.properties.get("commit.retry.num-retries") != "0":
+            raise JobError(
+                f"the Iceberg table {self._name} was not made by odradek: its property "
+                "commit.retry.num-retries must be 0, or a second driver of the job "
+                "would write rows twice; set it, or give the job a new table"
+            )
+        check_schema(self.location, _described(table), describe(_plain(schema)))
+
+    def last_commit(self, job: str) -> Commit | None:
+        """The job's last commit, as the table is now."""
+        return self._last_of(self._table(), job) if self.exists() else None
+
+    def _last_of(self, table: IcebergTable, job: str) -> Commit | None:
+        snapshot = table.current_snapshot()
+        while snapshot is not None:
+            text = snapshot.summary and snapshot.summary.get(_SUMMARY + job)
+            if text:
+                return read_commit(text)
+            parent = snapshot.parent_snapshot_id
+            snapshot = None if parent is None else table.snapshot_by_id(parent)
+        return None
+
+    def staging(self, batch: int) -> Path:
+        """A new folder for files of a batch, which no snapshot names."""
+        folder = self.location / DATA / staging_name(self._job, batch)
+        folder.mkdir(parents=True)
+        return folder
+
+    def commit(self, commit: Commit, files: list[DataFile]) -> None:
+        """Add the files: the commit point of a batch.
+
+        Raises:
+            CommitRefused: another driver of the job did it.
+        """
+        from pyiceberg.exceptions import CommitFailedException
+
+        for folder in {os.path.dirname(file.path) for file in files}:
+            sync(folder)
+        for file in files:
+            sync(file.path)
+        sync(self.location / DATA)
+        table = self._table()
+        before = self._last_of(table, commit.job)
+        if before is not None and before.batch >= commit.batch:
+            raise self._refused(commit)
+        paths = [Path(file.path).as_uri() for file in files]
+        try:
+            with table.transaction() as transaction:
+                transaction.add_files(
+                    paths,
+                    snapshot_properties={_SUMMARY + commit.job: commit.as_json()},
+                    check_duplicate_files=False,
+                )
+        except CommitFailedException as error:
+            raise self._refused(commit) from error
+        self._check(commit)
+
+    def _check(self, commit: Commit) -> None:
+        """The newest commit of the job must be ours, and be there once."""
+        table, count = self._table(), 0
+        for snapshot in reversed(table.metadata.snapshots):
+            text = snapshot.summary and snapshot.summary.get(_SUMMARY + commit.job)
+            if text and (found := read_commit(text)).batch >= commit.batch:
+                count += 1
+                if found.staged != commit.staged or count > 1:
+                    raise self._refused(commit)
+            elif text:
+                break
+
+    def _refused(self, commit: Commit) -> CommitRefused:
+        return CommitRefused(
+            f"batch {commit.batch} of the job {commit.job!r} was committed by another "
+            f"driver to {self._name}; stop one of the two"
+        )
+
+    def publish(self, commit: Commit) -> None:
+        """Say where the newest state is, and remove what nobody can commit."""
+        self._write_hint()
+        folder = self.location / DATA
+        names = os.listdir(folder) if folder.exists() else []
+        for name in leftovers(names, commit.job, commit):
+            shutil.rmtree(folder / name, ignore_errors=True)
+
+    def _write_hint(self) -> None:
+        metadata = self._table().metadata_location.rpartition("/")[2]
+        hint = self.location / "metadata" / "version-hint.text"
+        temporary = hint.with_name(f".{uuid.uuid4().hex}")
+        temporary.write_text(metadata.removesuffix(".metadata.json"))
+        os.replace(temporary, hint)
+
+    def close(self) -> None:
+        """Close the catalog."""
+        if self._catalog_found is not None:
+            self._catalog_found.close()
+            self._catalog_found = None
+
+
+def _plain(schema: pyarrow.Schema) -> pyarrow.Schema:
+    """The schema as the table has it: Iceberg knows fewer types than Arrow."""
+    from pyiceberg.io.pyarrow import _pyarrow_to_schema_without_ids, schema_to_pyarrow
+    from pyiceberg.schema import assign_fresh_schema_ids
+
+    fresh = assign_fresh_schema_ids(_pyarrow_to_schema_without_ids(schema))
+    return schema_to_pyarrow(fresh, include_field_ids=False)
+
+
+def _described(table: IcebergTable) -> list[list[str]]:
+    from pyiceberg.io.pyarrow import schema_to_pyarrow
+
+    return describe(schema_to_pyarrow(table.schema(), include_field_ids=False))
+
+
+if TYPE_CHECKING:
+    _Any = Any
