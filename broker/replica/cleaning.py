@@ -23,6 +23,7 @@ from protocol.errors import KafkaError, KafkaStorageError
 from storage.batch_verification import DamagedBatch
 from storage.cleaner.choice import find_cleanable, first_dirty_offset, plan_round
 from storage.cleaner.plan import DamageFound
+from storage.cleaner.producer_ends import PIECE_LENGTH, pack_ends
 from storage.files import MISSING, DiskFull, StorageFailure
 from storage.mapped_index import CorruptIndex
 from storage.segment_replacement import SegmentReplacement
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
     from protocol.topic_partition import TopicPartition
     from storage.cleaner.choice import Cleanable
-    from storage.cleaner.plan import CleanedSegment, RoundEnd
+    from storage.cleaner.plan import CleanedSegment, CleaningPlan, RoundEnd
     from storage.log_manager import LogManager
     from storage.unified_log import UnifiedLog
 
@@ -267,13 +268,7 @@ class Cleaning:
 
     async def _run(self, log: UnifiedLog, cleanable: Cleanable) -> RoundEnd:
         started_ms = self._clock.monotonic_ms()
-        limits = self._limits
-        plan = plan_round(
-            log, cleanable, self._clock.now_ms(), limits.map_size_of_round
-        )._replace(
-            bytes_per_second=limits.rate_of_round, load_factor=limits.load_factor
-        )
-
+        plan = await self._plan(log, cleanable)
         sources = {each.base_offset: each.size for each in plan.segments}
 
         def is_wanted() -> bool:
@@ -303,6 +298,28 @@ class Cleaning:
             self._clock.monotonic_ms() - started_ms,
         )
         return ended
+
+    async def _plan(self, log: UnifiedLog, cleanable: Cleanable) -> CleaningPlan:
+        """What is to be done, made in pieces so that nobody waits for it."""
+        limits = self._limits
+        producers = bytearray()
+        for piece in pack_ends(log, cleanable.end_offset):
+            producers += piece
+            if len(log.producers) > PIECE_LENGTH:
+                await asyncio.sleep(0)
+        self.check(log)
+        if self.cleanable(log).end_offset < cleanable.end_offset:
+            raise NotCleaned(Obstacle.GIVEN_UP, "records were deleted meanwhile")
+        plan = plan_round(
+            log,
+            cleanable,
+            self._clock.now_ms(),
+            limits.map_size_of_round,
+            bytes(producers),
+        )
+        return plan._replace(
+            bytes_per_second=limits.rate_of_round, load_factor=limits.load_factor
+        )
 
     async def _take(
         self, log: UnifiedLog, cleaned: CleanedSegment, is_wanted: Callable[[], bool]

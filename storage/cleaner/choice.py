@@ -8,11 +8,10 @@ some of it is older than ``max.compaction.lag.ms``.
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..formats.index_entry import INDEX_ENTRY_SIZE, TIME_INDEX_ENTRY_SIZE
-from .plan import CleaningPlan, ProducerEnd, SourceSegment
+from .plan import CleaningPlan, SourceSegment
+from .producer_ends import pack_ends
 
 if TYPE_CHECKING:
-    from ..formats.transaction_entry import TransactionEntry
     from ..log_segment import LogSegment
     from ..unified_log import UnifiedLog
 
@@ -85,46 +84,42 @@ def _end(log: "UnifiedLog", first_dirty: int, now_ms: int) -> int:
 
 
 def _is_overdue(log: "UnifiedLog", segment: "LogSegment", now_ms: int) -> bool:
-    oldest = segment.first_timestamp()
-    return oldest >= 0 and oldest < now_ms - log.config.max_compaction_lag_ms
+    limit_ms = now_ms - log.config.max_compaction_lag_ms
+    if limit_ms <= 0:
+        return False  # as it is by default, and it would have to be read
+    return 0 <= segment.first_timestamp() < limit_ms
 
 
 def plan_round(
-    log: "UnifiedLog", cleanable: Cleanable, now_ms: int, map_size: int
+    log: "UnifiedLog",
+    cleanable: Cleanable,
+    now_ms: int,
+    map_size: int,
+    producers: bytes | None = None,
 ) -> CleaningPlan:
-    """What a round is to do with a log as it is now.
+    """What a round is to do with a log as it is now. Nothing is read for it.
 
-    Raises:
-        CorruptIndex: a transaction index cannot be believed.
+    ``producers``, if given, are those that `pack_ends` has packed since ``cleanable``
+    was found.
     """
-    segments = log.local.segments.values(0, cleanable.end_offset)
-    aborted: list[TransactionEntry] = []
-    for segment in log.local.segments:
-        aborted += segment.transactions.entries()
+    segments = log.local.segments
+    end_offset = cleanable.end_offset
+    if producers is None:
+        producers = b"".join(pack_ends(log, end_offset))
     return CleaningPlan(
         log.directory,
-        tuple(map(_source, segments)),
+        tuple(
+            SourceSegment(
+                each.base_offset, each.next_base, each.size, bool(each.quarantined)
+            )
+            for each in segments.values(0, end_offset)
+        ),
         cleanable.first_dirty_offset,
-        cleanable.end_offset,
+        end_offset,
         now_ms,
         log.config.delete_retention_ms,
         log.config,
         map_size,
-        aborted,
-        {
-            each.producer_id: ProducerEnd(each.last_offset, each.producer_epoch)
-            for each in log.producers
-        },
-    )
-
-
-def _source(segment: "LogSegment") -> SourceSegment:
-    indexes = segment.indexes
-    return SourceSegment(
-        segment.base_offset,
-        segment.next_base,
-        segment.size,
-        indexes.offsets.count * INDEX_ENTRY_SIZE,
-        indexes.times.count * TIME_INDEX_ENTRY_SIZE,
-        bool(segment.quarantined),
+        tuple(each.base_offset for each in segments),
+        producers=producers,
     )

@@ -2,24 +2,29 @@
 
 import pickle
 from struct import Struct
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 LENGTH = Struct(">I")
 
 
-def framed(message: Any) -> bytes:
-    """A message as it travels."""
-    data = pickle.dumps(message)
-    return LENGTH.pack(len(data)) + data
-
-
-def send(target: BinaryIO, message: Any) -> None:
+def send(target: IO[bytes], message: Any) -> None:
     """Write a message."""
-    target.write(framed(message))
+    data = pickle.dumps(message)
+    target.write(LENGTH.pack(len(data)) + data)
     target.flush()
 
 
-def receive(source: BinaryIO) -> Any:
-    """Read a message."""
-    (size,) = LENGTH.unpack(source.read(LENGTH.size))
-    return pickle.loads(source.read(size))
+def receive(source: IO[bytes]) -> Any:
+    """Read a message.
+
+    Raises:
+        EOFError: there is none, or not all of it.
+    """
+    length = source.read(LENGTH.size)
+    if len(length) < LENGTH.size:
+        raise EOFError
+    (size,) = LENGTH.unpack(length)
+    message = source.read(size)
+    if len(message) < size:
+        raise EOFError
+    return pickle.loads(message)

@@ -1,6 +1,6 @@
 """What one round of cleaning is to do, and what it did: values, for another thread."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
@@ -10,37 +10,30 @@ from ..formats.transaction_entry import TransactionEntry
 from ..log_config import LogConfig
 
 
-class ProducerEnd(NamedTuple):
-    """The last that a log knows of a producer: its data, or only its epoch.
-
-    ``last_offset`` is -1 where no data batch of the producer is known.
-    """
-
-    last_offset: int
-    producer_epoch: int
-
-
 class SourceSegment(NamedTuple):
     """A sealed segment as it is before the round; sizes in bytes.
 
     ``end_offset`` is where the next one begins. One with ``has_damage`` stays as it
-    is, byte for byte; its sound records count all the same.
+    is, byte for byte; its sound records count all the same. The sizes of its indexes
+    are found by `with_details`.
     """
 
     base_offset: int
     end_offset: int
     size: int
-    offset_index_size: int
-    time_index_size: int
     has_damage: bool = False
+    offset_index_size: int = 0
+    time_index_size: int = 0
 
 
 class CleaningPlan(NamedTuple):
     """A log as it is when a round begins.
 
     ``segments`` are all up to ``end_offset``, where records that may be cleaned end;
-    from ``first_dirty_offset`` on they were not cleaned before. ``aborted`` are the
-    transactions that the segments' indexes say were aborted. A tombstone or marker
+    from ``first_dirty_offset`` on they were not cleaned before. ``base_offsets`` are
+    those of all segments of the log; ``aborted`` the transactions that their indexes
+    say were aborted, found by `with_details`; ``producers`` is what `producer_ends`
+    packs. A tombstone or marker
     that is kept for the first time stays for ``delete_retention_ms`` from ``now_ms``
     on. ``map_size`` bounds the memory for keys, in bytes, of which a part up to
     ``load_factor`` is filled; ``bytes_per_second`` what is read and written.
@@ -54,8 +47,9 @@ class CleaningPlan(NamedTuple):
     delete_retention_ms: int
     config: LogConfig
     map_size: int
+    base_offsets: tuple[int, ...] = ()
     aborted: Sequence[TransactionEntry] = ()
-    producers: Mapping[int, ProducerEnd] = {}
+    producers: bytes = b""
     bytes_per_second: float = inf
     load_factor: float = 0.9
 

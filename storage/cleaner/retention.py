@@ -35,6 +35,7 @@ from .cleaned_transactions import CleanedTransactions
 from .map_builder import UNUSUAL
 from .offset_map import Kept, OffsetMap
 from .plan import CleaningPlan, CleaningStats
+from .producer_ends import unpack_ends
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer as AnyBuffer
@@ -51,10 +52,10 @@ class Retention:
         self.aborted: list[TransactionEntry] = []  # that readers still need
         self._now_ms = self._tombstones_ms = plan.now_ms
         self._new_horizon_ms = plan.now_ms + plan.delete_retention_ms
-        self._producers = plan.producers
+        self._producers = unpack_ends(plan.producers)
         self._offsets = offsets
         self._ends = offsets.latest_offset, plan.end_offset - 1
-        ends = (each.last_offset for each in plan.producers.values())
+        ends = (each.last_offset for each in self._producers.values())
         self._pinned = array("q", sorted({*self._ends, *ends}))
         self._target = bytearray()
         self._stats = stats

@@ -11,6 +11,7 @@ from ..log_segment import LogSegment
 from .grouping import Group, group_segments
 from .map_builder import build_offset_map, runs_of
 from .plan import CleanedSegment, CleaningPlan, CleaningStats, SourceSegment
+from .plan_details import with_details
 from .retention import Retention
 from .unfinished import give_up
 
@@ -26,8 +27,10 @@ class CleaningRound:
         Raises:
             DamageFound: a segment has to be looked at first.
             CorruptMessage, InvalidRecord: a batch holds what is no record.
+            CorruptIndex: a transaction index cannot be believed.
             KafkaStorageError: the disk fails.
         """
+        plan = with_details(files, plan)
         self.stats = CleaningStats()
         self._files = files
         self._plan = plan

@@ -13,18 +13,19 @@ import os
 import signal
 import sys
 import traceback
+from contextlib import suppress
 from math import inf
 from typing import BinaryIO
 
 from protocol.errors import KafkaError
 
 from ..files import DiskFull, OsFiles
+from ..mapped_index import CorruptIndex
 from .framing import receive, send
 from .plan import CleaningPlan, CleaningStats, DamageFound, RoundEnd
 from .round import CleaningRound
 from .throttle import Throttle, ThrottledFiles
 
-NICENESS = 10
 _SET_PARENT_DEATH_SIGNAL = 1
 
 
@@ -39,7 +40,7 @@ def run(plan: CleaningPlan, source: BinaryIO, target: BinaryIO) -> None:
             send(target, cleaned)
             if not source.read(1):
                 return  # nobody waits for the rest
-    except (DamageFound, DiskFull, KafkaError) as expected:
+    except (DamageFound, DiskFull, CorruptIndex, KafkaError) as expected:
         error = expected
     except Exception as unexpected:  # told as text: it may hold anything
         if not isinstance(unexpected, OSError):  # a topic may be deleted meanwhile
@@ -57,10 +58,10 @@ def _files(plan: CleaningPlan) -> OsFiles:
 def main() -> None:
     """What the process does."""
     _end_with_parent(os.getppid())
-    os.nice(NICENESS)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent says when to end
     source, target = sys.stdin.buffer, sys.stdout.buffer
-    run(receive(source), source, target)
+    with suppress(EOFError):  # nobody wants anything
+        run(receive(source), source, target)
 
 
 def _end_with_parent(parent: int) -> None:

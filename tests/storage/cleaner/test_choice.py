@@ -8,7 +8,7 @@ from storage.cleaner.choice import (
     first_dirty_offset,
     plan_round,
 )
-from storage.cleaner.plan import ProducerEnd
+from storage.cleaner.producer_ends import ProducerEnd, unpack_ends
 from storage.unified_log import UnifiedLog
 from storage.watermarks import LogStartReason
 from tests.storage.logs import NOW
@@ -97,5 +97,6 @@ def test_a_plan_says_all_that_a_round_needs() -> None:
     plan = plan_round(log, cleanable, NOW, MAP_SIZE)
     assert [each.base_offset for each in plan.segments] == [0, 1]
     assert [each.end_offset for each in plan.segments] == [1, 3]
-    assert plan.producers == {7: ProducerEnd(1, 2), 8: ProducerEnd(-1, 5)}
+    assert plan.base_offsets == (0, 1, 3)
+    assert unpack_ends(plan.producers) == {7: ProducerEnd(1, 2), 8: ProducerEnd(-1, 5)}
     assert (plan.end_offset, plan.map_size) == (3, MAP_SIZE)

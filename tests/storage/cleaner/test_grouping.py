@@ -12,7 +12,7 @@ def grouped(*segments: SourceSegment) -> list[list[int]]:
 
 
 def segment(base: int, size: int = 10, index: int = 8, time: int = 12) -> SourceSegment:
-    return SourceSegment(base, base + 10, size, index, time)
+    return SourceSegment(base, base + 10, size, False, index, time)
 
 
 def test_t119_grouping_by_size_index_and_offset_span() -> None:
@@ -23,7 +23,7 @@ def test_t119_grouping_by_size_index_and_offset_span() -> None:
     ]
     assert grouped(*(segment(10 * n, index=25) for n in range(3))) == [[0, 10], [20]]
     assert grouped(*(segment(10 * n, time=50) for n in range(2))) == [[0], [10]]
-    far = SourceSegment(10, RELATIVE_OFFSET_MAX + 1, 10, 8, 12)
+    far = SourceSegment(10, RELATIVE_OFFSET_MAX + 1, 10)
     assert grouped(segment(0), far) == [[0, 10]]
     too_far = far._replace(end_offset=RELATIVE_OFFSET_MAX + 2)
     assert grouped(segment(0), too_far) == [[0], [10]]

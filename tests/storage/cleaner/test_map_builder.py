@@ -3,6 +3,7 @@
 from storage.cleaner.choice import find_cleanable, plan_round
 from storage.cleaner.map_builder import build_offset_map
 from storage.cleaner.offset_map import OffsetMap
+from storage.cleaner.plan_details import with_details
 from storage.unified_log import UnifiedLog
 from tests.storage.logs import NOW
 
@@ -15,7 +16,8 @@ KEYS = (b"a", b"b", b"c", b"d")
 def built(log: UnifiedLog, first_dirty: int = 0, size: int = MAP_SIZE) -> OffsetMap:
     log.update_high_watermark(log.end_metadata)
     plan = plan_round(log, find_cleanable(log, first_dirty, NOW), NOW, size)
-    return build_offset_map(log.local.files, plan)
+    files = log.local.files
+    return build_offset_map(files, with_details(files, plan))
 
 
 def test_only_what_is_dirty_counts() -> None:
