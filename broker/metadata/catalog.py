@@ -68,7 +68,7 @@ class Catalog:
         self._waiting: deque[tuple[_Decide, asyncio.Future[Any]]] = deque()
         self._is_busy = False
         self._is_closed = False
-        self._failure: str | None = None
+        self.failure: str | None = None
         self._changes_since_copy = 0
         self._idle: asyncio.Future[None] | None = None
 
@@ -193,8 +193,8 @@ class Catalog:
         self._start_next()
 
     def _refuse_when_failed(self) -> None:
-        if self._failure is not None:
-            raise KafkaStorageError(f"The catalogue failed earlier: {self._failure}")
+        if self.failure is not None:
+            raise KafkaStorageError(f"The catalogue failed earlier: {self.failure}")
 
     def _storage_error(self, error: BaseException) -> BaseException:
         if not isinstance(error, sqlite3.Error | OSError):
@@ -202,7 +202,7 @@ class Catalog:
         _logger.error("the catalogue %s was not written: %s", self.store.path, error)
         if isinstance(error, sqlite3.DatabaseError) and not _is_full(error):
             # What is in the file is not known any more: nothing may build on it.
-            self._failure = str(error)
+            self.failure = str(error)
         return KafkaStorageError(f"The catalogue was not written: {error}")
 
 

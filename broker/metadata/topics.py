@@ -45,6 +45,11 @@ class Topics(TopicIndex):
         """The id of the cluster, 22 characters, kept for ever."""
         return self._catalog.cluster_id
 
+    @property
+    def catalog_failure(self) -> str | None:
+        """Why no topic can be changed any more; None while all is well."""
+        return self._catalog.failure
+
     def watch_options(self, watcher: Callable[[Topic], object]) -> None:
         """Call ``watcher`` with every topic whose options have changed."""
         self._watchers.append(watcher)

@@ -41,6 +41,11 @@ class Listener:
         self._all_gone = asyncio.Event()
         self._idle_sweep_ms = 0
 
+    @property
+    def is_accepting(self) -> bool:
+        """Whether clients can connect."""
+        return self._server is not None and not self._is_stopping
+
     async def start(self) -> None:
         """Accept connections. With port 0, ``port`` then says which one it is.
 

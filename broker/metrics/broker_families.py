@@ -1,0 +1,230 @@
+"""What is told of the broker as a whole, under the names of the JMX exporter.
+
+What Apache Kafka has no name for begins with ``odradek_``.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .exposition import HISTOGRAM, Family, counter, gauge, labels
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from .sources import MetricSources
+
+_QUANTILES = (0.5, 0.95, 0.99, 0.999)
+_PAGE_SIZE = resource.getpagesize()
+_STARTED_S = time.time()
+
+
+def broker_families(sources: MetricSources) -> Iterator[Family]:
+    """Everything but topics and groups."""
+    yield from _process_families()
+    yield from _server_families(sources)
+    yield from _network_families(sources)
+    yield from _request_families(sources)
+    yield from _disk_families(sources)
+    yield from _cleaner_families(sources)
+    yield from _limit_families(sources)
+
+
+def _one(family: Family, value: float, **given: object) -> Family:
+    family.add(value, labels(**given))
+    return family
+
+
+def _process_families() -> Iterator[Family]:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    yield _one(
+        counter("process_cpu_seconds_total", "CPU time of the process."),
+        round(used.ru_utime + used.ru_stime, 3),
+    )
+    yield _one(
+        gauge("process_start_time_seconds", "When it began, since the epoch."),
+        round(_STARTED_S, 3),
+    )
+    memory = _resident_bytes()
+    if memory is not None:
+        yield _one(gauge("process_resident_memory_bytes", "Memory it holds."), memory)
+    if Path("/proc/self/fd").exists():
+        count = len(os.listdir("/proc/self/fd"))
+        yield _one(gauge("process_open_fds", "Files and sockets it has open."), count)
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    yield _one(gauge("process_max_fds", "How many it may have open."), limit)
+
+
+def _resident_bytes() -> int | None:
+    try:
+        fields = Path("/proc/self/statm").read_text(encoding="ascii").split()
+    except OSError:
+        return None
+    return int(fields[1]) * _PAGE_SIZE
+
+
+def _server_families(sources: MetricSources) -> Iterator[Family]:
+    services = sources.services
+    info = gauge("odradek_info", "Always 1; the labels say what this is.")
+    yield _one(
+        info,
+        1,
+        version=sources.version,
+        durability=services.config.durability,
+        python=sys.version.split()[0],
+        cluster_id=services.cluster_id,
+        node_id=services.node_id,
+    )
+    yield _one(gauge("kafka_brokers", "Brokers of the cluster."), 1)
+    topics = list(services.metadata)
+    partitions = sum(len(topic.partitions) for topic in topics)
+    offline = len(services.metadata.offline)
+    for name, meaning, value in (
+        ("kafka_server_replicamanager_partitioncount", "Partitions.", partitions),
+        ("kafka_server_replicamanager_leadercount", "Those it leads.", partitions),
+        ("kafka_server_replicamanager_offlinereplicacount", "Lost ones.", offline),
+        ("kafka_server_replicamanager_underreplicatedpartitions", "None.", 0),
+        ("kafka_server_replicamanager_underminisrpartitioncount", "None.", 0),
+        ("kafka_controller_kafkacontroller_activecontrollercount", "Itself.", 1),
+        (
+            "kafka_controller_kafkacontroller_offlinepartitionscount",
+            "Partitions that cannot be used.",
+            offline,
+        ),
+        (
+            "kafka_controller_kafkacontroller_globalpartitioncount",
+            "Partitions.",
+            partitions,
+        ),
+        ("kafka_controller_kafkacontroller_globaltopiccount", "Topics.", len(topics)),
+    ):
+        yield _one(gauge(name, meaning), value)
+    waiting = gauge(
+        "kafka_server_delayedoperationpurgatory_purgatorysize",
+        "Requests that wait for something.",
+    )
+    manager = services.replica_manager
+    for purgatory in (manager.produces, manager.fetches, manager.deletions):
+        name = labels(delayedOperation=purgatory.name)
+        waiting.add(purgatory.delayed_count, name)
+    yield waiting
+    yield _one(
+        counter("odradek_bugs_total", "Errors that nobody expected; see the log."),
+        services.bugs.count,
+    )
+
+
+def _network_families(sources: MetricSources) -> Iterator[Family]:
+    connections = gauge(
+        "kafka_server_socket_server_metrics_connection_count", "Open connections."
+    )
+    for listener in sources.listeners:
+        name = labels(listener=listener.name)
+        connections.add(len(listener.connections), name)
+    yield connections
+    memory = sources.network.memory
+    yield _one(
+        gauge("odradek_request_memory_bytes", "Requests that are in memory."),
+        memory.used,
+    )
+    yield _one(
+        gauge(
+            "odradek_request_memory_waiting_connections",
+            "Connections that are not read for want of memory.",
+        ),
+        memory.waiting_count,
+    )
+    sessions = sources.services.fetch_sessions
+    yield _one(
+        gauge("kafka_server_fetchsessioncache_numincrementalfetchsessions", "Open."),
+        len(sessions),
+    )
+
+
+def _request_families(sources: MetricSources) -> Iterator[Family]:
+    requests = counter(
+        "kafka_network_requestmetrics_requests_total", "Requests, by API and version."
+    )
+    times = gauge(
+        "kafka_network_requestmetrics_totaltimems",
+        "Milliseconds from a request to its answer, of one request in 16 of each"
+        " connection since the start.",
+    )
+    timed = counter(
+        "kafka_network_requestmetrics_totaltimems_count", "How many were timed."
+    )
+    for route in sources.network.dispatcher.routes():
+        api = route.api_name
+        requests.add(
+            route.request_count, labels(request=api, version=route.api_version)
+        )
+    for api, histogram in sources.network.dispatcher.times.items():
+        for part in _QUANTILES:
+            times.add(histogram.quantile(part), labels(request=api, quantile=part))
+        timed.add(histogram.count, labels(request=api))
+    yield from (requests, times, timed)
+
+
+def _disk_families(sources: MetricSources) -> Iterator[Family]:
+    services = sources.services
+    seconds = Family("odradek_sync_seconds", HISTOGRAM, "How long syncs took.")
+    sizes = Family(
+        "odradek_group_commit_partitions", HISTOGRAM, "Partitions made durable at once."
+    )
+    flushes = counter("kafka_log_logflushstats_logflush_total", "Syncs.")
+    failed = gauge("odradek_log_directory_failed", "Whether it takes no more writes.")
+    flush_count = 0
+    for committer in services.committer.directories:
+        directory = str(committer.directory)
+        seconds.add_histogram(committer.sync_seconds, directory=directory)
+        sizes.add_histogram(committer.group_sizes, directory=directory)
+        flush_count += committer.sync_seconds.count
+    flushes.add(flush_count)
+    offline = 0
+    failures = services.committer.failures
+    for each in services.log_manager.directories:
+        has_failed = each.failure is not None or each.path in failures
+        offline += has_failed
+        failed.add(int(has_failed), labels(directory=each.path))
+    yield from (seconds, sizes, flushes, failed)
+    yield _one(
+        gauge("kafka_log_logmanager_offlinelogdirectorycount", "Failed directories."),
+        offline,
+    )
+    low = services.replica_manager.appends.free_space.low_directories
+    yield _one(
+        gauge(
+            "odradek_log_directories_without_space",
+            "Directories with less than log.min.free.bytes.",
+        ),
+        len(low),
+    )
+
+
+def _cleaner_families(sources: MetricSources) -> Iterator[Family]:
+    cleaning = sources.cleaning
+    if cleaning is None:
+        return
+    yield _one(
+        gauge(
+            "kafka_log_logcleanermanager_uncleanable_partitions_count",
+            "Logs that compaction leaves alone; see odradek fsck.",
+        ),
+        len(cleaning.uncleanable),
+    )
+
+
+def _limit_families(sources: MetricSources) -> Iterator[Family]:
+    hits = counter("odradek_limit_hits_total", "How often a limit was reached.")
+    for name, count in _hits(sources):
+        hits.add(count, labels(limit=name))
+    yield hits
+
+
+def _hits(sources: MetricSources) -> Iterable[tuple[str, int]]:
+    return sorted(sources.network.limit_hits.items())
