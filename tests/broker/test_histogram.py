@@ -1,7 +1,9 @@
+import itertools
+
 from broker.histogram import Histogram, exponential
 
 
-def test_values_are_counted_by_upper_bound():
+def test_values_are_counted_by_upper_bound() -> None:
     histogram = Histogram([1, 2, 4])
     for value in (0.5, 1, 1.5, 4, 9):
         histogram.observe(value)
@@ -9,7 +11,7 @@ def test_values_are_counted_by_upper_bound():
     assert (histogram.count, histogram.total) == (5, 16)
 
 
-def test_a_quantile_is_the_bound_that_so_many_do_not_exceed():
+def test_a_quantile_is_the_bound_that_so_many_do_not_exceed() -> None:
     histogram = Histogram([1, 2, 4])
     assert histogram.quantile(0.5) == 0
     for value in (1, 1, 1, 3):
@@ -19,9 +21,9 @@ def test_a_quantile_is_the_bound_that_so_many_do_not_exceed():
     assert histogram.quantile(1) == 4  # nothing larger is known
 
 
-def test_exponential_bounds_reach_the_last():
+def test_exponential_bounds_reach_the_last() -> None:
     assert exponential(1, 8) == [1, 2, 4, 8]
     bounds = exponential(0.001, 1, 2)
     assert bounds[0] == 0.001
     assert bounds[-1] >= 1
-    assert all(1.4 < b / a < 1.42 for a, b in zip(bounds, bounds[1:], strict=False))
+    assert all(1.4 < b / a < 1.42 for a, b in itertools.pairwise(bounds))

@@ -57,7 +57,7 @@ async def ask(server: HttpServer, text: bytes) -> tuple[bytes, bytes]:
 )
 async def test_what_is_asked_is_answered(
     request_line: bytes, status: bytes, body: bytes
-):
+) -> None:
     async with serving() as (server, bugs):
         head, found = await ask(server, request_line + b"\r\nHost: x\r\n\r\n")
         assert head.startswith(b"HTTP/1.1 " + status)
@@ -66,7 +66,7 @@ async def test_what_is_asked_is_answered(
         assert bugs.count == 0
 
 
-async def test_an_error_is_recorded_and_the_server_goes_on():
+async def test_an_error_is_recorded_and_the_server_goes_on() -> None:
     async with serving() as (server, bugs):
         head, _ = await ask(server, b"GET /broken HTTP/1.1\r\n\r\n")
         assert head.startswith(b"HTTP/1.1 500")
@@ -75,21 +75,21 @@ async def test_an_error_is_recorded_and_the_server_goes_on():
         assert head.startswith(b"HTTP/1.1 200")
 
 
-async def test_a_head_without_end_is_refused():
+async def test_a_head_without_end_is_refused() -> None:
     async with serving() as (server, _):
         head, _ = await ask(server, b"GET /good HTTP/1.1\r\nX: " + b"x" * 40_000)
         assert head.startswith(b"HTTP/1.1 431")
         assert len(b"GET") < REQUEST_SIZE_MAX
 
 
-async def test_a_taken_port_is_one_clear_line():
+async def test_a_taken_port_is_one_clear_line() -> None:
     async with serving() as (server, bugs):
         second = HttpServer(HostPort("127.0.0.1", server.port), PAGES, bugs)
         with pytest.raises(StartError, match=r"http\.listener.*port is in use"):
             await second.start()
 
 
-async def test_a_stop_hangs_up_on_who_says_nothing():
+async def test_a_stop_hangs_up_on_who_says_nothing() -> None:
     async with serving() as (server, _):
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
         await asyncio.sleep(0)

@@ -48,31 +48,31 @@ def parts() -> Parts:
     return Parts()
 
 
-def test_a_broker_that_takes_records_is_ready(parts: Parts):
+def test_a_broker_that_takes_records_is_ready(parts: Parts) -> None:
     assert parts.reasons() == []
 
 
-def test_one_without_open_listener_is_not(parts: Parts):
+def test_one_without_open_listener_is_not(parts: Parts) -> None:
     parts.listeners[0].is_accepting = False
     assert parts.reasons() == ["no listener is open: it is starting or stopping"]
 
 
-def test_a_failed_sync_is_told_with_its_directory(parts: Parts):
+def test_a_failed_sync_is_told_with_its_directory(parts: Parts) -> None:
     parts.services.committer.failures[DATA] = StorageFailure("fdatasync: EIO")
     assert parts.reasons() == ["data takes no writes: fdatasync: EIO"]
 
 
-def test_a_directory_that_was_left_out_is_told(parts: Parts):
+def test_a_directory_that_was_left_out_is_told(parts: Parts) -> None:
     parts.directories[1].failure = KafkaStorageError("permission denied")
     assert parts.reasons() == ["other takes no writes: permission denied"]
 
 
-def test_a_failed_catalogue_is_told(parts: Parts):
+def test_a_failed_catalogue_is_told(parts: Parts) -> None:
     parts.services.metadata.catalog_failure = "disk I/O error"
     assert parts.reasons() == ["the catalogue has failed: disk I/O error"]
 
 
-def test_a_full_disk_is_told_until_there_is_space_again(parts: Parts):
+def test_a_full_disk_is_told_until_there_is_space_again(parts: Parts) -> None:
     parts.free_bytes = 99
     assert parts.reasons() == ["data has less than 100 bytes free"]
     parts.free_bytes = 100

@@ -24,7 +24,7 @@ def read(*families: Family) -> dict[str, dict[tuple[str, ...], float]]:
     }
 
 
-def test_a_parser_reads_what_was_written():
+def test_a_parser_reads_what_was_written() -> None:
     requests, size = counter("requests_total", "Requests."), gauge("size", "Bytes.")
     requests.add(3, labels(api="Fetch", version=4))
     requests.add(1 << 60, labels(api="Produce", version=13))
@@ -35,14 +35,14 @@ def test_a_parser_reads_what_was_written():
     }
 
 
-def test_what_clients_chose_stays_inside_its_label():
+def test_what_clients_chose_stays_inside_its_label() -> None:
     name = 'a"b\\c\nd'
     members = gauge("members", "Of a group.")
     members.add(1, labels(group=name))
     assert read(members) == {"members": {(name,): 1}}
 
 
-def test_a_histogram_is_cumulative_and_has_its_sum():
+def test_a_histogram_is_cumulative_and_has_its_sum() -> None:
     family, histogram = Family("seconds", HISTOGRAM, "Long."), Histogram([0.5, 1])
     for value in (0.1, 0.7, 3):
         histogram.observe(value)
@@ -54,5 +54,5 @@ def test_a_histogram_is_cumulative_and_has_its_sum():
     }
 
 
-def test_a_family_without_samples_is_left_out():
+def test_a_family_without_samples_is_left_out() -> None:
     assert exposition([gauge("nothing", "No samples.")]) == b"\n"
