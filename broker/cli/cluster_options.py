@@ -23,7 +23,11 @@ _TOPIC = re.compile(r"([^:,\s]+)(?::(\d+(?:,\d+)*))?", re.ASCII)
 
 
 def cluster_parser(
-    command: str, description: str, examples: Sequence[str] = ()
+    command: str,
+    description: str,
+    examples: Sequence[str] = (),
+    *,
+    timeout: str = "30s",
 ) -> Parser:
     """A parser with the options that every such command has."""
     full = f"{description} Exit code: 0 done, 1 failed, 2 usage."
@@ -39,9 +43,9 @@ def cluster_parser(
     parser.add_argument(
         "--timeout",
         type=_timeout,
-        default=30.0,
+        default=timeout,
         metavar="TIME",
-        help="how long to wait for an answer (default: 30s)",
+        help=f"how long to wait for an answer (default: {timeout})",
     )
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
     return parser

@@ -1,0 +1,166 @@
+"""``odradek completion``: let a shell complete commands, actions and options.
+
+The scripts carry the words, which are gathered from the parsers when the script is
+made: a shell does not start Python at every press of the tab key.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+from typing import TYPE_CHECKING
+
+from .parser import Parser
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+_FLAG = re.compile(r"(?<![\w-])(--?[a-zA-Z][\w-]*)")
+_ACTION = re.compile(r"^  ([a-z][a-z-]*)  ", re.MULTILINE)
+_EXAMPLES = (
+    'eval "$(odradek completion bash)"          # in ~/.bashrc',
+    "odradek completion zsh > ~/.zfunc/_odradek  # with fpath+=~/.zfunc",
+    "odradek completion fish > ~/.config/fish/completions/odradek.fish",
+)
+
+
+def command(arguments: list[str]) -> int:
+    """Let a shell complete commands."""
+    parser = Parser(
+        "completion",
+        "Write a script that lets a shell complete commands, actions and options."
+        " Exit code: 0 done, 2 usage.",
+        _EXAMPLES,
+    )
+    parser.add_argument("shell", choices=tuple(_SCRIPTS))
+    options = parser.parse(arguments)
+    print(_SCRIPTS[options.shell](words()), end="")
+    return 0
+
+
+Words = dict[str, list[str]]
+
+
+def words() -> Words:
+    """What may follow: the commands after nothing, actions or options after them."""
+    from .main import BUILT_IN, find
+
+    known: Words = {"": sorted(BUILT_IN)}
+    for name in sorted(BUILT_IN):
+        if name == "completion":
+            known[name] = sorted(_SCRIPTS)
+            continue
+        run = find(name)
+        if run is None:
+            continue
+        text = _help(run, [])
+        actions = _actions(text)
+        known[name] = actions or _flags(text)
+        for action in actions:
+            known[f"{name} {action}"] = _flags(_help(run, [action]))
+    return known
+
+
+def _help(run: Command, arguments: list[str]) -> str:
+    captured = io.StringIO()
+    with (
+        contextlib.redirect_stdout(captured),
+        contextlib.redirect_stderr(io.StringIO()),
+        contextlib.suppress(SystemExit, ImportError),
+    ):
+        run([*arguments, "--help"])
+    return captured.getvalue()
+
+
+def _actions(text: str) -> list[str]:
+    _, heading, rest = text.partition("\nactions:\n")
+    return _ACTION.findall(rest) if heading else []
+
+
+def _flags(text: str) -> list[str]:
+    options, _, _ = text.partition("\nexamples:")
+    return sorted({flag for flag in _FLAG.findall(options) if flag.startswith("--")})
+
+
+def _bash(known: Mapping[str, Sequence[str]]) -> str:
+    lines = ["# odradek completion bash", "_odradek() {"]
+    lines += [
+        '    local cur="${COMP_WORDS[COMP_CWORD]}" key=""',
+        '    [ "$COMP_CWORD" -gt 1 ] && key="${COMP_WORDS[1]}"',
+        '    [ "$COMP_CWORD" -gt 2 ] && case "$key ${COMP_WORDS[2]}" in',
+        f'        {_alternatives(known)}) key="$key ${{COMP_WORDS[2]}}" ;;',
+        "    esac",
+        '    local found=""',
+        '    case "$key" in',
+    ]
+    lines += [
+        f'        "{key}") found="{" ".join(of)}" ;;' for key, of in known.items()
+    ]
+    lines += [
+        "    esac",
+        '    COMPREPLY=($(compgen -W "$found" -- "$cur"))',
+        "}",
+        "complete -o default -F _odradek odradek",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _alternatives(known: Mapping[str, Sequence[str]]) -> str:
+    return "|".join(f'"{key}"' for key in known if " " in key)
+
+
+def _zsh(known: Mapping[str, Sequence[str]]) -> str:
+    lines = ["#compdef odradek", "_odradek() {", '    local key="" found=()']
+    lines += [
+        '    (( CURRENT > 2 )) && key="${words[2]}"',
+        '    (( CURRENT > 3 )) && case "$key ${words[3]}" in',
+        f'        {_alternatives(known)}) key="$key ${{words[3]}}" ;;',
+        "    esac",
+        '    case "$key" in',
+    ]
+    lines += [
+        f'        "{key}") found=({" ".join(of)}) ;;' for key, of in known.items()
+    ]
+    lines += [
+        "    esac",
+        "    compadd -- $found",
+        '    [[ "${words[CURRENT]}" != -* ]] && (( CURRENT > 2 )) && _files',
+        "}",
+        "compdef _odradek odradek",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _fish(known: Mapping[str, Sequence[str]]) -> str:
+    lines = ["# odradek completion fish"]
+    lines += [
+        f"complete -c odradek -n __fish_use_subcommand -f -a {name}"
+        for name in known[""]
+    ]
+    for key, of in known.items():
+        if key:
+            lines += list(_fish_lines(key, of, known))
+    return "\n".join(lines) + "\n"
+
+
+def _fish_lines(
+    key: str, of: Sequence[str], known: Mapping[str, Sequence[str]]
+) -> Iterator[str]:
+    name, _, action = key.partition(" ")
+    seen = f"__fish_seen_subcommand_from {name}"
+    if action:
+        seen += f"; and __fish_seen_subcommand_from {action}"
+    elif any(other.startswith(f"{name} ") for other in known):
+        seen += f"; and not __fish_seen_subcommand_from {' '.join(of)}"
+    for word in of:
+        what = f"-l {word[2:]}" if word.startswith("--") else f"-f -a {word}"
+        yield f"complete -c odradek -n '{seen}' {what}"
+
+
+_SCRIPTS = {"bash": _bash, "zsh": _zsh, "fish": _fish}
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Command = Callable[[list[str]], int]

@@ -1,0 +1,330 @@
+"""Why a client cannot connect: each step of it tried alone, with what to do.
+
+A name becomes addresses, one of them accepts a connection, who listens there speaks
+Kafka's protocol without TLS and SASL, tells where the brokers are, and those can be
+reached too. Most trouble is in the last step: a client only uses the bootstrap
+address to ask for the advertised ones.
+"""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+from protocol.api_keys import ApiKey
+from protocol.errors import KafkaError, MalformedRequest
+from protocol.messages.groups import FindCoordinatorRequest, FindCoordinatorResponse
+from protocol.messages.metadata import MetadataResponse
+
+from .address import Address
+from .connection import Connection
+from .errors import raise_for
+from .metadata import NO_LEADER, metadata_request, read_metadata
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from .metadata import Metadata
+
+_LOCAL = ("localhost", "127.0.0.1", "::1")
+_HTTP = b"HTTP/"
+_ADVERTISED = (
+    "Clients are told this address by the broker: set advertised.listeners there to"
+    " one that they can reach, then restart it."
+)
+
+
+class Finding(NamedTuple):
+    """One step: what was tried, where, what came of it, and what would help."""
+
+    check: str
+    target: str
+    is_ok: bool
+    detail: str
+    advice: str = ""
+
+
+def diagnose(addresses: Sequence[Address], timeout_s: float) -> Iterator[Finding]:
+    """Every step for the bootstrap addresses, then for what they tell, in order."""
+    told: dict[Address, int] = {}
+    is_told = False
+    for address in addresses:
+        metadata = None
+        for finding, found in _bootstrap(address, timeout_s):
+            yield finding
+            metadata = found or metadata
+        if metadata is None or is_told:
+            continue
+        is_told = True
+        told = {broker.address: node for node, broker in metadata.brokers.items()}
+        yield from _leaders(metadata)
+    for address, node_id in told.items():
+        if address not in addresses:
+            yield from _advertised(address, node_id, timeout_s)
+
+
+def _bootstrap(
+    address: Address, timeout_s: float
+) -> Iterator[tuple[Finding, Metadata | None]]:
+    resolved = resolve(address)
+    yield resolved, None
+    if not resolved.is_ok:
+        return
+    reached = reach(address, timeout_s)
+    yield reached, None
+    if not reached.is_ok:
+        return
+    yield from _speak(address, timeout_s)
+
+
+def _advertised(address: Address, node_id: int, timeout_s: float) -> Iterator[Finding]:
+    steps: list[Callable[[], Finding]] = [
+        lambda: resolve(address),
+        lambda: reach(address, timeout_s),
+        lambda: _answers(address, timeout_s),
+    ]
+    for step in steps:
+        finding = step()
+        target = f"broker {node_id} ({address})"
+        advice = "" if finding.is_ok else f"{_ADVERTISED} {finding.advice}"
+        yield finding._replace(target=target, advice=advice.strip())
+        if not finding.is_ok:
+            return
+
+
+def resolve(address: Address) -> Finding:
+    """Whether the name is known here."""
+    try:
+        found = socket.getaddrinfo(*address, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        return Finding(
+            "name",
+            str(address),
+            False,
+            f"{address.host} has no address: {_reason(error)}",
+            "Check the spelling; names of containers are only known to containers of"
+            " the same network; else add it to the DNS or to /etc/hosts.",
+        )
+    numbers = dict.fromkeys(str(each[4][0]) for each in found)
+    return Finding("name", str(address), True, f"is {', '.join(numbers)}")
+
+
+def reach(address: Address, timeout_s: float) -> Finding:
+    """Whether somebody accepts a connection there."""
+    begun_s = time.monotonic()
+    try:
+        socket.create_connection(address, timeout_s).close()
+    except TimeoutError:
+        return Finding(
+            "connection",
+            str(address),
+            False,
+            f"no answer in {timeout_s:g} s",
+            "A firewall drops the packets, or the host is down.",
+        )
+    except OSError as error:
+        return Finding("connection", str(address), False, *_refused(address, error))
+    took_ms = (time.monotonic() - begun_s) * 1000
+    return Finding("connection", str(address), True, f"accepted in {took_ms:.1f} ms")
+
+
+def _refused(address: Address, error: OSError) -> tuple[str, str]:
+    if not isinstance(error, ConnectionRefusedError):
+        return _reason(error), "There is no way to that host from here."
+    if address.host in _LOCAL:
+        advice = (
+            "No broker runs on this machine at that port: odradek serve starts one. In"
+            " a container, this is the container itself."
+        )
+    else:
+        advice = (
+            "The broker is down, has another port, or listens on 127.0.0.1 only: see"
+            " its option listeners."
+        )
+    return "refused: nobody listens on that port", advice
+
+
+def _speak(
+    address: Address, timeout_s: float
+) -> Iterator[tuple[Finding, Metadata | None]]:
+    target = str(address)
+    try:
+        connection = Connection(*address, timeout_s=timeout_s)
+    except (OSError, KafkaError, MalformedRequest) as error:
+        yield _stranger(address, timeout_s, error), None
+        return
+    with connection:
+        apis = connection.api_versions
+        yield Finding("protocol", target, True, _spoken(connection)), None
+        if ApiKey.METADATA not in apis:
+            yield _finding_of_controller(target), None
+            return
+        try:
+            answer = connection.request(metadata_request(None), MetadataResponse)
+            metadata = read_metadata(answer)
+        except (OSError, KafkaError, MalformedRequest) as error:
+            yield _finding_of_sasl(target, apis, error), None
+            return
+        brokers = ", ".join(str(broker) for broker in metadata.brokers.values())
+        detail = f"brokers: {brokers}; {len(metadata.topics)} topics"
+        yield Finding("metadata", target, True, detail), metadata
+        yield _coordinator(target, connection), None
+
+
+def _answers(address: Address, timeout_s: float) -> Finding:
+    """Whether a broker answers there."""
+    try:
+        with Connection(*address, timeout_s=timeout_s) as connection:
+            return Finding("protocol", str(address), True, _spoken(connection))
+    except (OSError, KafkaError, MalformedRequest) as error:
+        return _stranger(address, timeout_s, error)
+
+
+def _spoken(connection: Connection) -> str:
+    versions = connection.api_versions
+    parts = [
+        f"{name} {versions[key][0]}-{versions[key][1]}"
+        for name, key in (("Produce", ApiKey.PRODUCE), ("Fetch", ApiKey.FETCH))
+        if key in versions
+    ]
+    features = [f"{name} {level}" for name, level in connection.features.items()]
+    return ", ".join([f"Kafka: {len(versions)} APIs", *parts, *features])
+
+
+def _stranger(address: Address, timeout_s: float, error: Exception) -> Finding:
+    """Who it is that does not answer as a broker without TLS does."""
+    target = str(address)
+    if _is_tls(address, timeout_s):
+        return Finding(
+            "protocol",
+            target,
+            False,
+            "it expects TLS",
+            "Set security.protocol=SSL (or SASL_SSL) in the client, or use the port of"
+            " a PLAINTEXT listener.",
+        )
+    said = _answer_of_stranger(address, timeout_s)
+    if said.startswith(_HTTP):
+        return Finding(
+            "protocol",
+            target,
+            False,
+            "a web server answers",
+            "This is no port of Kafka's protocol: a REST proxy, a user interface or"
+            " /metrics perhaps. Brokers usually have 9092.",
+        )
+    if isinstance(error, TimeoutError):
+        return Finding(
+            "protocol",
+            target,
+            False,
+            f"accepted, but no answer in {timeout_s:g} s",
+            "The broker hangs or is starting, or it is no broker: look into its log.",
+        )
+    return Finding(
+        "protocol",
+        target,
+        False,
+        f"no broker, or a broken one: {_reason(error)}",
+        "Check the port. A broker that closes at once may be full (max.connections) or"
+        " may want TLS; its log says why.",
+    )
+
+
+def _is_tls(address: Address, timeout_s: float) -> bool:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    try:
+        with (
+            socket.create_connection(address, timeout_s) as plain,
+            context.wrap_socket(plain),
+        ):
+            return True
+    except ssl.SSLError as error:
+        # It speaks TLS and wants a certificate, or another version of it.
+        return "ALERT" in (error.reason or "")
+    except OSError:
+        return False
+
+
+def _answer_of_stranger(address: Address, timeout_s: float) -> bytes:
+    try:
+        with socket.create_connection(address, timeout_s) as plain:
+            plain.settimeout(timeout_s)
+            plain.sendall(b"GET / HTTP/1.0\r\n\r\n")
+            return plain.recv(16)
+    except OSError:
+        return b""
+
+
+def _finding_of_controller(target: str) -> Finding:
+    return Finding(
+        "metadata",
+        target,
+        False,
+        "a controller, which serves no clients",
+        "Use the port of a broker's listener: controller.listener.names has this one.",
+    )
+
+
+def _finding_of_sasl(
+    target: str, apis: dict[int, tuple[int, int]], error: Exception
+) -> Finding:
+    detail = f"metadata were refused: {_reason(error)}"
+    if ApiKey.SASL_HANDSHAKE in apis or isinstance(error, ConnectionError):
+        advice = (
+            "The listener wants a user and a password: set security.protocol="
+            "SASL_PLAINTEXT and sasl.mechanism in the client, or use another listener."
+        )
+        return Finding("metadata", target, False, f"{detail} (SASL expected)", advice)
+    return Finding("metadata", target, False, detail, "The broker's log says more.")
+
+
+def _coordinator(target: str, connection: Connection) -> Finding:
+    name = "odradek-doctor"
+    request = FindCoordinatorRequest(key=name, coordinator_keys=[name])
+    try:
+        answer = connection.request(request, FindCoordinatorResponse)
+        found = answer.coordinators[0] if answer.coordinators else answer
+        raise_for(found.error_code, found.error_message)
+    except KafkaError as error:
+        return Finding(
+            "groups",
+            target,
+            False,
+            f"{error.code.name}: {error}",
+            "Consumer groups wait for the topic __consumer_offsets: with fewer brokers"
+            " than offsets.topic.replication.factor it cannot be made.",
+        )
+    except OSError as error:
+        return Finding("groups", target, False, _reason(error))
+    where = Address(found.host, found.port)
+    return Finding("groups", target, True, f"coordinator {found.node_id} ({where})")
+
+
+def _leaders(metadata: Metadata) -> Iterator[Finding]:
+    lost = [
+        f"{topic.name}-{number}"
+        for topic in metadata.topics.values()
+        for number, leader in topic.leaders.items()
+        if leader == NO_LEADER
+    ]
+    if lost:
+        shown = ", ".join(lost[:5]) + (", ..." if len(lost) > 5 else "")
+        yield Finding(
+            "leaders",
+            f"{len(lost)} partitions",
+            False,
+            f"without a leader: {shown}",
+            "They can be neither written nor read. A broker is down, or its disk"
+            " failed: its log says which.",
+        )
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
