@@ -22,6 +22,8 @@ from protocol.errors import (
 from . import errors
 from .errors import SourceError, did_you_mean
 
+NO_EPOCH = -1
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
@@ -38,12 +40,11 @@ class TopicView(NamedTuple):
     partitions: Sequence[int]
 
 
-class Bounds(NamedTuple):
-    """Where a log begins, and where reading ends; the epoch of the end, or -1."""
+class LogEnd(NamedTuple):
+    """Where reading ends, and the leader epoch in which it does; -1 if unknown."""
 
-    start: int
-    end: int
-    leader_epoch: int = -1
+    offset: int
+    leader_epoch: int = NO_EPOCH
 
 
 class LogView(Protocol):
@@ -56,10 +57,15 @@ class LogView(Protocol):
             SourceError: one that is named is not there.
         """
 
-    def bounds(
+    def starts(
         self, places: Collection[TopicPartition]
-    ) -> Mapping[TopicPartition, Bounds]:
-        """Where each partition begins and ends."""
+    ) -> Mapping[TopicPartition, int]:
+        """Where each partition begins."""
+
+    def ends(
+        self, places: Collection[TopicPartition]
+    ) -> Mapping[TopicPartition, LogEnd]:
+        """Where each partition ends."""
 
     def offsets_since(
         self, times_ms: Mapping[TopicPartition, int]
@@ -90,17 +96,21 @@ class BrokerView:
             for name, topic in metadata.topics.items()
         }
 
-    def bounds(
+    def starts(
         self, places: Collection[TopicPartition]
-    ) -> Mapping[TopicPartition, Bounds]:
+    ) -> Mapping[TopicPartition, int]:
         """As `LogView` says."""
-        starts = self._list(dict.fromkeys(places, EARLIEST))
-        ends = self._list(dict.fromkeys(places, LATEST))
+        listed = self._list(dict.fromkeys(places, EARLIEST))
+        return {place: found.offset for place, found in listed.items()}
+
+    def ends(
+        self, places: Collection[TopicPartition]
+    ) -> Mapping[TopicPartition, LogEnd]:
+        """As `LogView` says."""
+        listed = self._list(dict.fromkeys(places, LATEST))
         return {
-            place: Bounds(
-                starts[place].offset, ends[place].offset, ends[place].leader_epoch
-            )
-            for place in places
+            place: LogEnd(found.offset, found.leader_epoch)
+            for place, found in listed.items()
         }
 
     def offsets_since(
@@ -126,14 +136,16 @@ class BrokerView:
         return listing.found
 
 
+def cluster_of(options: SourceOptions) -> Cluster:
+    """The cluster that the options name; nothing is connected yet."""
+    timeout_s = options.timeout_ms / 1000
+    return Cluster(options.bootstrap, client_id=options.client_id, timeout_s=timeout_s)
+
+
 @contextmanager
 def connected(options: SourceOptions) -> Iterator[Cluster]:
-    """The cluster that the options name; what it refuses is told as `SourceError`."""
-    timeout_s = options.timeout_ms / 1000
-    cluster = Cluster(
-        options.bootstrap, client_id=options.client_id, timeout_s=timeout_s
-    )
-    with cluster, in_plain_words():
+    """The same for a while; what it refuses is told as `SourceError`."""
+    with cluster_of(options) as cluster, in_plain_words():
         yield cluster
 
 

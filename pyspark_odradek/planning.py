@@ -16,9 +16,11 @@ from .positions import EachOffset, EachTime, Everywhere, SinceTime
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from .log_view import Bounds, LogView, TopicView
+    from .log_view import LogEnd, LogView, TopicView
     from .options import SourceOptions
     from .positions import Position
+
+    Bounds = Mapping[TopicPartition, tuple[int, int]]
 
 _log = logging.getLogger(__name__)
 
@@ -43,8 +45,8 @@ class Planner:
             DataLoss: offsets that were asked for are gone, or not there yet.
         """
         places = self.places()
-        bounds = self._view.bounds(places)
-        starts = self.starts(bounds)
+        bounds = self._bounds(places)
+        starts = self._starts(bounds)
         ends = self._ends(bounds)
         for place in places:
             if self._are_given() and starts[place] > ends[place]:
@@ -75,10 +77,19 @@ class Planner:
             for number in view.partitions
         )
 
-    def starts(
-        self, bounds: Mapping[TopicPartition, Bounds]
-    ) -> dict[TopicPartition, int]:
-        """Where to begin in each partition."""
+    def starts(self) -> dict[TopicPartition, int]:
+        """Where a stream begins in each partition."""
+        return self._starts(self._bounds(self.places()))
+
+    def ends(self) -> Mapping[TopicPartition, LogEnd]:
+        """Where each partition ends now."""
+        return self._view.ends(self.places())
+
+    def _bounds(self, places: Sequence[TopicPartition]) -> Bounds:
+        starts, ends = self._view.starts(places), self._view.ends(places)
+        return {place: (starts[place], ends[place].offset) for place in places}
+
+    def _starts(self, bounds: Bounds) -> dict[TopicPartition, int]:
         position = self._options.starting
         since = self._since(position, bounds)
         if since is None:
@@ -91,26 +102,22 @@ class Planner:
                     "startingOffsetsByTimestamp says, or later. "
                     "startingOffsetsByTimestampStrategy=latest begins at its end."
                 )
-            starts[place] = bounds[place].end if offset is None else offset
+            starts[place] = bounds[place][1] if offset is None else offset
         return starts
 
-    def _ends(
-        self, bounds: Mapping[TopicPartition, Bounds]
-    ) -> dict[TopicPartition, int]:
+    def _ends(self, bounds: Bounds) -> dict[TopicPartition, int]:
         position = self._options.ending
         since = self._since(position, bounds)
         if since is None:
             return self._resolved("endingOffsets", position, bounds)
-        return {
-            # An offset that is not stable yet is behind the end.
-            place: bounds[place].end
-            if offset is None
-            else min(offset, bounds[place].end)
-            for place, offset in since.items()
-        }
+        ends = {place: end for place, (_, end) in bounds.items()}
+        for place, offset in since.items():
+            if offset is not None:  # one that is not stable yet is behind the end
+                ends[place] = min(offset, ends[place])
+        return ends
 
     def _since(
-        self, position: Position, bounds: Mapping[TopicPartition, Bounds]
+        self, position: Position, bounds: Bounds
     ) -> Mapping[TopicPartition, int | None] | None:
         """The first offsets of a time; None for a position that is none."""
         if isinstance(position, SinceTime):
@@ -124,7 +131,7 @@ class Planner:
         self,
         option: str,
         position: Position,
-        bounds: Mapping[TopicPartition, Bounds],
+        bounds: Bounds,
     ) -> dict[TopicPartition, int]:
         if isinstance(position, Everywhere):
             wanted: Mapping[TopicPartition, int] = dict.fromkeys(bounds, position.where)
@@ -134,7 +141,7 @@ class Planner:
             _check_same(option, wanted, bounds)
         found = {}
         for place, offset in wanted.items():
-            start, end, _ = bounds[place]
+            start, end = bounds[place]
             found[place] = {EARLIEST: start, LATEST: end}.get(offset, offset)
             if not start <= found[place] <= end:
                 lose(
@@ -176,10 +183,7 @@ def split(ranges: Sequence[OffsetRange], options: SourceOptions) -> list[OffsetR
 
 def _parts(whole: OffsetRange, count: int) -> list[OffsetRange]:
     cuts = [whole.start + whole.count * number // count for number in range(count + 1)]
-    return [
-        whole._replace(start=start, end=end)
-        for start, end in pairwise(cuts)
-    ]
+    return [whole._replace(start=start, end=end) for start, end in pairwise(cuts)]
 
 
 def _check_there(

@@ -71,5 +71,5 @@ def _first_after(
 ) -> int | None:
     """Where the log begins, if that is later; None when there is nothing more."""
     view = BrokerView(cluster, committed=options.committed)
-    start = view.bounds([place])[place].start
+    start = view.starts([place])[place]
     return start if start > offset else None

@@ -3,11 +3,9 @@
 import json
 from typing import Any
 
-import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from client.cluster import Cluster
-from protocol.topic_partition import TopicPartition
 from tests.broker_process import BrokerProcess
 from tests.client.live import create_topic, produce
 
