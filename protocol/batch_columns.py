@@ -18,6 +18,16 @@ except ImportError:  # installed where there was no compiler
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+__all__ = [
+    "COLUMN_COUNT",
+    "BatchColumns",
+    "BatchRun",
+    "BatchWalk",
+    "FoundBatch",
+    "single_run",
+    "walk_batches",
+]
+
 _CAPACITY_MAX = 1 << 14
 
 # Position in the file, header, and all bytes of a batch.

@@ -5,9 +5,7 @@ built. All of them are a caller's buffers of int64, so that numpy may own them.
 """
 
 from .record_columns_plain import (
-    BATCH_FIELDS,
     GATHERED_SIZE_MAX,
-    HAS_OWN_TIME,
     HEADER_COLUMNS,
     RECORD_COLUMNS,
 )
@@ -18,9 +16,7 @@ except ImportError:  # installed where there was no compiler
     from .record_columns_plain import gather, walk_headers, walk_records
 
 __all__ = [
-    "BATCH_FIELDS",
     "GATHERED_SIZE_MAX",
-    "HAS_OWN_TIME",
     "HEADER_COLUMNS",
     "RECORD_COLUMNS",
     "gather",

@@ -7,16 +7,15 @@ not built, and says what it does.
 from struct import Struct
 from typing import TYPE_CHECKING, Final
 
+from .record_batch import BATCH_OVERHEAD, COMPRESSION_NONE, read_header
 from .records_plain import read_varint, wrap_int64
 from .records_plain import walk_records as walk_batch
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from typing_extensions import Buffer
 
-# Of a batch: start and end of its uncompressed records in the data, how many they are,
-# base offset, base timestamp, and the time of all of them or HAS_OWN_TIME.
-BATCH_FIELDS: Final = 6
-HAS_OWN_TIME: Final = -(2**63)
 # Of a record: offset, timestamp, position and length of key and of value, number of
 # headers. The headers begin, with their count, where the value ends.
 RECORD_COLUMNS: Final = 7
@@ -25,35 +24,29 @@ HEADER_COLUMNS: Final = 4
 # Arrow's usual offsets have 32 bits.
 GATHERED_SIZE_MAX: Final = 2**31 - 1
 
-_BATCH = Struct("=6q")
 _INT64 = Struct("=q")
 _OFFSET = Struct("=i")
 
 
 def walk_records(
-    data: "Buffer", batches: "Buffer", columns: "Buffer", /
+    data: "Buffer", positions: "Buffer", columns: "Buffer", /
 ) -> tuple[int, int]:
     """Say where the fields of all records of some batches are.
 
-    ``batches`` is a buffer of int64, six for each batch; ``columns`` a writable one:
-    seven columns of equal length, one behind another. It ends before the first batch
-    that does not lie in the data, has a malformed record, or more records than there
-    is room for. Returns how many batches were walked, and how many records they have.
-    Positions are in the data, the length of null is -1, offsets and timestamps wrap.
+    ``positions`` is a buffer of int64: where in ``data`` each batch begins. ``columns``
+    is a writable one: seven columns of equal length, one behind another. It ends before
+    the first batch that is not whole, is compressed, has a malformed record, or more
+    records than there is room for. Returns how many batches were walked, and how many
+    records they have. Positions are in ``data``, the length of null is -1, the time
+    that a broker gave is that of every record, and sums wrap.
     """
     view = memoryview(data).cast("B")
     cells = _Columns(columns, RECORD_COLUMNS)
     done = 0
-    rows = memoryview(batches).cast("B")
-    rows = rows[: len(rows) // _BATCH.size * _BATCH.size]
-    for start, end, count, *numbers in _BATCH.iter_unpack(rows):
-        if not 0 <= start <= end <= len(view):
-            break
-        if not 0 <= count <= cells.capacity - cells.count:
-            break
+    for position in _numbers(positions):
         count_before = cells.count
         try:
-            _walk_batch(bytes(view[start:end]), start, count, numbers, cells)
+            _walk_batch(view, position, cells)
         except ValueError:
             cells.count = count_before
             break
@@ -72,9 +65,7 @@ def walk_headers(data: "Buffer", positions: "Buffer", columns: "Buffer", /) -> i
     """
     block = bytes(data)
     cells = _Columns(columns, HEADER_COLUMNS)
-    places = memoryview(positions).cast("B")
-    places = places[: len(places) // _INT64.size * _INT64.size]
-    for place, (position,) in enumerate(_INT64.iter_unpack(places)):
+    for place, position in enumerate(_numbers(positions)):
         try:
             _walk_block(block, position, cells)
         except ValueError:
@@ -142,24 +133,38 @@ class _Columns:
         self.count += 1
 
 
-def _walk_batch(
-    data: bytes, start: int, count: int, numbers: list[int], columns: _Columns
-) -> None:
-    base_offset, base_timestamp, append_time = numbers
+def _numbers(buffer: "Buffer") -> "Iterator[int]":
+    cells = memoryview(buffer).cast("B")
+    for (number,) in _INT64.iter_unpack(cells[: len(cells) // 8 * 8]):
+        yield number
+
+
+def _walk_batch(view: memoryview, position: int, columns: _Columns) -> None:
+    if not 0 <= position <= len(view) - BATCH_OVERHEAD:
+        raise ValueError
+    header = read_header(view, position)
+    count = header.records_count
+    if (
+        not BATCH_OVERHEAD <= header.size <= len(view) - position
+        or header.compression != COMPRESSION_NONE
+        or not 0 <= count <= columns.capacity - columns.count
+    ):
+        raise ValueError
+    start = position + BATCH_OVERHEAD
+    data = bytes(view[start : position + header.size])
     for row, _, _ in walk_batch(data, count):
         delta, offset_delta, key_at, key_length, value_at, value_length = row
-        timestamp = append_time
-        if append_time == HAS_OWN_TIME:
-            timestamp = wrap_int64(base_timestamp + delta)
-        end = value_at + max(value_length, 0)
+        timestamp = header.max_timestamp
+        if not header.is_log_append_time:
+            timestamp = wrap_int64(header.base_timestamp + delta)
         columns.add(
-            wrap_int64(base_offset + offset_delta),
+            wrap_int64(header.base_offset + offset_delta),
             timestamp,
             start + key_at,
             key_length,
             start + value_at,
             value_length,
-            read_varint(data, end, len(data))[0],
+            read_varint(data, value_at + max(value_length, 0), len(data))[0],
         )
 
 

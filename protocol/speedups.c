@@ -160,19 +160,6 @@ choose_crc(void)
 #define choose_crc make_crc_tables
 #endif
 
-static inline uint32_t
-read_uint32(const uint8_t *at)
-{
-    return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 |
-           (uint32_t)at[3];
-}
-
-static inline int64_t
-read_int64(const uint8_t *at)
-{
-    return (int64_t)((uint64_t)read_uint32(at) << 32 | read_uint32(at + 4));
-}
-
 /* The columns of batch_columns.py, in its order. */
 enum {
     POSITION,
@@ -186,8 +173,6 @@ enum {
     BATCH_COLUMNS
 };
 
-#define BATCH_OVERHEAD 61
-#define LOG_OVERHEAD 12
 #define CRC_START 21
 
 typedef struct {
@@ -825,7 +810,7 @@ static PyMethodDef methods[] = {
      " stops_at, /)\n--\n\n"
      "Write what is the last of its key; see last_offsets_plain."},
     {"walk_records", (PyCFunction)(void (*)(void))walk_records, METH_FASTCALL,
-     "walk_records(data, batches, columns, /)\n--\n\n"
+     "walk_records(data, positions, columns, /)\n--\n\n"
      "Say where the fields of many batches' records are; see record_columns_plain."},
     {"walk_headers", (PyCFunction)(void (*)(void))walk_headers, METH_FASTCALL,
      "walk_headers(data, positions, columns, /)\n--\n\n"

@@ -10,6 +10,8 @@
 
 /* Length, attributes, timestamp, offset, key length, value length, header count. */
 #define RECORD_SIZE_MIN 7
+#define BATCH_OVERHEAD 61
+#define LOG_OVERHEAD 12
 
 static const char GOOD[] = "";
 static const char BAD_NUMBER[] = "holds a number that is cut short or too large";
@@ -160,6 +162,19 @@ read_record(const uint8_t **at, const uint8_t *batch_end, Record *record)
         }
     }
     return *at == end ? GOOD : BAD_SIZE;
+}
+
+static inline uint32_t
+read_uint32(const uint8_t *at)
+{
+    return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 |
+           (uint32_t)at[3];
+}
+
+static inline int64_t
+read_int64(const uint8_t *at)
+{
+    return (int64_t)((uint64_t)read_uint32(at) << 32 | read_uint32(at + 4));
 }
 
 static inline PyObject *

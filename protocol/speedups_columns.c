@@ -8,15 +8,6 @@
  */
 #include "speedups.h"
 
-typedef struct {
-    int64_t start; /* of the uncompressed records, in the data */
-    int64_t end;
-    int64_t count;
-    int64_t base_offset;
-    int64_t base_timestamp;
-    int64_t append_time; /* of all records; INT64_MIN when each has its own */
-} BatchRow;
-
 enum {
     OFFSET,
     TIMESTAMP,
@@ -30,6 +21,8 @@ enum {
 
 enum { NAME_POSITION, NAME_LENGTH, DATA_POSITION, DATA_LENGTH, HEADER_COLUMNS };
 
+#define COMPRESSION_MASK 0x07
+#define LOG_APPEND_TIME 0x08
 #define CELL ((Py_ssize_t)sizeof(int64_t))
 #define GATHERED_MAX ((int64_t)INT32_MAX)
 #define SMALL 32
@@ -62,50 +55,61 @@ add(int64_t one, int64_t other)
     return (int64_t)((uint64_t)one + (uint64_t)other);
 }
 
-/* Answers 0, and leaves the count as it was, when a record is malformed. */
+/* A whole, uncompressed batch. Answers 0, with the count as it was, where it is none,
+ * has no room, or a malformed record. */
 static int
-walk_batch(const uint8_t *data, const BatchRow *batch, Columns *columns)
+walk_batch(const uint8_t *data, Py_ssize_t position, Py_ssize_t size, Columns *columns)
 {
-    const uint8_t *at = data + batch->start, *end = data + batch->end;
-    Py_ssize_t count_before = columns->count;
+    const uint8_t *header = data + position, *at, *end;
+    int64_t base_offset, base_timestamp, append_time, length;
+    int32_t records_count;
+    Columns rows = *columns; /* a copy of its own stays in registers */
     Record record;
 
-    for (int64_t place = 0; place < batch->count; place++, columns->count++) {
-        if (read_record(&at, end, &record) != GOOD) {
-            columns->count = count_before;
-            return 0;
-        }
-        put(columns, OFFSET, add(batch->base_offset, record.offset_delta));
-        put(columns, TIMESTAMP,
-            batch->append_time == INT64_MIN
-                ? add(batch->base_timestamp, record.timestamp_delta)
-                : batch->append_time);
-        put(columns, KEY_POSITION, record.key - data);
-        put(columns, KEY_LENGTH, record.key_length);
-        put(columns, VALUE_POSITION, record.value - data);
-        put(columns, VALUE_LENGTH, record.value_length);
-        put(columns, HEADER_COUNT, record.header_count);
-    }
-    if (at != end) {
-        columns->count = count_before;
+    length = (int64_t)(int32_t)read_uint32(header + 8) + LOG_OVERHEAD;
+    records_count = (int32_t)read_uint32(header + 57);
+    if (length < BATCH_OVERHEAD || length > size || header[22] & COMPRESSION_MASK ||
+        records_count < 0 || records_count > rows.capacity - rows.count) {
         return 0;
     }
+    base_offset = read_int64(header);
+    base_timestamp = read_int64(header + 27);
+    append_time = read_int64(header + 35);
+    at = header + BATCH_OVERHEAD;
+    end = header + length;
+    for (int32_t left = records_count; left > 0; left--, rows.count++) {
+        if (read_record(&at, end, &record) != GOOD) {
+            return 0;
+        }
+        put(&rows, OFFSET, add(base_offset, record.offset_delta));
+        put(&rows, TIMESTAMP,
+            header[22] & LOG_APPEND_TIME
+                ? append_time
+                : add(base_timestamp, record.timestamp_delta));
+        put(&rows, KEY_POSITION, record.key - data);
+        put(&rows, KEY_LENGTH, record.key_length);
+        put(&rows, VALUE_POSITION, record.value - data);
+        put(&rows, VALUE_LENGTH, record.value_length);
+        put(&rows, HEADER_COUNT, record.header_count);
+    }
+    if (at != end) {
+        return 0;
+    }
+    columns->count = rows.count;
     return 1;
 }
 
-/* How many batches were walked: up to the first that is malformed or has no room. */
+/* How many batches were walked: up to the first that cannot be. */
 static Py_ssize_t
-walk_all(const Py_buffer *data, const Py_buffer *batches, Columns *columns)
+walk_all(const Py_buffer *data, const Py_buffer *positions, Columns *columns)
 {
-    Py_ssize_t total = batches->len / (Py_ssize_t)sizeof(BatchRow), done;
-    BatchRow batch;
+    Py_ssize_t total = positions->len / CELL, done;
 
     for (done = 0; done < total; done++) {
-        memcpy(&batch, (const char *)batches->buf + done * (Py_ssize_t)sizeof batch,
-               sizeof batch);
-        if (batch.start < 0 || batch.end < batch.start || batch.end > data->len ||
-            batch.count < 0 || batch.count > columns->capacity - columns->count ||
-            !walk_batch(data->buf, &batch, columns)) {
+        int64_t position = get(positions, done);
+        if (position < 0 || position > data->len - BATCH_OVERHEAD ||
+            !walk_batch(data->buf, (Py_ssize_t)position,
+                        data->len - (Py_ssize_t)position, columns)) {
             break;
         }
     }
@@ -117,7 +121,7 @@ walk_records(PyObject *module, PyObject *const *arguments, Py_ssize_t given)
 {
     (void)module;
     static const int flags[] = {PyBUF_SIMPLE, PyBUF_SIMPLE, PyBUF_WRITABLE};
-    enum { DATA, BATCHES, COLUMNS, BUFFERS };
+    enum { DATA, POSITIONS, COLUMNS, BUFFERS };
     Py_buffer buffers[BUFFERS];
 
     if (!check_argument_count(given, BUFFERS) ||
@@ -126,7 +130,7 @@ walk_records(PyObject *module, PyObject *const *arguments, Py_ssize_t given)
     }
     Columns columns = {buffers[COLUMNS].buf,
                        buffers[COLUMNS].len / (RECORD_COLUMNS * CELL), 0};
-    Py_ssize_t done = walk_all(&buffers[DATA], &buffers[BATCHES], &columns);
+    Py_ssize_t done = walk_all(&buffers[DATA], &buffers[POSITIONS], &columns);
     release_buffers(buffers, BUFFERS);
     return Py_BuildValue("(nn)", done, columns.count);
 }

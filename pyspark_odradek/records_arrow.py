@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from protocol.control_records import ControlType, read_marker
+import numpy as np
+
 from protocol.errors import KafkaError
-from protocol.record_batch import BatchHeader, check_crc, scan
-from protocol.records import iterate
+from protocol.record_batch import (
+    COMPRESSION_MASK,
+    CONTROL,
+    LOG_APPEND_TIME,
+    TRANSACTIONAL,
+)
+from protocol.record_columns import RECORD_COLUMNS, walk_records
+from protocol.records import index_rows, uncompressed
+from protocol.records_plain import RECORD_SIZE_MIN
 
+from .committed_filter import CommittedFilter
 from .damage import Damage, OnCorrupt, meet
+from .record_arrays import RecordArrays, RecordRows
+from .sound_batches import SoundBatches, SoundWalk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,6 +31,10 @@ if TYPE_CHECKING:
     from protocol.topic_partition import TopicPartition
 
     from .columns import RecordColumns
+
+ANSWER = "the broker's answer"
+# Decompressed bytes that become one Arrow batch.
+_OPENED_SIZE = 1 << 20
 
 
 class RecordsToArrow:
@@ -36,14 +51,15 @@ class RecordsToArrow:
         *,
         aborted: Sequence[AbortedTransaction] | None = None,
         on_corrupt: OnCorrupt = OnCorrupt.FAIL,
+        source: str = ANSWER,
     ) -> None:
         self.place = place
         self.next_offset = 0
-        self._columns = columns
-        self._schema = columns.arrow_schema()
-        self._aborted = sorted(aborted or (), key=lambda each: each.first_offset)
-        self._aborting: set[int] = set()
+        self._walk = SoundWalk(place, source)
+        self._arrays = RecordArrays(place, columns)
+        self._filter = CommittedFilter(aborted or ())
         self._on_corrupt = on_corrupt
+        self._source = source
 
     def decode(
         self, data: memoryview, start: int, end: int
@@ -56,53 +72,105 @@ class RecordsToArrow:
         Raises:
             CorruptData: a batch is damaged, and ``on_corrupt`` is FAIL.
         """
-        import pyarrow as pa
-
         self.next_offset = start
-        for position, header in scan(data):
-            if header.base_offset >= end:
-                return
-            batch = data[position : position + header.size]
-            rows: list[dict[str, Any]] = []
+        for found in self._walk.piece(data):
+            yield from self.rows(found, start, end)
+            self.next_offset = max(start, self._walk.next_offset)
+            if self.next_offset >= end:
+                break
+
+    def rows(
+        self, found: SoundBatches | Damage, start: int, end: int
+    ) -> Iterator[pyarrow.RecordBatch]:
+        """The records in [start, end) of batches that somebody walked over.
+
+        Raises:
+            CorruptData: a batch is damaged, and ``on_corrupt`` is FAIL.
+        """
+        if isinstance(found, Damage):
+            if found.next_offset < end:
+                meet(found, self._on_corrupt)
+            return
+        for rows in self._opened(self._wanted(found, start, end)):
+            kept = rows
+            if found.base_offsets[0] < start or found.next_offsets[-1] > end:
+                kept = rows.within(start, end)
+            if kept.count:
+                yield self._arrays.batch(kept)
+
+    def _wanted(self, found: SoundBatches, start: int, end: int) -> SoundBatches:
+        """The batches that have records for this reader."""
+        flags = found.flags
+        is_within = found.base_offsets[0] >= start and found.next_offsets[-1] <= end
+        if is_within and not flags & (CONTROL | TRANSACTIONAL):
+            return found
+        wanted = (found.base_offsets < end) & (found.next_offsets > start)
+        wanted &= (found.attributes & CONTROL) == 0
+        if flags & TRANSACTIONAL:
+            wanted &= self._filter.passes(found)
+        return found.part(wanted)
+
+    def _opened(self, batches: SoundBatches) -> Iterator[RecordRows]:
+        """Where the fields of all records are; malformed batches are met."""
+        if not batches.flags & COMPRESSION_MASK:
+            yield from self._walked(batches, batches.data, batches.positions)
+            return
+        places, positions, opened = [], [], bytearray()
+        for place in range(batches.length):
             try:
-                if not check_crc(batch, header):
-                    raise ValueError("the checksum is wrong")
-                if self._has_rows(batch, header):
-                    rows = self._rows(batch, header, start, end)
-            except (KafkaError, ValueError) as error:
-                where = position, position + header.size, header.base_offset
-                meet(Damage(self.place, *where, str(error)), self._on_corrupt)
-            self.next_offset = header.next_offset
-            if rows:
-                yield pa.RecordBatch.from_pylist(rows, schema=self._schema)
+                batch = uncompressed(batches.batch(place), batches.header(place))
+            except KafkaError as error:
+                self._malformed(batches, place, str(error))
+                continue
+            places.append(place)
+            positions.append(len(opened))
+            opened += batch
+            if len(opened) >= _OPENED_SIZE:
+                part = batches.part(np.array(places))
+                yield from self._walked(part, memoryview(opened), np.array(positions))
+                places, positions, opened = [], [], bytearray()
+        if places:
+            part = batches.part(np.array(places))
+            yield from self._walked(part, memoryview(opened), np.array(positions))
 
-    def _has_rows(self, batch: memoryview, header: BatchHeader) -> bool:
-        while self._aborted and self._aborted[0].first_offset <= header.last_offset:
-            self._aborting.add(self._aborted.pop(0).producer_id)
-        if header.is_control:
-            marker = read_marker(batch)
-            if marker and marker.control_type is ControlType.ABORT:
-                self._aborting.discard(header.producer_id)
-            return False
-        return not (header.is_transactional and header.producer_id in self._aborting)
+    def _walked(
+        self, batches: SoundBatches, data: memoryview, positions: np.ndarray
+    ) -> Iterator[RecordRows]:
+        """The records of ``batches``, which lie uncompressed in ``data``."""
+        counts = batches.field("records_count")
+        room = int(np.clip(counts, 0, len(data) // RECORD_SIZE_MIN).sum())
+        room = max(min(room, len(data) // RECORD_SIZE_MIN), 1)
+        cells = np.empty((RECORD_COLUMNS, room), np.int64)
+        first = 0
+        while first < len(positions):
+            done, count = walk_records(data, positions[first:].data, cells.data)
+            part = slice(first, first + done)
+            if count:
+                times = self._times(batches.attributes[part], counts[part])
+                yield RecordRows(data, cells[:, :count], times)
+                cells = np.empty_like(cells)
+            first += done
+            if first < len(positions):
+                self._malformed(batches, first, _complaint(batches, first))
+                first += 1
 
-    def _rows(
-        self, batch: memoryview, header: BatchHeader, start: int, end: int
-    ) -> list[dict[str, Any]]:
-        return [
-            {
-                "key": record.key,
-                "value": record.value,
-                "topic": self.place.topic,
-                "partition": self.place.partition,
-                "offset": record.offset,
-                "timestamp": record.timestamp * 1000,
-                "timestampType": int(header.is_log_append_time),
-                "headers": [
-                    {"key": name, "value": value} for name, value in record.headers
-                ]
-                or None,
-            }
-            for record in iterate(batch)
-            if start <= record.offset < end
-        ]
+    def _times(self, attributes: np.ndarray, counts: np.ndarray) -> np.ndarray | bool:
+        """Whether records have the time of the broker: each, or all of them."""
+        is_append_time = (attributes & LOG_APPEND_TIME) != 0
+        if (is_append_time == is_append_time[0]).all():
+            return bool(is_append_time[0])
+        return np.repeat(is_append_time, counts)
+
+    def _malformed(self, batches: SoundBatches, place: int, reason: str) -> None:
+        header = batches.header(place)
+        start = batches.start + int(batches.positions[place])
+        where = start, start + header.size, header.base_offset
+        meet(Damage(self.place, *where, reason, self._source), self._on_corrupt)
+
+
+def _complaint(batches: SoundBatches, place: int) -> str:
+    try:
+        index_rows(batches.batch(place), batches.header(place))
+    except KafkaError as error:
+        return str(error)
+    raise AssertionError("the walks over records disagree")

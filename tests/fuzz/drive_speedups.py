@@ -18,7 +18,12 @@ from protocol import (
     record_columns_plain,
     records_plain,
 )
-from protocol.record_batch import HAS_DELETE_HORIZON, stamp
+from protocol.record_batch import (
+    HAS_DELETE_HORIZON,
+    BatchHeader,
+    pack_header,
+    stamp,
+)
 from protocol.records import NewRecord, build_batch
 from tests.plain.records import PlainRecord, write_record
 
@@ -178,30 +183,39 @@ def check_last_offsets(speedups: ModuleType, random: Random) -> None:
         assert targets[0][:size] == targets[1][:size], (data.hex(), rules)
 
 
-def random_places(random: Random) -> tuple["array[int]", "array[int]"]:
-    """A payload and the row of its batch, which may say what is not there."""
-    payload, count = random_payload(random)
-    for _ in range(random.choice((0, 0, 1, 2))):
-        mutate(random, payload)
-    start = random.choice((0, 0, 0, 0, 1, -1, 2**62))
-    end = start + len(payload) + random.choice((0, 0, 0, 1, -1))
-    count += random.choice((0, 0, 0, 1, -1, 2**40))
-    base = random.choice((0, 2**63 - 1, -(2**63), 1_700_000_000_000))
-    time = random.choice((-(2**63), -(2**63), 7))
-    row = array("q", (start, end, count, base, base, time))
-    return array("q", payload + bytes(-len(payload) % 8)), row
+def random_columns_data(random: Random) -> tuple[bytearray, list[int]]:
+    """Batches that say of their records what may not be true, and where they begin."""
+    data, positions = bytearray(), []
+    for _ in range(random.randrange(3)):
+        payload, count = random_payload(random)
+        for _ in range(random.choice((0, 0, 1, 2))):
+            mutate(random, payload)
+        attributes = random.choice((0, 0, 0, 8, 1))
+        numbers = (0, 0, attributes, 0, 0, 2**63 - 1, -(2**63), 0, 0, 0)
+        header = BatchHeader(
+            random.choice((0, 2**63 - 1, -(2**63))),
+            len(payload) + 49 + random.choice((0, 0, 0, 1, -1)),
+            *numbers,
+            count + random.choice((0, 0, 0, 1, -1, 2**30)),
+        )
+        batch = bytearray(61)
+        pack_header(batch, header)
+        positions.append(len(data))
+        data += batch + payload
+    if random.random() < 0.3:
+        positions.append(random.choice((-1, 0, len(data), 2**62)))
+    return data, positions
 
 
 def check_columns(speedups: ModuleType, random: Random) -> None:
-    data, batches = random_places(random)
-    exact = array("B", data.tobytes()[: random.choice((len(data) * 8, batches[1]))])[:]
-    if random.random() < 0.3:
-        batches += batches
+    data, positions = random_columns_data(random)
+    exact = array("B", data[: len(data) - random.choice((0, 0, 0, 1))])[:]
+    batches = array("q", positions)[:]
     cells = array("q", bytes(56 * random.randrange(12) + random.choice((0, 8))))[:]
     modules = speedups, record_columns_plain
     columns = [cells[:], cells[:]]
     fast, plain = (
-        outcome(module.walk_records, exact, batches[:], each)
+        outcome(module.walk_records, exact, batches, each)
         for module, each in zip(modules, columns, strict=True)
     )
     assert fast == plain, (exact.tobytes().hex(), batches, fast, plain)

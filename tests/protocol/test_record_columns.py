@@ -8,12 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocol import record_columns_plain
-from protocol.record_columns import (
-    GATHERED_SIZE_MAX,
-    HAS_OWN_TIME,
-    HEADER_COLUMNS,
-    RECORD_COLUMNS,
+from protocol.record_batch import (
+    BATCH_OVERHEAD,
+    COMPRESSION_ZSTD,
+    LOG_APPEND_TIME,
+    BatchHeader,
+    pack_header,
 )
+from protocol.record_columns import GATHERED_SIZE_MAX, HEADER_COLUMNS, RECORD_COLUMNS
+from protocol.records_plain import wrap_int64
 from tests.plain import records as described
 from tests.plain.records import PlainRecord, write_record
 
@@ -25,6 +28,27 @@ PLAIN_AND_FAST = pytest.mark.parametrize("made", [record_columns_plain, speedups
 ONE = write_record(PlainRecord(0, 5, 0, b"k", None, [(b"h", None), (b"", b"x")]))
 
 
+BASE_OFFSET, BASE_TIME, APPEND_TIME = 7, 1000, 77
+
+
+def batch_of(
+    payload: bytes,
+    count: int,
+    attributes: int = 0,
+    length: int | None = None,
+    base: int = BASE_OFFSET,
+) -> bytes:
+    """A header in front of ``payload``, its checksum left out."""
+    length = len(payload) + BATCH_OVERHEAD - 12 if length is None else length
+    times = BASE_TIME, APPEND_TIME
+    header = BatchHeader(
+        base, length, 0, 2, 0, attributes, 0, *times, -1, -1, -1, count
+    )
+    batch = bytearray(BATCH_OVERHEAD)
+    pack_header(batch, header)
+    return bytes(batch) + payload
+
+
 def rows_of(cells: "array[int]", width: int, count: int) -> list[tuple[int, ...]]:
     capacity = len(cells) // width
     return [
@@ -34,11 +58,13 @@ def rows_of(cells: "array[int]", width: int, count: int) -> list[tuple[int, ...]
 
 
 def walk(
-    made: ModuleType, data: bytes, batches: list[tuple[int, ...]], room: int
+    made: ModuleType, batches: list[bytes], room: int, *, cut: int = 0
 ) -> tuple[int, list[tuple[int, ...]]]:
+    data = b"".join(batches)
+    starts = [sum(map(len, batches[:place])) for place in range(len(batches))]
     cells = array("q", bytes(8 * RECORD_COLUMNS * room))
-    numbers = array("q", [number for batch in batches for number in batch])
-    done, count = made.walk_records(data, numbers, cells)
+    data = data[: len(data) - cut]
+    done, count = made.walk_records(data, array("q", starts), cells)
     return done, rows_of(cells, RECORD_COLUMNS, count)
 
 
@@ -57,17 +83,14 @@ def cut(data: bytes, position: int, length: int) -> bytes | None:
     return None if length < 0 else data[position : position + length]
 
 
-@given(st.lists(anything, max_size=4), INT64, st.none() | INT64, st.integers(0, 20))
+@given(st.lists(anything, max_size=4), INT64, st.booleans(), st.integers(0, 20))
 def test_walks_agree_with_the_description(
-    cases: list[tuple[bytes, int]], base: int, time: int | None, room: int
+    cases: list[tuple[bytes, int]], base: int, is_append_time: bool, room: int
 ) -> None:
-    data, batches = b"", []
-    for payload, count in cases:
-        start, data = len(data), data + payload
-        own = HAS_OWN_TIME if time is None else time
-        batches.append((start, len(data), count, base, base, own))
-    fast = walk(speedups, data, batches, room)
-    assert fast == walk(record_columns_plain, data, batches, room)
+    attributes = LOG_APPEND_TIME if is_append_time else 0
+    batches = [batch_of(*case, attributes, base=base) for case in cases]
+    fast = walk(speedups, batches, room)
+    assert fast == walk(record_columns_plain, batches, room)
     wanted: list[PlainRecord] = []
     done = 0
     for payload, count in cases:
@@ -80,8 +103,11 @@ def test_walks_agree_with_the_description(
         wanted += read
         done += 1
     assert (fast[0], len(fast[1])) == (done, len(wanted))
-    positions = []
+    data, positions = b"".join(batches), []
     for row, record in zip(fast[1], wanted, strict=True):
+        time = wrap_int64(BASE_TIME + record.timestamp_delta)
+        assert row[0] == wrap_int64(base + record.offset_delta)
+        assert row[1] == (APPEND_TIME if is_append_time else time)
         assert cut(data, row[2], row[3]) == record.key
         assert cut(data, row[4], row[5]) == record.value
         assert row[6] == len(record.headers)
@@ -100,32 +126,44 @@ def test_header_walks_agree_on_noise(data: bytes, positions: list[int]) -> None:
     assert fast == walk_headers(record_columns_plain, data, positions, 4)
 
 
+ROW = (BASE_OFFSET, BASE_TIME + 5, 66, 1, 68, -1, 2)
+GOOD = batch_of(ONE, 1)
+SIZE = len(GOOD) - 12
+
+
 @PLAIN_AND_FAST
 @pytest.mark.parametrize(
     "batch",
     [
-        (-1, len(ONE), 1, 0, 0, 0),
-        (0, len(ONE) + 1, 1, 0, 0, 0),
-        (2, 1, 0, 0, 0, 0),
-        (0, len(ONE), 2, 0, 0, 0),
-        (0, len(ONE), -1, 0, 0, 0),
-        (0, len(ONE), 0, 0, 0, 0),
-        (0, len(ONE), 2**62, 0, 0, 0),
+        batch_of(ONE, 2),
+        batch_of(ONE, -1),
+        batch_of(ONE, 0),
+        batch_of(ONE, 2**31 - 1),
+        batch_of(ONE, 1, length=SIZE + 1),
+        batch_of(ONE, 1, length=SIZE - 1),
+        batch_of(ONE, 1, length=2**31 - 1),
+        batch_of(b"", 0, length=0),
+        batch_of(b"", 0, length=-(2**31)),
+        batch_of(ONE, 1, COMPRESSION_ZSTD),
+        batch_of(b"", 0)[:60],
     ],
 )
-def test_a_batch_that_is_not_there_ends_the_walk(
-    made: ModuleType, batch: tuple[int, ...]
-) -> None:
-    good = (0, len(ONE), 1, 7, 1000, HAS_OWN_TIME)
-    done, rows = walk(made, ONE, [good, batch, good], 9)
-    assert (done, rows) == (1, [(7, 1005, 5, 1, 7, -1, 2)])
+def test_what_is_no_batch_ends_the_walk(made: ModuleType, batch: bytes) -> None:
+    assert walk(made, [GOOD, batch], 9) == (1, [ROW])
+
+
+@PLAIN_AND_FAST
+@pytest.mark.parametrize("position", [-1, 1, len(GOOD), 2**62, -(2**63)])
+def test_a_batch_has_to_be_in_the_data(made: ModuleType, position: int) -> None:
+    cells = array("q", bytes(8 * RECORD_COLUMNS))
+    assert made.walk_records(GOOD, array("q", [position]), cells) == (0, 0)
 
 
 @PLAIN_AND_FAST
 def test_without_room_nothing_is_written_behind(made: ModuleType) -> None:
-    good = (0, len(ONE), 1, 0, 0, HAS_OWN_TIME)
-    assert walk(made, ONE, [good, good, good], 2)[0] == 2
-    assert walk(made, ONE, [good], 0) == (0, [])
+    assert walk(made, [GOOD, GOOD, GOOD], 2)[0] == 2
+    assert walk(made, [GOOD], 0) == (0, [])
+    assert walk(made, [GOOD], 1, cut=1) == (0, [])
     complaint = "Block 1 of headers is malformed, or has no room."
     assert walk_headers(made, ONE, [7, 7], 3) == complaint
 
