@@ -1,16 +1,25 @@
-"""The broker's own log lines: on standard error, one line each, times in UTC."""
+"""The broker's own log lines: on standard error, one event a line, times in UTC.
+
+As text for people, or as JSON for machines: ``time``, ``level``, ``logger`` and
+``message``, what an event carries beside its message (``extra``), and ``error`` with
+the traceback of a bug.
+"""
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from typing import TextIO
 
+TEXT, JSON = "text", "json"
 _FORMAT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
+# What every record has; the rest came as ``extra``.
+_USUAL = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
 
 class _LineFormatter(logging.Formatter):
@@ -27,10 +36,37 @@ class _LineFormatter(logging.Formatter):
         return super().formatMessage(record)
 
 
-def configure_logs(level: str, stream: TextIO | None = None) -> None:
-    """Send every logger's lines from ``level`` on to ``stream`` (standard error)."""
+class _JsonFormatter(_LineFormatter):
+    """An object a line, a traceback too."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The object."""
+        event: dict[str, Any] = {
+            "time": self.formatTime(record),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        event.update(
+            (name, value)
+            for name, value in vars(record).items()
+            if name not in _USUAL and name not in event
+        )
+        if record.exc_info:
+            event["error"] = self.formatException(record.exc_info)
+        return json.dumps(event, ensure_ascii=False, default=str)
+
+
+def configure_logs(
+    level: str, stream: TextIO | None = None, *, form: str = TEXT
+) -> None:
+    """Send every logger's lines from ``level`` on to ``stream`` (standard error).
+
+    ``form`` is "text" or "json".
+    """
     handler = logging.StreamHandler(stream or sys.stderr)
-    handler.setFormatter(_LineFormatter(_FORMAT))
+    formatter = _JsonFormatter() if form == JSON else _LineFormatter(_FORMAT)
+    handler.setFormatter(formatter)
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())

@@ -27,6 +27,8 @@ def why_not_ready(services: Services, listeners: Sequence[Listener]) -> list[str
     free_space = services.replica_manager.appends.free_space
     free_space.sample_if_due(services.clock.now_ms())
     minimum = services.config.log_min_free_bytes
-    for directory in sorted(free_space.low_directories):
-        reasons.append(f"{directory} has less than {minimum} bytes free")
+    reasons += [
+        f"{directory} has less than {minimum} bytes free"
+        for directory in sorted(free_space.low_directories)
+    ]
     return reasons
