@@ -1,9 +1,10 @@
 """Brokers that clean copies of a partition, while somebody produces or nobody does.
 
-The copies are put into the directories of a topic while the broker is down. The first
+The copies are put into the directories of topics while the broker is down. The first
 round of a JVM is slower than those that follow, so there are several, one by one.
 """
 
+import os
 import re
 import shlex
 import threading
@@ -25,6 +26,7 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 from peers import kafka
+from processes import machine_busy_seconds
 from targets import Broker, Target, odradek
 
 from client.connection import Connection
@@ -46,7 +48,7 @@ LOG4J = """<Configuration status="ERROR"><Appenders><Console name="c">
 <PatternLayout pattern="%p %m%n"/></Console></Appenders><Loggers><Root level="INFO">
 <AppenderRef ref="c"/></Root></Loggers></Configuration>"""
 # What Kafka's cleaner logs of a round, over several lines.
-CLEANED = re.compile(TOPIC + r"-\d+ .*?processed in ([\d,.]+) seconds", re.DOTALL)
+CLEANED = re.compile(TOPIC + r"-\d+-0 .*?processed in ([\d,.]+) seconds", re.DOTALL)
 
 
 class KafkaRound(NamedTuple):
@@ -75,7 +77,7 @@ def compacting_odradek(durability: str) -> Target:
 def loaded(
     target: Target, root: Path, original: Path, copies: int, ratio: str
 ) -> Iterator[Broker]:
-    """A broker with copies of a partition, and another topic."""
+    """A broker with topics that are copies of a partition, and another one."""
     broker = Broker(target, root)
     try:
         broker.start()
@@ -85,13 +87,14 @@ def loaded(
             RATIO: ratio,
         }
         admin = AdminClient({"bootstrap.servers": broker.address, "log_level": 2})
-        topics = [NewTopic(TOPIC, copies, 1, config=options), NewTopic(OTHER_TOPIC, 1)]
+        topics = [NewTopic(name, 1, 1, config=options) for name in _names(copies)]
+        topics.append(NewTopic(OTHER_TOPIC, 1, 1))
         for made in admin.create_topics(topics, operation_timeout=60).values():
             made.result()
         _write_one(broker, copies)  # a partition may have no directory before
         broker.stop()
-        for number in range(copies):
-            directory = broker.data_dir / f"{TOPIC}-{number}"
+        for name in _names(copies):
+            directory = broker.data_dir / f"{name}-0"
             copy_segments(original, directory)
             warm(directory)
         broker.start()
@@ -100,10 +103,14 @@ def loaded(
         broker.remove()
 
 
-def _write_one(broker: Broker, partitions: int) -> None:
+def _names(copies: int) -> list[str]:
+    return [f"{TOPIC}-{number}" for number in range(copies)]
+
+
+def _write_one(broker: Broker, copies: int) -> None:
     producer = Producer({"bootstrap.servers": broker.address, "log_level": 2})
-    for number in range(partitions):
-        producer.produce(TOPIC, b"value", b"key", partition=number)
+    for name in _names(copies):
+        producer.produce(name, b"value", b"key", partition=0)
     assert producer.flush(30) == 0
 
 
@@ -129,41 +136,72 @@ def clean_with_kafka(
         return rounds
 
 
+class Acks(NamedTuple):
+    """Seconds of acknowledgements, sorted; and what the rest of the machine did.
+
+    ``others`` is in cores, without the broker, its cleaning and the producer.
+    """
+
+    without: list[float]
+    during: list[float]
+    others: float
+
+
 def acks_beside_rounds(
     target: Target, root: Path, original: Path, copies: int, quiet_s: float
-) -> tuple[list[float], list[float]]:
-    """Sorted seconds of acknowledgements: for so long without a round, then during."""
+) -> Acks:
+    """In turn so long without a round, and during one, for each of the copies."""
+    without: list[float] = []
+    during: list[float] = []
     with (
         loaded(target, root, original, copies, NEVER) as broker,
         _producing(broker) as took,
     ):
         time.sleep(1)
-        took.clear()
-        time.sleep(quiet_s)
-        without = sorted(took)
-        _clean_at_once(broker)
-        took.clear()
-        deadline = time.monotonic() + TIMEOUT_S
-        while _cleaned(broker.data_dir) < copies:
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
-        return without, sorted(took)
+        began, busy = time.perf_counter(), machine_busy_seconds()
+        ours = _own_seconds(broker)
+        for name in _names(copies):
+            _wait(took, quiet_s)
+            without += took
+            took.clear()
+            _clean_at_once(broker, name)
+            took.clear()
+            deadline = time.monotonic() + TIMEOUT_S
+            while not _is_cleaned(broker.data_dir, name):
+                assert time.monotonic() < deadline
+                time.sleep(0.02)
+            during += took
+        busy = machine_busy_seconds() - busy - (_own_seconds(broker) - ours)
+        others = max(0.0, busy) / (time.perf_counter() - began)
+    return Acks(sorted(without), sorted(during), others)
 
 
-def _clean_at_once(broker: Broker) -> None:
+def _wait(took: list[float], seconds: float) -> None:
+    """After a pause in which what the last round has left is over."""
+    time.sleep(0.3)
+    took.clear()
+    time.sleep(seconds)
+
+
+def _own_seconds(broker: Broker) -> float:
+    """CPU time of the broker, what it has started, and the producer."""
+    return broker.cpu_seconds() + sum(os.times()[:2])
+
+
+def _clean_at_once(broker: Broker, name: str) -> None:
     entry = ConfigEntry(RATIO, AT_ONCE, incremental_operation=AlterConfigOpType.SET)
-    resource = ConfigResource(ResourceType.TOPIC, TOPIC, incremental_configs=[entry])
+    resource = ConfigResource(ResourceType.TOPIC, name, incremental_configs=[entry])
     admin = AdminClient({"bootstrap.servers": broker.address, "log_level": 2})
     admin.incremental_alter_configs([resource])[resource].result()
 
 
-def _cleaned(data_dir: Path) -> int:
-    """How many of the copies the checkpoint knows to be clean."""
+def _is_cleaned(data_dir: Path, name: str) -> bool:
+    """Whether the checkpoint knows it to be clean."""
     path = data_dir / CHECKPOINT
     if not path.exists():
-        return 0
+        return False
     lines = [line.split() for line in path.read_text().splitlines()]
-    return sum(words[0] == TOPIC and words[2] != "0" for words in lines if words[2:])
+    return any(words[0] == name and words[2] != "0" for words in lines if words[2:])
 
 
 @contextmanager
