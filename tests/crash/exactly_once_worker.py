@@ -3,12 +3,19 @@
 It copies what the group gives it from one topic to the other, a transaction for each
 lot; in the same transaction it commits how far it has come. What fails is aborted and
 done again from what is committed; a worker that is fenced ends.
+
+Where it begins it asks the group, and tells its consumer: librdkafka is to look for no
+place by itself. Up to 2.16 at least, a partition that is taken away while it looks for
+the earliest offset is looked up again half a second later. Has the worker the partition
+again then, at whatever offset, it goes back to the earliest, with Apache Kafka as well.
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import confluent_kafka
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 GROUP, SOURCE, TARGET = "copiers", "source", "target"
 SOURCE_PARTITIONS, TARGET_PARTITIONS = 6, 4
@@ -17,6 +24,8 @@ SESSION_MS = 1500
 TRANSACTION_MS = 2000
 WAIT_S = 5
 OVER = 3  # exit code of a worker whose producer can do no more
+
+T = TypeVar("T")
 
 
 def partition_of(key: int, partitions: int) -> int:
@@ -42,7 +51,7 @@ class Worker:
                 "group.id": GROUP,
                 "isolation.level": "read_committed",
                 "enable.auto.commit": False,
-                "auto.offset.reset": "earliest",
+                "auto.offset.reset": "error",
                 "session.timeout.ms": SESSION_MS,
                 "heartbeat.interval.ms": SESSION_MS // 10,
                 "fetch.wait.max.ms": 50,
@@ -63,37 +72,65 @@ class Worker:
         retried(lambda: self.producer.init_transactions(WAIT_S))
         self.consumer.subscribe([SOURCE], self.assigned, self.revoked, self.revoked)
         while True:
-            lot = self.consumer.consume(LOT, 0.1)
-            messages = [each for each in lot if each.error() is None]
+            messages = self.lot()
             if not messages:
                 continue
             try:
                 self.copy(messages)
-            except confluent_kafka.KafkaException as error:
+            except KafkaException as error:
                 if not error.args[0].txn_requires_abort():
                     raise
                 retried(lambda: self.producer.abort_transaction(WAIT_S))
                 self.rewind()
 
+    def lot(self) -> list[confluent_kafka.Message]:
+        """The next messages of what is this worker's."""
+        messages = []
+        for each in self.consumer.consume(LOT, 0.1):
+            error = each.error()
+            if error is None:
+                messages.append(each)
+            elif error.code() == KafkaError._AUTO_OFFSET_RESET:
+                raise KafkaException(error)
+        # All may have been taken away behind the last of them.
+        return [] if self.group is None else messages
+
     # What is committed later is committed as the member that was given the records.
     # Asked then, a consumer that has been put out of its group meanwhile would say
     # that it is no member at all, and nobody fences those.
 
-    def assigned(self, consumer: confluent_kafka.Consumer, _: object) -> None:
+    def assigned(
+        self, consumer: confluent_kafka.Consumer, given: Sequence[TopicPartition]
+    ) -> None:
         self.group = consumer.consumer_group_metadata()
+        consumer.assign(self.committed(given))
 
     def revoked(self, *_: object) -> None:
         self.group = None
 
-    def copy(self, messages: list[confluent_kafka.Message]) -> None:
+    def committed(self, partitions: Sequence[TopicPartition]) -> list[TopicPartition]:
+        """Where the group is; at the beginning of what it has never committed."""
+
+        def ask() -> list[TopicPartition]:
+            places = self.consumer.committed(list(partitions), WAIT_S)
+            for each in places:
+                if each.error is not None:
+                    raise KafkaException(each.error)
+            return places
+
+        return [
+            TopicPartition(each.topic, each.partition, max(each.offset, 0))
+            for each in retried(ask)
+        ]
+
+    def copy(self, messages: Sequence[confluent_kafka.Message]) -> None:
         self.producer.begin_transaction()
         offsets = {}
         for each in messages:
-            partition = partition_of(int(each.key()), TARGET_PARTITIONS)
-            self.producer.produce(TARGET, each.value(), each.key(), partition)
+            self.produce(each.key(), each.value())
             offsets[each.partition()] = each.offset() + 1
         places = [
-            confluent_kafka.TopicPartition(SOURCE, partition, offset)
+            TopicPartition(SOURCE, partition, offset)
             for partition, offset in offsets.items()
         ]
         retried(
@@ -103,36 +140,49 @@ class Worker:
         )
         retried(lambda: self.producer.commit_transaction(WAIT_S))
 
+    def produce(self, key: bytes, value: bytes) -> None:
+        partition = partition_of(int(key), TARGET_PARTITIONS)
+        try:
+            self.producer.produce(TARGET, value, key, partition)
+        except KafkaException as error:
+            if error.args[0].code() in (KafkaError._STATE, KafkaError._FATAL):
+                # A bare code. Who wants to end the transaction is told what it was.
+                self.producer.commit_transaction(WAIT_S)
+            raise
+
     def rewind(self) -> None:
         """Go back to what is committed, in what is still this worker's."""
         assigned = self.consumer.assignment()
         if not assigned:
             return
-        for place in retried(lambda: self.consumer.committed(assigned, WAIT_S)):
-            place.offset = max(place.offset, 0)
+        for place in self.committed(assigned):
             try:
                 self.consumer.seek(place)
-            except confluent_kafka.KafkaException:
+            except KafkaException:
                 continue  # it was taken away; its next owner asks for itself
 
 
-def retried(action: Callable[[], object]) -> object:
+def retried(action: Callable[[], T]) -> T:
     """Do it until it is done, while the client says that this makes sense."""
     while True:
         try:
             return action()
-        except confluent_kafka.KafkaException as error:
+        except KafkaException as error:
             if not is_retriable(error.args[0]):
                 raise
 
 
-def is_retriable(error: confluent_kafka.KafkaError) -> bool:
+def is_retriable(error: KafkaError) -> bool:
     if error.fatal() or error.txn_requires_abort():
         return False
     return error.retriable() or error.code() in (
-        confluent_kafka.KafkaError._TIMED_OUT,
-        confluent_kafka.KafkaError._TRANSPORT,
-        confluent_kafka.KafkaError._WAIT_COORD,
+        KafkaError._TIMED_OUT,
+        KafkaError._TRANSPORT,
+        KafkaError._WAIT_COORD,
+        # Of offsets that are asked for. Others are asked for again by the client.
+        KafkaError.NOT_COORDINATOR,
+        KafkaError.COORDINATOR_NOT_AVAILABLE,
+        KafkaError.UNSTABLE_OFFSET_COMMIT,
     )
 
 
@@ -140,7 +190,7 @@ def main() -> None:
     worker = Worker(*sys.argv[1:])
     try:
         worker.run()
-    except confluent_kafka.KafkaException as error:
+    except KafkaException as error:
         print(error, file=sys.stderr, flush=True)
         sys.exit(OVER if error.args[0].fatal() else 1)
 

@@ -41,7 +41,7 @@ KILLS = 20 if IS_LONG else 2  # of the broker, and as many of workers
 FREEZES = 5 if IS_LONG else 1
 WORKERS = 3
 KEYS = 120
-SEED = 1
+SEED = int(os.environ.get("ODRADEK_SEED", "1"))
 WAIT_S = 60
 OPTIONS = (
     *("-o", "group.min.session.timeout.ms=500"),
@@ -185,7 +185,6 @@ def read(address: str, isolation: str) -> Iterator[confluent_kafka.Message]:
                     ended.add(message.partition())
 
 
-@pytest.mark.long
 @pytest.mark.timeout(120 + 30 * KILLS)
 def test_every_record_is_copied_exactly_once(tmp_path: Path) -> None:
     chance = random.Random(SEED)
