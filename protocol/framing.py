@@ -22,30 +22,56 @@ _LENGTH = Struct(">i")
 _NO_BUFFER = memoryview(bytearray())
 
 
+class ReceiveChunk:
+    """Memory into which many readers receive, one behind the other.
+
+    A reader gets what is left, and keeps as much of it as whole frames came: small
+    requests of all connections share a buffer, instead of one of 16 KiB for each.
+    Between a reader's ``get_buffer`` and its ``received`` no other may ask; the event
+    loop makes a receive of one socket in one go.
+    """
+
+    __slots__ = ("_left",)
+
+    def __init__(self) -> None:
+        self._left = _NO_BUFFER
+
+    def get_room(self, size: int) -> memoryview:
+        """At least ``size`` bytes; the same again until some of them are kept."""
+        if len(self._left) < size:
+            self._left = memoryview(bytearray(CHUNK_SIZE_MAX))
+        return self._left
+
+    def keep(self, size: int) -> None:
+        """Give the first ``size`` bytes of the room to nobody else."""
+        self._left = self._left[size:]
+
+
 class FrameReader:
-    """Cuts what one connection receives into frames of 1 to ``max_size`` bytes."""
+    """Cuts what one connection receives into frames of 1 to ``max_size`` bytes.
 
-    __slots__ = ("_filled", "_largest", "_refusal", "_view", "max_size")
+    ``pending`` are the bytes here of a frame that is not complete; 0 between frames.
+    """
 
-    def __init__(self, max_size: int) -> None:
+    __slots__ = ("_chunk", "_largest", "_refusal", "_view", "max_size", "pending")
+
+    def __init__(self, max_size: int, chunk: ReceiveChunk | None = None) -> None:
         self.max_size = max_size
-        self._view = _NO_BUFFER
-        self._filled = 0  # bytes of the view that hold the unfinished frame
+        self._chunk = chunk or ReceiveChunk()
+        self._view = _NO_BUFFER  # of an unfinished frame, in a buffer of its own
+        self.pending = 0
         self._largest = 0  # the largest frame delivered, its length included
         self._refusal: MalformedRequest | None = None
 
-    @property
-    def pending(self) -> int:
-        """Bytes here of a frame that is not complete; 0 between frames."""
-        return self._filled
-
     def get_buffer(self) -> memoryview:
         """Where the next bytes go, never empty and writable."""
-        if not self._view:
-            # Frames as large as those before may come two at a time.
-            size = max(CHUNK_SIZE, min(2 * self._largest, CHUNK_SIZE_MAX))
-            self._view = memoryview(bytearray(size))
-        return self._view[self._filled :] if self._filled else self._view
+        if self.pending:
+            return self._view[self.pending :]
+        # Frames as large as those before may come two at a time.
+        size = 2 * self._largest
+        return self._chunk.get_room(
+            CHUNK_SIZE if size <= CHUNK_SIZE else min(size, CHUNK_SIZE_MAX)
+        )
 
     def received(self, count: int) -> list[memoryview]:
         """The frames that ``count`` more bytes in the buffer have completed.
@@ -58,9 +84,10 @@ class FrameReader:
         """
         if self._refusal is not None:
             raise self._refusal
-        view, start, end = self._view, 0, self._filled + count
+        filled = self.pending
+        view = self._view if filled else self._chunk.get_room(0)
         frames = []
-        size = 0
+        start, end, size = 0, filled + count, 0
         while end - start >= 4:
             (size,) = _LENGTH.unpack_from(view, start)
             if not 0 < size <= self.max_size:
@@ -75,30 +102,33 @@ class FrameReader:
             if stop - start > self._largest:
                 self._largest = stop - start
             start, size = stop, 0
+        if not filled:
+            self._chunk.keep(start)
         if start == end:  # nothing is unfinished, mostly
-            self._filled, self._view = 0, _NO_BUFFER
+            self.pending, self._view = 0, _NO_BUFFER
         else:
-            self._keep(start, end, size)
+            self._keep(view, start, end, size)
         if self._refusal is not None and not frames:
             raise self._refusal
         return frames
 
-    def _keep(self, start: int, end: int, size: int) -> None:
+    def _keep(self, view: memoryview, start: int, end: int, size: int) -> None:
         """Hold the unfinished frame at ``start``, in a buffer that fits what came.
 
         ``size`` is 0 as long as its length is not complete.
         """
-        self._filled = filled = end - start
+        is_shared = not self.pending
+        self.pending = filled = end - start
         if self._refusal is not None:
             self._view = _NO_BUFFER
             return
-        view, room = self._view, max(2 * filled, UNFINISHED_SIZE_MIN)
+        room = max(2 * filled, UNFINISHED_SIZE_MIN)
         is_too_small = end == len(view)
         if size:
             whole = size + 4
             if whole <= room or whole <= self._largest:
                 room = whole
                 is_too_small = len(view) < whole
-        if start or is_too_small or len(view) > room:
+        if is_shared or start or is_too_small or len(view) > room:
             self._view = memoryview(bytearray(room))
             self._view[:filled] = view[start:end]

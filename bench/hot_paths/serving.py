@@ -8,7 +8,7 @@ from broker.clock import SystemClock
 from broker.committer import Committer
 from broker.config.broker_config import BrokerConfig
 from broker.disk_threads import DiskThreads
-from broker.handlers import fetch, produce
+from broker.handlers import load as load_handlers
 from broker.handlers.dispatch import Dispatcher
 from broker.handlers.registry import registered_handlers
 from broker.metadata.catalog import Catalog
@@ -23,7 +23,7 @@ from broker.services import Bugs, Services
 from storage.files import OsFiles
 from storage.log_manager import LogManager
 
-HANDLERS = (fetch, produce)  # registered by being imported
+load_handlers()
 
 
 class Serving:

@@ -7,8 +7,10 @@ from importlib import import_module
 from typing import Final
 
 MODULES: Final = (
+    "alter_configs",
     "api_versions",
     "cluster",
+    "config_resources",
     "configs",
     "delete_records",
     "delete_topics",
@@ -29,6 +31,7 @@ MODULES: Final = (
     "transactions",
     "txn_admin",
     "txn_offset_commit",
+    "usual_produce",
     "write_txn_markers",
 )
 

@@ -31,7 +31,7 @@ from protocol.messages.api_versions import (
 )
 
 from ..network.request_context import ConnectionInfo, RequestContext
-from .registry import Handler, error_builder, refused_reader
+from .registry import Handler, error_builder, refused_reader, shortcut_maker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -40,10 +40,13 @@ if TYPE_CHECKING:
     from protocol.schema import Request, Response
 
     from ..services import Services
+    from .registry import Shortcut
 
 _BULKY = frozenset({ApiKey.FETCH, ApiKey.SHARE_FETCH})
 # NamedTuple's own constructor costs three times as much as the tuple.
 _new = tuple.__new__
+_VERSION_END = 4  # in a request: behind API key and version
+_CORRELATION_ID = Struct(">i")
 _HEAD = Struct(">ii")
 _FLEXIBLE_HEAD = Struct(">iib")
 
@@ -58,7 +61,9 @@ class Route:
         "function",
         "handler",
         "has_tagged_head",
+        "request_count",
         "response_class",
+        "shortcut",
     )
 
     def __init__(
@@ -74,6 +79,8 @@ class Route:
         self.function = function
         self.decode = decode
         self.response_class = handler.response_class
+        self.shortcut: Shortcut | None = None
+        self.request_count = 0
         self.encode = encoder(handler.response_class, response_version)
         self.has_tagged_head = has_flexible_header(
             handler.response_class, response_version
@@ -127,7 +134,9 @@ class Dispatcher:
     def __init__(self, services: Services, handlers: Mapping[int, Handler]) -> None:
         self._services = services
         self._handlers = handlers
-        self._routes: dict[tuple[int, int], Route] = {}
+        self.routes: dict[tuple[int, int], Route] = {}
+        # Those that have one, by the bytes of API key and version.
+        self._short_routes: dict[bytes, Route] = {}
 
     def dispatch(self, connection: ConnectionInfo, frame: memoryview) -> Exchange:
         """Read the request in ``frame`` and call its handler.
@@ -135,11 +144,19 @@ class Dispatcher:
         Raises:
             MalformedRequest: there is nothing to answer; the connection closes.
         """
+        route = self._short_routes.get(bytes(frame[:_VERSION_END]))
+        if route is not None:
+            answer = self._answer_shortly(route, frame)
+            if answer is not None:
+                route.request_count += 1
+                (correlation_id,) = _CORRELATION_ID.unpack_from(frame, _VERSION_END)
+                return _new(Exchange, (route, correlation_id, answer, None))
         header, position = decode_request_header(frame)
         api_key, api_version, correlation_id, client_id = header
-        route = self._routes.get((api_key, api_version))
+        route = self.routes.get((api_key, api_version))
         if route is None:
-            route = self._routes[api_key, api_version] = self._find_route(header)
+            route = self._add_route(frame, header)
+        route.request_count += 1
         try:
             request, _ = route.decode(frame, position)
         except MalformedRequest as error:
@@ -180,6 +197,26 @@ class Dispatcher:
         if response is None:
             raise MalformedRequest(f"{route.name} cannot say: {error}") from error
         return response
+
+    def _answer_shortly(self, route: Route, frame: memoryview) -> Any:
+        """The answer of the route's short way; None: this request is not for it."""
+        assert route.shortcut is not None
+        try:
+            return route.shortcut(frame)
+        except Exception as error:
+            _, position = decode_request_header(frame)
+            request, _ = route.decode(frame, position)
+            return self.failure(route, request, error)
+
+    def _add_route(self, frame: memoryview, header: RequestHeader) -> Route:
+        route = self._find_route(header)
+        handler, version = route.handler, route.api_version
+        make = shortcut_maker(handler.request_class, version)
+        if make is not None and handler.handles_version(version):
+            route.shortcut = make(self._services, version)
+            self._short_routes[bytes(frame[:_VERSION_END])] = route
+        self.routes[header.api_key, version] = route
+        return route
 
     def _find_route(self, header: RequestHeader) -> Route:
         handler = self._handlers.get(header.api_key)

@@ -57,7 +57,7 @@ FIRST_VERSION_WITH_TOPIC_IDS = 13
 FIRST_VERSION_WITH_ZSTD = 7
 ADMIN_CLIENT_ID = "__admin_client"
 
-_ATTRIBUTES_POSITION = 22  # the low byte of them
+ATTRIBUTES_POSITION = 22  # the low byte of them
 _TO_BE_LOOKED_AT = COMPRESSION_MASK | TRANSACTIONAL
 # NamedTuple's own constructor costs three times as much as the tuple.
 _new = tuple.__new__
@@ -117,8 +117,8 @@ class Produce:
                     self.refused[topic_partition] = _UNKNOWN_ID
                 elif (
                     records is None
-                    or len(records) <= _ATTRIBUTES_POSITION
-                    or records[_ATTRIBUTES_POSITION] & _TO_BE_LOOKED_AT
+                    or len(records) <= ATTRIBUTES_POSITION
+                    or records[ATTRIBUTES_POSITION] & _TO_BE_LOOKED_AT
                     or topic_partition in self.entries
                     or topic_partition in self.refused
                 ):
@@ -221,7 +221,7 @@ class Produce:
         responses = []
         for name, topic in zip(self._names, self._request.topic_data, strict=True):
             answers = [
-                _partition_response(data.index, result)
+                partition_response(data.index, result)
                 for data in topic.partition_data
                 if (
                     result := results.pop(
@@ -250,9 +250,9 @@ class Produce:
             self.refused[topic_partition] = _TWO_BATCHES
         elif records is None:
             self.refused[topic_partition] = _NO_RECORDS
-        elif len(records) > _ATTRIBUTES_POSITION and (
+        elif len(records) > ATTRIBUTES_POSITION and (
             refusal := self._refusal(
-                topic_partition, records, records[_ATTRIBUTES_POSITION]
+                topic_partition, records, records[ATTRIBUTES_POSITION]
             )
         ):
             self.refused[topic_partition] = refusal
@@ -284,7 +284,8 @@ class Produce:
         return None
 
 
-def _partition_response(index: int, result: AppendResult) -> PartitionProduceResponse:
+def partition_response(index: int, result: AppendResult) -> PartitionProduceResponse:
+    """What became of the batch for one partition, as the answer says it."""
     if not result.error_code:
         return PartitionProduceResponse(
             index=index,

@@ -33,6 +33,7 @@ ErrorBuilder = Callable[[Any, "KafkaError"], "Response | None"]
 RefusedReader = Callable[[memoryview, int], "tuple[Any, int]"]
 
 _Function = TypeVar("_Function", bound=HandlerFunction)
+_Maker = TypeVar("_Maker", bound=Callable[..., Any])
 _Builder = TypeVar("_Builder", bound=Callable[..., Any])
 
 
@@ -69,9 +70,14 @@ class Handler:
         return self.advertised_min <= version <= self.advertised_max
 
 
+# (services, version) -> (frame -> answer, or None)
+Shortcut = Callable[[memoryview], Any]
+ShortcutMaker = Callable[[Any, int], Shortcut]
+
 _handlers: dict[int, Handler] = {}
 _error_builders: dict[type[Request], ErrorBuilder] = {}
 _refused_readers: dict[type[Request], RefusedReader] = {}
+_shortcuts: dict[type[Request], tuple[int, ShortcutMaker]] = {}
 
 
 def handles(
@@ -135,6 +141,22 @@ def reads_refused(
     return register
 
 
+def shortcut(
+    request_class: type[Request], *, first_version: int
+) -> Callable[[_Maker], _Maker]:
+    """Register what makes, for services and a version, a short way to the answer.
+
+    It is called with a whole frame before anything of it is decoded. When it returns
+    None it has changed nothing, and the handler is called as for any other request.
+    """
+
+    def register(maker: _Maker) -> _Maker:
+        _shortcuts[request_class] = first_version, maker
+        return maker
+
+    return register
+
+
 def registered_handlers() -> dict[int, Handler]:
     """The handlers by API key. The registry itself, not a copy."""
     return _handlers
@@ -148,3 +170,9 @@ def error_builder(request_class: type[Request]) -> ErrorBuilder | None:
 def refused_reader(request_class: type[Request]) -> RefusedReader | None:
     """The reader registered for refused versions, if there is one."""
     return _refused_readers.get(request_class)
+
+
+def shortcut_maker(request_class: type[Request], version: int) -> ShortcutMaker | None:
+    """What makes the short way for this version, if there is one."""
+    first_version, maker = _shortcuts.get(request_class, (0, None))
+    return maker if version >= first_version else None

@@ -17,11 +17,11 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from protocol.errors import MalformedRequest
-from protocol.framing import FrameReader
+from protocol.framing import FrameReader, ReceiveChunk
 
 from ..handlers.dispatch import has_bulky_answer
 from .deadlines import Deadlines
@@ -49,6 +49,7 @@ class Network:
     memory: RequestMemory
     admission: Admission
     log: LimitedLog
+    chunk: ReceiveChunk = field(default_factory=ReceiveChunk)
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -86,7 +87,9 @@ class Connection(asyncio.BufferedProtocol):
         self._listener = listener
         self._network = network
         self._dispatch = network.dispatcher.dispatch
-        self._reader = FrameReader(network.options.socket_request_max_bytes)
+        self._reader = FrameReader(
+            network.options.socket_request_max_bytes, network.chunk
+        )
         self._backlog: deque[memoryview] = deque()
         self._backlog_size = 0
         self._task: asyncio.Task[Any] | None = None
@@ -145,16 +148,15 @@ class Connection(asyncio.BufferedProtocol):
         reader = self._reader
         try:
             frames = reader.received(nbytes)
-            pending = reader.pending
             if frames:
                 self._frame_count += len(frames)
                 self._serve(frames)
-                if pending:
+                if reader.pending:
                     reader.received(0)  # raises when no request can follow
         except MalformedRequest as error:
             self._refuse(error)
             return
-        if pending or self._held:
+        if reader.pending or self._held:
             self._account()
 
     def pause_writing(self) -> None:
@@ -248,8 +250,9 @@ class Connection(asyncio.BufferedProtocol):
                 continue
             exchange = dispatch(info, frame)
             route, correlation_id, answer, request = exchange
-            if type(answer) is route.response_class or type(answer) is bytes:
-                if responses.add(route, correlation_id, answer, request):
+            kind = type(answer)
+            if kind is bytes or kind is list or kind is route.response_class:
+                if responses.add_ready(route, correlation_id, answer, request):
                     self._block_if_full()
             else:
                 self._park(exchange, len(frame))

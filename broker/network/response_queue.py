@@ -151,13 +151,19 @@ class ResponseQueue:
         ``request`` is what the error of a failed future is built from, ``size`` is
         counted as ``parked_size`` until the answer is there.
         """
-        if isinstance(answer, _LATER):
-            if not isinstance(answer, Parked):
-                answer = Parked.behind(answer)
-            self.parked_size += size
-            self.waiting.append(Waiting(route, correlation_id, answer, request, size))
-            answer.listen(self._answered)  # it may be there: then at once
-            return True
+        if not isinstance(answer, _LATER):
+            return self.add_ready(route, correlation_id, answer, request)
+        if not isinstance(answer, Parked):
+            answer = Parked.behind(answer)
+        self.parked_size += size
+        self.waiting.append(Waiting(route, correlation_id, answer, request, size))
+        answer.listen(self._answered)  # it may be there: then at once
+        return True
+
+    def add_ready(
+        self, route: Route, correlation_id: int, answer: Any, request: Request | None
+    ) -> bool:
+        """`add` of an answer that is there."""
         if not self.waiting and not self._is_held:
             size = self._encode(route, correlation_id, answer, request, self._out)
             self._out_size += size

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from protocol.topic_partition import TopicPartition
+    from storage.append_info import AppendInfo
     from storage.files import Buffer
     from storage.verification_state import VerificationGuard
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 AppendResults = dict["TopicPartition", AppendResult]
 
 _ACKS = (0, 1, ACKS_ALL)
+_CLIENT = AppendOrigin.CLIENT
 # NamedTuple's own constructor costs three times as much as the tuple.
 _new = tuple.__new__
 # Kafka tells the log start only where the batch itself was at fault (and was one).
@@ -89,10 +91,7 @@ class Appends:
         if acks not in _ACKS:
             refused = AppendResult(ErrorCode.INVALID_REQUIRED_ACKS)
             return finish(dict.fromkeys(entries, refused))
-        now_ms = self._clock.now_ms()
-        if now_ms != self._sampled_ms:
-            self._sampled_ms = now_ms
-            self.free_space.sample_if_due(now_ms)
+        now_ms = self._now_ms()
         results: AppendResults = {}
         pending: dict[TopicPartition, PendingAppend] = {}
         is_client = origin is AppendOrigin.CLIENT
@@ -109,22 +108,69 @@ class Appends:
             except KafkaError as error:
                 results[key] = refusal(found, error)
                 continue
-            base_offset, last_offset, _, time_ms, log_start, size = info[:6]
-            self._checkpointer.note_append(size)
-            next_offset = last_offset + 1
-            error_code: int | None = 0
-            must_sync = found.has_flush_options and found.must_sync_now(now_ms)
-            # Unless it is bound to what is durable, the high watermark has risen.
-            if acks and (must_sync or (acks == ACKS_ALL and self._is_durable_first)):
-                error_code = found.acknowledgement(next_offset, must_sync)
-                if error_code is None:
-                    waits = _new(PendingAppend, (found, next_offset, must_sync))
-                    pending[key] = waits
-            fields = (error_code or 0, base_offset, time_ms, log_start, next_offset)
-            results[key] = _new(AppendResult, (*fields, None, None))
+            results[key], waits = self._note(found, info, acks, now_ms)
+            if waits is not None:
+                pending[key] = waits
         if pending:
             return self._answer_later(results, pending, timeout_ms, finish)
         return finish(results)
+
+    def append_one(
+        self,
+        key: TopicPartition,
+        batch: Buffer,
+        acks: int,
+        timeout_ms: int,
+        finish: Callable[[AppendResult], Any],
+        internal_topics_allowed: bool = False,
+    ) -> Any:
+        """`append` of one batch of a client, outside of any transaction.
+
+        ``acks`` is one of those there are; ``finish`` gets the one result.
+        """
+        now_ms = self._now_ms()
+        found = None
+        try:
+            found = self._partitions[key]
+            if found.is_internal or self.free_space.low_directories:
+                self._check_client(found, internal_topics_allowed)
+            info = found.append(batch, acks, _CLIENT, now_ms)
+        except KafkaError as error:
+            return finish(refusal(found, error))
+        result, waits = self._note(found, info, acks, now_ms)
+        if waits is None:
+            return finish(result)
+        return self._answer_later(
+            {key: result},
+            {key: waits},
+            timeout_ms,
+            lambda results: finish(results[key]),
+        )
+
+    def _now_ms(self) -> int:
+        now_ms = self._clock.now_ms()
+        if now_ms != self._sampled_ms:
+            self._sampled_ms = now_ms
+            self.free_space.sample_if_due(now_ms)
+        return now_ms
+
+    def _note(
+        self, found: Partition, info: AppendInfo, acks: int, now_ms: int
+    ) -> tuple[AppendResult, PendingAppend | None]:
+        """What became of an append, and what its answer waits for, if it has to."""
+        base_offset, last_offset, _, time_ms, log_start, size = info[:6]
+        self._checkpointer.note_append(size)
+        next_offset = last_offset + 1
+        error_code: int | None = 0
+        waits = None
+        must_sync = found.has_flush_options and found.must_sync_now(now_ms)
+        # Unless it is bound to what is durable, the high watermark has risen.
+        if acks and (must_sync or (acks == ACKS_ALL and self._is_durable_first)):
+            error_code = found.acknowledgement(next_offset, must_sync)
+            if error_code is None:
+                waits = _new(PendingAppend, (found, next_offset, must_sync))
+        fields = (error_code or 0, base_offset, time_ms, log_start, next_offset)
+        return _new(AppendResult, (*fields, None, None)), waits
 
     def _check_client(self, found: Partition, internal_topics_allowed: bool) -> None:
         if found.is_internal and not internal_topics_allowed:

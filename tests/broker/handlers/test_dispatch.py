@@ -11,7 +11,12 @@ from broker.handlers.dispatch import (
     has_bulky_answer,
     top_level_error,
 )
-from broker.handlers.registry import answers_errors, handles, reads_refused
+from broker.handlers.registry import (
+    answers_errors,
+    handles,
+    reads_refused,
+    shortcut,
+)
 from broker.network.request_context import ConnectionInfo, RequestContext
 from broker.services import Bugs
 from protocol.api_keys import ApiKey
@@ -75,7 +80,7 @@ class Broker:
 
 @pytest.fixture
 def broker(monkeypatch: pytest.MonkeyPatch) -> Broker:
-    for name in ("_handlers", "_error_builders", "_refused_readers"):
+    for name in ("_handlers", "_error_builders", "_refused_readers", "_shortcuts"):
         monkeypatch.setattr(registry, name, {})
     return Broker()
 
@@ -105,6 +110,45 @@ def test_the_handler_gets_the_request_and_its_answer_is_encoded(
     assert ctx.client_id == "me"
     found = (ctx.api_key, ctx.api_version, ctx.correlation_id)
     assert found == (ApiKey.HEARTBEAT, version, 77)
+
+
+class Reciting:
+    """A short way for requests that end with a certain byte."""
+
+    def __init__(self, services: Any, version: int) -> None:
+        self.version = version
+
+    def __call__(self, frame: memoryview) -> Any:
+        if frame[-1] == 0xFF:
+            raise KeyError("a bug")
+        return HeartbeatResponse(error_code=9) if frame[-1] else None
+
+
+def test_the_short_way_is_asked_before_anything_is_decoded(broker: Broker) -> None:
+    handles(HeartbeatRequest, versions=(0, 4))(lambda *_: HeartbeatResponse())
+    shortcut(HeartbeatRequest, first_version=3)(Reciting)
+    for version, code in ((3, 9), (2, 0)):
+        frame = encode_request(HeartbeatRequest(), version, 77, "me")[4:] + b"\1"
+        codes = []
+        for _ in range(3):
+            route, data = broker.answer(frame)
+            correlation_id, response = decode_response(data, HeartbeatResponse, version)
+            assert correlation_id == 77
+            codes.append(response.error_code)
+        assert codes == [0, code, code]  # with the first one the route is found
+        assert broker.dispatcher.routes[ApiKey.HEARTBEAT, version] is route
+        assert route.request_count == 3
+
+
+def test_a_bug_on_the_short_way_is_answered_as_any_other(broker: Broker) -> None:
+    handles(HeartbeatRequest, versions=(0, 4))(lambda *_: HeartbeatResponse())
+    shortcut(HeartbeatRequest, first_version=0)(Reciting)
+    frame = encode_request(HeartbeatRequest(), 3, 77, "me")[4:] + b"\xff"
+    broker.answer(frame)
+    _, data = broker.answer(frame)
+    response = decode_response(data, HeartbeatResponse, 3)[1]
+    assert response.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert broker.bugs.count == 1
 
 
 def test_bytes_behind_the_request_do_not_matter(broker: Broker) -> None:

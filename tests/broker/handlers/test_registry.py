@@ -8,7 +8,7 @@ from protocol.messages.groups import HeartbeatRequest, HeartbeatResponse
 
 @pytest.fixture(autouse=True)
 def empty_registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("_handlers", "_error_builders", "_refused_readers"):
+    for name in ("_handlers", "_error_builders", "_refused_readers", "_shortcuts"):
         monkeypatch.setattr(registry, name, {})
 
 

@@ -1,0 +1,250 @@
+"""The short way and the long one give the same answers, and leave the same logs."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from broker.handlers import produce, usual_produce
+from broker.handlers.dispatch import Dispatcher
+from broker.handlers.registry import NO_RESPONSE, registered_handlers
+from broker.parked import Parked
+from protocol.errors import ErrorCode, MalformedRequest
+from protocol.headers import encode_request
+from protocol.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    TopicProduceData,
+)
+from protocol.topic_partition import TopicPartition
+from tests.fakes.files import FakeFiles
+from tests.fakes.replicas import LOG_DIR, Replicas, batch_of, replicas
+
+FIRST, LAST = usual_produce.FIRST_VERSION, ProduceRequest.max_version
+VERSIONS = pytest.mark.parametrize("version", range(FIRST, LAST + 1))
+TRANSACTIONAL: dict[str, Any] = {
+    "producer_id": 7,
+    "producer_epoch": 0,
+    "base_sequence": 0,
+    "is_transactional": True,
+}
+
+
+class Way:
+    """A broker of its own, asked by frames."""
+
+    def __init__(self, broker: Replicas, *, is_short: bool) -> None:
+        assert registered_handlers()[0].function is produce.handle_produce
+        self.broker = broker
+        self.dispatcher = Dispatcher(broker.services, registered_handlers())
+        self.short_count = 0
+        self._is_short = is_short
+
+    async def ask(self, frame: bytes) -> bytes | str:
+        """The bytes of the answer, the topic's id in it blanked; or what went wrong."""
+        if not self._is_short:
+            self.dispatcher._short_routes.clear()
+        try:
+            route, correlation_id, answer, request = self.dispatcher.dispatch(
+                self.broker.connection, memoryview(bytearray(frame))
+            )
+            self.short_count += request is None
+            if hasattr(answer, "__await__") and not isinstance(answer, Parked):
+                answer = await answer
+            if isinstance(answer, Parked):
+                await self.broker.commit()
+                answer = await answer
+        except MalformedRequest:
+            return "malformed"
+        if answer is NO_RESPONSE:
+            return "none"
+        out: list[Any] = []
+        route.write(correlation_id, answer, out)
+        topic = self.broker.topics.get("t")
+        return b"".join(out).replace(topic.topic_id if topic else b"-", bytes(16))
+
+    def log(self, index: int) -> bytes:
+        path = LOG_DIR / f"t-{index}" / f"{0:020}.log"
+        return (
+            self.broker.files.content(path) if self.broker.files.exists(path) else b""
+        )
+
+
+@contextlib.asynccontextmanager
+async def two_ways(tmp_path: Path, **options: Any) -> AsyncIterator[tuple[Way, Way]]:
+    async with contextlib.AsyncExitStack() as stack:
+        ways = []
+        for is_short in (True, False):
+            folder = tmp_path / str(is_short)
+            folder.mkdir(exist_ok=True)
+            opened = replicas(folder, FakeFiles(), **options)
+            broker = await stack.enter_async_context(opened)
+            await broker.create_topic("t", 2)
+            ways.append(Way(broker, is_short=is_short))
+        yield ways[0], ways[1]
+
+
+def frame_of(
+    way: Way, version: int, asked: ProduceRequest, client_id: str | None = "client"
+) -> bytes:
+    """The request's frame, without its length; topics by the broker's own ids."""
+    for topic in asked.topic_data:
+        known = way.broker.topics.get(topic.name)
+        topic.topic_id = known.topic_id if known else bytes(15) + b"\1"
+    return encode_request(asked, version, 77, client_id)[4:]
+
+
+def request(
+    *batches: tuple[str, int, Any], acks: int = -1, **fields: Any
+) -> ProduceRequest:
+    return ProduceRequest(
+        acks=acks,
+        timeout_ms=30_000,
+        topic_data=[
+            TopicProduceData(
+                name=name,
+                partition_data=[PartitionProduceData(index=index, records=records)],
+            )
+            for name, index, records in batches
+        ],
+        **fields,
+    )
+
+
+async def ask_both(
+    ways: tuple[Way, Way], version: int, asked: ProduceRequest, **header: Any
+) -> bytes | str:
+    """The answer that both give."""
+    short, long = [
+        await way.ask(frame_of(way, version, asked, **header)) for way in ways
+    ]
+    assert short == long
+    assert [ways[0].log(index) for index in (0, 1)] == [
+        ways[1].log(index) for index in (0, 1)
+    ]
+    return short
+
+
+BATCHES = st.sampled_from(
+    [
+        bytes(batch_of(b"value")),
+        bytes(batch_of(b"value" * 40, b"second")),
+        bytes(batch_of(b"x" * 20_000)),
+        bytes(batch_of(b"value"))[:-1],
+        bytes(batch_of(b"value")) + b"x",
+        bytes(batch_of(b"value"))[:20],
+        bytes(batch_of(b"value"))[:-1] + b"\xff",
+        bytes(batch_of(b"value", compression=4)),
+        bytes(batch_of(b"value", **TRANSACTIONAL)),
+        b"",
+        None,
+    ]
+)
+REQUESTS = st.builds(
+    request,
+    st.tuples(
+        st.sampled_from(["t", "t", "t", "no"]), st.sampled_from([0, 1, 9]), BATCHES
+    ),
+    acks=st.sampled_from([-1, 1, 0, 7]),
+    transactional_id=st.sampled_from([None, None, None, "id"]),
+)
+WIDE_REQUESTS = st.builds(
+    request,
+    st.tuples(st.just("t"), st.integers(0, 1), BATCHES),
+    st.tuples(st.sampled_from(["t", "no"]), st.integers(0, 1), BATCHES),
+)
+CLIENT_IDS = st.sampled_from(["client", "c", "", None, "x" * 600, "__admin_client"])
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    st.integers(FIRST, LAST),
+    st.lists(st.tuples(REQUESTS | WIDE_REQUESTS, CLIENT_IDS), min_size=2, max_size=8),
+    st.data(),
+)
+def test_both_ways_lead_to_the_same(
+    tmp_path_factory: pytest.TempPathFactory,
+    version: int,
+    asked: list[tuple[ProduceRequest, str | None]],
+    data: st.DataObject,
+) -> None:
+    async def compare() -> None:
+        async with two_ways(tmp_path_factory.mktemp("ways")) as ways:
+            for each, client_id in asked:
+                await ask_both(ways, version, each, client_id=client_id)
+            each, client_id = asked[0]
+            frames = [frame_of(way, version, each, client_id) for way in ways]
+            position = data.draw(st.integers(0, min(map(len, frames)) - 1))
+            byte = bytes([data.draw(st.integers(0, 255))])
+            if position < 8:
+                return  # another request altogether
+            answers = [
+                await way.ask(frame[:position] + byte + frame[position + 1 :])
+                for way, frame in zip(ways, frames, strict=True)
+            ]
+            assert answers[0] == answers[1]
+
+    asyncio.run(compare())
+
+
+@VERSIONS
+async def test_the_usual_request_takes_the_short_way(
+    tmp_path: Path, version: int
+) -> None:
+    async with two_ways(tmp_path) as ways:
+        for _ in range(3):
+            await ask_both(ways, version, request(("t", 0, bytes(batch_of(b"v")))))
+        assert ways[0].short_count == 3 - 1  # the first one finds the route
+        assert ways[1].short_count == 0
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        request(("t", 0, bytes(batch_of(b"v"))), acks=0),
+        request(("t", 0, bytes(batch_of(b"v"))), ("t", 1, bytes(batch_of(b"v")))),
+        request(("t", 0, bytes(batch_of(b"v"))), transactional_id="id"),
+        request(("t", 0, None)),
+    ],
+)
+async def test_what_is_unusual_takes_the_long_way(
+    tmp_path: Path, asked: ProduceRequest
+) -> None:
+    async with two_ways(tmp_path) as ways:
+        for _ in range(3):
+            await ask_both(ways, LAST, asked)
+        assert ways[0].short_count == 0
+
+
+async def test_a_topic_that_was_made_anew_is_not_taken_for_the_old_one(
+    tmp_path: Path,
+) -> None:
+    async with two_ways(tmp_path) as ways:
+        way = ways[0]
+        asked = request(("t", 0, bytes(batch_of(b"v"))))
+        old = frame_of(way, LAST, asked)
+        for _ in range(2):
+            assert await way.ask(old) != "malformed"
+        topic = way.broker.topics.known("t")
+        await way.broker.topics.begin_deletions([topic.topic_id])
+        await way.broker.manager.stop([TopicPartition("t", 0)])
+        count = way.short_count
+        answer = await way.ask(old)
+        assert isinstance(answer, bytes)
+        assert ErrorCode.UNKNOWN_TOPIC_ID.to_bytes(2, "big") in answer
+        assert way.short_count == count
+
+
+async def test_few_heads_are_kept(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(usual_produce, "_HEADS_KEPT", 3)
+    async with two_ways(tmp_path) as ways:
+        for place in range(20):
+            asked = request(("t", 0, bytes(batch_of(b"v"))))
+            await ask_both(ways, 9, asked, client_id=f"client-{place % 7}")
+        route = ways[0].dispatcher._short_routes[bytes([0, 0, 0, 9])]
+        assert len(route.shortcut._heads) <= 3  # type: ignore[union-attr]
