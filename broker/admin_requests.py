@@ -2,7 +2,7 @@
 
 ``compact`` (``topic``, and ``partitions`` if not all): an item for each partition, when
 it is compacted or it is known why not. ``uncleanable``: an item for each log that
-cleaning leaves alone.
+cleaning leaves alone. ``health``: an item for each reason why the broker is not ready.
 """
 
 from __future__ import annotations
@@ -13,19 +13,23 @@ from protocol.topic_partition import TopicPartition
 
 from .admin_socket import AdminError
 from .config.option import did_you_mean
+from .readiness import why_not_ready
 from .replica.compaction import Compacted, Compaction
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncIterator, Mapping, Sequence
 
     from .admin_socket import AdminRequest, Request
+    from .network.listener import Listener
     from .replica.cleaning import Cleaning
     from .services import Services
 
     Items = AsyncIterator[Mapping[str, Any]]
 
 
-def admin_requests(services: Services, cleaning: Cleaning) -> dict[str, AdminRequest]:
+def admin_requests(
+    services: Services, cleaning: Cleaning, listeners: Sequence[Listener]
+) -> dict[str, AdminRequest]:
     """What answers each request, by its name."""
     compaction = Compaction(services, cleaning)
 
@@ -39,7 +43,12 @@ def admin_requests(services: Services, cleaning: Cleaning) -> dict[str, AdminReq
         for place, reason in list(cleaning.uncleanable.items()):
             yield {"topic": place.topic, "partition": place.partition, "reason": reason}
 
-    return {"compact": compact, "uncleanable": uncleanable}
+    async def health(request: Request) -> Items:
+        _check_names(request, ())
+        for reason in why_not_ready(services, listeners):
+            yield {"reason": reason}
+
+    return {"compact": compact, "uncleanable": uncleanable, "health": health}
 
 
 def _places(services: Services, request: Request) -> list[TopicPartition]:

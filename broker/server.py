@@ -230,7 +230,7 @@ class Server:
         add_jobs(services, self._files, self.listeners, self._cleaning)
         self._admin = AdminSocket(
             self.config.catalog_directory,
-            admin_requests(services, self._cleaning),
+            admin_requests(services, self._cleaning, self.listeners),
             self.bugs,
         )
         await self._admin.start()

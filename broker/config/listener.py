@@ -4,6 +4,7 @@ import re
 from typing import NamedTuple
 
 _LISTENER = re.compile(r"([A-Za-z0-9_]+)://(?:\[([0-9A-Fa-f:.%]+)\]|([^:/\s]*)):(\d+)")
+_HOST_PORT = re.compile(r"(?:\[([0-9A-Fa-f:.%]+)\]|([^:/\s]*)):(\d+)")
 LOOPBACK = frozenset({"localhost", "::1"})
 
 
@@ -22,6 +23,11 @@ class Listener(NamedTuple):
     def is_loopback(self) -> bool:
         """Whether only this machine can connect to it."""
         return self.host in LOOPBACK or self.host.startswith("127.")
+
+    @property
+    def reached_at(self) -> str:
+        """The host under which a process of this machine reaches it."""
+        return "127.0.0.1" if self.host in ("", "0.0.0.0", "::") else self.host
 
 
 def parse_listeners(text: str) -> tuple[Listener, ...]:
@@ -42,6 +48,36 @@ def _parse(text: str) -> Listener:
     if found is None or int(found[4]) > 65535:
         raise ValueError(f"{text!r} is not like PLAINTEXT://127.0.0.1:9092")
     return Listener(found[1].upper(), found[2] or found[3], int(found[4]))
+
+
+class HostPort(NamedTuple):
+    """``host:port`` of a listener without a name. No host means every interface."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this machine can connect to it."""
+        return Listener("", self.host, self.port).is_loopback
+
+
+def parse_host_port(text: str) -> HostPort | None:
+    """The address; None for an empty text.
+
+    Raises:
+        ValueError: it is not ``host:port``.
+    """
+    if not text:
+        return None
+    found = _HOST_PORT.fullmatch(text)
+    if found is None or int(found[3]) > 65535:
+        raise ValueError(f"{text!r} is not like 127.0.0.1:9404")
+    return HostPort(found[1] or found[2], int(found[3]))
 
 
 def parse_protocols(text: str) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from tests.fakes.replicas import Replicas, replicas
 
 
 async def ask(broker: Replicas, name: str, **request: Any) -> list[Any]:
-    known = admin_requests(broker.services, cleaning_of(broker))
+    known = admin_requests(broker.services, cleaning_of(broker), [])
     return [item async for item in known[name](request)]
 
 
@@ -81,7 +81,7 @@ async def test_logs_that_are_left_alone_are_named(tmp_path: Path) -> None:
     async with replicas(tmp_path) as broker:
         log = await compacted(broker)
         cleaning = cleaning_of(broker)
-        known = admin_requests(broker.services, cleaning)["uncleanable"]
+        known = admin_requests(broker.services, cleaning, [])["uncleanable"]
         assert [item async for item in known({})] == []
         cleaning.uncleanable[log.topic_partition] = "why"
         expected = [{"topic": "t", "partition": 0, "reason": "why"}]
