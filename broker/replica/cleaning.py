@@ -28,6 +28,8 @@ from storage.files import MISSING, DiskFull, StorageFailure
 from storage.mapped_index import CorruptIndex
 from storage.segment_replacement import SegmentReplacement
 
+from .cleaning_gauges import CleaningGauges
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
 
@@ -108,17 +110,23 @@ class Cleaning:
     ) -> None:
         self.uncleanable: dict[TopicPartition, str] = {}
         """Logs that are left alone, and why."""
+        self.gauges = CleaningGauges()
         self._clock = clock
         self._log_manager = log_manager
         self._committer = committer
         self._disk_threads = disk_threads
         self._cleaner = cleaner
-        self._limits = limits
+        self.limits = limits
         self._is_closed = False
         self._rounds = asyncio.Semaphore(max(limits.rounds_max, 1))
         self._checkpoint_turn = asyncio.Lock()
         self._locks: WeakValueDictionary[TopicPartition, asyncio.Lock]
         self._locks = WeakValueDictionary()  # those that somebody has or waits for
+
+    def limit(self, limits: CleaningLimits) -> None:
+        """Take so much from the next round on."""
+        self.limits = limits
+        self._rounds = asyncio.Semaphore(max(limits.rounds_max, 1))
 
     def close(self) -> None:
         """Give up the rounds that run, and begin none any more."""
@@ -127,9 +135,23 @@ class Cleaning:
     async def clean_due(self) -> None:
         """Clean every log that is due, the dirtiest first. A periodic job."""
         done: set[UnifiedLog] = set()
-        async with asyncio.TaskGroup() as rounds:
-            for number in range(self._limits.rounds_max):
-                rounds.create_task(self._clean_each(done), name=f"cleaning-{number}")
+        gauges = self.gauges
+        gauges.last_look_ms = self._clock.monotonic_ms()
+        try:
+            async with asyncio.TaskGroup() as rounds:
+                for number in range(self.limits.rounds_max):
+                    name = f"cleaning-{number}"
+                    rounds.create_task(self._clean_each(done), name=name)
+        except Exception:
+            gauges.dead_thread_count = 1
+            raise
+        gauges.dead_thread_count = 0
+
+    @property
+    def uncleanable_bytes(self) -> int:
+        """What could be cleaned of the logs that are left alone."""
+        logs = map(self._log_manager.get, self.uncleanable)
+        return sum(self.cleanable(log).dirty_size for log in logs if log is not None)
 
     async def clean(self, topic_partition: TopicPartition) -> RoundEnd | None:
         """Clean a log now, however little there is to gain.
@@ -173,17 +195,22 @@ class Cleaning:
             await self.clean(log.topic_partition)
 
     def _dirtiest(self, done: set[UnifiedLog]) -> UnifiedLog | None:
-        due = [
-            (cleanable.dirty_ratio, log)
+        found = [
+            (self.cleanable(log), log)
             for log in self._log_manager.logs()
             if log.config.is_compacted
             and log not in done
             and not log.is_failed
             and log.topic_partition not in self.uncleanable
             and not self._is_busy(log.topic_partition)
-            and (cleanable := self.cleanable(log)).is_due(
-                log.config.min_cleanable_dirty_ratio
-            )
+        ]
+        if not done:
+            ratios = (cleanable.dirty_ratio for cleanable, _ in found)
+            self.gauges.max_dirty_percent = 100 * max(ratios, default=0.0)
+        due = [
+            (cleanable.dirty_ratio, log)
+            for cleanable, log in found
+            if cleanable.is_due(log.config.min_cleanable_dirty_ratio)
         ]
         return max(due, key=lambda each: each[0], default=(0, None))[1]
 
@@ -286,7 +313,8 @@ class Cleaning:
             _logger.info("%s is not cleaned yet: %s", log.topic_partition, reason)
             raise NotCleaned(Obstacle.GIVEN_UP, reason)
         await self._note(log, ended.next_dirty_offset)
-        stats = ended.stats
+        stats, elapsed_ms = ended.stats, self._clock.monotonic_ms() - started_ms
+        self.gauges.note_round(stats, elapsed_ms, plan.map_size)
         _logger.info(
             "%s is clean up to %d: %d of %d records are left, %d bytes of %d, in %d ms",
             log.topic_partition,
@@ -295,13 +323,13 @@ class Cleaning:
             stats.records_read,
             stats.bytes_written,
             stats.bytes_read,
-            self._clock.monotonic_ms() - started_ms,
+            elapsed_ms,
         )
         return ended
 
     async def _plan(self, log: UnifiedLog, cleanable: Cleanable) -> CleaningPlan:
         """What is to be done, made in pieces so that nobody waits for it."""
-        limits = self._limits
+        limits = self.limits
         producers = bytearray()
         for piece in pack_ends(log, cleanable.end_offset):
             producers += piece

@@ -71,6 +71,7 @@ class CleaningStats:
     records_read: int = 0
     records_written: int = 0
     null_key_count: int = 0
+    key_count: int = 0
 
 
 class RoundEnd(NamedTuple):

@@ -35,6 +35,7 @@ class CleaningRound:
         self._files = files
         self._plan = plan
         offsets = build_offset_map(files, plan)
+        self.stats.key_count = len(offsets)
         self.next_dirty_offset = offsets.latest_offset + 1
         self._retention = Retention(plan, offsets, self.stats)
         self._groups = group_segments(
