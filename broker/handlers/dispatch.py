@@ -7,6 +7,8 @@ when first asked for, and kept.
 
 from __future__ import annotations
 
+import logging
+import time
 from struct import Struct
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -30,7 +32,9 @@ from protocol.messages.api_versions import (
     ApiVersionsResponse,
 )
 
+from ..audit import AUDITED, audited
 from ..network.request_context import ConnectionInfo, RequestContext
+from ..request_times import SAMPLED, RequestTimes
 from .registry import Handler, error_builder, refused_reader, shortcut_maker
 
 if TYPE_CHECKING:
@@ -45,6 +49,7 @@ if TYPE_CHECKING:
 _BULKY = frozenset({ApiKey.FETCH, ApiKey.SHARE_FETCH})
 # NamedTuple's own constructor costs three times as much as the tuple.
 _new = tuple.__new__
+request_log = logging.getLogger("broker.requests")
 _VERSION_END = 4  # in a request: behind API key and version
 _CORRELATION_ID = Struct(">i")
 _HEAD = Struct(">ii")
@@ -64,6 +69,7 @@ class Route:
         "request_count",
         "response_class",
         "shortcut",
+        "times",
     )
 
     def __init__(
@@ -73,6 +79,7 @@ class Route:
         function: Callable[..., Any],
         decode: Callable[[memoryview, int], tuple[Any, int]],
         response_version: int,
+        times: RequestTimes | None = None,
     ) -> None:
         self.handler = handler
         self.api_version = api_version
@@ -81,6 +88,7 @@ class Route:
         self.response_class = handler.response_class
         self.shortcut: Shortcut | None = None
         self.request_count = 0
+        self.times = times or RequestTimes()
         self.encode = encoder(handler.response_class, response_version)
         self.has_tagged_head = has_flexible_header(
             handler.response_class, response_version
@@ -135,6 +143,7 @@ class Dispatcher:
         self._services = services
         self._handlers = handlers
         self.routes: dict[tuple[int, int], Route] = {}
+        self.times: dict[str, RequestTimes] = {}  # by the name of the API
         # Those that have one, by the bytes of API key and version.
         self._short_routes: dict[bytes, Route] = {}
 
@@ -146,16 +155,22 @@ class Dispatcher:
         """
         route = self._short_routes.get(bytes(frame[:_VERSION_END]))
         if route is not None:
-            answer = self._answer_shortly(route, frame)
-            if answer is not None:
-                route.request_count += 1
-                (correlation_id,) = _CORRELATION_ID.unpack_from(frame, _VERSION_END)
-                return _new(Exchange, (route, correlation_id, answer, None))
+            exchange = self._dispatch_shortly(route, frame)
+            if exchange is not None:
+                return exchange
+        return self._dispatch_whole(connection, frame)
+
+    def _dispatch_whole(
+        self, connection: ConnectionInfo, frame: memoryview
+    ) -> Exchange:
+        began_s = 0.0
         header, position = decode_request_header(frame)
         api_key, api_version, correlation_id, client_id = header
         route = self.routes.get((api_key, api_version))
         if route is None:
             route = self._add_route(frame, header)
+        if not route.request_count & SAMPLED:
+            began_s = time.perf_counter()
         route.request_count += 1
         try:
             request, _ = route.decode(frame, position)
@@ -173,7 +188,24 @@ class Dispatcher:
             raise
         except Exception as error:
             answer = self.failure(route, request, error)
+        if began_s:
+            answer = route.times.note(answer, began_s)
         return _new(Exchange, (route, correlation_id, answer, request))
+
+    def dispatch_logged(
+        self, connection: ConnectionInfo, frame: memoryview
+    ) -> Exchange:
+        """`dispatch`, with a line in the request log."""
+        exchange = self.dispatch(connection, frame)
+        request_log.debug(
+            "%s of %s:%d, correlation id %d, %d bytes",
+            exchange.route.name,
+            connection.peer_host,
+            connection.peer_port,
+            exchange.correlation_id,
+            len(frame),
+        )
+        return exchange
 
     def failure(
         self, route: Route, request: Request | None, error: BaseException
@@ -198,15 +230,25 @@ class Dispatcher:
             raise MalformedRequest(f"{route.name} cannot say: {error}") from error
         return response
 
-    def _answer_shortly(self, route: Route, frame: memoryview) -> Any:
-        """The answer of the route's short way; None: this request is not for it."""
+    def _dispatch_shortly(self, route: Route, frame: memoryview) -> Exchange | None:
+        """By the route's short way; None: this request is not for it."""
         assert route.shortcut is not None
+        began_s = 0.0
+        if not route.request_count & SAMPLED:
+            began_s = time.perf_counter()
         try:
-            return route.shortcut(frame)
+            answer = route.shortcut(frame)
         except Exception as error:
             _, position = decode_request_header(frame)
             request, _ = route.decode(frame, position)
-            return self.failure(route, request, error)
+            answer = self.failure(route, request, error)
+        if answer is None:
+            return None
+        route.request_count += 1
+        if began_s:
+            answer = route.times.note(answer, began_s)
+        (correlation_id,) = _CORRELATION_ID.unpack_from(frame, _VERSION_END)
+        return _new(Exchange, (route, correlation_id, answer, None))
 
     def _add_route(self, frame: memoryview, header: RequestHeader) -> Route:
         route = self._find_route(header)
@@ -224,8 +266,13 @@ class Dispatcher:
             raise MalformedRequest(f"API key {header.api_key} is not supported")
         version = header.api_version
         if handler.handles_version(version):
+            function = handler.function
+            if header.api_key in AUDITED:
+                function = audited(function)
             decode = decoder(handler.request_class, version)
-            return Route(handler, version, handler.function, decode, version)
+            name = handler.request_class.__name__.removesuffix("Request")
+            times = self.times.setdefault(name, RequestTimes())
+            return Route(handler, version, function, decode, version, times)
         if header.api_key == ApiKey.API_VERSIONS:
             return Route(handler, version, _list_versions_of_itself, _read_nothing, 0)
         if handler.advertises_version(version):

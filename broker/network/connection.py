@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import logging
 from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
@@ -23,7 +24,7 @@ from typing import TYPE_CHECKING, Any, cast
 from protocol.errors import MalformedRequest
 from protocol.framing import FrameReader, ReceiveChunk
 
-from ..handlers.dispatch import has_bulky_answer
+from ..handlers.dispatch import has_bulky_answer, request_log
 from .deadlines import Deadlines
 from .request_context import ConnectionInfo
 from .response_queue import ResponseQueue
@@ -87,6 +88,8 @@ class Connection(asyncio.BufferedProtocol):
         self._listener = listener
         self._network = network
         self._dispatch = network.dispatcher.dispatch
+        if request_log.isEnabledFor(logging.DEBUG):
+            self._dispatch = network.dispatcher.dispatch_logged
         self._reader = FrameReader(
             network.options.socket_request_max_bytes, network.chunk
         )
