@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -13,9 +13,19 @@ from protocol.record_batch import CONTROL, TRANSACTIONAL
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from protocol.messages.fetch import AbortedTransaction
-
     from .sound_batches import SoundBatches
+
+
+class Aborted(Protocol):
+    """A transaction that was aborted, as a broker's answer names it."""
+
+    @property
+    def producer_id(self) -> int:
+        """Whose it was."""
+
+    @property
+    def first_offset(self) -> int:
+        """The offset of its first record in the partition."""
 
 
 class CommittedFilter:
@@ -24,7 +34,7 @@ class CommittedFilter:
     A transaction is aborted from its first offset up to its producer's abort marker.
     """
 
-    def __init__(self, aborted: Sequence[AbortedTransaction]) -> None:
+    def __init__(self, aborted: Sequence[Aborted]) -> None:
         found = {(each.first_offset, each.producer_id) for each in aborted}
         self._waiting = sorted(found, reverse=True)
         self._aborting: set[int] = set()

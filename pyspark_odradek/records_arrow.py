@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
     import pyarrow
 
-    from protocol.messages.fetch import AbortedTransaction
     from protocol.topic_partition import TopicPartition
 
     from .columns import RecordColumns
+    from .committed_filter import Aborted
 
 ANSWER = "the broker's answer"
 # Decompressed bytes that become one Arrow batch.
@@ -49,7 +49,7 @@ class RecordsToArrow:
         place: TopicPartition,
         columns: RecordColumns,
         *,
-        aborted: Sequence[AbortedTransaction] | None = None,
+        aborted: Sequence[Aborted] | None = None,
         on_corrupt: OnCorrupt = OnCorrupt.FAIL,
         source: str = ANSWER,
     ) -> None:

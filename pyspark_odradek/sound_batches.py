@@ -118,14 +118,13 @@ class SoundWalk:
     """
 
     def __init__(
-        self, place: TopicPartition, source: str, offset_max: int = OFFSET_MAX
+        self, place: TopicPartition, source: str, next_offset: int = 0
     ) -> None:
-        self.next_offset = 0
+        self.next_offset = next_offset
         self.consumed = 0
         self.needed = BATCH_OVERHEAD
         self._place = place
         self._source = source
-        self._offset_max = offset_max
         self._cells = np.empty((COLUMN_COUNT, _CAPACITY), np.int64)
 
     def piece(
@@ -159,7 +158,7 @@ class SoundWalk:
         position = self.consumed
         for window in (data[position : position + WINDOW_SIZE], data[position:]):
             count, size = walk_batches(
-                window, self._cells.data, self.next_offset, self._offset_max, True
+                window, self._cells.data, self.next_offset, OFFSET_MAX, True
             )
             if count:
                 cells = self._cells[:, :count].copy()
@@ -190,7 +189,7 @@ class SoundWalk:
     def _damage(self, data: memoryview, start: int) -> Damage:
         position = self.consumed
         reason = self._reason(data)
-        found = find_sound_batch(data, position + 1, self.next_offset, self._offset_max)
+        found = find_sound_batch(data, position + 1, self.next_offset)
         self.consumed = len(data) if found is None else found
         return Damage(
             self._place,
@@ -212,7 +211,7 @@ class SoundWalk:
             return (
                 f"a length of {header.batch_length + LOG_OVERHEAD} bytes, {left} left"
             )
-        if header.last_offset_delta < 0 or header.last_offset > self._offset_max:
+        if header.last_offset_delta < 0 or header.last_offset > OFFSET_MAX:
             return f"offsets {header.base_offset} to {header.last_offset}"
         if header.base_offset < self.next_offset:
             return f"offset {header.base_offset} after {self.next_offset - 1}"
