@@ -1,0 +1,91 @@
+"""What a Spark task does with its rows of a batch: send them in the transaction.
+
+It is pickled with the job. A task writes whole topic partitions, so that each begins
+with sequence 0 of the batch's epoch; it answers how many records went into each.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from client.cluster import Cluster
+from client.producer import Producer, ProducerSettings
+from protocol.records import NewRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import pyarrow as pa
+
+    from client.address import Address
+    from client.batch_builder import ProducerIdentity
+    from client.transaction_steps import TransactionName
+
+    from .attempt_registry import Registration
+
+KEY, VALUE, HEADERS, TIME_MS = "key", "value", "headers", "time_ms"
+PARTITION = "partition"
+COUNTS_SCHEMA = "partition int, records long"
+
+
+@dataclass(frozen=True)
+class BatchSender:
+    """Sends rows of `record_rows` to a topic with a given identity."""
+
+    bootstrap: Sequence[Address]
+    topic: str
+    name: TransactionName
+    identity: ProducerIdentity
+    registration: Registration
+    settings: ProducerSettings
+    timeout_s: float
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The number of records by topic partition; for ``mapInArrow``."""
+        import pyarrow as pa
+
+        first = next((batch for batch in batches if batch.num_rows), None)
+        if first is None:
+            return
+        self._register()
+        counts: Counter[int] = Counter()
+        with Cluster(list(self.bootstrap), timeout_s=self.timeout_s) as cluster:
+            producer = Producer(
+                cluster,
+                self.settings,
+                transaction=self.name,
+                identity=self.identity,
+            )
+            with producer:
+                self._send(producer, first, counts)
+                for batch in batches:
+                    self._send(producer, batch, counts)
+        yield pa.record_batch(
+            {
+                "partition": pa.array(counts.keys(), pa.int32()),
+                "records": pa.array(counts.values(), pa.int64()),
+            }
+        )
+
+    def _register(self) -> None:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        assert context is not None
+        self.registration.register(context.partitionId(), context.taskAttemptId())
+
+    def _send(
+        self, producer: Producer, batch: pa.RecordBatch, counts: Counter[int]
+    ) -> None:
+        columns = [batch.column(name).to_pylist() for name in (KEY, VALUE, TIME_MS)]
+        partitions = batch.column(PARTITION).to_pylist()
+        headers = batch.column(HEADERS).to_pylist()
+        for key, value, time_ms, given, partition in zip(
+            *columns, headers, partitions, strict=True
+        ):
+            pairs = [(each["key"], each["value"]) for each in given or ()]
+            record = NewRecord(key, value, time_ms, pairs)
+            producer.send(self.topic, record, partition)
+        counts.update(partitions)

@@ -1,0 +1,285 @@
+"""Rows become records of a topic, exactly once: a batch is one transaction.
+
+The job's name is the transactional id. To take it shuts out an earlier run, and aborts
+what that left open; so whatever happens to a driver, the next one finds the number of
+the last batch that was committed, as the committed offset of group ``load-JOB``: it is
+written in the same transaction as the batch. Whatever happens to a task, the batch is
+aborted and done again under the next epoch, which shuts out attempts that still run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from client.batch_builder import NOBODY
+from client.cluster import Cluster
+from client.group_offsets import committed_offsets
+from client.producer import ProducerSettings
+from client.transaction_steps import (
+    CommittedNote,
+    commit_offsets_in_transaction,
+    end_transaction,
+    init_producer_id,
+    transaction_name,
+)
+from protocol.errors import (
+    InvalidProducerEpoch,
+    InvalidProducerIdMapping,
+    InvalidTransactionTimeout,
+    KafkaError,
+    ProducerFenced,
+    UnknownTopicOrPartition,
+)
+from protocol.topic_partition import TopicPartition
+
+from .attempt_registry import AttemptRegistry
+from .batch_sender import COUNTS_SCHEMA, BatchSender
+from .job_errors import JobError, JobStopped
+from .record_rows import RecordColumns, record_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import TracebackType
+    from typing import Self
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from client.address import Address
+    from client.batch_builder import ProducerIdentity
+    from client.transaction_steps import TransactionName
+
+_log = logging.getLogger(__name__)
+_FENCED = (ProducerFenced, InvalidProducerEpoch, InvalidProducerIdMapping)
+_TASKS_MAX = 64
+NOTHING_LOADED = -1
+
+
+@dataclass(frozen=True)
+class LoadJob:
+    """Where a job writes to, and how; its name is that of its transactions."""
+
+    name: str
+    topic: str
+    bootstrap: Sequence[Address]
+    settings: ProducerSettings = field(default_factory=ProducerSettings)
+    transaction_timeout_ms: int = 900_000
+    timeout_s: float = 30
+    tries: int = 3
+
+    @property
+    def group(self) -> str:
+        """The group whose committed offset is the last batch."""
+        return f"load-{self.name}"
+
+
+class LastBatch(NamedTuple):
+    """The batch that was committed last, with the note that it was given."""
+
+    number: int
+    note: str
+
+
+class Loaded(NamedTuple):
+    """A batch in the topic; ``records`` is None where it was there already."""
+
+    batch: int
+    records: int | None
+
+
+class Loader:
+    """One driver of a job; another one with the same name shuts it out."""
+
+    def __init__(self, spark: SparkSession, job: LoadJob) -> None:
+        """Takes the name.
+
+        Raises:
+            JobError: there is no such topic, or the broker refuses the job.
+            OSError: no broker can be reached.
+        """
+        self._spark = spark
+        self._job = job
+        self._cluster = Cluster(list(job.bootstrap), timeout_s=job.timeout_s)
+        try:
+            self._partition_count = self._count_partitions()
+            self._name: TransactionName = transaction_name(self._cluster, job.name)
+            self._identity: ProducerIdentity = NOBODY
+            self._next_epoch()
+        except BaseException:
+            self._cluster.close()
+            raise
+        host = spark.sparkContext.getConf().get("spark.driver.host") or "127.0.0.1"
+        self._registry = AttemptRegistry(host)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let the connections go."""
+        self._registry.close()
+        self._cluster.close()
+
+    def last_batch(self) -> LastBatch:
+        """What was committed last; number -1 when nothing was."""
+        place = TopicPartition(self._job.topic, 0)
+        found = committed_offsets(self._cluster, self._job.group).get(place)
+        if found is None:
+            return LastBatch(NOTHING_LOADED, "")
+        return LastBatch(found.offset, found.metadata)
+
+    def load(
+        self,
+        rows: DataFrame,
+        batch: int,
+        columns: RecordColumns | None = None,
+        note: str = "",
+    ) -> Loaded:
+        """Write a batch, unless it was: also when its writer died on the way.
+
+        Raises:
+            JobStopped: another driver has the job, or every try failed.
+            JobError: the rows cannot be records.
+        """
+        prepared = record_rows(
+            rows, columns or RecordColumns(), self._partition_count, self._task_count()
+        )
+        failure: Exception | None = None
+        for number in range(self._job.tries):
+            if number:
+                _log.warning("batch %d is done again: %s", batch, _line(failure))
+                self._next_epoch()
+            if batch <= self.last_batch().number:
+                return Loaded(batch, None)
+            try:
+                return Loaded(batch, self._try(prepared, batch, note))
+            except _FENCED as error:
+                raise self._shut_out() from error
+            except (KafkaError, OSError, _SparkFailure) as error:
+                failure = error
+            finally:
+                self._registry.end()
+        with contextlib.suppress(KafkaError, OSError):
+            self._next_epoch()  # aborts what is open, for who reads committed
+        raise JobStopped(
+            f"batch {batch} could not be written in {self._job.tries} tries: "
+            f"{_line(failure)}"
+        ) from failure
+
+    def _try(self, prepared: DataFrame, batch: int, note: str) -> int:
+        sender = BatchSender(
+            tuple(self._job.bootstrap),
+            self._job.topic,
+            self._name,
+            self._identity,
+            self._registry.begin(),
+            self._job.settings,
+            self._job.timeout_s,
+        )
+        counts = _collect(prepared, sender)
+        self._registry.end()
+        place = TopicPartition(self._job.topic, 0)
+        commit_offsets_in_transaction(
+            self._cluster,
+            self._name,
+            self._identity,
+            self._job.group,
+            {place: CommittedNote(batch, note)},
+        )
+        self._identity = end_transaction(
+            self._cluster, self._name, self._identity, commit=True
+        )
+        if not self._name.is_implicit:
+            self._next_epoch()  # sequences begin with 0 again
+        return sum(counts.values())
+
+    def _next_epoch(self) -> None:
+        """Shut out who writes with the present epoch, and abort what is open."""
+        try:
+            self._identity = init_producer_id(
+                self._cluster,
+                self._name,
+                self._job.transaction_timeout_ms,
+                self._identity,
+            )
+        except _FENCED as error:
+            raise self._shut_out() from error
+        except InvalidTransactionTimeout as error:
+            raise JobError(
+                f"the broker allows no transactions of"
+                f" {self._job.transaction_timeout_ms} ms (its"
+                " transaction.max.timeout.ms); give a shorter --transaction-timeout"
+            ) from error
+
+    def _shut_out(self) -> JobStopped:
+        return JobStopped(
+            f"another run of job {self._job.name} has begun: it goes on from what this"
+            " one has committed. Give each load a --job of its own"
+        )
+
+    def _count_partitions(self) -> int:
+        topic = self._job.topic
+        metadata = self._cluster.metadata([topic])
+        if topic not in metadata.topics:
+            error = metadata.failed.get(topic) or UnknownTopicOrPartition()
+            raise JobError(
+                f"topic {topic}: {error} odradek topic create {topic} makes one"
+            )
+        return len(metadata.topics[topic].leaders)
+
+    def _task_count(self) -> int:
+        return min(self._partition_count, _TASKS_MAX)
+
+
+class _SparkFailure(Exception):
+    """A job of Spark failed; the message is its first reason."""
+
+
+def _collect(prepared: DataFrame, sender: BatchSender) -> dict[int, int]:
+    """Run the job; how many records each partition got.
+
+    Raises:
+        _SparkFailure: a task failed, or two tasks wrote one partition.
+    """
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        found = prepared.mapInArrow(sender, COUNTS_SCHEMA).collect()
+    except (PySparkException, Py4JError) as error:
+        raise _SparkFailure(_reason(str(error))) from error
+    counts = {row["partition"]: row["records"] for row in found}
+    if len(counts) != len(found):
+        raise _SparkFailure("two tasks wrote one partition")
+    return counts
+
+
+def _reason(text: str) -> str:
+    """The error that a task ended with, out of all that Spark tells of it."""
+    lines = [line.strip() for line in text.splitlines()]
+    telling = [
+        line
+        for line in lines
+        if (
+            "Error:" in line
+            or "Failed:" in line
+            or "Refused:" in line
+            or "Exception:" in line
+        )
+        and not line.startswith(("org.apache.spark.SparkException: Job", "at "))
+        and "api.python.PythonException" not in line
+    ]
+    return (telling or lines or [text])[0]
+
+
+def _line(error: Exception | None) -> str:
+    return " ".join(str(error).split())

@@ -1,0 +1,182 @@
+"""The rows of any table as records: key, value, headers, time, and their partition.
+
+Rows whose partition is not said go where Java's client would write their key; without
+a key they are spread evenly.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+from client.partitioner import partition_of_key
+
+from .batch_sender import HEADERS, KEY, PARTITION, TIME_MS, VALUE
+from .job_errors import JobError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pyarrow as pa
+    from pyspark.sql import Column, DataFrame
+
+_HEADERS_TYPE = "array<struct<key: string, value: binary>>"
+_SCHEMA = (
+    f"{KEY} binary, {VALUE} binary, {HEADERS} {_HEADERS_TYPE}, {TIME_MS} long,"
+    f" {PARTITION} int"
+)
+_BYTES = ("string", "binary")
+
+
+class RecordColumns(NamedTuple):
+    """Which column of a table is which part of a record; empty for none.
+
+    Without ``value`` it is a JSON object of all columns that are no other part.
+    """
+
+    key: str = ""
+    value: str = ""
+    headers: str = ""
+    timestamp: str = ""
+    partition: str = ""
+
+
+def usual_columns(names: list[str]) -> RecordColumns:
+    """The parts that a table has under the names of the sources' columns."""
+    return RecordColumns(*(name if name in names else "" for name in _USUAL))
+
+
+_USUAL = ("key", "value", "headers", "timestamp", "partition")
+
+
+def record_rows(
+    rows: DataFrame, columns: RecordColumns, partition_count: int, task_count: int
+) -> DataFrame:
+    """The rows as `BatchSender` takes them, a topic partition in one task each.
+
+    Raises:
+        JobError: a column is not there, or cannot be that part of a record.
+    """
+    _check(rows, columns)
+    parts = [
+        _bytes(rows, columns.key).alias(KEY),
+        _value(rows, columns).alias(VALUE),
+        _headers(columns).alias(HEADERS),
+        _time_ms(rows, columns).alias(TIME_MS),
+        _partition(columns).alias(PARTITION),
+    ]
+    spread = _Spread(partition_count)
+    placed = rows.select(*parts).mapInArrow(spread, _SCHEMA)
+    from pyspark.sql import functions as f
+
+    return placed.repartitionById(task_count, f.col(PARTITION) % task_count)
+
+
+def _check(rows: DataFrame, columns: RecordColumns) -> None:
+    for part, name in columns._asdict().items():
+        if name and name not in rows.columns:
+            raise JobError(
+                f"the table has no column {name} for the {part}; it has"
+                f" {', '.join(rows.columns)}"
+            )
+
+
+def _bytes(rows: DataFrame, name: str) -> Column:
+    from pyspark.sql import functions as f
+
+    if not name:
+        return f.lit(None).cast("binary")
+    column = f.col(_quoted(name))
+    if rows.schema[name].dataType.simpleString() in _BYTES:
+        return column.cast("binary")
+    if rows.schema[name].dataType.simpleString().startswith(("struct", "array", "map")):
+        return f.to_json(column).cast("binary")
+    return column.cast("string").cast("binary")
+
+
+def _value(rows: DataFrame, columns: RecordColumns) -> Column:
+    from pyspark.sql import functions as f
+
+    if columns.value:
+        return _bytes(rows, columns.value)
+    taken = {columns.headers, columns.partition}
+    names = [_quoted(name) for name in rows.columns if name not in taken]
+    return f.to_json(f.struct(*names), {"ignoreNullFields": "false"}).cast("binary")
+
+
+def _headers(columns: RecordColumns) -> Column:
+    from pyspark.sql import functions as f
+
+    if not columns.headers:
+        return f.lit(None).cast(_HEADERS_TYPE)
+    return f.col(_quoted(columns.headers)).cast(_HEADERS_TYPE)
+
+
+def _time_ms(rows: DataFrame, columns: RecordColumns) -> Column:
+    from pyspark.sql import functions as f
+
+    now = f.lit(int(time.time() * 1000))
+    name = columns.timestamp
+    if not name:
+        return now
+    column = f.col(_quoted(name))
+    kind = rows.schema[name].dataType.simpleString()
+    if kind in ("timestamp", "timestamp_ntz", "date"):
+        return f.coalesce(f.unix_millis(column.cast("timestamp")), now)
+    if kind in ("bigint", "int"):
+        return f.coalesce(column.cast("long"), now)
+    raise JobError(f"column {name} is {kind}: no time, and no number of ms since 1970")
+
+
+def _partition(columns: RecordColumns) -> Column:
+    from pyspark.sql import functions as f
+
+    if not columns.partition:
+        return f.lit(None).cast("int")
+    return f.col(_quoted(columns.partition)).cast("int")
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+class _Spread:
+    """Gives each row its partition; for ``mapInArrow``."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        turn = context.partitionId() if context else 0
+        for batch in batches:
+            given = batch.column(PARTITION).to_pylist()
+            by_key = self._by_key(batch.column(KEY))
+            placed = []
+            for said, hashed in zip(given, by_key, strict=True):
+                partition = hashed if said is None else said
+                if partition is None:
+                    partition = turn % self._count
+                    turn += 1
+                elif not 0 <= partition < self._count:
+                    raise ValueError(
+                        f"a row wants partition {partition}; the topic has"
+                        f" {self._count}"
+                    )
+                placed.append(partition)
+            index = batch.schema.get_field_index(PARTITION)
+            yield batch.set_column(index, PARTITION, pa.array(placed, pa.int32()))
+
+    def _by_key(self, keys: pa.Array) -> list[int | None]:
+        """The partition of each key; every key is hashed once."""
+        encoded = keys.dictionary_encode()
+        hashed = [
+            partition_of_key(key, self._count) for key in encoded.dictionary.to_pylist()
+        ]
+        return [
+            None if index is None else hashed[index]
+            for index in encoded.indices.to_pylist()
+        ]
