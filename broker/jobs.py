@@ -21,10 +21,12 @@ if TYPE_CHECKING:
 
     from storage.files import Files
 
+    from .config.broker_config import BrokerConfig
     from .network.listener import Listener
     from .services import Services
 
 FIRST_RETENTION_MS = 30_000
+CLEANING_JOB = "clean logs"
 
 
 def add_jobs(
@@ -48,7 +50,7 @@ def add_jobs(
     _add_coordinator_jobs(services)
     _add_retention(services)
     if config.log_cleaner_enable and config.log_cleaner_threads:
-        every(max(config.log_cleaner_backoff_ms, 1), "clean logs", cleaning.clean_due)
+        every(cleaning_interval_ms(config), CLEANING_JOB, cleaning.clean_due)
     if config.log_scrub_interval_ms:
         _add_scrubbing(services, files)
 
@@ -62,13 +64,23 @@ def make_cleaning(services: Services, files: Files) -> Cleaning:
         services.committer,
         services.disk_threads,
         ProcessCleaner(files, services.disk_threads),
-        CleaningLimits(
-            config.log_cleaner_dedupe_buffer_size,
-            config.log_cleaner_threads,
-            config.log_cleaner_io_max_bytes_per_second,
-            config.log_cleaner_io_buffer_load_factor,
-        ),
+        cleaning_limits(config),
     )
+
+
+def cleaning_limits(config: BrokerConfig) -> CleaningLimits:
+    """What the options let compaction take."""
+    return CleaningLimits(
+        config.log_cleaner_dedupe_buffer_size,
+        config.log_cleaner_threads,
+        config.log_cleaner_io_max_bytes_per_second,
+        config.log_cleaner_io_buffer_load_factor,
+    )
+
+
+def cleaning_interval_ms(config: BrokerConfig) -> int:
+    """How long compaction rests when nothing is due."""
+    return max(config.log_cleaner_backoff_ms, 1)
 
 
 def _add_coordinator_jobs(services: Services) -> None:

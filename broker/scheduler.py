@@ -64,6 +64,17 @@ class Scheduler:
         )
         self._jobs[name] = job
 
+    def interval_of(self, name: str) -> int | None:
+        """How often a job runs, in milliseconds; None when there is no such job."""
+        job = self._jobs.get(name)
+        return None if job is None else job.interval_ms
+
+    def change_interval(self, name: str, interval_ms: int) -> None:
+        """Let a job run more or less often, from its next turn on; if it is there."""
+        job = self._jobs.get(name)
+        if job is not None:
+            job.interval_ms = interval_ms
+
     async def stop(self) -> None:
         """Start no job any more, and return when those that run have ended."""
         self._is_stopping = True

@@ -27,6 +27,7 @@ from .admin_requests import admin_requests
 from .admin_socket import AdminSocket
 from .clock import Clock, SystemClock
 from .committer import Committer
+from .config.live_config import LiveConfig
 from .disk_threads import DiskThreads
 from .handlers.dispatch import Dispatcher
 from .handlers.registry import registered_handlers
@@ -34,6 +35,7 @@ from .jobs import add_jobs, make_cleaning
 from .metadata.adoption_check import check_adopted, with_known_node_id
 from .metadata.catalog import Catalog
 from .metadata.catalog_store import make_directory
+from .metadata.resource_options import ResourceOptions
 from .metadata.topic_deletion import finish_interrupted
 from .metadata.topics import Topics
 from .network.admission import Admission
@@ -41,6 +43,7 @@ from .network.connection import Network
 from .network.limits import LimitedLog, RequestMemory
 from .network.listener import Listener
 from .process import open_files_limit, run_until_signal
+from .reconfiguration import follow_changes, follow_cleaning_changes
 from .replica.replica_manager import ReplicaManager
 from .scheduler import Scheduler
 from .services import Bugs, Services
@@ -154,6 +157,10 @@ class Server:
         self._lock_catalog()
         self._catalog = Catalog.open(config.catalog_directory)
         topics = Topics(self._catalog)
+        resources = ResourceOptions(self._catalog)
+        live = LiveConfig(config)
+        live.restore(*resources.of_brokers(config.node_id))
+        config = live.current
         log_manager = LogManager(
             config.log_dirs,
             files,
@@ -184,6 +191,8 @@ class Server:
                 committer=committer,
             ),
             metadata=topics,
+            resources=resources,
+            live=live,
             scheduler=Scheduler(self._clock, self.bugs),
             cluster_id=topics.cluster_id,
             node_id=config.node_id,
@@ -210,12 +219,14 @@ class Server:
     async def _listen(self) -> None:
         config = self.config
         handlers.load()
+        admission = Admission(self.services.config, self._clock)
+        follow_changes(self.services, admission)
         network = Network(
             options=config,
             dispatcher=Dispatcher(self.services, registered_handlers()),
             clock=self._clock,
             memory=RequestMemory(config.queued_max_request_bytes),
-            admission=Admission(config, self._clock),
+            admission=admission,
             log=LimitedLog(self._clock),
         )
         for address in config.client_listeners:
@@ -228,6 +239,7 @@ class Server:
         services = self.services
         self._cleaning = make_cleaning(services, self._files)
         add_jobs(services, self._files, self.listeners, self._cleaning)
+        follow_cleaning_changes(services, self._cleaning)
         self._admin = AdminSocket(
             self.config.catalog_directory,
             admin_requests(services, self._cleaning, self.listeners),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from .coordinator.group.service import GroupCoordinator
 from .coordinator.transaction.service import TransactionCoordinator
+from .metadata.resource_options import ResourceKind
 from .producer_ids import ProducerIds
 from .replica.fetch_sessions import FetchSessions
 
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
     from .clock import Clock
     from .committer import Committer
     from .config.broker_config import BrokerConfig
+    from .config.live_config import LiveConfig
     from .disk_threads import DiskThreads
+    from .metadata.resource_options import Resource, ResourceOptions
     from .metadata.topics import Topics
     from .replica.replica_manager import ReplicaManager
     from .scheduler import Scheduler
@@ -49,13 +52,15 @@ class Bugs:
 class Services:
     """The parts of one broker, as handlers see them through ``ctx.services``."""
 
-    config: BrokerConfig
+    config: BrokerConfig  # as it is now: a change puts another one here
     clock: Clock
     log_manager: LogManager
     disk_threads: DiskThreads
     committer: Committer
     replica_manager: ReplicaManager
     metadata: Topics
+    resources: ResourceOptions
+    live: LiveConfig
     scheduler: Scheduler
     cluster_id: str
     node_id: int
@@ -70,5 +75,14 @@ class Services:
         self.fetch_sessions = FetchSessions(
             self.config.max_incremental_fetch_session_cache_slots
         )
+        self.live.watch(self._take_config)
+        self.resources.watch(self._take_change)
         self.groups = GroupCoordinator(self)
         self.transactions = TransactionCoordinator(self)
+
+    def _take_config(self, config: BrokerConfig) -> None:
+        self.config = config
+
+    def _take_change(self, resource: Resource) -> None:
+        if resource.kind is ResourceKind.BROKER:
+            self.live.change(*self.resources.of_brokers(self.node_id))

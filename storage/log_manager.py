@@ -77,6 +77,15 @@ class LogManager:
             for path, topic_partition in directory.deleted.items():
                 self._removals.add_directory(path, topic_partition, due_ms=0)
 
+    def update_producer_options(
+        self, producer_id_expiration_ms: int, verifies_transactions: bool
+    ) -> None:
+        """Let all logs forget producers then, and verify transactions or not."""
+        self._producer_options = producer_id_expiration_ms, verifies_transactions
+        for log in self._logs.values():
+            log.producers.expiration_ms = producer_id_expiration_ms
+            log.producers.verifies = verifies_transactions
+
     @property
     def was_clean(self) -> bool:
         """Whether every directory was closed in order, so that its logs are whole."""

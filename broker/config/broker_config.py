@@ -6,9 +6,9 @@ the fields. A topic's options are in ``topic_config``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from .coordinator_options import GroupOptions, TransactionOptions
 from .log_options import LogOptions
@@ -16,6 +16,8 @@ from .network_options import NetworkOptions
 from .option import Kind, Option, OptionError, option
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from .listener import Listener
 
 HOUR_MS = 3_600_000
@@ -29,11 +31,24 @@ def _paths(text: str) -> tuple[Path, ...]:
     return paths
 
 
+class Changes(NamedTuple):
+    """What was set while the broker ran: texts by name, for all brokers and for this.
+
+    ``static`` is what the broker was started with.
+    """
+
+    static: BrokerConfig
+    everywhere: Mapping[str, str]
+    here: Mapping[str, str]
+
+
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
 class BrokerConfig(NetworkOptions, LogOptions, GroupOptions, TransactionOptions):
     """Every option of the broker, with Kafka's names, defaults, bounds and meaning.
 
-    ``explicit`` are the names of those that somebody set.
+    ``explicit`` are the names of those that somebody set before the start, ``foreign``
+    the options of Apache Kafka that were set and mean nothing here. ``changes`` are
+    what was set while the broker ran; the values are those that hold now.
     """
 
     node_id: int = option(
@@ -99,6 +114,7 @@ class BrokerConfig(NetworkOptions, LogOptions, GroupOptions, TransactionOptions)
         "num.recovery.threads.per.data.dir",
         "Logs of one directory that are recovered at a time.",
         at_least=1,
+        is_dynamic=True,
     )
     num_partitions: int = option(
         1, "num.partitions", "Partitions of a topic that says none.", at_least=1
@@ -131,6 +147,8 @@ class BrokerConfig(NetworkOptions, LogOptions, GroupOptions, TransactionOptions)
         choices=("debug", "info", "warning", "error"),
     )
     explicit: frozenset[str] = frozenset()
+    foreign: Mapping[str, str] = field(default_factory=dict)
+    changes: Changes | None = None
 
     @property
     def catalog_directory(self) -> Path:

@@ -194,12 +194,14 @@ class TransactionOptions:
         True,
         "transaction.partition.verification.enable",
         "Whether a transactional batch needs a transaction that knows its partition.",
+        is_dynamic=True,
     )
     producer_id_expiration_ms: int = option(
         86_400_000,
         "producer.id.expiration.ms",
         "How long a partition remembers a producer that sends nothing.",
         at_least=1,
+        is_dynamic=True,
     )
     producer_id_expiration_check_interval_ms: int = option(
         600_000,

@@ -3,22 +3,47 @@
 from __future__ import annotations
 
 from enum import IntEnum
+from itertools import dropwhile
 from typing import TYPE_CHECKING, NamedTuple
 
-from .broker_config import OPTIONS, BrokerConfig
-from .option import Kind, format_value
+from .broker_config import ALIASES, OPTIONS, BrokerConfig
+from .foreign_options import is_dynamic, meaning_of
+from .foreign_table import foreign_table
+from .option import Kind, Option, format_value
 from .topic_config import TOPIC_OPTIONS, TopicOption
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+# Dynamic options that Apache Kafka does not list either: only set ones are seen.
+_UNLISTED = frozenset(
+    {
+        "follower.replication.throttled.rate",
+        "leader.replication.throttled.rate",
+        "replica.alter.log.dirs.io.max.bytes.per.second",
+    }
+)
+# Options of the broker that others stand in for.
+_STAND_INS = {
+    "log.flush.interval.ms": ("log.flush.scheduler.interval.ms",),
+    "log.retention.minutes": ("log.retention.hours",),
+    "log.retention.ms": ("log.retention.minutes", "log.retention.hours"),
+    "log.roll.jitter.ms": ("log.roll.jitter.hours",),
+    "log.roll.ms": ("log.roll.hours",),
+}
 
 
 class ConfigSource(IntEnum):
     """Where a value comes from, numbered as on the wire (KIP-226)."""
 
     DYNAMIC_TOPIC_CONFIG = 1
+    DYNAMIC_BROKER_CONFIG = 2
+    DYNAMIC_DEFAULT_BROKER_CONFIG = 3
     STATIC_BROKER_CONFIG = 4
     DEFAULT_CONFIG = 5
+    DYNAMIC_BROKER_LOGGER_CONFIG = 6
+    CLIENT_METRICS_CONFIG = 7
+    GROUP_CONFIG = 8
 
 
 class Synonym(NamedTuple):
@@ -37,55 +62,61 @@ class Described(NamedTuple):
     source: ConfigSource
     is_read_only: bool
     kind: Kind
-    synonyms: list[Synonym]
+    synonyms: Sequence[Synonym]
     meaning: str
+    is_sensitive: bool = False
 
 
 def describe_topic(options: Mapping[str, str], broker: BrokerConfig) -> list[Described]:
     """Every option of a topic that clients are shown, by name."""
     return [
-        _describe_option(entry, options.get(name), broker)
+        _describe_of_topic(entry, options.get(name), broker)
         for name, entry in TOPIC_OPTIONS.items()
         if not entry.is_hidden
     ]
 
 
 def describe_broker(broker: BrokerConfig) -> list[Described]:
-    """Every option of the broker, by name. They need a restart to change."""
-    described = []
-    for name in sorted(OPTIONS):
-        synonyms = _of_broker(name, broker)
-        source = ConfigSource.DEFAULT_CONFIG
-        if name in broker.explicit:
-            source = ConfigSource.STATIC_BROKER_CONFIG
-        field, known = OPTIONS[name]
-        value = format_value(getattr(broker, field))
-        described.append(
-            Described(
-                name, value, source, True, known.kind, synonyms, known.full_meaning
-            )
+    """Every option of the broker, and of Apache Kafka's brokers, by name."""
+    names = {*OPTIONS, *ALIASES, *foreign_table()} - (_UNLISTED - broker.foreign.keys())
+    return [_describe_of_broker(name, broker) for name in sorted(names)]
+
+
+def describe_every_broker(broker: BrokerConfig) -> list[Described]:
+    """The options that were set for all brokers while this one ran."""
+    if broker.changes is None:
+        return []
+    source = ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG
+    return [
+        _describe_of_broker(name, broker)._replace(
+            value=value, source=source, synonyms=[Synonym(name, value, source)]
         )
-    return described
+        for name, value in sorted(broker.changes.everywhere.items())
+    ]
 
 
-def _describe_option(
+def synonyms_of(names: Sequence[str], broker: BrokerConfig) -> list[Synonym]:
+    """Where the value of the first option could come from, the strongest first.
+
+    Those after it stand in for it: one in hours, say. Their defaults count only
+    behind a value of its own.
+    """
+    found = [
+        each for layer in _LAYERS for name in names for each in layer(name, broker)
+    ]
+    own = list(dropwhile(lambda each: each.name != names[0], found))
+    return own or [
+        each for each in found if each.source is not ConfigSource.DEFAULT_CONFIG
+    ]
+
+
+def _describe_of_topic(
     entry: TopicOption, own: str | None, broker: BrokerConfig
 ) -> Described:
     known = entry.known
-    synonyms = [
-        synonym for name in entry.synonyms for synonym in _of_broker(name, broker)
-    ]
-    if len(entry.synonyms) > 1:
-        # One in milliseconds, one in hours: their values are not this option's, so
-        # they are shown only where somebody has set one (as Apache Kafka does).
-        synonyms = [s for s in synonyms if s.source != ConfigSource.DEFAULT_CONFIG]
-    elif entry.synonyms and entry.synonyms[0] not in OPTIONS:
-        default = format_value(known.default)
-        synonyms = [Synonym(entry.synonyms[0], default, ConfigSource.DEFAULT_CONFIG)]
+    synonyms = synonyms_of(entry.synonyms, broker) if entry.synonyms else []
     value = format_value(entry.default(broker))
-    source = ConfigSource.DEFAULT_CONFIG
-    if synonyms:
-        source = synonyms[0].source
+    source = synonyms[0].source if synonyms else ConfigSource.DEFAULT_CONFIG
     if own is not None:
         value, source = own, ConfigSource.DYNAMIC_TOPIC_CONFIG
         synonyms.insert(0, Synonym(known.name, own, source))
@@ -94,16 +125,78 @@ def _describe_option(
     )
 
 
-def _of_broker(name: str, broker: BrokerConfig) -> list[Synonym]:
-    """The value that the broker's option was given, and its default."""
-    if name not in OPTIONS:
-        return []
-    field, known = OPTIONS[name]
-    synonyms = []
-    value = format_value(getattr(broker, field))
-    if name in broker.explicit:
-        synonyms.append(Synonym(name, value, ConfigSource.STATIC_BROKER_CONFIG))
+def _describe_of_broker(name: str, broker: BrokerConfig) -> Described:
+    known = _known(name)
+    synonyms = synonyms_of((name, *_STAND_INS.get(name, ())), broker)
+    is_secret = known.is_sensitive
+    if is_secret:
+        synonyms = [each._replace(value=None) for each in synonyms]
+    if name in OPTIONS:
+        value = format_value(getattr(broker, OPTIONS[name][0]))
+        meaning, can_change = known.full_meaning, known.is_dynamic
+    elif name in ALIASES:
+        value = format_value(getattr(broker, OPTIONS[ALIASES[name]][0]))
+        meaning, can_change = f"Another name of {known.name}.", known.is_dynamic
+    else:
+        value = broker.foreign.get(name, known.default)
+        meaning, can_change = meaning_of(name), is_dynamic(name)
+    source = ConfigSource.DEFAULT_CONFIG
+    if synonyms and synonyms[0].name == name:
+        source = synonyms[0].source
+    return Described(
+        name,
+        None if is_secret else value,
+        source,
+        not can_change,
+        known.kind,
+        synonyms,
+        meaning,
+        is_secret,
+    )
+
+
+def _known(name: str) -> Option:
+    own = ALIASES.get(name, name)
+    return OPTIONS[own][1] if own in OPTIONS else foreign_table()[name]
+
+
+# Each layer: the synonyms that an option of the broker has there, at most one.
+
+
+def _changed_here(name: str, broker: BrokerConfig) -> Iterator[Synonym]:
+    if broker.changes is not None and name in broker.changes.here:
+        value = broker.changes.here[name]
+        yield Synonym(name, value, ConfigSource.DYNAMIC_BROKER_CONFIG)
+
+
+def _changed_everywhere(name: str, broker: BrokerConfig) -> Iterator[Synonym]:
+    if broker.changes is not None and name in broker.changes.everywhere:
+        value = broker.changes.everywhere[name]
+        yield Synonym(name, value, ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG)
+
+
+def _set_at_start(name: str, broker: BrokerConfig) -> Iterator[Synonym]:
+    static = broker if broker.changes is None else broker.changes.static
+    own = ALIASES.get(name, name)
+    if own in static.explicit:
+        value = format_value(getattr(static, OPTIONS[own][0]))
+    elif name in static.foreign:
+        value = static.foreign[name]
+    else:
+        return
+    yield Synonym(name, value, ConfigSource.STATIC_BROKER_CONFIG)
+
+
+def _by_default(name: str, broker: BrokerConfig) -> Iterator[Synonym]:
+    known = _known(name)
     if known.default is not None:
         default = format_value(known.default)
-        synonyms.append(Synonym(name, default, ConfigSource.DEFAULT_CONFIG))
-    return synonyms
+        yield Synonym(name, default, ConfigSource.DEFAULT_CONFIG)
+
+
+_LAYERS: tuple[Callable[[str, BrokerConfig], Iterable[Synonym]], ...] = (
+    _changed_here,
+    _changed_everywhere,
+    _set_at_start,
+    _by_default,
+)

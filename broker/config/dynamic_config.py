@@ -1,4 +1,4 @@
-"""Changing options while the broker runs: what a request makes of a topic's options.
+"""Changing options while the broker runs: what a request makes of those that are set.
 
 Decisions are pure: they get the options that are set and return those that will be.
 """
@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from protocol.errors import InvalidConfig, InvalidRequest
 
 from .option import Kind, format_value
-from .topic_config import TOPIC_OPTIONS, TopicOption, unknown_option
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from .broker_config import BrokerConfig
+    from .option import Option
+
+    Find = Callable[[str], Option]
 
 
 class Operation(IntEnum):
@@ -36,20 +37,18 @@ class Alteration(NamedTuple):
     value: str | None
 
 
-def check_alterations(alterations: Sequence[Alteration]) -> None:
+def check_alterations(alterations: Sequence[Alteration], find: Find) -> None:
     """See that alterations make sense, whatever the options are now.
+
+    ``find`` gives the option of a name, or raises what says that there is none.
 
     Raises:
         InvalidRequest: an operation that does not exist, one option twice, or no
             value where one is needed.
         InvalidConfig: APPEND or SUBTRACT on an option that is no list.
     """
-    names = [alteration.name for alteration in alterations]
-    if len(set(names)) != len(names):
-        raise InvalidRequest("Error due to duplicate config keys")
+    _check_names(alteration.name for alteration in alterations)
     for name, operation, value in alterations:
-        if not name:
-            raise InvalidRequest("A config name is needed")
         if operation not in frozenset(Operation):
             raise InvalidRequest(
                 f"Unknown operation {operation} for {name}: it can be 0 (set), "
@@ -59,7 +58,7 @@ def check_alterations(alterations: Sequence[Alteration]) -> None:
             raise InvalidRequest(
                 f"Null value not supported for : {name}; delete it instead"
             )
-        if operation >= Operation.APPEND and _known(name).known.kind != Kind.LIST:
+        if operation >= Operation.APPEND and find(name).kind != Kind.LIST:
             raise InvalidConfig(
                 f"Can't {Operation(operation).name} to key {name} because its type is "
                 "not LIST."
@@ -69,9 +68,12 @@ def check_alterations(alterations: Sequence[Alteration]) -> None:
 def altered(
     options: Mapping[str, str],
     alterations: Sequence[Alteration],
-    broker: BrokerConfig,
+    default: Callable[[str], object],
 ) -> dict[str, str]:
-    """The options of a topic after ``alterations``; the values are not yet checked."""
+    """The options that are set after ``alterations``; the values are not checked yet.
+
+    ``default`` gives the value of an option that is not set: what is appended to.
+    """
     result = dict(options)
     for name, operation, value in alterations:
         if operation == Operation.DELETE:
@@ -80,23 +82,41 @@ def altered(
         assert value is not None, name
         if operation == Operation.SET:
             result[name] = value
-        else:
-            result[name] = _list_after(result.get(name), name, operation, value, broker)
+            continue
+        current = result.get(name)
+        if current is None:
+            current = format_value(default(name)) or ""
+        result[name] = _list_after(current, operation, value)
     return result
 
 
-def _list_after(
-    current: str | None,
-    name: str,
-    operation: int,
-    value: str,
-    broker: BrokerConfig,
-) -> str:
-    """A list with entries added or taken away; it starts from the broker's value."""
-    if current is None:
-        current = format_value(_known(name).default(broker)) or ""
-    entries = _entries(current)
-    changed = _entries(value)
+def replacing(pairs: Iterable[tuple[str, str | None]]) -> dict[str, str]:
+    """The options that AlterConfigs puts in the place of all that were set.
+
+    Raises:
+        InvalidRequest: one option twice, or without a value.
+    """
+    pairs = list(pairs)
+    _check_names(name for name, _ in pairs)
+    options = {}
+    for name, value in pairs:
+        if value is None:
+            raise InvalidRequest(f"Null value not supported for : {name}")
+        options[name] = value
+    return options
+
+
+def _check_names(names: Iterable[str]) -> None:
+    names = list(names)
+    if len(set(names)) != len(names):
+        raise InvalidRequest("Error due to duplicate config keys")
+    if "" in names:
+        raise InvalidRequest("A config name is needed")
+
+
+def _list_after(current: str, operation: int, value: str) -> str:
+    """A list with entries added or taken away."""
+    entries, changed = _entries(current), _entries(value)
     if operation == Operation.APPEND:
         entries += [entry for entry in changed if entry not in entries]
     else:
@@ -106,9 +126,3 @@ def _list_after(
 
 def _entries(text: str) -> list[str]:
     return [entry.strip() for entry in text.split(",") if entry.strip()]
-
-
-def _known(name: str) -> TopicOption:
-    if name not in TOPIC_OPTIONS:
-        raise unknown_option(name)
-    return TOPIC_OPTIONS[name]

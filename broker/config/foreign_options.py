@@ -6,6 +6,17 @@ line. What would protect something, or promise something, is refused: silence wo
 be a lie.
 """
 
+from .foreign_table import foreign_table
+
+# They mean nothing; with a change while it runs somebody would rely on them.
+_AT_START = (
+    "config.providers",
+    "metric.reporters",
+    "principal.builder.",
+    "sasl.",
+    "ssl.",
+)
+
 _MEANINGLESS_PREFIXES = (
     "broker.heartbeat.",
     "broker.session.",
@@ -33,64 +44,65 @@ _MEANINGLESS_PREFIXES = (
     "ssl.",
     "zookeeper.",
 )
-_MEANINGLESS = frozenset(
+# Of earlier versions: a file of theirs starts this broker too.
+_OF_EARLIER = frozenset(
     {
-        "add.partitions.to.txn.retry.backoff.max.ms",
-        "add.partitions.to.txn.retry.backoff.ms",
-        "alter.log.dirs.replication.quota.window.num",
-        "alter.log.dirs.replication.quota.window.size.seconds",
         "auto.include.jmx.reporter",
-        "auto.leader.rebalance.enable",
-        "background.threads",
-        "connection.failed.authentication.delay.ms",
-        "connections.max.reauth.ms",
-        "controlled.shutdown.enable",
-        "controlled.shutdown.max.retries",
-        "controlled.shutdown.retry.backoff.ms",
-        "cordoned.log.dirs",
-        "early.start.listeners",
-        "follower.fetch.last.tiered.offset.enable",
-        "group.consumer.assignment.interval.ms",
-        "group.consumer.max.assignment.interval.ms",
-        "group.consumer.max.heartbeat.interval.ms",
-        "group.consumer.max.session.timeout.ms",
-        "group.consumer.migration.policy",
-        "group.consumer.min.assignment.interval.ms",
-        "group.consumer.min.heartbeat.interval.ms",
-        "group.consumer.min.session.timeout.ms",
-        "group.coordinator.append.linger.ms",
-        "group.coordinator.background.threads",
-        "group.coordinator.cached.buffer.max.bytes",
-        "group.coordinator.rebalance.protocols",
-        "group.coordinator.threads",
-        "initial.broker.registration.timeout.ms",
-        "inter.broker.listener.name",
         "inter.broker.protocol.version",
-        "log.dir.failure.timeout.ms",
-        "log.initial.task.delay.ms",
-        "log.local.retention.bytes",
-        "log.local.retention.ms",
         "log.message.downconversion.enable",
         "log.message.format.version",
-        "max.connections.per.ip.overrides",
-        "num.io.threads",
-        "num.network.threads",
-        "num.replica.alter.log.dirs.threads",
-        "num.replica.fetchers",
-        "offsets.topic.compression.codec",
-        "process.roles",
-        "quota.window.num",
-        "quota.window.size.seconds",
-        "replica.lag.time.max.ms",
+        "offsets.commit.required.acks",
         "reserved.broker.max.id",
-        "security.inter.broker.protocol",
-        "security.providers",
-        "transaction.two.phase.commit.enable",
-        "unclean.leader.election.enable",
         "unstable.api.versions.enable",
         "unstable.feature.versions.enable",
     }
 )
+_MEANINGLESS = "Means nothing here"
+# The beginning of a name, and why the option means nothing.
+_WHY: tuple[tuple[str, str], ...] = (
+    ("ssl.", "connections are not encrypted"),
+    ("sasl.", "clients do not authenticate"),
+    ("security.", "connections are neither encrypted nor authenticated"),
+    ("connection.failed.auth", "clients do not authenticate"),
+    ("connections.max.reauth", "clients do not authenticate"),
+    ("remote.", "there is no remote storage"),
+    ("log.local.retention.", "there is no remote storage"),
+    ("follower.fetch.last.tiered", "there is no remote storage"),
+    ("controller.", "there is no controller"),
+    ("metadata.", "there is no metadata log, but a catalogue"),
+    ("broker.", "there is no controller to tell that the broker lives"),
+    ("controlled.shutdown.", "there is no other broker to take over"),
+    ("initial.broker.registration.", "there is no controller"),
+    ("process.roles", "one process is all of the cluster"),
+    ("early.start.listeners", "there is no controller"),
+    ("inter.broker.", "there is no other broker"),
+    ("replica.", "there is no other broker"),
+    ("num.replica.", "there is no other broker"),
+    ("replication.quota.", "there is no other broker"),
+    ("follower.", "there is no other broker"),
+    ("leader.", "there is no other broker"),
+    ("auto.leader.", "there is no other broker"),
+    ("unclean.leader.", "there is no other broker"),
+    ("add.partitions.to.txn.", "partitions are verified without a request"),
+    ("group.share.", "there are no share groups"),
+    ("share.", "there are no share groups"),
+    ("group.streams.", "there are no streams groups"),
+    ("group.consumer.", "there are no groups of the consumer protocol (KIP-848)"),
+    ("group.coordinator.", "one thread owns all groups, and syncs are shared"),
+    ("num.io.threads", "one thread serves all connections; see disk.threads"),
+    ("num.network.threads", "one thread serves all connections; see disk.threads"),
+    ("background.threads", "one thread serves all connections; see disk.threads"),
+    ("metric", "there is no JVM with metrics of its own"),
+    ("kafka.metrics.", "there is no JVM with metrics of its own"),
+    ("socket.connection.setup.", "the broker opens no connections"),
+    ("alter.log.dirs.replication.", "moves between directories are not slowed"),
+    ("log.dir.failure.", "a failed directory does not stop the broker"),
+    ("cordoned.log.dirs", "every directory takes new partitions"),
+    ("offsets.topic.compression.", "committed offsets are not compressed"),
+    ("client.quota.callback.", "quotas are looked up in the catalogue"),
+)
+
+
 # Name (or prefix with a dot at its end), the value that is harmless, and why not else.
 _REFUSED: tuple[tuple[str, str, str], ...] = (
     ("authorizer.", "", "this broker has no authorizer: it would let everybody in"),
@@ -112,21 +124,49 @@ _REFUSED: tuple[tuple[str, str, str], ...] = (
 
 def is_meaningless(name: str) -> bool:
     """Whether Apache Kafka has this option and it says nothing to one odradek."""
-    return name in _MEANINGLESS or name.startswith(_MEANINGLESS_PREFIXES)
+    return (
+        name.startswith(_MEANINGLESS_PREFIXES)
+        or name in _OF_EARLIER
+        or (name in foreign_table() and not is_refusable(name))
+    )
+
+
+def is_secret(name: str) -> bool:
+    """Whether nobody is shown the value of this option of Apache Kafka."""
+    known = foreign_table().get(name)
+    return known is not None and known.is_sensitive
+
+
+def is_dynamic(name: str) -> bool:
+    """Whether this option of Apache Kafka may be set while the broker runs."""
+    known = foreign_table().get(name)
+    return known is not None and known.is_dynamic and not name.startswith(_AT_START)
+
+
+def meaning_of(name: str) -> str:
+    """What is there to say of an option of Apache Kafka."""
+    for refused, harmless, reason in _REFUSED:
+        if _is_meant(name, refused):
+            only = f"anything but {harmless}" if harmless else "every value"
+            return f"Refused is {only}: {reason}."
+    for beginning, reason in _WHY:
+        if name.startswith(beginning):
+            return f"{_MEANINGLESS}: {reason}."
+    return f"{_MEANINGLESS}."
 
 
 def why_refused(name: str, value: str) -> str | None:
     """Why an option of Apache Kafka cannot be accepted with this value."""
     for refused, harmless, reason in _REFUSED:
-        is_meant = name == refused or (refused[-1] == "." and name.startswith(refused))
-        if is_meant and value.strip() not in ("", harmless):
+        if _is_meant(name, refused) and value.strip() not in ("", harmless):
             return reason
     return None
 
 
 def is_refusable(name: str) -> bool:
     """Whether the option is one that ``why_refused`` knows."""
-    return any(
-        name == refused or (refused[-1] == "." and name.startswith(refused))
-        for refused, _, _ in _REFUSED
-    )
+    return any(_is_meant(name, refused) for refused, _, _ in _REFUSED)
+
+
+def _is_meant(name: str, refused: str) -> bool:
+    return name == refused or (refused[-1] == "." and name.startswith(refused))

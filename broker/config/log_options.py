@@ -12,10 +12,19 @@ class LogOptions:
     """How logs are written, rolled, kept, cleaned and synced."""
 
     log_segment_bytes: int = option(
-        1 << 30, "log.segment.bytes", "Size at which a segment rolls.", at_least=1 << 20
+        1 << 30,
+        "log.segment.bytes",
+        "Size at which a segment rolls.",
+        at_least=1 << 20,
+        is_dynamic=True,
     )
     log_roll_ms: int | None = option(
-        None, "log.roll.ms", "Age at which one rolls.", kind=Kind.LONG, at_least=1
+        None,
+        "log.roll.ms",
+        "Age at which one rolls.",
+        kind=Kind.LONG,
+        at_least=1,
+        is_dynamic=True,
     )
     log_roll_hours: int = option(
         168, "log.roll.hours", "The same in hours; log.roll.ms wins.", at_least=1
@@ -26,6 +35,7 @@ class LogOptions:
         "Random time that a segment rolls earlier.",
         kind=Kind.LONG,
         at_least=0,
+        is_dynamic=True,
     )
     log_roll_jitter_hours: int = option(
         0,
@@ -38,6 +48,7 @@ class LogOptions:
         "log.retention.ms",
         "How long records are kept. -1: for ever.",
         kind=Kind.LONG,
+        is_dynamic=True,
     )
     log_retention_minutes: int | None = option(
         None,
@@ -53,6 +64,7 @@ class LogOptions:
         "log.retention.bytes",
         "Bytes of a partition that are kept. -1: all.",
         kind=Kind.LONG,
+        is_dynamic=True,
     )
     log_retention_check_interval_ms: int = option(
         300_000,
@@ -81,6 +93,7 @@ class LogOptions:
         "log.cleanup.policy",
         "What happens to old records: delete, compact, or both.",
         choices=("compact", "delete"),
+        is_dynamic=True,
     )
     log_segment_delete_delay_ms: int = option(
         60_000,
@@ -88,18 +101,28 @@ class LogOptions:
         "How long a deleted file stays, renamed.",
         kind=Kind.LONG,
         at_least=0,
+        is_dynamic=True,
     )
     log_index_size_max_bytes: int = option(
-        10 << 20, "log.index.size.max.bytes", "Largest index of a segment.", at_least=4
+        10 << 20,
+        "log.index.size.max.bytes",
+        "Largest index of a segment.",
+        at_least=4,
+        is_dynamic=True,
     )
     log_index_interval_bytes: int = option(
-        4096, "log.index.interval.bytes", "Bytes between index entries.", at_least=0
+        4096,
+        "log.index.interval.bytes",
+        "Bytes between index entries.",
+        at_least=0,
+        is_dynamic=True,
     )
     log_preallocate: bool = option(
         False,
         "log.preallocate",
         "Reserve a segment's space when it is made.",
         is_used=False,
+        is_dynamic=True,
     )
     log_flush_interval_messages: int = option(
         LONG_MAX,
@@ -107,12 +130,14 @@ class LogOptions:
         "Records of a partition that may wait for a sync, whatever the durability.",
         kind=Kind.LONG,
         at_least=1,
+        is_dynamic=True,
     )
     log_flush_interval_ms: int | None = option(
         None,
         "log.flush.interval.ms",
         "How long they may wait. Unset: log.flush.scheduler.interval.ms.",
         kind=Kind.LONG,
+        is_dynamic=True,
     )
     log_flush_scheduler_interval_ms: int = option(
         LONG_MAX,
@@ -150,13 +175,18 @@ class LogOptions:
         is_used=False,
     )
     message_max_bytes: int = option(
-        1_048_588, "message.max.bytes", "Largest batch that is taken.", at_least=0
+        1_048_588,
+        "message.max.bytes",
+        "Largest batch that is taken.",
+        at_least=0,
+        is_dynamic=True,
     )
     compression_type: str = option(
         "producer",
         "compression.type",
         "Codec that batches are stored with; producer: as they came.",
         choices=CODECS,
+        is_dynamic=True,
     )
     compression_gzip_level: int = option(
         -1,
@@ -164,6 +194,7 @@ class LogOptions:
         "Level when the broker compresses with gzip; -1: the library's own.",
         at_least=-1,
         at_most=9,
+        is_dynamic=True,
     )
     compression_lz4_level: int = option(
         9,
@@ -171,6 +202,7 @@ class LogOptions:
         "Level when the broker compresses with lz4.",
         at_least=1,
         at_most=17,
+        is_dynamic=True,
     )
     compression_zstd_level: int = option(
         3,
@@ -178,12 +210,14 @@ class LogOptions:
         "Level when the broker compresses with zstd.",
         at_least=-131_072,
         at_most=22,
+        is_dynamic=True,
     )
     log_message_timestamp_type: str = option(
         "CreateTime",
         "log.message.timestamp.type",
         "Whether the client's or the broker's clock stamps records.",
         choices=("CreateTime", "LogAppendTime"),
+        is_dynamic=True,
     )
     log_message_timestamp_before_max_ms: int = option(
         LONG_MAX,
@@ -191,6 +225,7 @@ class LogOptions:
         "How far behind the broker's clock a timestamp may be.",
         kind=Kind.LONG,
         at_least=0,
+        is_dynamic=True,
     )
     log_message_timestamp_after_max_ms: int = option(
         3_600_000,
@@ -198,12 +233,14 @@ class LogOptions:
         "How far ahead of the broker's clock a timestamp may be.",
         kind=Kind.LONG,
         at_least=0,
+        is_dynamic=True,
     )
     min_insync_replicas: int = option(
         1,
         "min.insync.replicas",
         "Replicas that must have a record before acks=all is answered.",
         at_least=1,
+        is_dynamic=True,
     )
     log_cleaner_enable: bool = option(
         True,
@@ -216,6 +253,7 @@ class LogOptions:
         "Logs that are cleaned at a time, each in a process of its own; with 0 only "
         "those that somebody asks for (`odradek compact`).",
         at_least=0,
+        is_dynamic=True,
     )
     log_cleaner_dedupe_buffer_size: int = option(
         128 << 20,
@@ -224,6 +262,7 @@ class LogOptions:
         "time together: 24 bytes for each key.",
         kind=Kind.LONG,
         at_least=1 << 20,
+        is_dynamic=True,
     )
     log_cleaner_io_buffer_size: int = option(
         512 << 10,
@@ -232,6 +271,7 @@ class LogOptions:
         "of up to 4 MiB, and a batch of any size.",
         at_least=1024,
         is_used=False,
+        is_dynamic=True,
     )
     log_cleaner_io_buffer_load_factor: float = option(
         0.9,
@@ -239,12 +279,14 @@ class LogOptions:
         "How full the map of keys may get.",
         at_least=0.01,
         at_most=1.0,
+        is_dynamic=True,
     )
     log_cleaner_io_max_bytes_per_second: float = option(
         1.7976931348623157e308,
         "log.cleaner.io.max.bytes.per.second",
         "Most bytes a second that cleaning reads and writes, all logs together.",
         at_least=1.0,
+        is_dynamic=True,
     )
     log_cleaner_backoff_ms: int = option(
         15_000,
@@ -252,6 +294,7 @@ class LogOptions:
         "Pause when no log needs cleaning.",
         kind=Kind.LONG,
         at_least=0,
+        is_dynamic=True,
     )
     log_cleaner_min_cleanable_ratio: float = option(
         0.5,
@@ -259,6 +302,7 @@ class LogOptions:
         "Share of a log that must be uncleaned before it is cleaned.",
         at_least=0.0,
         at_most=1.0,
+        is_dynamic=True,
     )
     log_cleaner_delete_retention_ms: int = option(
         86_400_000,
@@ -266,6 +310,7 @@ class LogOptions:
         "How long a deletion marker stays in a compacted log.",
         kind=Kind.LONG,
         at_least=0,
+        is_dynamic=True,
     )
     log_cleaner_min_compaction_lag_ms: int = option(
         0,
@@ -273,6 +318,7 @@ class LogOptions:
         "Records younger than this are not compacted.",
         kind=Kind.LONG,
         at_least=0,
+        is_dynamic=True,
     )
     log_cleaner_max_compaction_lag_ms: int = option(
         LONG_MAX,
@@ -280,4 +326,5 @@ class LogOptions:
         "Records older than this are compacted, however few.",
         kind=Kind.LONG,
         at_least=1,
+        is_dynamic=True,
     )

@@ -71,19 +71,25 @@ class NetworkOptions:
         at_least=1,
     )
     max_connections: int = option(
-        10_000, "max.connections", "Most connections at a time.", at_least=0
+        10_000,
+        "max.connections",
+        "Most connections at a time.",
+        at_least=0,
+        is_dynamic=True,
     )
     max_connections_per_ip: int = option(
         1_000,
         "max.connections.per.ip",
         "Most connections from one address; loopback is exempt.",
         at_least=0,
+        is_dynamic=True,
     )
     max_connection_creation_rate: int = option(
         500,
         "max.connection.creation.rate",
         "Most new connections a second; loopback is exempt.",
         at_least=0,
+        is_dynamic=True,
     )
     queued_max_request_bytes: int = option(
         256 << 20,

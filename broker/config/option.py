@@ -24,6 +24,7 @@ class OptionError(ValueError):
 class Kind(IntEnum):
     """The type of an option, numbered as DescribeConfigs answers it."""
 
+    UNKNOWN = 0
     BOOLEAN = 1
     STRING = 2
     INT = 3
@@ -31,6 +32,8 @@ class Kind(IntEnum):
     LONG = 5
     DOUBLE = 6
     LIST = 7
+    CLASS = 8
+    PASSWORD = 9
 
 
 UNUSED = "Accepted; changes nothing yet."
@@ -41,7 +44,8 @@ class Option:
     """What is known of one option. ``read`` makes a special value out of the text.
 
     One that is not ``is_used`` is accepted for what clients and files of options
-    expect, and changes nothing yet.
+    expect, and changes nothing yet. One that ``is_dynamic`` can be changed while the
+    broker runs.
     """
 
     name: str
@@ -54,6 +58,12 @@ class Option:
     read: Callable[[str], Any] | None = None
     aliases: tuple[str, ...] = ()
     is_used: bool = True
+    is_dynamic: bool = False
+
+    @property
+    def is_sensitive(self) -> bool:
+        """Whether nobody is shown its value."""
+        return self.kind is Kind.PASSWORD
 
     @property
     def full_meaning(self) -> str:
@@ -84,7 +94,7 @@ class Option:
         match self.kind:
             case Kind.BOOLEAN:
                 return self._boolean(text)
-            case Kind.STRING:
+            case Kind.STRING | Kind.CLASS | Kind.PASSWORD:
                 return text
             case Kind.LIST:
                 return tuple(part.strip() for part in text.split(",") if part.strip())

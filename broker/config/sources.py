@@ -77,7 +77,7 @@ def load(
     if values["listeners"] == OPTIONS["listeners"][1].default:
         del values["listeners"]
     fields = {OPTIONS[name][0]: value for name, value in values.items()}
-    config = BrokerConfig(**fields, explicit=frozenset(values))
+    config = BrokerConfig(**fields, explicit=frozenset(values), foreign=meaningless)
     config.check()
     notes += _warnings(config)
     return Loaded(config, notes)
@@ -175,10 +175,10 @@ def _is_known(name: str) -> bool:
     )
 
 
-def _parsed(settings: Iterable[Setting]) -> tuple[dict[str, Any], set[str]]:
-    """The value of each option that is ours, and the names that mean nothing here."""
+def _parsed(settings: Iterable[Setting]) -> tuple[dict[str, Any], dict[str, str]]:
+    """The value of each option that is ours, and the others, which mean nothing."""
     values: dict[str, Any] = {}
-    meaningless = set()
+    meaningless = {}
     for where, name, text in settings:
         reason = why_refused(name, text)
         if reason is not None:
@@ -187,7 +187,7 @@ def _parsed(settings: Iterable[Setting]) -> tuple[dict[str, Any], set[str]]:
         if own in OPTIONS:
             values[own] = _parse(where, own, text)
         elif _is_known(name):
-            meaningless.add(name)
+            meaningless[name] = text.strip()
         else:
             raise OptionError(f"{where}: {_unknown(name)}")
     return values, meaningless

@@ -245,14 +245,32 @@ def log_config(options: Mapping[str, str], broker: BrokerConfig) -> LogConfig:
     return LogConfig(**chosen)
 
 
+def find_topic_option(name: str) -> Option:
+    """The option of that name.
+
+    Raises:
+        InvalidConfig: there is none.
+    """
+    return _entry(name).known
+
+
+def topic_default(name: str, broker: BrokerConfig) -> object:
+    """The value of an option that a topic does not set."""
+    return _entry(name).default(broker)
+
+
+def _entry(name: str) -> TopicOption:
+    if name not in TOPIC_OPTIONS:
+        raise unknown_option(name)
+    return TOPIC_OPTIONS[name]
+
+
 def _parsed(options: Mapping[str, str]) -> dict[str, Any]:
     return {name: _parse(name, text) for name, text in options.items()}
 
 
 def _parse(name: str, text: str) -> Any:
-    entry = TOPIC_OPTIONS.get(name)
-    if entry is None:
-        raise unknown_option(name)
+    entry = _entry(name)
     try:
         value = entry.known.parse(text)
     except OptionError as error:

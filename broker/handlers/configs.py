@@ -1,49 +1,33 @@
-"""DescribeConfigs 1-4 and IncrementalAlterConfigs 0-1.
-
-Topics and this broker can be described; the options of topics can be changed
-(KIP-339), those of the broker need a restart.
-"""
+"""DescribeConfigs 1-4: the options of topics, brokers, groups, metrics and loggers."""
 
 from __future__ import annotations
 
-from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from protocol.errors import (
-    ErrorCode,
-    InvalidRequest,
-    KafkaError,
-)
+from protocol.errors import InvalidRequest, KafkaError
 from protocol.messages.configs import (
-    AlterConfigsResource,
-    AlterConfigsResourceResponse,
     DescribeConfigsRequest,
     DescribeConfigsResource,
     DescribeConfigsResourceResult,
     DescribeConfigsResponse,
     DescribeConfigsResult,
     DescribeConfigsSynonym,
-    IncrementalAlterConfigsRequest,
-    IncrementalAlterConfigsResponse,
 )
 
-from ..config.described import Described, describe_broker, describe_topic
-from ..config.dynamic_config import Alteration, altered, check_alterations
-from ..config.topic_config import validate_topic_options
+from ..config.client_metrics_config import describe_client_metrics
+from ..config.described import describe_broker, describe_every_broker, describe_topic
+from ..config.group_config import describe_group
+from ..log_levels import describe_loggers
+from ..metadata.resource_options import Resource, ResourceKind
 from ..metadata.topic_names import check_name
+from .config_resources import ResourceType
 from .registry import answers_errors, handles
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
+    from ..config.described import Described
     from ..network.request_context import RequestContext
-
-
-class ResourceType(IntEnum):
-    """What can have options, numbered as on the wire."""
-
-    TOPIC = 2
-    BROKER = 4
 
 
 @handles(DescribeConfigsRequest, versions=(1, 4))
@@ -88,40 +72,6 @@ def refuse_describe_configs(
     )
 
 
-@handles(IncrementalAlterConfigsRequest, versions=(0, 1))
-async def handle_incremental_alter_configs(
-    ctx: RequestContext, request: IncrementalAlterConfigsRequest
-) -> IncrementalAlterConfigsResponse:
-    """Change single options of topics; a topic's changes are made all or none."""
-    seen: set[tuple[int, str]] = set()
-    twice: set[tuple[int, str]] = set()
-    for resource in request.resources:
-        key = (resource.resource_type, resource.resource_name)
-        (twice if key in seen else seen).add(key)
-    responses = []
-    for resource in request.resources:
-        key = (resource.resource_type, resource.resource_name)
-        try:
-            if key in twice:
-                raise InvalidRequest("Each resource must appear at most once.")
-            await _alter(ctx, resource, request.validate_only)
-        except KafkaError as error:
-            responses.append(_altered(resource, error))
-        else:
-            responses.append(_altered(resource, None))
-    return IncrementalAlterConfigsResponse(responses=responses)
-
-
-@answers_errors(IncrementalAlterConfigsRequest)
-def refuse_incremental_alter_configs(
-    request: IncrementalAlterConfigsRequest, error: KafkaError
-) -> IncrementalAlterConfigsResponse:
-    """The error at every resource."""
-    return IncrementalAlterConfigsResponse(
-        responses=[_altered(resource, error) for resource in request.resources]
-    )
-
-
 def _distinct(
     resources: list[DescribeConfigsResource],
 ) -> Iterable[DescribeConfigsResource]:
@@ -133,24 +83,45 @@ def _distinct(
 def _describe(
     ctx: RequestContext, resource: DescribeConfigsResource
 ) -> list[Described]:
-    name = resource.resource_name
-    config = ctx.services.config
-    if resource.resource_type == ResourceType.TOPIC:
-        check_name(name)
-        return describe_topic(ctx.services.metadata.known(name).options, config)
-    if resource.resource_type != ResourceType.BROKER:
+    name, services = resource.resource_name, ctx.services
+    match resource.resource_type:
+        case ResourceType.TOPIC:
+            check_name(name)
+            return describe_topic(
+                services.metadata.known(name).options, services.config
+            )
+        case ResourceType.BROKER:
+            if not name:
+                return describe_every_broker(services.config)
+            _check_broker(name, services.node_id, " or empty string,")
+            return describe_broker(services.config)
+        case ResourceType.BROKER_LOGGER:
+            if not name:
+                raise InvalidRequest("Broker id must not be empty")
+            _check_broker(name, services.node_id)
+            return describe_loggers()
+        case ResourceType.CLIENT_METRICS:
+            if not name:
+                raise InvalidRequest(
+                    "Client metrics subscription name must not be empty"
+                )
+            key = Resource(ResourceKind.CLIENT_METRICS, name)
+            return describe_client_metrics(services.resources.of(key))
+        case ResourceType.GROUP:
+            if not name:
+                raise InvalidRequest("Group name must not be empty")
+            key = Resource(ResourceKind.GROUP, name)
+            return describe_group(services.resources.of(key), services.config)
+    raise InvalidRequest(f"Unknown resource type {resource.resource_type}")
+
+
+def _check_broker(name: str, node_id: int, otherwise: str = "") -> None:
+    if not name.lstrip("-").isdecimal():
+        raise InvalidRequest(f"Broker id must be an integer, but it is: {name}")
+    if name != str(node_id):
         raise InvalidRequest(
-            f"Resources of type {resource.resource_type} have no options here; only "
-            "topics (2) and brokers (4) have"
+            f"Unexpected broker id, expected {node_id}{otherwise} but received {name}"
         )
-    if not name:  # the defaults of all brokers, which nobody can set here
-        return []
-    if name != str(ctx.services.node_id):
-        raise InvalidRequest(
-            f"Unexpected broker id, expected {ctx.services.node_id} or empty string, "
-            f"but received {name}"
-        )
-    return describe_broker(config)
 
 
 def _chosen(
@@ -172,54 +143,11 @@ def _shown(
         value=option.value,
         read_only=option.is_read_only,
         config_source=option.source,
+        is_sensitive=option.is_sensitive,
         synonyms=[
             DescribeConfigsSynonym(name=name, value=value, source=source)
             for name, value, source in synonyms
         ],
         config_type=option.kind,
         documentation=option.meaning if request.include_documentation else None,
-    )
-
-
-async def _alter(
-    ctx: RequestContext, resource: AlterConfigsResource, validate_only: bool
-) -> None:
-    if resource.resource_type == ResourceType.BROKER:
-        raise InvalidRequest(
-            "The options of the broker cannot be changed while it runs: set them in "
-            "its configuration and restart it"
-        )
-    if resource.resource_type != ResourceType.TOPIC:
-        raise InvalidRequest(
-            f"Unexpected resource type {resource.resource_type}: only the options of "
-            "topics (2) can be changed"
-        )
-    alterations = [
-        Alteration(config.name, config.config_operation, config.value)
-        for config in resource.configs
-    ]
-    check_alterations(alterations)
-    config = ctx.services.config
-
-    def decide(options: Mapping[str, str]) -> dict[str, str]:
-        changed = altered(options, alterations, config)
-        validate_topic_options(changed, config)
-        return changed
-
-    topics = ctx.services.metadata
-    check_name(resource.resource_name)
-    if validate_only:
-        decide(topics.known(resource.resource_name).options)
-    else:
-        await topics.alter_options(resource.resource_name, decide)
-
-
-def _altered(
-    resource: AlterConfigsResource, error: KafkaError | None
-) -> AlterConfigsResourceResponse:
-    return AlterConfigsResourceResponse(
-        error_code=ErrorCode.NONE if error is None else error.code,
-        error_message=None if error is None else str(error),
-        resource_type=resource.resource_type,
-        resource_name=resource.resource_name,
     )

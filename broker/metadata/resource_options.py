@@ -61,6 +61,12 @@ class ResourceOptions:
             if resource.kind == kind:
                 yield resource.name, options
 
+    def of_brokers(self, node_id: int) -> tuple[Options, Options]:
+        """What is set for all brokers, and for this one."""
+        everywhere = Resource(ResourceKind.BROKER, "")
+        here = Resource(ResourceKind.BROKER, str(node_id))
+        return self.of(everywhere), self.of(here)
+
     def watch(self, watcher: Watcher) -> None:
         """Call ``watcher`` with every resource whose options have changed."""
         self._watchers.append(watcher)

@@ -29,6 +29,10 @@ class Admission:
         self._second = 0
         self._accepted_in_second = 0
 
+    def update(self, options: NetworkOptions) -> None:
+        """Go by these options from now on; whoever is in stays."""
+        self._options = options
+
     def refusal(self, address: str) -> str | None:
         """Count a new connection, or say why it may not be opened."""
         options = self._options

@@ -229,6 +229,12 @@ class ReplicaManager:
         if committer.failure is not None:
             log.fail(committer.failure)
 
+    def update_config(self, config: BrokerConfig) -> None:
+        """Have every log follow the broker's options, where its topic sets none."""
+        self._config = config
+        for topic in self._topics:
+            self._update_options(topic)
+
     def _update_options(self, topic: Topic) -> None:
         config = log_config(topic.options, self._config)
         for info in topic.partitions:

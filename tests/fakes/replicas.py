@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any, cast
 
 from broker.config.broker_config import BrokerConfig
+from broker.config.live_config import LiveConfig
 from broker.disk_threads import DiskThreads
 from broker.metadata.catalog import Catalog
+from broker.metadata.resource_options import ResourceOptions
 from broker.metadata.topics import Topics
 from broker.network.request_context import ConnectionInfo, RequestContext
 from broker.replica.replica_manager import ReplicaManager
@@ -144,6 +146,8 @@ class Replicas:
             committer=cast("Any", self.committer),
             replica_manager=self.manager,
             metadata=self.topics,
+            resources=ResourceOptions(catalog),
+            live=LiveConfig(self.config),
             scheduler=Scheduler(self.clock, bugs),
             cluster_id=self.topics.cluster_id,
             node_id=1,

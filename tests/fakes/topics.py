@@ -7,9 +7,12 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from broker.config.broker_config import BrokerConfig
+from broker.config.live_config import LiveConfig
 from broker.disk_threads import DiskThreads
 from broker.handlers import (  # noqa: F401 - to register them
+    alter_configs,
     cluster,
+    config_resources,
     configs,
     delete_topics,
     describe_topic_partitions,
@@ -18,6 +21,7 @@ from broker.handlers import (  # noqa: F401 - to register them
 )
 from broker.handlers.registry import registered_handlers
 from broker.metadata.catalog import Catalog
+from broker.metadata.resource_options import ResourceOptions
 from broker.metadata.topics import Topics
 from broker.network.request_context import ConnectionInfo, RequestContext
 from broker.services import Services
@@ -78,8 +82,8 @@ class FakeLogManager:
 class TopicBroker:
     """As much of a broker as the topic APIs need; ``ask`` calls their handlers."""
 
-    def __init__(self, the_topics: Topics, config: BrokerConfig) -> None:
-        self.topics = the_topics
+    def __init__(self, catalog: Catalog, config: BrokerConfig) -> None:
+        self.topics = the_topics = Topics(catalog)
         self.config = config
         self.replica_manager = FakeReplicaManager()
         self.log_manager = FakeLogManager()
@@ -93,6 +97,8 @@ class TopicBroker:
             committer=nothing,
             replica_manager=cast(Any, self.replica_manager),
             metadata=the_topics,
+            resources=ResourceOptions(catalog),
+            live=LiveConfig(config),
             scheduler=nothing,
             cluster_id=the_topics.cluster_id,
             node_id=config.node_id,
@@ -117,7 +123,7 @@ class TopicBroker:
 @asynccontextmanager
 async def topic_broker(directory: Path, **options: Any) -> AsyncIterator[TopicBroker]:
     catalog = Catalog.open(directory)
-    broker = TopicBroker(Topics(catalog), BrokerConfig(**options))
+    broker = TopicBroker(catalog, BrokerConfig(**options))
     broker.services.groups.load_all()
     try:
         yield broker

@@ -8,8 +8,10 @@ from broker.config.described import (
     Described,
     Synonym,
     describe_broker,
+    describe_every_broker,
     describe_topic,
 )
+from broker.config.live_config import with_changes
 from broker.config.option import Kind
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "wire" / "describe_configs.json"
@@ -79,15 +81,92 @@ def test_small_segments_are_not_shown() -> None:
     assert "internal.segment.bytes" not in by_name(described)
 
 
-def test_the_broker_shows_every_option_and_where_it_comes_from() -> None:
-    broker = BrokerConfig(num_partitions=3, explicit=frozenset({"num.partitions"}))
-    described = describe_broker(broker)
-    assert [option.name for option in described] == sorted(OPTIONS)
-    named = by_name(described)
+# Options of which our default, and so what is shown, is another one.
+OTHER_DEFAULTS = {
+    "connections.max.idle.ms",
+    "group.initial.rebalance.delay.ms",
+    "listener.security.protocol.map",
+    "listeners",
+    "log.dir",
+    "log.dirs",
+    "log.flush.offset.checkpoint.interval.ms",
+    "max.connection.creation.rate",
+    "max.connections",
+    "max.connections.per.ip",
+    "offsets.topic.replication.factor",
+    "queued.max.request.bytes",
+    "socket.listen.backlog.size",
+    "transaction.state.log.min.isr",
+    "transaction.state.log.replication.factor",
+}
+NOT_CHANGED_HERE = {"listeners", "listener.security.protocol.map"}
+AT_START_HERE = ("config.providers", "metric.reporters", "principal.", "sasl.", "ssl.")
+
+
+def test_the_broker_shows_every_option_that_apache_kafka_has() -> None:
+    ours, theirs = by_name(describe_broker(BrokerConfig())), recorded("broker")
+    assert list(ours) == sorted(ours)
+    assert not theirs.keys() - ours.keys()
+    assert not ours.keys() - theirs.keys() - OPTIONS.keys()
+    for name, expected in theirs.items():
+        option = ours[name]
+        assert option.kind.name == expected["type"], name
+        assert option.is_sensitive == expected["sensitive"], name
+        if name in NOT_CHANGED_HERE or name.startswith(AT_START_HERE):
+            assert option.is_read_only, name
+        else:
+            assert option.is_read_only == expected["read_only"], name
+        assert option.meaning, name
+        is_default = expected["source"] == "DEFAULT_CONFIG"
+        is_class = "org.apache" in (expected["value"] or "")
+        if not is_default or is_class or name in OTHER_DEFAULTS:
+            continue
+        assert option.value == expected["value"], name
+        assert option.source.name == expected["source"], name
+        assert [
+            {"name": s.name, "value": s.value, "source": s.source.name}
+            for s in option.synonyms
+        ] == expected["synonyms"], name
+
+
+def test_an_option_that_was_set_says_where() -> None:
+    broker = BrokerConfig(
+        num_partitions=3,
+        explicit=frozenset({"num.partitions"}),
+        foreign={"num.io.threads": "2", "ssl.key.password": "secret"},
+    )
+    named = by_name(describe_broker(broker))
     assert named["num.partitions"].synonyms == [
         Synonym("num.partitions", "3", ConfigSource.STATIC_BROKER_CONFIG),
         Synonym("num.partitions", "1", ConfigSource.DEFAULT_CONFIG),
     ]
-    assert named["log.retention.ms"].synonyms == []
-    assert named["log.retention.ms"].value is None
-    assert all(option.is_read_only for option in described)
+    assert named["num.partitions"].is_read_only
+    assert named["num.io.threads"].value == "2"
+    assert named["num.io.threads"].source == ConfigSource.STATIC_BROKER_CONFIG
+    assert "secret" not in str(named["ssl.key.password"])
+    assert named["broker.id"].value == named["node.id"].value == "1"
+
+
+def test_what_was_changed_comes_first() -> None:
+    static = BrokerConfig(log_retention_ms=5, explicit=frozenset({"log.retention.ms"}))
+    broker = with_changes(
+        static,
+        {"log.retention.ms": "2", "num.io.threads": "9"},
+        {"log.retention.ms": "1"},
+    )
+    expected = [
+        Synonym("log.retention.ms", "1", ConfigSource.DYNAMIC_BROKER_CONFIG),
+        Synonym("log.retention.ms", "2", ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG),
+        Synonym("log.retention.ms", "5", ConfigSource.STATIC_BROKER_CONFIG),
+        Synonym("log.retention.hours", "168", ConfigSource.DEFAULT_CONFIG),
+    ]
+    retention = by_name(describe_broker(broker))["log.retention.ms"]
+    assert (retention.value, retention.source) == ("1", expected[0].source)
+    assert retention.synonyms == expected
+    of_topic = by_name(describe_topic({}, broker))["retention.ms"]
+    assert (of_topic.value, of_topic.synonyms) == ("1", expected)
+    assert [(each.name, each.value) for each in describe_every_broker(broker)] == [
+        ("log.retention.ms", "2"),
+        ("num.io.threads", "9"),
+    ]
+    assert describe_every_broker(static) == []

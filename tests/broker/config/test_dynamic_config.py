@@ -6,15 +6,17 @@ from broker.config.dynamic_config import (
     Operation,
     altered,
     check_alterations,
+    replacing,
 )
+from broker.config.topic_config import find_topic_option, topic_default
 from protocol.errors import InvalidConfig, InvalidRequest, KafkaError
 
 BROKER = BrokerConfig()
 
 
 def after(options: dict[str, str], *alterations: Alteration) -> dict[str, str]:
-    check_alterations(alterations)
-    return altered(options, alterations, BROKER)
+    check_alterations(alterations, find_topic_option)
+    return altered(options, alterations, lambda name: topic_default(name, BROKER))
 
 
 def test_options_are_set_and_deleted() -> None:
@@ -71,4 +73,12 @@ def test_what_makes_no_sense_is_refused(
     alterations: list[Alteration], error: type[KafkaError], complaint: str
 ) -> None:
     with pytest.raises(error, match=complaint):
-        check_alterations(alterations)
+        check_alterations(alterations, find_topic_option)
+
+
+def test_options_are_replaced_as_a_whole() -> None:
+    assert replacing([("a", "1"), ("b", "")]) == {"a": "1", "b": ""}
+    with pytest.raises(InvalidRequest, match="duplicate config keys"):
+        replacing([("a", "1"), ("a", "2")])
+    with pytest.raises(InvalidRequest, match="Null value not supported for : a"):
+        replacing([("a", None)])

@@ -4,24 +4,16 @@ from typing import Any
 import pytest
 
 from broker.config.option import Kind
-from broker.handlers.configs import (
-    refuse_describe_configs,
-    refuse_incremental_alter_configs,
-)
+from broker.handlers.configs import refuse_describe_configs
 from protocol.errors import ErrorCode, NotEnoughReplicas
 from protocol.messages.configs import (
-    AlterableConfig,
-    AlterConfigsResource,
-    AlterConfigsResourceResponse,
     DescribeConfigsRequest,
     DescribeConfigsResource,
     DescribeConfigsResult,
-    IncrementalAlterConfigsRequest,
 )
 from tests.fakes.topics import TopicBroker, topic_broker
 
-TOPIC, BROKER, LOGGER = 2, 4, 8
-SET, DELETE, APPEND, SUBTRACT = range(4)
+TOPIC, BROKER, LOGGER, METRICS, GROUP = 2, 4, 8, 16, 32
 
 
 def of_topic(name: str, *keys: str) -> DescribeConfigsResource:
@@ -116,9 +108,12 @@ async def test_the_brokers_options_are_shown_and_read_only(tmp_path: Path) -> No
         (TOPIC, "nope", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "does not exist"),
         (TOPIC, "a b", ErrorCode.INVALID_TOPIC_EXCEPTION, "Topic name is invalid"),
         (BROKER, "9", ErrorCode.INVALID_REQUEST, "expected 1 or empty string"),
-        (BROKER, "x", ErrorCode.INVALID_REQUEST, "expected 1 or empty string"),
-        (LOGGER, "1", ErrorCode.INVALID_REQUEST, "only topics (2) and brokers (4)"),
-        (99, "1", ErrorCode.INVALID_REQUEST, "only topics (2) and brokers (4)"),
+        (BROKER, "x", ErrorCode.INVALID_REQUEST, "must be an integer"),
+        (LOGGER, "9", ErrorCode.INVALID_REQUEST, "expected 1 but received 9"),
+        (LOGGER, "", ErrorCode.INVALID_REQUEST, "must not be empty"),
+        (METRICS, "", ErrorCode.INVALID_REQUEST, "must not be empty"),
+        (GROUP, "", ErrorCode.INVALID_REQUEST, "must not be empty"),
+        (99, "1", ErrorCode.INVALID_REQUEST, "Unknown resource type 99"),
     ],
 )
 async def test_what_has_no_options_says_so(
@@ -134,146 +129,37 @@ async def test_what_has_no_options_says_so(
         assert result.configs == []
 
 
-def a_change(
-    *configs: tuple[str, int, str | None], name: str = "a", resource_type: int = TOPIC
-) -> AlterConfigsResource:
-    return AlterConfigsResource(
-        resource_type=resource_type,
-        resource_name=name,
-        configs=[
-            AlterableConfig(name=key, config_operation=operation, value=value)
-            for key, operation, value in configs
-        ],
-    )
-
-
-async def changed(
-    broker: TopicBroker,
-    *resources: AlterConfigsResource,
-    version: int = 1,
-    **more: bool,
-) -> list[AlterConfigsResourceResponse]:
-    request = IncrementalAlterConfigsRequest(resources=list(resources), **more)
-    answer: Any = await broker.ask(request, version)
-    return list(answer.responses)
-
-
-@pytest.mark.parametrize("version", [0, 1])
-async def test_options_of_a_topic_change(tmp_path: Path, version: int) -> None:
-    async with topic_broker(tmp_path) as broker:
-        await broker.topics.create_topic("a", 1, {"flush.ms": "1", "segment.ms": "2"})
-        (result,) = await changed(
-            broker,
-            a_change(
-                ("retention.ms", SET, "5"),
-                ("flush.ms", DELETE, None),
-                ("cleanup.policy", APPEND, "compact"),
-            ),
-            version=version,
-        )
-        assert (result.error_code, result.error_message) == (0, None)
-        assert (result.resource_type, result.resource_name) == (TOPIC, "a")
-        assert broker.topics.known("a").options == {
-            "segment.ms": "2",
-            "retention.ms": "5",
-            "cleanup.policy": "delete,compact",
-        }
-        await changed(broker, a_change(("cleanup.policy", SUBTRACT, "delete")))
-        assert broker.topics.known("a").options["cleanup.policy"] == "compact"
-
-
-async def test_validate_only_changes_nothing(tmp_path: Path) -> None:
-    async with topic_broker(tmp_path) as broker:
-        await broker.topics.create_topic("a", 1)
-        good = a_change(("retention.ms", SET, "5"))
-        bad = a_change(("retention.ms", SET, "x"))
-        (result,) = await changed(broker, good, validate_only=True)
-        assert result.error_code == 0
-        (result,) = await changed(broker, bad, validate_only=True)
-        assert result.error_code == ErrorCode.INVALID_CONFIG
-        assert broker.topics.known("a").options == {}
-
-
-BAD_CHANGES = {
-    "operation 9": (
-        a_change(("retention.ms", 9, "1")),
-        ErrorCode.INVALID_REQUEST,
-        "Unknown operation 9 for retention.ms: it can be 0 (set)",
-    ),
-    "no value": (
-        a_change(("retention.ms", SET, None)),
-        ErrorCode.INVALID_REQUEST,
-        "Null value",
-    ),
-    "an unknown option": (
-        a_change(("retention.sm", SET, "1")),
-        ErrorCode.INVALID_CONFIG,
-        "Unknown topic config name: retention.sm; did you mean retention.ms?",
-    ),
-    "one good and one bad": (
-        a_change(("retention.ms", SET, "1"), ("segment.bytes", SET, "10")),
-        ErrorCode.INVALID_CONFIG,
-        "at least 1048576",
-    ),
-    "options that contradict each other": (
-        a_change(
-            ("min.compaction.lag.ms", SET, "9"), ("max.compaction.lag.ms", SET, "1")
-        ),
-        ErrorCode.INVALID_CONFIG,
-        "conflict topic config setting",
-    ),
-    "a topic that is not there": (
-        a_change(("retention.ms", SET, "1"), name="nope"),
-        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-        "does not exist",
-    ),
-    "the broker": (
-        a_change(("num.partitions", SET, "1"), name="1", resource_type=BROKER),
-        ErrorCode.INVALID_REQUEST,
-        "set them in its configuration and restart",
-    ),
-    "a logger": (
-        a_change(("x", SET, "1"), name="1", resource_type=LOGGER),
-        ErrorCode.INVALID_REQUEST,
-        "Unexpected resource type 8",
-    ),
-}
-
-
-@pytest.mark.parametrize("case", BAD_CHANGES)
-async def test_bad_changes_are_refused_and_change_nothing(
-    tmp_path: Path, case: str
-) -> None:
-    resource, code, message = BAD_CHANGES[case]
-    async with topic_broker(tmp_path) as broker:
-        await broker.topics.create_topic("a", 1)
-        (result,) = await changed(broker, resource)
-        assert result.error_code == code
-        assert message in (result.error_message or "")
-        assert broker.topics.known("a").options == {}
-
-
-async def test_a_topic_that_comes_twice_is_refused_twice(tmp_path: Path) -> None:
-    async with topic_broker(tmp_path) as broker:
-        await broker.topics.create_topic("a", 1)
-        await broker.topics.create_topic("b", 1)
-        change = a_change(("retention.ms", SET, "1"))
-        other = a_change(("retention.ms", SET, "1"), name="b")
-        results = await changed(broker, change, other, change)
-        assert [each.error_code for each in results] == [
-            ErrorCode.INVALID_REQUEST,
-            0,
-            ErrorCode.INVALID_REQUEST,
-        ]
-        assert broker.topics.known("a").options == {}
-
-
 def test_a_refused_request_has_the_error_at_every_resource() -> None:
     shown = DescribeConfigsRequest(resources=[of_topic("a")])
     results = refuse_describe_configs(shown, NotEnoughReplicas("no")).results
     assert [each.error_message for each in results] == ["no"]
-    change = IncrementalAlterConfigsRequest(resources=[a_change()])
-    responses = refuse_incremental_alter_configs(
-        change, NotEnoughReplicas("no")
-    ).responses
-    assert [each.error_message for each in responses] == ["no"]
+
+
+async def test_loggers_groups_and_subscriptions_are_shown(tmp_path: Path) -> None:
+    async with topic_broker(tmp_path) as broker:
+        for kind, name, option, value in (
+            (LOGGER, "1", "root", None),
+            (METRICS, "anything", "interval.ms", "300000"),
+            (GROUP, "anything", "consumer.session.timeout.ms", "45000"),
+        ):
+            resource = DescribeConfigsResource(
+                resource_type=kind, resource_name=name, configuration_keys=[option]
+            )
+            [found] = (await described(broker, resource)).configs
+            assert found.name == option
+            assert not found.read_only
+            assert value in (None, found.value)
+
+
+async def test_a_secret_is_not_shown(tmp_path: Path) -> None:
+    foreign = {"ssl.key.password": "secret"}
+    async with topic_broker(tmp_path, foreign=foreign) as broker:
+        resource = DescribeConfigsResource(
+            resource_type=BROKER,
+            resource_name="1",
+            configuration_keys=["ssl.key.password"],
+        )
+        [found] = (await described(broker, resource, include_synonyms=True)).configs
+        assert found.is_sensitive
+        assert found.value is None
+        assert [each.value for each in found.synonyms] == [None]

@@ -1,0 +1,129 @@
+"""The broker's options as they are now, and who is told when they change.
+
+What was set while the broker ran is stronger than what it was started with, and what
+was set for this broker stronger than what was set for all. Parts that keep a value of
+their own ``watch``; nobody looks an option up for every request.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from protocol.errors import InvalidConfig, InvalidRequest
+
+from .broker_config import OPTIONS, Changes
+from .foreign_options import is_dynamic
+from .foreign_table import foreign_table
+from .option import OptionError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from .broker_config import BrokerConfig
+    from .option import Option
+
+    Observer = Callable[[BrokerConfig], object]
+
+_logger = logging.getLogger(__name__)
+
+
+class LiveConfig:
+    """``current`` is replaced by every change, and never changed itself."""
+
+    def __init__(self, static: BrokerConfig) -> None:
+        self.static = static
+        self.current = static
+        self._observers: list[Observer] = []
+
+    def watch(self, observer: Observer) -> None:
+        """Call ``observer`` with the options of every change to come."""
+        self._observers.append(observer)
+
+    def restore(self, everywhere: Mapping[str, str], here: Mapping[str, str]) -> None:
+        """Begin with what was changed before the start, as far as it still can be."""
+        usable: list[dict[str, str]] = [{}, {}]
+        for texts, kept in zip((everywhere, here), usable, strict=True):
+            for name, text in texts.items():
+                try:
+                    with_changes(self.static, usable[0], {**usable[1], name: text})
+                except OptionError as error:
+                    _logger.error("a changed option is not used: %s", error)
+                else:
+                    kept[name] = text
+        if any(usable):
+            self.current = with_changes(self.static, *usable)
+
+    def change(self, everywhere: Mapping[str, str], here: Mapping[str, str]) -> None:
+        """Take what is set now, and tell those who watch. It has been checked."""
+        self.current = with_changes(self.static, everywhere, here)
+        for observer in self._observers:
+            observer(self.current)
+
+
+def with_changes(
+    static: BrokerConfig, everywhere: Mapping[str, str], here: Mapping[str, str]
+) -> BrokerConfig:
+    """The options of a broker that was started with ``static``, after changes.
+
+    Raises:
+        OptionError: an option does not exist or cannot have this value, or two of
+            them contradict each other.
+    """
+    fields: dict[str, Any] = {}
+    foreign = dict(static.foreign)
+    for name, text in {**everywhere, **here}.items():
+        if name in OPTIONS:
+            field, known = OPTIONS[name]
+            fields[field] = known.parse(text)
+        elif name in foreign_table():
+            foreign_table()[name].parse(text)
+            foreign[name] = text
+        else:
+            raise OptionError(f"there is no option {name!r}")
+    changes = Changes(static, dict(everywhere), dict(here))
+    config = replace(static, **fields, foreign=foreign, changes=changes)
+    config.check()
+    return config
+
+
+def find_broker_option(name: str) -> Option:
+    """The option of that name, ours or Apache Kafka's.
+
+    Raises:
+        InvalidConfig: there is none.
+    """
+    if name in OPTIONS:
+        return OPTIONS[name][1]
+    if name in foreign_table():
+        return foreign_table()[name]
+    meant = did_you_mean(name, [*OPTIONS, *foreign_table()])
+    hint = f"; did you mean {meant}?" if meant else ""
+    raise InvalidConfig(f"Unknown broker config name: {name}{hint}")
+
+
+def broker_default(name: str, config: BrokerConfig) -> object:
+    """The value of an option that has not been changed."""
+    if name in OPTIONS:
+        return getattr(config, OPTIONS[name][0])
+    return config.foreign.get(name, find_broker_option(name).default)
+
+
+def check_changes(names: Iterable[str]) -> None:
+    """See that these options of the broker can be changed while it runs.
+
+    Raises:
+        InvalidConfig: there is no such option.
+        InvalidRequest: some need a restart.
+    """
+    fixed = [name for name in names if not _can_change(name)]
+    if fixed:
+        raise InvalidRequest(
+            f"Cannot update these configs dynamically: [{', '.join(fixed)}]"
+        )
+
+
+def _can_change(name: str) -> bool:
+    known = find_broker_option(name)
+    return known.is_dynamic if name in OPTIONS else is_dynamic(name)

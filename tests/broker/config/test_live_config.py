@@ -1,0 +1,82 @@
+import logging
+
+import pytest
+
+from broker.config.broker_config import BrokerConfig
+from broker.config.live_config import (
+    LiveConfig,
+    broker_default,
+    check_changes,
+    find_broker_option,
+    with_changes,
+)
+from broker.config.option import OptionError
+from protocol.errors import InvalidConfig, InvalidRequest
+
+
+def test_what_is_set_for_this_broker_wins() -> None:
+    live = LiveConfig(BrokerConfig(message_max_bytes=5))
+    seen: list[BrokerConfig] = []
+    live.watch(seen.append)
+    live.change({"message.max.bytes": "6", "log.retention.ms": "7"}, {})
+    assert live.current.message_max_bytes == 6
+    assert live.current.retention_ms == 7
+    live.change({"message.max.bytes": "6"}, {"message.max.bytes": "8"})
+    assert live.current.message_max_bytes == 8
+    live.change({}, {})
+    assert live.current.message_max_bytes == 5
+    assert [each.message_max_bytes for each in seen] == [6, 8, 5]
+    assert live.static.message_max_bytes == 5
+
+
+def test_an_option_that_means_nothing_is_remembered() -> None:
+    config = with_changes(BrokerConfig(), {}, {"num.io.threads": "9"})
+    assert config.foreign == {"num.io.threads": "9"}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("log.retention.ms", "x"),
+        ("log.retention.ms", "0"),
+        ("log.segment.bytes", "10"),
+        ("num.io.threads", "many"),
+        ("no.such", "1"),
+        ("log.cleaner.min.compaction.lag.ms", str((1 << 63) - 1)),
+    ],
+)
+def test_what_cannot_be_is_refused(name: str, value: str) -> None:
+    static = BrokerConfig(log_cleaner_max_compaction_lag_ms=1000)
+    with pytest.raises(OptionError):
+        with_changes(static, {name: value}, {})
+
+
+def test_a_start_uses_what_it_can(caplog: pytest.LogCaptureFixture) -> None:
+    live = LiveConfig(BrokerConfig())
+    with caplog.at_level(logging.ERROR):
+        live.restore({"gone.option": "1", "max.connections": "7"}, {"log.roll.ms": "x"})
+    assert live.current.max_connections == 7
+    assert live.current.log_roll_ms is None
+    assert "gone.option" in caplog.text
+    assert "log.roll.ms" in caplog.text
+    untouched = LiveConfig(BrokerConfig())
+    untouched.restore({}, {})
+    assert untouched.current is untouched.static
+
+
+def test_only_some_options_change_while_it_runs() -> None:
+    check_changes(["log.retention.ms", "num.io.threads", "max.connections"])
+    message = r"Cannot update these configs dynamically: \[num.partitions, node.id\]"
+    with pytest.raises(InvalidRequest, match=message):
+        check_changes(["num.partitions", "log.retention.ms", "node.id"])
+    with pytest.raises(InvalidRequest):
+        check_changes(["ssl.keystore.location"])
+    with pytest.raises(InvalidConfig, match=r"did you mean log\.retention\.ms"):
+        check_changes(["log.retention.sm"])
+
+
+def test_what_is_appended_to_is_the_value_of_the_start() -> None:
+    config = BrokerConfig(log_cleanup_policy=("compact",), foreign={"a": "b"})
+    assert broker_default("log.cleanup.policy", config) == ("compact",)
+    assert broker_default("num.io.threads", config) == "8"
+    assert find_broker_option("num.io.threads").name == "num.io.threads"

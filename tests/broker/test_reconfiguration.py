@@ -1,0 +1,54 @@
+from pathlib import Path
+
+from broker.clock import SystemClock
+from broker.config.broker_config import BrokerConfig
+from broker.jobs import CLEANING_JOB, make_cleaning
+from broker.network.admission import Admission
+from broker.reconfiguration import follow_changes, follow_cleaning_changes
+from tests.fakes.replicas import batch_of, replicas
+
+
+async def test_logs_and_admission_follow_the_options(tmp_path: Path) -> None:
+    async with replicas(tmp_path) as broker:
+        admission = Admission(broker.config, SystemClock())
+        follow_changes(broker.services, admission)
+        place = await broker.create_topic("a", segment_ms="7")
+        other = await broker.create_topic("b", retention_ms="8")
+        for each in (place, other):
+            broker.manager.append_records({each: batch_of(b"x")}, acks=1, timeout_ms=0)
+        broker.services.live.change(
+            {
+                "log.retention.ms": "1234",
+                "log.roll.ms": "99",
+                "max.connections": "0",
+                "producer.id.expiration.ms": "55",
+                "transaction.partition.verification.enable": "false",
+            },
+            {},
+        )
+        log, other_log = broker.logs.get(place), broker.logs.get(other)
+        assert log is not None
+        assert other_log is not None
+        assert (log.config.retention_ms, log.config.segment_ms) == (1234, 7)
+        assert (other_log.config.retention_ms, other_log.config.segment_ms) == (8, 99)
+        assert log.producers.expiration_ms == 55
+        assert not log.producers.verifies
+        assert admission.refusal("127.0.0.1") == "0 connections are open, the limit"
+        later = await broker.create_topic("c")
+        assert broker.manager.partition(later).config.retention_ms == 1234
+        broker.services.live.change({}, {})
+        assert log.config.retention_ms == BrokerConfig().retention_ms
+
+
+async def test_compaction_follows_the_options(tmp_path: Path) -> None:
+    async with replicas(tmp_path) as broker:
+        services = broker.services
+        cleaning = make_cleaning(services, broker.files)
+        services.scheduler.every(15_000, CLEANING_JOB, lambda: None)
+        follow_cleaning_changes(services, cleaning)
+        services.live.change(
+            {"log.cleaner.threads": "3", "log.cleaner.backoff.ms": "5"}, {}
+        )
+        assert cleaning.limits.rounds_max == 3
+        assert services.scheduler.interval_of(CLEANING_JOB) == 5
+        await services.scheduler.stop()
