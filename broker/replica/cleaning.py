@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakValueDictionary
 
 from protocol.errors import KafkaError, KafkaStorageError
-from storage.batch_verification import DamagedBatch
 from storage.cleaner.choice import find_cleanable, first_dirty_offset, plan_round
+from storage.cleaner.damage_examination import examination
 from storage.cleaner.plan import DamageFound
 from storage.cleaner.producer_ends import PIECE_LENGTH, pack_ends
 from storage.files import MISSING, DiskFull, StorageFailure
@@ -278,8 +278,7 @@ class Cleaning:
             try:
                 return await self._run(log, cleanable)
             except DamageFound as found:
-                if not _quarantine(log, found):
-                    raise
+                await self._quarantine(log, found)
             except KafkaStorageError:
                 raise
             except (KafkaError, RuntimeError, *MISSING) as error:
@@ -292,6 +291,15 @@ class Cleaning:
                 )
             self.check(log)
             cleanable = self.cleanable(log)
+
+    async def _quarantine(self, log: UnifiedLog, found: DamageFound) -> None:
+        segment = log.local.segments.get(found.base_offset)
+        entry = await self._disk_threads.run(examination(log, found))
+        if segment is None or log.local.segments.get(found.base_offset) is not segment:
+            return
+        if not log.quarantine.add(entry):
+            raise found
+        segment.quarantined = log.quarantine.of_segment(segment.base_offset)
 
     async def _run(self, log: UnifiedLog, cleanable: Cleanable) -> RoundEnd:
         started_ms = self._clock.monotonic_ms()
@@ -382,12 +390,3 @@ def _has_all(log: UnifiedLog, sources: Mapping[int, int]) -> bool:
         (segment := segments.get(base_offset)) is not None and segment.size == size
         for base_offset, size in sources.items()
     )
-
-
-def _quarantine(log: UnifiedLog, found: DamageFound) -> bool:
-    """Whether that was news."""
-    known_count = log.quarantined_batches
-    log.quarantine_damage(
-        DamagedBatch(found.base_offset, found.position, "found by cleaning")
-    )
-    return log.quarantined_batches > known_count

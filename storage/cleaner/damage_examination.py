@@ -1,0 +1,39 @@
+"""How far damage reaches that a round has met; apart from the log, which goes on."""
+
+from typing import TYPE_CHECKING
+
+from ..damage_extent import find_extent
+from ..log_segment import LogSegment
+from .plan import DamageFound
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..formats.quarantine_entry import QuarantineEntry
+    from ..unified_log import UnifiedLog
+
+
+def examination(
+    log: "UnifiedLog", found: DamageFound
+) -> "Callable[[], QuarantineEntry]":
+    """The job, for a disk thread, that finds the damaged range of a sealed segment.
+
+    Raises:
+        DamageFound: the segment is not there any more.
+    """
+    segment = log.local.segments.get(found.base_offset)
+    if segment is None:
+        raise found
+    base_offset, next_base = segment.base_offset, segment.next_base
+    files, directory, config = segment.files, segment.directory, segment.config
+    known = log.quarantine.of_segment(base_offset)
+
+    def examine() -> "QuarantineEntry":
+        alone = LogSegment(files, directory, base_offset, config, now_ms=0)
+        alone.end_at(next_base)
+        try:
+            return find_extent(alone, found.position, next_base, known)
+        finally:
+            alone.close()
+
+    return examine
