@@ -99,6 +99,11 @@ class Route:
         """The API and its version, for people."""
         return _name(self.handler, self.api_version)
 
+    @property
+    def api_name(self) -> str:
+        """The API alone."""
+        return _api_name(self.handler)
+
     def write(self, correlation_id: int, response: Any, out: list[Buffer]) -> int:
         """Append the whole frame of ``response`` to ``out``; returns its size.
 
@@ -270,8 +275,7 @@ class Dispatcher:
             if header.api_key in AUDITED:
                 function = audited(function)
             decode = decoder(handler.request_class, version)
-            name = handler.request_class.__name__.removesuffix("Request")
-            times = self.times.setdefault(name, RequestTimes())
+            times = self.times.setdefault(_api_name(handler), RequestTimes())
             return Route(handler, version, function, decode, version, times)
         if header.api_key == ApiKey.API_VERSIONS:
             return Route(handler, version, _list_versions_of_itself, _read_nothing, 0)
@@ -287,7 +291,11 @@ class Dispatcher:
 
 
 def _name(handler: Handler, version: int) -> str:
-    return f"{handler.request_class.__name__.removesuffix('Request')} v{version}"
+    return f"{_api_name(handler)} v{version}"
+
+
+def _api_name(handler: Handler) -> str:
+    return handler.request_class.__name__.removesuffix("Request")
 
 
 def has_bulky_answer(frame: memoryview) -> bool:

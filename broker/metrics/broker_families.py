@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from .exposition import HISTOGRAM, Family, counter, gauge, labels
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from .sources import MetricSources
 
@@ -158,12 +158,13 @@ def _request_families(sources: MetricSources) -> Iterator[Family]:
     timed = counter(
         "kafka_network_requestmetrics_totaltimems_count", "How many were timed."
     )
-    for route in sources.network.dispatcher.routes():
-        api = route.api_name
+    for route in sources.network.dispatcher.routes.values():
         requests.add(
-            route.request_count, labels(request=api, version=route.api_version)
+            route.request_count,
+            labels(request=route.api_name, version=route.api_version),
         )
-    for api, histogram in sources.network.dispatcher.times.items():
+    for api, request_times in sources.network.dispatcher.times.items():
+        histogram = request_times.histogram
         for part in _QUANTILES:
             times.add(histogram.quantile(part), labels(request=api, quantile=part))
         timed.add(histogram.count, labels(request=api))
@@ -221,10 +222,6 @@ def _cleaner_families(sources: MetricSources) -> Iterator[Family]:
 
 def _limit_families(sources: MetricSources) -> Iterator[Family]:
     hits = counter("odradek_limit_hits_total", "How often a limit was reached.")
-    for name, count in _hits(sources):
+    for name, count in sorted(sources.network.log.hits.items()):
         hits.add(count, labels(limit=name))
     yield hits
-
-
-def _hits(sources: MetricSources) -> Iterable[tuple[str, int]]:
-    return sorted(sources.network.limit_hits.items())

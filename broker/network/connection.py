@@ -222,12 +222,12 @@ class Connection(asyncio.BufferedProtocol):
         if has_frame and self._deadlines.is_frame_late(
             now_ms, self._frame_count, is_excused
         ):
-            self._cut("a request took too long to arrive")
+            self._cut("a request took too long to arrive", "request.arrival.timeout.ms")
             return False
         if has_unread and self._deadlines.is_reader_stalled(
             now_ms, self._transport.get_write_buffer_size()
         ):
-            self._cut("its answers are not read")
+            self._cut("its answers are not read", "connection.unread.timeout.ms")
             return False
         return has_frame or has_unread
 
@@ -355,6 +355,11 @@ class Connection(asyncio.BufferedProtocol):
             self._listener.watch(self)
             if not self._waits_for_memory and memory.must_wait(self):
                 self._waits_for_memory = True
+                self._network.log.warn(
+                    f"{self.info.peer_host} is not read until there is memory again for"
+                    " requests",
+                    "queued.max.request.bytes",
+                )
                 self._update_reading()
         else:
             memory.leave(self)
@@ -379,6 +384,6 @@ class Connection(asyncio.BufferedProtocol):
         self._listener.watch(self)
         self._transport.close()
 
-    def _cut(self, why: str) -> None:
-        self._network.log.warn(f"cutting off {self.info.peer_host}: {why}")
+    def _cut(self, why: str, limit: str) -> None:
+        self._network.log.warn(f"cutting off {self.info.peer_host}: {why}", limit)
         self.abort()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections import Counter
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -74,20 +75,29 @@ class RequestMemory:
 
 
 class LimitedLog:
-    """Log lines about strangers: one a second at most, the others are counted."""
+    """Log lines about strangers: one a second at most, the others are counted.
+
+    ``hits`` says how often which limit was reached, by the name of its option.
+    """
 
     INTERVAL_MS = 1000
 
     def __init__(
         self, clock: Clock, write: Callable[[str], None] = _logger.warning
     ) -> None:
+        self.hits: Counter[str] = Counter()
         self._clock = clock
         self._write = write
         self._next_ms = 0
         self._suppressed = 0
 
-    def warn(self, line: str) -> None:
-        """Write ``line``, unless another one has just been written."""
+    def warn(self, line: str, limit: str | None = None) -> None:
+        """Write ``line``, unless another one has just been written.
+
+        ``limit`` is the option that was reached, if it was one.
+        """
+        if limit is not None:
+            self.hits[limit] += 1
         now_ms = self._clock.monotonic_ms()
         if now_ms < self._next_ms:
             self._suppressed += 1
