@@ -6,6 +6,7 @@ space that is kept back, so that a full disk can be looked at and cleared.
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from typing import TYPE_CHECKING
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 # A disk takes some 100 MB in that time; the default reserve is larger.
 SAMPLE_INTERVAL_MS = 250
+
+_logger = logging.getLogger(__name__)
 
 
 def free_bytes(directory: Path) -> int:
@@ -37,6 +40,7 @@ class FreeSpace:
         measure: Callable[[Path], int] = free_bytes,
     ) -> None:
         self.low_directories: frozenset[Path] = frozenset()
+        self.low_count = 0  # how often one has become so
         self._directories = tuple(directories)
         self._free_bytes_min = free_bytes_min
         self._measure = measure
@@ -47,8 +51,23 @@ class FreeSpace:
         if -SAMPLE_INTERVAL_MS < now_ms - self._sampled_ms < SAMPLE_INTERVAL_MS:
             return
         self._sampled_ms = now_ms
-        self.low_directories = frozenset(
+        low = frozenset(
             directory
             for directory in self._directories
             if self._measure(directory) < self._free_bytes_min
         )
+        if low != self.low_directories:
+            self._report(low)
+            self.low_directories = low
+
+    def _report(self, low: frozenset[Path]) -> None:
+        for directory in sorted(low - self.low_directories):
+            self.low_count += 1
+            _logger.error(
+                "%s has less than %d bytes free (log.min.free.bytes): clients' records "
+                "are refused",
+                directory,
+                self._free_bytes_min,
+            )
+        for directory in sorted(self.low_directories - low):
+            _logger.warning("%s has space again: records are taken", directory)

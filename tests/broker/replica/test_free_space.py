@@ -1,6 +1,8 @@
 import sys
 from pathlib import Path
 
+import pytest
+
 from broker.replica.free_space import FreeSpace, free_bytes
 
 FULL, ROOMY = Path("/full"), Path("/roomy")
@@ -35,3 +37,18 @@ def test_it_is_measured_now_and_then_by_any_clock() -> None:
 def test_the_real_measure(tmp_path: Path) -> None:
     assert 0 < free_bytes(tmp_path) < sys.maxsize
     assert free_bytes(tmp_path / "gone") == sys.maxsize
+
+
+def test_a_line_says_when_records_are_refused_and_when_not_any_more(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    free = {FULL: 99}
+    space = FreeSpace([FULL], 100, free.__getitem__)
+    for now_ms in (0, 1000):
+        space.sample_if_due(now_ms)
+    assert [record.levelname for record in caplog.records] == ["ERROR"]
+    assert "/full has less than 100 bytes free" in caplog.text
+    free[FULL] = 100
+    space.sample_if_due(2000)
+    assert "/full has space again" in caplog.text
+    assert space.low_count == 1
