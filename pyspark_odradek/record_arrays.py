@@ -77,7 +77,7 @@ class RecordArrays:
             "topic": _Repeated(topic).of,
             "partition": _Repeated(pa.scalar(partition, pa.int32())).of,
             "offset": _offsets,
-            "timestamp": _timestamps,
+            "timestamp": lambda rows: timestamp_array(rows.timestamps),
             "timestampType": self._time_types,
             HEADERS: self._headers,
         }
@@ -168,11 +168,10 @@ def _offsets(rows: RecordRows) -> Any:
     return pa.Array.from_buffers(_INT64, rows.count, buffers)
 
 
-def _timestamps(rows: RecordRows) -> Any:
-    """In microseconds; null for what an int64 of them cannot hold."""
-    times = rows.timestamps
+def timestamp_array(times: np.ndarray) -> Any:
+    """Milliseconds as Spark's timestamps; null for what these cannot hold."""
     validity = None
     if times.max() > _TIME_MAX or times.min() < -_TIME_MAX:
         validity = _validity((times <= _TIME_MAX) & (times >= -_TIME_MAX))
     buffers = [validity, pa.py_buffer(times * _MICROSECONDS)]
-    return pa.Array.from_buffers(_TIMESTAMP, rows.count, buffers)
+    return pa.Array.from_buffers(_TIMESTAMP, len(times), buffers)

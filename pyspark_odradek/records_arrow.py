@@ -20,7 +20,7 @@ from protocol.records_plain import RECORD_SIZE_MIN
 from .committed_filter import CommittedFilter
 from .damage import Damage, OnCorrupt, meet
 from .record_arrays import RecordArrays, RecordRows
-from .sound_batches import SoundBatches, SoundWalk
+from .sound_batches import ANSWER, SoundBatches, SoundWalk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from .columns import RecordColumns
     from .committed_filter import Aborted
 
-ANSWER = "the broker's answer"
 # Decompressed bytes that become one Arrow batch.
 _OPENED_SIZE = 1 << 20
 

@@ -16,7 +16,7 @@ from storage.formats.producer_entry import parse_producers
 from .damage import Damage
 from .errors import SourceError
 from .offset_range import OffsetRange
-from .segment_files import SegmentFile, list_cuts, list_segments
+from .segment_files import SegmentFile, SegmentIndex, list_segments
 from .segment_planning import plan_segments
 from .segment_walk import walk_segment
 
@@ -164,10 +164,7 @@ def _ends_transaction(batch: memoryview) -> bool:
 
 def _log_end(segment: SegmentFile) -> int:
     """The offset behind the last batch, as far as headers say."""
-    cuts = list_cuts(segment)
-    position, end = 0, segment.base_offset
-    if cuts:
-        position, end = cuts[-1].position, cuts[-1].next_offset
+    position, _, end = SegmentIndex(segment).last()
     with segment.path.open("rb") as log:
         log.seek(position)
         try:

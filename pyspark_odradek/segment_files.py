@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from protocol.errors import CorruptMessage
 from protocol.record_batch import (
     BATCH_OVERHEAD,
@@ -17,7 +19,7 @@ from protocol.record_batch import (
     read_header,
 )
 from storage.formats.checkpoint import CheckpointError
-from storage.formats.index_entry import parse_index
+from storage.formats.index_entry import INDEX_ENTRY_SIZE, used_size
 from storage.formats.quarantine_entry import QuarantineEntry, parse_quarantine
 from storage.formats.transaction_entry import (
     TransactionEntry,
@@ -76,39 +78,86 @@ def list_segments(directory: Path) -> list[SegmentFile]:
     return found
 
 
-def list_cuts(segment: SegmentFile) -> list[Cut]:
-    """The batches that the index points to, as far as it is right; in order."""
-    try:
-        data = segment.side_file(".index").read_bytes()
-    except FileNotFoundError:
-        return []
-    cuts: list[Cut] = []
-    try:
-        log = os.open(segment.path, os.O_RDONLY)
-    except FileNotFoundError:
-        return []
-    try:
-        for relative_offset, position in parse_index(data):
-            header = _header_at(log, position, segment.size)
-            last_offset = segment.base_offset + relative_offset
-            if header is None or header.last_offset != last_offset:
-                continue
-            if not cuts or cuts[-1].next_offset <= header.base_offset:
-                cuts.append(Cut(position, header.base_offset, header.next_offset))
-    finally:
-        os.close(log)
-    return cuts
+class SegmentIndex:
+    """The batches that a segment's ``.index`` points to; looked at when asked for.
+
+    A log on a cold disk would otherwise be read by looking at its headers.
+    """
+
+    def __init__(self, segment: SegmentFile) -> None:
+        self._segment = segment
+        try:
+            data = segment.side_file(".index").read_bytes()
+        except FileNotFoundError:
+            data = b""
+        entries = np.frombuffer(data[: used_size(data, INDEX_ENTRY_SIZE)], ">i4")
+        self._offsets = entries[0::2].astype(np.int64) + segment.base_offset
+        self._positions = entries[1::2].astype(np.int64)
+        if (np.diff(self._offsets) <= 0).any() or (np.diff(self._positions) <= 0).any():
+            self._offsets = self._positions = np.empty(0, np.int64)  # of no use
+
+    def before_offset(self, offset: int) -> Cut:
+        """A batch with no wanted one before it; the first when the index has none."""
+        place = int(np.searchsorted(self._offsets, offset, "right")) - 1
+        return self._backwards(place) or self._first
+
+    def behind_offset(self, offset: int) -> Cut | None:
+        """A batch that begins behind ``offset``; None for the end of the file."""
+        place = int(np.searchsorted(self._offsets, offset, "left")) + 1
+        for each in range(place, len(self._offsets)):
+            if (cut := self._cut(each)) is not None:
+                return cut
+        return None
+
+    def within(self, position: int, end: int) -> Cut | None:
+        """The last batch that begins behind ``position`` and not behind ``end``."""
+        place = int(np.searchsorted(self._positions, end, "right")) - 1
+        cut = self._backwards(place)
+        return cut if cut is not None and cut.position > position else None
+
+    def behind_position(self, position: int) -> Cut | None:
+        """The first batch that begins behind ``position``."""
+        place = int(np.searchsorted(self._positions, position, "right"))
+        for each in range(place, len(self._positions)):
+            if (cut := self._cut(each)) is not None:
+                return cut
+        return None
+
+    def last(self) -> Cut:
+        """The last batch that the index knows; the first when it knows none."""
+        return self._backwards(len(self._offsets) - 1) or self._first
+
+    @property
+    def _first(self) -> Cut:
+        return Cut(0, self._segment.base_offset, self._segment.base_offset)
+
+    def _backwards(self, place: int) -> Cut | None:
+        for each in range(place, -1, -1):
+            if (cut := self._cut(each)) is not None:
+                return cut
+        return None
+
+    def _cut(self, place: int) -> Cut | None:
+        """What an entry points to; None when that is no batch that ends there."""
+        position = int(self._positions[place])
+        header = _header_at(self._segment, position)
+        if header is None or header.last_offset != self._offsets[place]:
+            return None
+        return Cut(position, header.base_offset, header.next_offset)
 
 
-def _header_at(log: int, position: int, size: int) -> BatchHeader | None:
-    if not 0 <= position <= size - BATCH_OVERHEAD:
+def _header_at(segment: SegmentFile, position: int) -> BatchHeader | None:
+    if not 0 < position <= segment.size - BATCH_OVERHEAD:
         return None
     try:
-        header = read_header(os.pread(log, BATCH_OVERHEAD, position))
-    except CorruptMessage:
+        with segment.path.open("rb", buffering=0) as log:
+            header = read_header(os.pread(log.fileno(), BATCH_OVERHEAD, position))
+    except (CorruptMessage, FileNotFoundError):
         return None
-    fits = BATCH_OVERHEAD <= header.size <= size - position
-    return header if fits and header.magic == CURRENT_MAGIC else None
+    fits = BATCH_OVERHEAD <= header.size <= segment.size - position
+    if not fits or header.magic != CURRENT_MAGIC:
+        return None
+    return header if header.base_offset >= segment.base_offset else None
 
 
 def list_quarantined(directory: Path) -> list[QuarantineEntry]:

@@ -15,8 +15,8 @@ from protocol.topic_partition import TopicPartition
 from .errors import DataLoss
 from .segment_files import (
     SegmentFile,
+    SegmentIndex,
     list_aborted,
-    list_cuts,
     list_quarantined,
     list_segments,
 )
@@ -177,24 +177,21 @@ class _Plan:
 
     def _borders(self, segment: SegmentFile) -> list[Border]:
         """Where the segment is cut: its wanted start, places on the way, its end."""
-        first = Border(0, segment.base_offset)
-        last = Border(segment.size, segment.next_base or self._wanted.end)
-        inner: list[Border] = []
-        reached = False
-        for position, offset, next_offset in list_cuts(segment):
-            if reached:
-                last = Border(position, offset)
+        index = SegmentIndex(segment)
+        first, last = index.before_offset(self._wanted.start), None
+        if segment.next_base is None or segment.next_base > self._wanted.end:
+            last = index.behind_offset(self._wanted.end - 1)
+        end = Border(segment.size, segment.next_base or self._wanted.end)
+        if last is not None:
+            end = Border(last.position, last.offset)
+        borders = [Border(first.position, first.offset)]
+        while end.position - (position := borders[-1].position) > self._split_bytes:
+            cut = index.within(position, position + self._split_bytes)
+            cut = cut or index.behind_position(position)
+            if cut is None or cut.position >= end.position:
                 break
-            if offset <= self._wanted.start:
-                first = Border(position, offset)
-            else:
-                inner.append(Border(position, offset))
-            reached = next_offset >= self._wanted.end
-        borders = [first]
-        for border, behind in zip(inner, [*inner[1:], last], strict=False):
-            if behind.position - borders[-1].position > self._split_bytes:
-                borders.append(border)
-        return [*borders, last]
+            borders.append(Border(cut.position, cut.offset))
+        return [*borders, end]
 
     def _aborted(
         self, overlapping: Sequence[SegmentFile], segments: Sequence[SegmentFile]

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 # Small enough that a copy of the records finds them in the processor's cache.
 WINDOW_SIZE = 1 << 20
+# What is read when no file is.
+ANSWER = "the broker's answer"
+
 _CAPACITY = 1 << 13
 # Of the columns of protocol.batch_columns those that are wanted.
 _POSITION, _BASE_OFFSET, _NEXT_OFFSET, _ATTRIBUTES = 0, 1, 2, 7
