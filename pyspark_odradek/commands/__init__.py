@@ -14,6 +14,9 @@ from .arguments import USAGE_ERROR, did_you_mean, fail
 ACTIONS = {
     "export": ("export", "write a topic, or a part of it, to a table"),
     "sink": ("sink", "let topics flow into a table, exactly once"),
+    "load": ("load", "write a table to a topic, each row once"),
+    "replay": ("replay", "write dead letters back to a topic"),
+    "doctor": ("doctor", "find out what the pipeline lacks here"),
     "compact": ("compact", "make few large files of a table's many small ones"),
 }
 _HELP = ("-h", "--help", "help")

@@ -1,0 +1,100 @@
+"""``odradek pipeline replay``: write dead letters back to a topic."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from .arguments import (
+    FAILED,
+    USAGE_ERROR,
+    Parser,
+    cluster_arguments,
+    fail,
+    spark_options,
+)
+from .load import job_arguments, job_of, table_arguments, table_of
+
+if TYPE_CHECKING:
+    import argparse
+
+_COMMAND = "pipeline replay"
+_DESCRIPTION = (
+    "Write the dead letters of a sink back to a topic, as they came, each exactly once"
+    " for a job: when what they failed at has been mended. A header"
+    " odradek.replayed.from says topic-partition@offset. Exit code: 0 replayed, 1"
+    " failed, 2 usage. Example: odradek pipeline replay --table ./orders_dead"
+    " --topic orders --job mended-june --reason 'Expecting value'"
+)
+
+
+def command(arguments: list[str]) -> int:
+    """Write dead letters back to a topic."""
+    options = _parse(arguments)
+    from ..job_errors import JobError
+
+    try:
+        return _replay(options)
+    except JobError as error:
+        return fail(_COMMAND, FAILED, error)
+    except ValueError as error:
+        return fail(_COMMAND, USAGE_ERROR, error)
+
+
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    parser = Parser(_COMMAND, _DESCRIPTION)
+    table_arguments(parser)
+    parser.add_argument("--topic", required=True, metavar="TOPIC", help="where to")
+    job_arguments(parser)
+    parser.add_argument(
+        "--from-topic", default="", metavar="TOPIC", help="only what came from there"
+    )
+    parser.add_argument(
+        "--reason",
+        default="",
+        metavar="REGEX",
+        help="only what failed for a reason with a match of this",
+    )
+    parser.add_argument(
+        "--same-partition",
+        action="store_true",
+        help="into the partition it came from, not where its key belongs",
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON object")
+    cluster_arguments(parser)
+    return parser.parse(arguments)
+
+
+def _replay(options: argparse.Namespace) -> int:
+    from ..loader import Loader
+    from ..progress import Progress
+    from ..replay import Replay
+    from ..spark_session import SparkOfCommand
+    from ..table_load import load_table
+
+    job, source = job_of(options, options.topic), table_of(options)
+    replay = Replay(options.from_topic, options.reason, options.same_partition)
+    total = 0
+    progress = Progress()
+    conf = spark_options(options.conf)
+    with (
+        SparkOfCommand(options.job, options.master, conf) as spark,
+        Loader(spark.session(), job) as loader,
+    ):
+        progress.begin()
+        for loaded in load_table(
+            spark.session(),
+            loader,
+            source,
+            replay.columns,
+            options.batch_size,
+            replay.rows,
+        ):
+            total += loaded.records
+            progress.done("replay", loaded.records, loaded.size, batch=loaded.batch)
+        progress.end()
+    if options.json:
+        print(json.dumps({"job": job.name, "topic": job.topic, "records": total}))
+    else:
+        print(f"{job.topic}: {total} dead letters replayed")
+    return 0
