@@ -196,8 +196,8 @@ def check_replay(last: Commit, batch: int, planned: Sequence[OffsetRange]) -> No
             return
     raise JobStopped(
         f"the checkpoint is older than the table: Spark begins batch {batch} with "
-        f"{_text(planned)}, the table has batch {last.batch} of the job {last.job!r} up "
-        f"to {_ends_text(ends)}; --rebuild-checkpoint makes a new one from the table"
+        f"{_text(planned)}, the table has batch {last.batch} of the job {last.job!r} "
+        f"up to {_ends_text(ends)}; --rebuild-checkpoint makes a new one from the table"
     )
 
 

@@ -62,7 +62,7 @@ class Continuity:
             known = before.get(each.place)
             if known:
                 _check_topic(known, topic_ids[each.topic])
-        self._check_retention(planned)
+        self._check_retention({e.place: e.start for e in planned if e.count > 0})
         epochs = self._epochs(before, planned)
         ranges = dict(before)
         for place, old in before.items():
@@ -74,6 +74,22 @@ class Continuity:
                 *each, topic_ids[each.topic], epochs.get(each.place, NO_EPOCH)
             )
         return tuple(ranges[place] for place in sorted(ranges))
+
+    def check(self, last: Commit) -> None:
+        """Confirm all that is committed, before anything new is read.
+
+        Raises:
+            JobStopped: as `confirm` does.
+            KafkaError: a leader does not answer in time.
+        """
+        topic_ids = self._topic_ids(sorted({each.topic for each in last.ranges}))
+        for each in last.ranges:
+            _check_topic(each, topic_ids[each.topic])
+        self._check_retention(last.ends)
+        known = {each.place: each for each in last.ranges if each.leader_epoch >= 0}
+        ends = self._ends({place: each.leader_epoch for place, each in known.items()})
+        for place, end in ends.items():
+            _check_epoch(known[place], end)
 
     def _topic_ids(self, topics: list[str]) -> dict[str, str]:
         if not topics:
@@ -88,16 +104,16 @@ class Continuity:
             ids[name] = "" if topic.topic_id == ZERO_UUID else to_text(topic.topic_id)
         return ids
 
-    def _check_retention(self, planned: Sequence[OffsetRange]) -> None:
-        starts = {each.place: each.start for each in planned if each.count > 0}
+    def _check_retention(self, starts: Mapping[TopicPartition, int]) -> None:
         listing = list_offsets(self._cluster, dict.fromkeys(starts, EARLIEST))
         _raise_first(listing.failed)
         for place, listed in listing.found.items():
-            if starts[place] < listed.offset:
+            start = starts[place]
+            if start < listed.offset:
                 raise JobStopped(
-                    f"{place}: the job is at offset {starts[place]}, but the log begins "
-                    f"at {listed.offset}: retention removed {listed.offset - starts[place]}"
-                    f" offsets that were not read yet{_GO_ON}"
+                    f"{place}: the job is at offset {start}, but the log begins at "
+                    f"{listed.offset}: retention removed {listed.offset - start} "
+                    f"offsets that were not read yet{_GO_ON}"
                 )
 
     def _epochs(

@@ -21,7 +21,6 @@ import os
 import shutil
 import uuid
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .commit import Commit, commit_of
@@ -29,6 +28,8 @@ from .job_errors import CommitRefused, JobError
 from .table import DataFile, check_schema, describe, leftovers, staging_name, sync
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pyarrow
 
 LOG = "_log"
@@ -79,8 +80,8 @@ class ParquetTable:
         if there["job"] != wanted["job"]:
             raise JobError(
                 f"the table {self.location} is of the job {there['job']!r}, this is "
-                f"{wanted['job']!r}; a Parquet table has one job: give this one a table "
-                'of its own, or use format = "delta"'
+                f"{wanted['job']!r}; a Parquet table has one job: give this one "
+                'a table of its own, or use format = "delta"'
             )
         check_schema(self.location, there["schema"], wanted["schema"])
 

@@ -76,7 +76,8 @@ def spark_arguments(parser: Parser) -> None:
     parser.add_argument(
         "--master",
         metavar="URL",
-        help="where Spark runs, like local[4] or spark://host:7077 (default: local[*])",
+        help="where Spark runs, like local[4,4] or spark://host:7077 (default:"
+        " local[*,4])",
     )
     parser.add_argument(
         "--conf",

@@ -1,0 +1,300 @@
+"""The streaming job: topics flow into a table, exactly once, until somebody stops it.
+
+Spark plans the micro-batches and keeps their offsets; the `Committer` makes each of
+them one commit. What is said here is how they meet: where a new job begins, what a
+checkpoint and a table have to agree on, and when a failure is worth another try.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from client.address import parse_addresses
+from client.cluster import Cluster
+from client.group_offsets import commit_offsets
+from client.list_offsets import LATEST
+from protocol.errors import KafkaError
+
+from .batch_writer import BatchWriter, folders
+from .checkpoint import Checkpoint
+from .columns import RecordColumns
+from .committer import Committer
+from .continuity import Continuity
+from .dead_letters import DeadLetterLimit
+from .job_errors import JobError, JobStopped
+from .progress import Progress
+from .starting_offsets import listed, starting_offsets
+from .stream_failure import StreamFailure, failure_of
+from .table import open_table
+from .value_decoding import HEADERS, RowMaker
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming import StreamingQuery
+
+    from protocol.topic_partition import TopicPartition
+
+    from .commit import Commit
+    from .committer import Written
+    from .job_file import Job
+
+_log = logging.getLogger(__name__)
+_PAUSE_S = 0.5
+_PAUSE_S_MAX = 15.0
+
+
+class Sink:
+    """One driver of a job."""
+
+    def __init__(
+        self,
+        job: Job,
+        open_spark: Callable[[], SparkSession],
+        *,
+        progress: Progress | None = None,
+        give_up_after_s: float = 600,
+    ) -> None:
+        self._job = job
+        # It takes seconds: what is wrong is said before.
+        self._open_spark = open_spark
+        self._progress = progress or Progress()
+        self._give_up_after_s = give_up_after_s
+        bootstrap = parse_addresses(job.source.bootstrap_servers)
+        self._cluster = Cluster(bootstrap, client_id=f"odradek-sink-{job.name}")
+        self._checkpoint = Checkpoint(job.checkpoint)
+        self._table = open_table(
+            job.table_format, job.table_path, job.name, job.catalog
+        )
+        self._dead_letters = None
+        if job.dead_letters is not None:
+            catalog = {k: v for k, v in job.catalog.items() if k != "table"}
+            self._dead_letters = open_table(
+                job.table_format, job.dead_letters, job.name, catalog
+            )
+        self._continuity = Continuity(self._cluster)
+        self._committer = Committer(
+            job.name,
+            self._table,
+            self._continuity,
+            self._dead_letters,
+            DeadLetterLimit(job.dlq_max_ratio),
+        )
+        self._failure: BaseException | None = None
+        self._last_progress = time.monotonic()
+        self._is_stopped = False
+
+    def close(self) -> None:
+        """Let others have the table."""
+        self._cluster.close()
+        for table in (self._table, self._dead_letters):
+            if table is not None:
+                table.close()
+
+    def stop(self) -> None:
+        """End soon; may be called by a handler of signals."""
+        self._is_stopped = True
+
+    def prepare(self, *, rebuild_checkpoint: bool = False) -> None:
+        """Make what is missing, and compare the checkpoint with the table.
+
+        Raises:
+            JobError: they do not fit each other, or the job.
+        """
+        includes_headers = HEADERS in self._job.value.columns
+        records = RecordColumns.of(include_headers=includes_headers).arrow_schema()
+        maker = RowMaker(self._job.value, records)
+        self._table.create(maker.schema)
+        if self._dead_letters is not None:
+            self._dead_letters.create(maker.dead_schema)
+        last = self._committer.recover()
+        if rebuild_checkpoint:
+            self._rebuild(last)
+        self._check_checkpoint(last)
+        if last is not None:
+            self._continuity.check(last)
+        elif self._checkpoint.start() is None:
+            starts = starting_offsets(self._cluster, self._job.source)
+            self._checkpoint.set_start(starts)
+
+    def _rebuild(self, last: Commit | None) -> None:
+        if last is None:
+            raise JobError(
+                f"the table {self._table.location} has no commit of the job "
+                f"{self._job.name!r}: there is nothing to make a checkpoint of"
+            )
+        self._checkpoint.rebuild(last)
+        self._progress.note("rebuilt checkpoint", batch=last.batch)
+
+    def _check_checkpoint(self, last: Commit | None) -> None:
+        planned, done = self._checkpoint.last_planned(), self._checkpoint.last_done()
+        where = f"the checkpoint {self._checkpoint.path}"
+        rebuild = "--rebuild-checkpoint makes a new one from the table"
+        if last is None:
+            if done is not None:
+                raise JobStopped(
+                    f"{where} has batch {done} done, but the table "
+                    f"{self._table.location} has no commit of this job: it was removed "
+                    "or is another one; to begin anew remove the checkpoint too"
+                )
+        elif planned is None:
+            raise JobStopped(
+                f"{where} is lost or empty, but the table has batch {last.batch} of "
+                f"this job; {rebuild}"
+            )
+        elif planned < last.batch:
+            raise JobStopped(
+                f"{where} is older than the table: it is at batch {planned}, the table "
+                f"has batch {last.batch}; {rebuild}"
+            )
+        elif done is not None and done > last.batch:
+            raise JobStopped(
+                f"{where} has batch {done} done, but the table has only batch "
+                f"{last.batch}: the table was put back to an earlier state; {rebuild}, "
+                "and reads again what is missing"
+            )
+
+    def run(self, *, once: bool) -> None:
+        """Run until it is stopped; with ``once``, until it has what there is now.
+
+        What may pass, like a broker that is away, is tried again.
+
+        Raises:
+            JobError: it cannot go on, and says why.
+        """
+        pause_s = _PAUSE_S
+        self._last_progress = time.monotonic()
+        while not self._is_stopped:
+            before = self._last_progress
+            try:
+                self._run_query(once)
+                return
+            except StreamFailure as failure:
+                if self._last_progress > before:
+                    pause_s = _PAUSE_S
+                waited_s = time.monotonic() - self._last_progress
+                if not failure.may_pass or waited_s > self._give_up_after_s:
+                    raise JobError(str(failure)) from failure
+                self._progress.note("retry", after_s=pause_s, reason=str(failure))
+            time.sleep(pause_s)
+            pause_s = min(pause_s * 2, _PAUSE_S_MAX)
+
+    def _run_query(self, once: bool) -> None:
+        from pyspark.errors import StreamingQueryException
+
+        self._failure = None
+        self._progress.begin()
+        query = self._start(once)
+        try:
+            while not query.awaitTermination(1):
+                if self._is_stopped:
+                    self._stop(query)
+                    return
+        except StreamingQueryException as error:
+            raise failure_of(self._failure, str(error)) from error
+        finally:
+            self._progress.end()
+
+    def _start(self, once: bool) -> StreamingQuery:
+        job = self._job
+        source = job.source
+        reader = self._open_spark().readStream.format(source.format)
+        for name, value in self._source_options().items():
+            reader = reader.option(name, value)
+        columns = RecordColumns.of(include_headers=HEADERS in job.value.columns)
+        writer = (
+            reader.load()
+            .select(*columns.names)
+            .writeStream.foreachBatch(self._run_batch)
+            .option("checkpointLocation", str(self._checkpoint.path))
+            .queryName(job.name)
+        )
+        if once:
+            writer = writer.trigger(availableNow=True)
+        else:
+            writer = writer.trigger(processingTime=f"{job.trigger_ms} milliseconds")
+        return writer.start()
+
+    def _source_options(self) -> dict[str, str]:
+        source = self._job.source
+        options = {
+            "kafka.bootstrap.servers": source.bootstrap_servers,
+            "kafka.isolation.level": source.isolation_level,
+            "maxOffsetsPerTrigger": str(source.max_offsets_per_trigger),
+            "failOnDataLoss": "true",
+        }
+        if source.topics:
+            options["subscribe"] = ",".join(source.topics)
+        else:
+            options["subscribePattern"] = source.topic_pattern
+        if source.path:
+            options["path"] = source.path
+        if HEADERS in self._job.value.columns:
+            options["includeHeaders"] = "true"
+        starts = self._checkpoint.start()
+        options["startingOffsets"] = _offsets_text(starts) if starts else "earliest"
+        return options | source.options
+
+    def _stop(self, query: StreamingQuery) -> None:
+        self._progress.note("stopping")
+        with suppress(Exception):  # it may be in the middle of a batch
+            query.stop()
+
+    def _run_batch(self, records: DataFrame, batch: int) -> None:
+        """One micro-batch; in a thread of Spark's."""
+        try:
+            planned = self._checkpoint.planned(batch)
+            sizes = 0
+
+            def write(staging: Path, dead_staging: Path | None) -> Written:
+                nonlocal sizes
+                tasks = BatchWriter(
+                    self._job.value,
+                    *folders(staging, dead_staging),
+                    self._job.compression,
+                )
+                written = tasks.write(records)
+                sizes = sum(f.size for f in written.files + written.dead_letters)
+                return written
+
+            commit = self._committer.run(batch, planned, write)
+            self._last_progress = time.monotonic()
+            if commit is not None:
+                self._tell(commit, sizes)
+        except BaseException as error:
+            self._failure = error
+            # Spark would add both tracebacks to the message; we have the error.
+            raise RuntimeError(f"{type(error).__name__}: {error}"[:500]) from None
+
+    def _tell(self, commit: Commit, size: int) -> None:
+        """Show how far the job is, where lag tools and people look."""
+        remaining = None
+        try:
+            commit_offsets(self._cluster, self._job.group, commit.ends)
+            remaining = self._remaining(commit.ends)
+        except (KafkaError, OSError) as error:
+            _log.warning("the group %s: %s", self._job.group, error)
+        extra = {}
+        if commit.dead_letter_count:
+            extra["dead_letters"] = commit.dead_letter_count
+        count = commit.row_count + commit.dead_letter_count
+        self._progress.done(
+            "batch", count, size, remaining=remaining, batch=commit.batch, **extra
+        )
+
+    def _remaining(self, ends: Mapping[TopicPartition, int]) -> int:
+        latest = listed(self._cluster, dict.fromkeys(ends, LATEST), self._job.source)
+        return sum(max(latest[place] - end, 0) for place, end in ends.items())
+
+
+def _offsets_text(offsets: Mapping[TopicPartition, int]) -> str:
+    topics: dict[str, dict[str, int]] = {}
+    for place in sorted(offsets):
+        topics.setdefault(place.topic, {})[str(place.partition)] = offsets[place]
+    return json.dumps(topics)

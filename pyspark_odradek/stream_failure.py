@@ -1,0 +1,60 @@
+"""Why a streaming query ended: in one line, and whether it may pass.
+
+An error of the committer is known as it was raised; one of the source comes out of
+Spark as text, with the tracebacks of several processes.
+"""
+
+from __future__ import annotations
+
+import re
+
+from client.errors import NoAnswer, Unreachable
+from protocol.errors import RetriableError
+
+from . import errors
+from .job_errors import JobError, JobStopped
+
+_RAISED = re.compile(r"pyspark_odradek(?:\._odradek)?[.\w]*\.([A-Z]\w+): (.+)")
+_LINE_MAX = 400
+# Of our own errors, those that another try does not mend.
+_FINAL = ("SourceError", "OptionError", "DataLoss", "TopicRecreated", "CorruptData")
+_LOST = ("Connection refused", "Unreachable", "NoAnswer", "NetworkException")
+
+
+class StreamFailure(Exception):
+    """A streaming query has failed; ``may_pass`` says whether to try again."""
+
+    def __init__(self, reason: str, *, may_pass: bool) -> None:
+        super().__init__(reason)
+        self.may_pass = may_pass
+
+
+def failure_of(raised: BaseException | None, text: str) -> Exception:
+    """The error to raise for a query that ended with ``text``.
+
+    ``raised`` is what the committer raised, if it was the committer.
+    """
+    if isinstance(raised, JobError):
+        return raised
+    if isinstance(raised, errors.SourceError):
+        return JobStopped(str(raised))
+    if isinstance(raised, Unreachable | NoAnswer | RetriableError | ConnectionError):
+        return StreamFailure(str(raised), may_pass=True)
+    found = _RAISED.search(text if raised is None else f"{raised}\n{text}")
+    if found and found[1] in _FINAL:
+        return JobStopped(found[2].strip())
+    if found:
+        return StreamFailure(found[2].strip(), may_pass=True)
+    return StreamFailure(_reason(str(raised) if raised else text), may_pass=True)
+
+
+def _reason(text: str) -> str:
+    """The line that says most."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    for line in reversed(lines):
+        if any(word in line for word in _LOST):
+            return line[:_LINE_MAX]
+    for line in lines:
+        if re.match(r"(\w+\.)*\w*(Error|Exception): ", line):
+            return line[:_LINE_MAX]
+    return (lines or ["it ended without a reason"])[0][:_LINE_MAX]
