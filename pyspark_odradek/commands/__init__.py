@@ -17,6 +17,7 @@ ACTIONS = {
     "load": ("load", "write a table to a topic, each row once"),
     "replay": ("replay", "write dead letters back to a topic"),
     "doctor": ("doctor", "find out what the pipeline lacks here"),
+    "audit": ("audit", "check every batch of a data directory"),
     "compact": ("compact", "make few large files of a table's many small ones"),
 }
 _HELP = ("-h", "--help", "help")

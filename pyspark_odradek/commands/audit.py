@@ -1,0 +1,95 @@
+"""``odradek pipeline audit PATH``: is every batch of a data directory sound?"""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .arguments import FAILED, USAGE_ERROR, Parser, fail, spark_arguments, spark_options
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from ..audit import Audit
+    from ..audit_span import AuditSpan
+
+_NAME = "pipeline audit"
+_STEP = "audit"
+
+
+def command(arguments: list[str]) -> int:
+    """Check every batch of a data directory; exit status 1 when one is damaged."""
+    given = _parser().parse(arguments)
+    try:
+        options = spark_options(given.conf)
+    except ValueError as error:
+        return fail(_NAME, USAGE_ERROR, error)
+    from ..audit_report import render, write_report
+    from ..errors import SourceError
+    from ..job_errors import JobError
+
+    logging.basicConfig(format="%(message)s")
+    try:
+        audit = _audit(given, options)
+        written = [] if given.report is None else write_report(audit, given.report)
+    except (SourceError, JobError, OSError) as error:
+        return fail(_NAME, USAGE_ERROR, error)
+    for line in render(audit):
+        print(line)
+    for path in written:
+        print(f"written: {path}")
+    return 0 if audit.is_sound else FAILED
+
+
+def _audit(given: argparse.Namespace, options: dict[str, str]) -> Audit:
+    from ..audit import audit_spans, conclude, plan_audit
+    from ..progress import Progress
+    from ..segment_directory import DataDirectory
+    from ..spark_session import SparkOfCommand
+
+    directory = DataDirectory(given.path)
+    pieces = plan_audit(directory, given.topic)
+    progress = Progress()
+    remaining = sum(piece.size for piece in pieces)
+
+    def say(spans: Sequence[AuditSpan]) -> None:
+        nonlocal remaining
+        size = sum(span.size for span in spans)
+        remaining -= size
+        records = sum(span.records for span in spans)
+        progress.done(_STEP, records, size, remaining=remaining)
+
+    with SparkOfCommand(_NAME, given.master, options) as spark:
+        session = spark.session() if pieces else None
+        progress.begin()
+        spans = audit_spans(session, pieces, say) if session is not None else []
+    progress.end()
+    return conclude(directory, spans)
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        _NAME,
+        "Check every batch of a data directory with Spark: checksums, offsets that"
+        " follow each other, how many there are. Exit status 1 when one is damaged.",
+    )
+    parser.add_argument(
+        "path", type=Path, metavar="PATH", help="a log directory of a broker (log.dirs)"
+    )
+    parser.add_argument(
+        "--topic",
+        action="append",
+        default=[],
+        metavar="TOPIC",
+        help="only this topic; may be given often",
+    )
+    parser.add_argument(
+        "--report",
+        type=Path,
+        metavar="FOLDER",
+        help="write partitions, segments and findings there as Parquet files",
+    )
+    spark_arguments(parser)
+    return parser
