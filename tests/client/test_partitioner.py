@@ -1,0 +1,35 @@
+import pytest
+
+from client.partitioner import StickyPartition, murmur2, partition_of_key
+
+# As `Utils.murmur2` of Apache Kafka's client says; from its own test.
+JAVA = {
+    b"21": -973932308,
+    b"foobar": -790332482,
+    b"a-little-bit-long-string": -985981536,
+    b"a-little-bit-longer-string": -1486304829,
+    b"lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8": -58897971,
+    b"abc": 479470107,
+}
+
+
+@pytest.mark.parametrize(("key", "expected"), JAVA.items())
+def test_the_hash_is_that_of_javas_client(key: bytes, expected: int) -> None:
+    assert murmur2(key) == expected & 0xFFFFFFFF
+    assert murmur2(memoryview(key)) == murmur2(key)
+
+
+def test_a_key_has_one_partition_and_keys_are_spread() -> None:
+    found = [partition_of_key(b"%d" % number, 7) for number in range(700)]
+    assert set(found) == set(range(7))
+    assert min(found.count(number) for number in range(7)) > 60
+
+
+def test_without_a_key_a_partition_stays_until_its_batch_is_full() -> None:
+    sticky = StickyPartition(lambda numbers: numbers[0])
+    assert [sticky.current([0, 1, 2]) for _ in range(3)] == [0, 0, 0]
+    sticky.move_on([0, 1, 2])
+    assert sticky.current([0, 1, 2]) == 1
+    assert sticky.current([2]) == 2  # the other one has lost its leader
+    sticky.move_on([2])
+    assert sticky.current([2]) == 2
