@@ -28,6 +28,11 @@ class Histogram:
         self.counts[bisect_left(self.bounds, value)] += 1
         self.total += value
 
+    def halve(self) -> None:
+        """Let what was observed until now count half."""
+        self.counts = [count // 2 for count in self.counts]
+        self.total /= 2
+
     @property
     def count(self) -> int:
         """How many values there were."""

@@ -13,7 +13,7 @@ from .readiness import why_not_ready
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from .metrics.sources import MetricSources
+    from .metrics.broker_families import MetricSources
 
 
 def http_pages(sources: MetricSources) -> dict[str, Callable[[], Awaitable[Reply]]]:

@@ -18,17 +18,19 @@ if TYPE_CHECKING:
 
 # A request is timed when its number has none of these bits.
 SAMPLED = 0b1111
+HALF_LIFE_MS = 60_000
 # Milliseconds: 10 us to over a minute, in steps of a fifth.
 _BOUNDS_MS = exponential(0.01, 100_000, 4)
 
 
 class RequestTimes:
-    """The times of one API, in milliseconds."""
+    """The times of one API, in milliseconds; ``histogram`` is of the last minutes."""
 
-    __slots__ = ("histogram",)
+    __slots__ = ("count", "histogram")
 
     def __init__(self) -> None:
         self.histogram = Histogram(_BOUNDS_MS)
+        self.count = 0
 
     def note(self, answer: Any, began_s: float) -> Any:
         """The answer to a request that began then; one that waits is timed as well.
@@ -53,6 +55,7 @@ class RequestTimes:
         return answer
 
     def _observe(self, began_s: float) -> None:
+        self.count += 1
         self.histogram.observe((time.perf_counter() - began_s) * 1000)
 
     async def _timed(self, answering: Coroutine[Any, Any, Any], began_s: float) -> Any:

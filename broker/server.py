@@ -45,6 +45,7 @@ from .network.listener import Listener
 from .process import open_files_limit, run_until_signal
 from .reconfiguration import follow_changes, follow_cleaning_changes
 from .replica.replica_manager import ReplicaManager
+from .request_times import HALF_LIFE_MS
 from .scheduler import Scheduler
 from .services import Bugs, Services
 
@@ -53,6 +54,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from .config.broker_config import BrokerConfig
+    from .config.listener import HostPort
+    from .http_server import HttpServer
+    from .metrics.broker_families import MetricSources
     from .replica.cleaning import Cleaning
 
 CLOSING_THREADS = 8
@@ -83,6 +87,8 @@ class Server:
         self._opening: asyncio.Task[None] | None = None
         self._cleaning: Cleaning | None = None
         self._admin: AdminSocket | None = None
+        self._http: HttpServer | None = None
+        self._metric_sources: MetricSources | None = None
 
     async def start(self) -> None:
         """Return when clients can connect.
@@ -105,6 +111,11 @@ class Server:
         self._opening = asyncio.get_running_loop().create_task(
             self._open_logs(), name="open logs"
         )
+
+    @property
+    def http_port(self) -> int | None:
+        """Where metrics and health are asked for; None: nowhere."""
+        return None if self._http is None else self._http.port
 
     def ready_line(self) -> str:
         """One line for people and scripts: where it listens, and what it promises."""
@@ -221,7 +232,7 @@ class Server:
         handlers.load()
         admission = Admission(self.services.config, self._clock)
         follow_changes(self.services, admission)
-        network = Network(
+        self._network = Network(
             options=config,
             dispatcher=Dispatcher(self.services, registered_handlers()),
             clock=self._clock,
@@ -230,15 +241,34 @@ class Server:
             log=LimitedLog(self._clock),
         )
         for address in config.client_listeners:
-            listener = Listener(address.name, address.host, address.port, network)
+            listener = Listener(address.name, address.host, address.port, self._network)
             await listener.start()
             self.listeners.append(listener)
+        if config.http_listener is not None:
+            await self._listen_for_http(config.http_listener)
+
+    async def _listen_for_http(self, address: HostPort) -> None:
+        # Only who wants it waits for it to be loaded.
+        from .http_pages import http_pages
+        from .http_server import HttpServer
+        from .metrics.broker_families import MetricSources
+
+        services = self.services
+        sources = MetricSources(services, self.listeners, self._network)
+        self._metric_sources = sources
+        self._http = HttpServer(address, http_pages(sources), self.bugs)
+        await self._http.start()
 
     async def _begin_jobs(self) -> None:
         assert self._files is not None
         services = self.services
         self._cleaning = make_cleaning(services, self._files)
+        if self._metric_sources is not None:
+            self._metric_sources.cleaning = self._cleaning
         add_jobs(services, self._files, self.listeners, self._cleaning)
+        services.scheduler.every(
+            HALF_LIFE_MS, "request times", self._network.dispatcher.forget_times
+        )
         follow_cleaning_changes(services, self._cleaning)
         self._admin = AdminSocket(
             self.config.catalog_directory,
@@ -265,6 +295,8 @@ class Server:
         for listener in self.listeners:
             await listener.stop(0)
         self.listeners.clear()
+        if self._http is not None:
+            await self._http.stop()
         if hasattr(self, "services"):
             services = self.services
             await services.disk_threads.run(_close_logs, services.log_manager)

@@ -59,6 +59,9 @@ class LogState:
         self.local, self.epochs, self.producers, self._unsynced = parts[:4]
         self.quarantine = parts.quarantine
         self._watermarks = Watermarks(self.local, log_start_offset)
+        self.opened_end_offset = self.log_end_offset
+        self.appended_bytes = 0  # since it was opened, as the next one
+        self.fetched_bytes = 0  # by consumers
         self._failure: KafkaError | None = None
         # No transaction index says more of markers behind it. None: not looked yet.
         self._last_abort_offset: int | None = None

@@ -97,7 +97,7 @@ def flags_of(options: argparse.Namespace) -> Flags:
 def _run(loaded: Loaded) -> int:
     from ..logs import configure_logs
 
-    configure_logs(loaded.config.logging_level)
+    configure_logs(loaded.config.logging_level, form=loaded.config.logging_format)
     for note in loaded.notes:
         _logger.warning("options: %s", note)
     from ..server import run

@@ -146,6 +146,12 @@ class BrokerConfig(NetworkOptions, LogOptions, GroupOptions, TransactionOptions)
         "The least important lines that the log gets.",
         choices=("debug", "info", "warning", "error"),
     )
+    logging_format: str = option(
+        "text",
+        "logging.format",
+        "What a line of the log is: text for people, json for machines.",
+        choices=("text", "json"),
+    )
     explicit: frozenset[str] = frozenset()
     foreign: Mapping[str, str] = field(default_factory=dict)
     changes: Changes | None = None
@@ -255,6 +261,12 @@ class BrokerConfig(NetworkOptions, LogOptions, GroupOptions, TransactionOptions)
                     "there is no authentication: add --allow-unauthenticated to let "
                     "everybody in, or listen on 127.0.0.1"
                 )
+        http = self.http_listener
+        if http is not None and not (http.is_loopback or self.allow_unauthenticated):
+            raise OptionError(
+                f"http.listener {http} can be reached from other machines: add "
+                "--allow-unauthenticated to let everybody read it, or use 127.0.0.1"
+            )
         names = {listener.name for listener in self.client_listeners}
         for listener in self._without_controllers(self.advertised_listeners):
             if listener.name not in names:

@@ -2,7 +2,13 @@
 
 from dataclasses import dataclass
 
-from .listener import Listener, parse_listeners, parse_protocols
+from .listener import (
+    HostPort,
+    Listener,
+    parse_host_port,
+    parse_listeners,
+    parse_protocols,
+)
 from .option import INT_MAX, Kind, option
 
 
@@ -38,6 +44,14 @@ class NetworkOptions:
         False,
         "allow.unauthenticated",
         "Let anybody who reaches a listener that is not on loopback in.",
+    )
+    http_listener: HostPort | None = option(  # noqa: RUF009 - as all fields
+        None,
+        "http.listener",
+        "HOST:PORT where /metrics, /livez and /readyz are answered over HTTP; no host:"
+        " every interface. Empty: nowhere.",
+        kind=Kind.STRING,
+        read=parse_host_port,
     )
     socket_request_max_bytes: int = option(
         100 << 20,

@@ -212,6 +212,11 @@ class Dispatcher:
         )
         return exchange
 
+    def forget_times(self) -> None:
+        """Let the times of the requests until now count half."""
+        for times in self.times.values():
+            times.histogram.halve()
+
     def failure(
         self, route: Route, request: Request | None, error: BaseException
     ) -> Response:

@@ -9,19 +9,35 @@ import os
 import resource
 import sys
 import time
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .exposition import HISTOGRAM, Family, counter, gauge, labels
+from .exposition import HISTOGRAM, UNTYPED, Family, counter, gauge, labels
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from .sources import MetricSources
+    from ..network.connection import Network
+    from ..network.listener import Listener
+    from ..replica.cleaning import Cleaning
+    from ..services import Services
 
 _QUANTILES = (0.5, 0.95, 0.99, 0.999)
 _PAGE_SIZE = resource.getpagesize()
 _STARTED_S = time.time()
+
+
+@dataclass(slots=True)
+class MetricSources:
+    """Where the samples come from. ``cleaning`` is None until it has begun."""
+
+    services: Services
+    listeners: Sequence[Listener]
+    network: Network
+    cleaning: Cleaning | None = None
 
 
 def broker_families(sources: MetricSources) -> Iterator[Family]:
@@ -68,13 +84,21 @@ def _resident_bytes() -> int | None:
     return int(fields[1]) * _PAGE_SIZE
 
 
+@cache
+def _version() -> str:
+    try:
+        return version("odradek")
+    except PackageNotFoundError:
+        return "unknown"
+
+
 def _server_families(sources: MetricSources) -> Iterator[Family]:
     services = sources.services
     info = gauge("odradek_info", "Always 1; the labels say what this is.")
     yield _one(
         info,
         1,
-        version=sources.version,
+        version=_version(),
         durability=services.config.durability,
         python=sys.version.split()[0],
         cluster_id=services.cluster_id,
@@ -152,11 +176,13 @@ def _request_families(sources: MetricSources) -> Iterator[Family]:
     )
     times = gauge(
         "kafka_network_requestmetrics_totaltimems",
-        "Milliseconds from a request to its answer, of one request in 16 of each"
-        " connection since the start.",
+        "Milliseconds from a request to its answer in the last minutes, of one request"
+        " in 16.",
     )
-    timed = counter(
-        "kafka_network_requestmetrics_totaltimems_count", "How many were timed."
+    timed = Family(
+        "kafka_network_requestmetrics_totaltimems_count",
+        UNTYPED,
+        "How many were timed.",
     )
     for route in sources.network.dispatcher.routes.values():
         requests.add(
@@ -167,7 +193,7 @@ def _request_families(sources: MetricSources) -> Iterator[Family]:
         histogram = request_times.histogram
         for part in _QUANTILES:
             times.add(histogram.quantile(part), labels(request=api, quantile=part))
-        timed.add(histogram.count, labels(request=api))
+        timed.add(request_times.count, labels(request=api))
     yield from (requests, times, timed)
 
 
@@ -211,13 +237,50 @@ def _cleaner_families(sources: MetricSources) -> Iterator[Family]:
     cleaning = sources.cleaning
     if cleaning is None:
         return
-    yield _one(
-        gauge(
+    gauges = cleaning.gauges
+    for name, meaning, value in (
+        (
             "kafka_log_logcleanermanager_uncleanable_partitions_count",
             "Logs that compaction leaves alone; see odradek fsck.",
+            len(cleaning.uncleanable),
         ),
-        len(cleaning.uncleanable),
-    )
+        (
+            "kafka_log_logcleanermanager_max_dirty_percent",
+            "How much of the dirtiest compacted log is not clean.",
+            round(gauges.max_dirty_percent, 2),
+        ),
+        (
+            "kafka_log_logcleaner_deadthreadcount",
+            "1 when compaction has failed with a bug.",
+            gauges.dead_thread_count,
+        ),
+        (
+            "kafka_log_logcleaner_max_clean_time_secs",
+            "What the last round of compaction took.",
+            gauges.max_clean_time_s,
+        ),
+        (
+            "kafka_log_logcleaner_max_buffer_utilization_percent",
+            "How full its memory for keys was.",
+            round(gauges.max_buffer_utilization_percent, 2),
+        ),
+        (
+            "kafka_log_logcleaner_cleaner_recopy_percent",
+            "How much of what it read was written again.",
+            round(gauges.recopy_percent, 2),
+        ),
+    ):
+        yield _one(gauge(name, meaning), value)
+    for name, meaning, value in (
+        ("odradek_cleaner_rounds_total", "Rounds of compaction.", gauges.round_count),
+        ("odradek_cleaner_read_bytes_total", "Bytes they read.", gauges.bytes_read),
+        (
+            "odradek_cleaner_written_bytes_total",
+            "Bytes they wrote.",
+            gauges.bytes_written,
+        ),
+    ):
+        yield _one(counter(name, meaning), value)
 
 
 def _limit_families(sources: MetricSources) -> Iterator[Family]:

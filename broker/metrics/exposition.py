@@ -17,6 +17,7 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 COUNTER = "counter"
 GAUGE = "gauge"
 HISTOGRAM = "histogram"
+UNTYPED = "untyped"  # a counter whose name does not end in _total
 
 
 class Family:

@@ -66,23 +66,37 @@ class PartitionFamilies:
         self.bytes_in = counter(
             "kafka_server_brokertopicmetrics_bytesin_total", "Bytes that were appended."
         )
-        self.partition_count = 0
-        self.quarantined_count = 0
-        self.appended_bytes = 0
+        self.bytes_out = counter(
+            "kafka_server_brokertopicmetrics_bytesout_total",
+            "Bytes that consumers were given.",
+        )
+        self.messages_in = counter(
+            "kafka_server_brokertopicmetrics_messagesin_total",
+            "Records that were appended.",
+        )
+        self._sums = [0, 0, 0]
 
     def add(self, topic: Topic) -> None:
         """What there is to tell of one topic."""
-        self.partitions.add(len(topic.partitions), f'{{topic="{topic.name}"}}')
-        self.partition_count += len(topic.partitions)
-        appended_bytes = 0
+        label_text = f'{{topic="{topic.name}"}}'
+        self.partitions.add(len(topic.partitions), label_text)
+        bytes_in = bytes_out = messages_in = 0
         for info in topic.partitions:
             place = TopicPartition(topic.name, info.partition)
             log = self._services.log_manager.get(place)
             self._add_partition(place, log)
             if log is not None:
-                appended_bytes += log.appended_bytes
-        self.appended_bytes += appended_bytes
-        self.bytes_in.add(appended_bytes, f'{{topic="{topic.name}"}}')
+                bytes_in += log.appended_bytes
+                bytes_out += log.fetched_bytes
+                messages_in += log.log_end_offset - log.opened_end_offset
+        counted = bytes_in, bytes_out, messages_in
+        for index, family in enumerate(self._traffic):
+            family.add(counted[index], label_text)
+            self._sums[index] += counted[index]
+
+    @property
+    def _traffic(self) -> tuple[Family, Family, Family]:
+        return self.bytes_in, self.bytes_out, self.messages_in
 
     def _add_partition(self, place: TopicPartition, log: UnifiedLog | None) -> None:
         label_text = f"{{{_PARTITION.format(*place)}}}"
@@ -109,12 +123,10 @@ class PartitionFamilies:
         quarantined = log.quarantined_batches
         if quarantined:
             self.quarantined.add(quarantined, label_text)
-            self.quarantined_count += quarantined
 
     def __iter__(self) -> Iterator[Family]:
-        totals = counter(self.bytes_in.name, self.bytes_in.meaning)
-        totals.add(self.appended_bytes)
-        self.bytes_in.lines[:0] = totals.lines
+        for family, total in zip(self._traffic, self._sums, strict=True):
+            family.add(total)
         for value in vars(self).values():
             if isinstance(value, Family):
                 yield value

@@ -11,7 +11,7 @@ from .group_families import group_families
 from .partition_families import PartitionFamilies
 
 if TYPE_CHECKING:
-    from .sources import MetricSources
+    from .broker_families import MetricSources
 
 # Partitions or groups between two moments in which the loop serves others: 2 ms.
 TURN_SIZE = 200

@@ -27,3 +27,12 @@ def test_exponential_bounds_reach_the_last() -> None:
     assert bounds[0] == 0.001
     assert bounds[-1] >= 1
     assert all(1.4 < b / a < 1.42 for a, b in itertools.pairwise(bounds))
+
+
+def test_what_was_observed_comes_to_count_half() -> None:
+    histogram = Histogram([1, 2])
+    for value in (1, 1, 1, 2, 2):
+        histogram.observe(value)
+    histogram.halve()
+    assert histogram.counts == [1, 1, 0]
+    assert histogram.total == 3.5

@@ -1,0 +1,57 @@
+import json
+import re
+from pathlib import Path
+
+from storage.files import StorageFailure
+from tests.broker.metrics.served import HTTP, commit, scraped
+from tests.broker.test_server import create_topic, produce, running, with_client
+
+ROOT = Path(__file__).parents[3]
+
+
+async def test_requests_and_syncs_are_counted(tmp_path: Path) -> None:
+    async with running(tmp_path, http_listener=HTTP) as server:
+        await with_client(server, create_topic)
+        for _ in range(17):
+            await with_client(server, produce)
+        found = await scraped(server)
+    requests = found["kafka_network_requestmetrics_requests_total"]
+    assert sum(v for (api, _), v in requests.items() if api == "Produce") == 17
+    # The first of 16 is timed.
+    times = found["kafka_network_requestmetrics_totaltimems_count"]
+    assert times["Produce",] == 2
+    assert found["odradek_sync_seconds_count"][str(tmp_path),] >= 1
+    assert found["odradek_bugs_total"][()] == 0
+    assert found["kafka_controller_kafkacontroller_globaltopiccount"][()] == 1
+
+
+async def test_a_failed_directory_is_told(tmp_path: Path) -> None:
+    async with running(tmp_path, http_listener=HTTP) as server:
+        committer = server.services.committer.for_directory(tmp_path)
+        committer.fail(StorageFailure("fdatasync: EIO"))
+        found = await scraped(server)
+    assert found["odradek_log_directory_failed"] == {(str(tmp_path),): 1}
+    assert found["kafka_log_logmanager_offlinelogdirectorycount"][()] == 1
+
+
+async def test_every_metric_is_in_the_manual_and_the_dashboard_shows_what_is_there(
+    tmp_path: Path,
+) -> None:
+    async with running(tmp_path, http_listener=HTTP) as server:
+        await with_client(server, create_topic)
+        await with_client(server, produce)
+        await with_client(server, commit)
+        names = set(await scraped(server))
+    manual = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
+    suffix = re.compile("_(bucket|sum|count)$")
+    for name in names:
+        assert f"`{name}`" in manual or f"`{suffix.sub('', name)}`" in manual, name
+    dashboard = json.loads((ROOT / "docs/grafana/odradek.json").read_text())
+    shown = {
+        name
+        for panel in dashboard["panels"]
+        for target in panel["targets"]
+        for name in re.findall(r"\b(?:kafka|odradek|process)_\w+", target["expr"])
+    }
+    seldom = {"odradek_partition_quarantined_batches", "odradek_limit_hits_total"}
+    assert shown <= names | seldom
