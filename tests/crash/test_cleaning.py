@@ -11,7 +11,7 @@ import shutil
 import time
 from copy import deepcopy
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import confluent_kafka
 import confluent_kafka.admin
@@ -23,19 +23,31 @@ from tests.storage.cleaner.cleaner_model import Model
 
 IS_LONG = bool(os.environ.get("ODRADEK_LONG"))
 SEEDS, STRIDE, RANDOMS = (8, 2, 4) if IS_LONG else (2, 19, 1)
-STEPS = range(1, 300, 3) if IS_LONG else (3, 11)
+STEPS = range(1, 500, 3) if IS_LONG else (3, 40)
 TIMEOUT_S = 30
 ROOT = Path(__file__).parents[2]
-TOPIC = "table"
+POLICIES = {"table": "compact", "both": "compact,delete"}
+GROUPS = ("group-0", "group-1", "group-2")
 CONFIG = {
-    "cleanup.policy": "compact",
     "internal.segment.bytes": "4000",
     "min.cleanable.dirty.ratio": "0.01",
+    "retention.ms": "-1",
 }
-EAGER = ("-o", "log.cleaner.backoff.ms=10")
-IDLE = ("-o", "log.cleaner.backoff.ms=3600000")
-ROUND_IS_OVER = "is clean up to"
+INTERNAL = (
+    *("-o", "offsets.topic.num.partitions=1"),
+    *("-o", "transaction.state.log.num.partitions=1"),
+)
+EAGER = ("-o", "log.cleaner.backoff.ms=10", *INTERNAL)
+IDLE = ("-o", "log.cleaner.backoff.ms=3600000", *INTERNAL)
+LOGS = ("table-0", "both-0", "__consumer_offsets-0", "__transaction_state-0")
 Table = dict[bytes, bytes]
+
+
+class State(NamedTuple):
+    """What clients are told: tables by topic and isolation, offsets by group."""
+
+    tables: dict[str, list[Table]]
+    committed: dict[str, int]
 
 
 @pytest.mark.timeout(1800)
@@ -50,7 +62,7 @@ def test_any_part_of_a_round_on_the_disk_is_a_whole_log(seed: int) -> None:
     model.roll()
     model.append()
     model.settle()
-    before = deepcopy(model)
+    before = model.on(deepcopy(model.files))
     assert isinstance(model.files, RecordingFiles)
     recording = model.files.record()
     recording.promise(None)
@@ -82,22 +94,27 @@ class DyingBroker(BrokerProcess):
 
 
 @pytest.fixture(scope="module")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Table]]:
-    """The directory of a broker that has not cleaned, and what readers make of it."""
+def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, State]:
+    """The directory of a broker that has not cleaned, and what clients see of it."""
     data_dir = tmp_path_factory.mktemp("filled") / "data"
     with running_broker(data_dir, *IDLE) as broker:
-        fill(broker)
-        tables = read_both(broker)
+        for topic, policy in POLICIES.items():
+            fill(broker, topic, policy)
+            commit_offsets(broker)
+            make_segments_small(broker)
+        state = state_of(broker)
         broker.terminate()
     assert not list(data_dir.glob("*/*.cleaned"))
-    return data_dir, tables
+    for name in LOGS:
+        assert len(list((data_dir / name).glob("*.log"))) > 2, name
+    return data_dir, state
 
 
 @pytest.mark.timeout(600)
 def test_a_broker_that_is_killed_in_a_step_of_a_round_has_the_same_keys(
-    tmp_path: Path, filled: tuple[Path, list[Table]]
+    tmp_path: Path, filled: tuple[Path, State]
 ) -> None:
-    template, tables = filled
+    template, state = filled
     for step in STEPS:
         data_dir = tmp_path / f"step-{step}"
         shutil.copytree(template, data_dir)
@@ -106,7 +123,7 @@ def test_a_broker_that_is_killed_in_a_step_of_a_round_has_the_same_keys(
         is_over = wait_for_death(broker)
         print(step, broker.log().rpartition("dies at ")[2])  # shown by -s
         try:
-            check_next_life(data_dir, tables, goes_on=IS_LONG)
+            check_next_life(data_dir, state, goes_on=IS_LONG)
         except BaseException as error:
             error.add_note(f"step {step}: {broker.log()}")
             raise
@@ -117,27 +134,27 @@ def test_a_broker_that_is_killed_in_a_step_of_a_round_has_the_same_keys(
 
 @pytest.mark.timeout(600)
 def test_a_broker_that_is_killed_while_segments_are_written_has_the_same_keys(
-    tmp_path: Path, filled: tuple[Path, list[Table]]
+    tmp_path: Path, filled: tuple[Path, State]
 ) -> None:
-    template, tables = filled
+    template, state = filled
     data_dir = tmp_path / "data"
     shutil.copytree(template, data_dir)
     broker = BrokerProcess(data_dir, EAGER)
     broker.start()
     deadline = time.monotonic() + TIMEOUT_S
-    while not list(data_dir.glob("*/*.cleaned")) and ROUND_IS_OVER not in broker.log():
+    while not list(data_dir.glob("*/*.cleaned")) and not has_cleaned(broker):
         assert time.monotonic() < deadline, broker.log()
     broker.kill()
-    check_next_life(data_dir, tables)
+    check_next_life(data_dir, state)
 
 
 def wait_for_death(broker: BrokerProcess) -> bool:
-    """Whether it has outlived the round."""
+    """Whether it has outlived the rounds."""
     assert broker.process is not None
     deadline = time.monotonic() + TIMEOUT_S
     while broker.process.poll() is None:
         assert time.monotonic() < deadline, broker.log()
-        if ROUND_IS_OVER in broker.log():
+        if has_cleaned(broker):
             broker.kill()
             return True
         time.sleep(0.01)
@@ -145,20 +162,46 @@ def wait_for_death(broker: BrokerProcess) -> bool:
     return False
 
 
-def check_next_life(
-    data_dir: Path, tables: list[Table], *, goes_on: bool = True
-) -> None:
-    """The same keys after the reload, and after another round."""
+def check_next_life(data_dir: Path, state: State, *, goes_on: bool = True) -> None:
+    """The same keys and offsets after the reload, and after the other rounds."""
     with running_broker(data_dir, *EAGER) as broker:
-        check_tables(read_both(broker), tables)
-        deadline = time.monotonic() + TIMEOUT_S
-        while goes_on and ROUND_IS_OVER not in broker.log():
-            assert time.monotonic() < deadline, broker.log()
-            time.sleep(0.01)
+        check(state_of(broker), state)
+        begin_transaction(broker)
         if goes_on:
-            check_tables(read_both(broker), tables)
-            assert not list(data_dir.glob("*/*.cleaned"))
+            wait_until_clean(broker)
+            check(state_of(broker), state)
+            begin_transaction(broker)
         assert "Traceback" not in broker.log()
+
+
+def has_cleaned(broker: BrokerProcess) -> bool:
+    return all(f"{name} is clean up to" in broker.log() for name in LOGS)
+
+
+def wait_until_clean(broker: BrokerProcess) -> None:
+    """Every log was cleaned up to its active segment, in this life or before."""
+    checkpoint = broker.data_dir / "cleaner-offset-checkpoint"
+    deadline = time.monotonic() + TIMEOUT_S
+    while True:
+        lines = checkpoint.read_text().splitlines() if checkpoint.exists() else []
+        known = {tuple(line.rsplit(" ", 1)) for line in lines}
+        if {
+            (name.replace("-0", " 0"), last_base(broker, name)) for name in LOGS
+        } <= known:
+            return
+        assert time.monotonic() < deadline, broker.log()
+        time.sleep(0.01)
+
+
+def last_base(broker: BrokerProcess, name: str) -> str:
+    bases = [int(path.stem) for path in (broker.data_dir / name).glob("*.log")]
+    return str(max(bases))
+
+
+def check(found: State, before: State) -> None:
+    assert found.committed == before.committed
+    for topic, tables in before.tables.items():
+        check_tables(found.tables[topic], tables)
 
 
 def check_tables(found: list[Table], before: list[Table]) -> None:
@@ -168,11 +211,14 @@ def check_tables(found: list[Table], before: list[Table]) -> None:
         assert found[1].get(key) in [table.get(key) for table in before]
 
 
-def fill(broker: BrokerProcess) -> None:
+def fill(broker: BrokerProcess, topic: str, policy: str) -> None:
     address: dict[str, Any] = {"bootstrap.servers": broker.address}
     admin = confluent_kafka.admin.AdminClient(address)
-    topic = confluent_kafka.admin.NewTopic(TOPIC, 1, 1, config=CONFIG)
-    admin.create_topics([topic])[TOPIC].result(TIMEOUT_S)
+    config = CONFIG | {"cleanup.policy": policy}
+    made = admin.create_topics(
+        [confluent_kafka.admin.NewTopic(topic, 1, 1, config=config)]
+    )
+    made[topic].result(TIMEOUT_S)
     chance = random.Random(1)
     producer = confluent_kafka.Producer({**address, "transactional.id": "one"})
     producer.init_transactions(TIMEOUT_S)
@@ -180,7 +226,7 @@ def fill(broker: BrokerProcess) -> None:
         producer.begin_transaction()
         for _ in range(10):
             value = chance.randbytes(60) if chance.random() < 0.9 else None
-            producer.produce(TOPIC, value, b"key %d" % chance.randrange(25))
+            producer.produce(topic, value, b"key %d" % chance.randrange(25))
         producer.flush(TIMEOUT_S)
         if number % 3 == 1:
             producer.abort_transaction(TIMEOUT_S)
@@ -188,16 +234,69 @@ def fill(broker: BrokerProcess) -> None:
             producer.commit_transaction(TIMEOUT_S)
     plain = confluent_kafka.Producer({**address, "enable.idempotence": True})
     for number in range(60):
-        plain.produce(TOPIC, b"%d" % number + bytes(90), b"plain %d" % (number % 9))
+        plain.produce(topic, b"%d" % number + bytes(90), b"plain %d" % (number % 9))
         plain.flush(TIMEOUT_S)
 
 
-def read_both(broker: BrokerProcess) -> list[Table]:
-    """The tables that committed readers and others make of the topic."""
-    return [read(broker, level) for level in ("read_committed", "read_uncommitted")]
+def make_segments_small(broker: BrokerProcess) -> None:
+    """Those of the internal topics, from now on."""
+    admin = confluent_kafka.admin.AdminClient({"bootstrap.servers": broker.address})
+    entry = confluent_kafka.admin.ConfigEntry(
+        "internal.segment.bytes",
+        "4000",
+        incremental_operation=confluent_kafka.admin.AlterConfigOpType.SET,
+    )
+    for topic in ("__consumer_offsets", "__transaction_state"):
+        resource = confluent_kafka.admin.ConfigResource(
+            confluent_kafka.admin.ResourceType.TOPIC, topic, incremental_configs=[entry]
+        )
+        altered = admin.incremental_alter_configs([resource])
+        altered[resource].result(TIMEOUT_S)
 
 
-def read(broker: BrokerProcess, isolation_level: str) -> Table:
+def commit_offsets(broker: BrokerProcess) -> None:
+    """As groups do, each offset in its turn."""
+    for group in GROUPS:
+        consumer = confluent_kafka.Consumer(
+            {"bootstrap.servers": broker.address, "group.id": group}
+        )
+        for offset in range(40):
+            place = confluent_kafka.TopicPartition("table", 0, offset)
+            consumer.commit(offsets=[place], asynchronous=False)
+        consumer.close()
+
+
+def begin_transaction(broker: BrokerProcess) -> None:
+    """The broker knows the transactional id, and nothing of it is left open."""
+    producer = confluent_kafka.Producer(
+        {"bootstrap.servers": broker.address, "transactional.id": "one"}
+    )
+    producer.init_transactions(TIMEOUT_S)
+    producer.begin_transaction()
+    producer.abort_transaction(TIMEOUT_S)
+
+
+def state_of(broker: BrokerProcess) -> State:
+    tables = {
+        topic: [
+            read(broker, topic, level)
+            for level in ("read_committed", "read_uncommitted")
+        ]
+        for topic in POLICIES
+    }
+    committed = {}
+    for group in GROUPS:
+        consumer = confluent_kafka.Consumer(
+            {"bootstrap.servers": broker.address, "group.id": group}
+        )
+        place = confluent_kafka.TopicPartition("table", 0)
+        (found,) = consumer.committed([place], timeout=TIMEOUT_S)
+        committed[group] = found.offset
+        consumer.close()
+    return State(tables, committed)
+
+
+def read(broker: BrokerProcess, topic: str, isolation_level: str) -> Table:
     consumer = confluent_kafka.Consumer(
         {
             "bootstrap.servers": broker.address,
@@ -211,7 +310,7 @@ def read(broker: BrokerProcess, isolation_level: str) -> Table:
     )
     table: dict[bytes, bytes | None] = {}
     try:
-        consumer.assign([confluent_kafka.TopicPartition(TOPIC, 0, 0)])
+        consumer.assign([confluent_kafka.TopicPartition(topic, 0, 0)])
         last = -1
         while True:
             message: Any = consumer.poll(TIMEOUT_S)
