@@ -1,0 +1,85 @@
+"""Topics of every kind, written by librdkafka, to be read by Spark."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic
+
+TIME_MS = 1_790_000_000_000
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+TIMEOUT_S = 30
+
+Headers = list[tuple[str, bytes | None]]
+
+
+def create(
+    address: str, topic: str, partitions: int = 1, config: dict[str, str] | None = None
+) -> None:
+    admin = AdminClient({"bootstrap.servers": address})
+    wanted = NewTopic(topic, partitions, 1, config=config or {})
+    admin.create_topics([wanted])[topic].result(TIMEOUT_S)
+
+
+def delete(address: str, topic: str) -> None:
+    admin = AdminClient({"bootstrap.servers": address})
+    admin.delete_topics([topic])[topic].result(TIMEOUT_S)
+
+
+def send(
+    address: str,
+    topic: str,
+    values: Sequence[bytes | None],
+    partition: int = 0,
+    **config: Any,
+) -> None:
+    """One record for each value, a second apart."""
+    producer = Producer({"bootstrap.servers": address, "linger.ms": 5, **config})
+    for number, value in enumerate(values):
+        producer.produce(
+            topic, value, partition=partition, timestamp=TIME_MS + 1000 * number
+        )
+    assert producer.flush(TIMEOUT_S) == 0
+
+
+def feed_shapes(address: str, topic: str) -> None:
+    """Three partitions: all codecs, nulls, empty ones, headers, large values."""
+    create(address, topic, 3)
+    header_lists: list[Headers | None] = [
+        None,
+        [("a", b"1"), ("a", None), ("", b"")],
+        [("\u00fc", b"\x00\xff")],
+    ]
+    for codec in CODECS:
+        producer = Producer(
+            {"bootstrap.servers": address, "compression.codec": codec, "linger.ms": 20}
+        )
+        for number in range(60):
+            producer.produce(
+                topic,
+                [None, b"", b"value-%d" % number, bytes(number * 50)][number % 4],
+                [b"key-%d" % number, None, b""][number % 3],
+                number % 3,
+                timestamp=TIME_MS + 10 * number,
+                headers=header_lists[number // 3 % 3],
+            )
+        assert producer.flush(TIMEOUT_S) == 0
+
+
+def feed_transactions(address: str, topic: str) -> None:
+    """Committed and aborted transactions, one after the other; the last is open."""
+    create(address, topic, 1)
+    producer = Producer(
+        {"bootstrap.servers": address, "transactional.id": topic, "linger.ms": 5}
+    )
+    producer.init_transactions(TIMEOUT_S)
+    for turn in range(6):
+        producer.begin_transaction()
+        for number in range(7):
+            producer.produce(topic, b"%d-%d" % (turn, number), partition=0)
+        producer.flush(TIMEOUT_S)
+        if turn % 3 == 1:
+            producer.abort_transaction(TIMEOUT_S)
+        else:
+            producer.commit_transaction(TIMEOUT_S)
+    send(address, topic, [b"in between"] * 3)
