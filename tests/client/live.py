@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from client.address import Address
 from client.cluster import Cluster
 from client.errors import raise_for
+from client.list_offsets import LATEST, list_offsets
 from protocol.consumer_protocol import (
     ConsumerProtocolAssignment,
     ConsumerProtocolSubscription,
@@ -35,6 +36,7 @@ from protocol.messages.topics import (
     CreateTopicsResponse,
 )
 from protocol.records import NewRecord, build_batch
+from protocol.topic_partition import TopicPartition
 
 TIMEOUT_S = 20
 VERSION = b"\0\0"
@@ -77,6 +79,18 @@ def produce(
 
     # Apache Kafka has no leader yet when it has answered for a new topic.
     cluster.retry.run(send, lambda error: isinstance(error, RetriableError))
+
+
+def settle(cluster: Cluster, topic: str) -> None:
+    """Wait until no transaction is open: its end is answered before it is written."""
+    numbers = cluster.metadata([topic]).topics[topic].leaders
+    wanted = {TopicPartition(topic, number): LATEST for number in numbers}
+    wait_until(
+        lambda: (
+            list_offsets(cluster, wanted, committed=True)
+            == list_offsets(cluster, wanted)
+        )
+    )
 
 
 class Member:

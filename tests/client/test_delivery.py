@@ -145,7 +145,7 @@ def test_a_broker_that_stays_away_is_given_up_in_time() -> None:
         producer = Producer(cluster, SETTINGS)
         producer.send("t", NewRecord(None, b"v", 0))
         script.brokers[2].close()
-        with pytest.raises(DeliveryFailed, match="t-0: .*refused.*1 record not") as e:
+        with pytest.raises(DeliveryFailed, match=r"t-0: .*refused.*1 record not") as e:
             producer.flush()
         assert isinstance(e.value.error, NetworkException)
         assert 1 < sum(script.time.pauses) <= 3
@@ -189,8 +189,8 @@ def test_a_delivery_that_failed_says_how_many_are_lost() -> None:
         logs = FakeLogs(script)
         logs.answers = [ErrorCode.TOPIC_AUTHORIZATION_FAILED]
         producer = Producer(cluster, SETTINGS)
-        with pytest.raises(DeliveryFailed, match=r"\(\d+ records not written\)"):
-            for value in values(20):
-                producer.send("t", NewRecord(None, value, 0))
+        for value in values(6):
+            producer.send("t", NewRecord(None, value, 0))
+        with pytest.raises(DeliveryFailed, match=r"\(6 records not written\)"):
             producer.flush()
         producer.close()
