@@ -1,6 +1,12 @@
 import pytest
 
-from broker.config.listener import Listener, parse_listeners, parse_protocols
+from broker.config.listener import (
+    HostPort,
+    Listener,
+    parse_host_port,
+    parse_listeners,
+    parse_protocols,
+)
 
 
 @pytest.mark.parametrize(
@@ -60,3 +66,26 @@ def test_protocol_map_is_checked() -> None:
     assert parse_protocols("a:plaintext, B:SSL") == ("A:PLAINTEXT", "B:SSL")
     with pytest.raises(ValueError, match="is not like INTERNAL:PLAINTEXT"):
         parse_protocols("A")
+
+
+def test_an_address_without_a_name() -> None:
+    assert parse_host_port("") is None
+    assert parse_host_port("127.0.0.1:9404") == HostPort("127.0.0.1", 9404)
+    assert parse_host_port(":9404") == HostPort("", 9404)
+    assert str(parse_host_port("[::1]:9404")) == "[::1]:9404"
+
+
+@pytest.mark.parametrize(
+    "text", ["9404", "host", "host:", "host:x", "a:1:2", "h:70000"]
+)
+def test_what_is_no_address(text: str) -> None:
+    with pytest.raises(ValueError, match=r"127\.0\.0\.1:9404"):
+        parse_host_port(text)
+
+
+@pytest.mark.parametrize(
+    ("host", "reached"),
+    [("", "127.0.0.1"), ("0.0.0.0", "127.0.0.1"), ("::", "127.0.0.1"), ("a", "a")],
+)
+def test_where_this_machine_reaches_it(host: str, reached: str) -> None:
+    assert Listener("A", host, 1).reached_at == reached

@@ -1,0 +1,156 @@
+"""What the container image and the property files say is what odradek understands."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from broker.config.listener import HostPort
+from broker.config.sources import load
+
+ROOT = Path(__file__).parents[1]
+ENTRYPOINT = ROOT / "docker" / "entrypoint.sh"
+# A single node as people write it for the apache/kafka image.
+COMPOSED_FOR_KAFKA = {
+    "KAFKA_NODE_ID": "1",
+    "KAFKA_PROCESS_ROLES": "broker,controller",
+    "KAFKA_LISTENERS": "CONTROLLER://:29093,HOST://:9092,PLAINTEXT://:19092",
+    "KAFKA_ADVERTISED_LISTENERS": "HOST://localhost:9092,PLAINTEXT://broker:19092",
+    "KAFKA_LISTENER_SECURITY_PROTOCOL_MAP": (
+        "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,HOST:PLAINTEXT"
+    ),
+    "KAFKA_INTER_BROKER_LISTENER_NAME": "PLAINTEXT",
+    "KAFKA_CONTROLLER_LISTENER_NAMES": "CONTROLLER",
+    "KAFKA_CONTROLLER_QUORUM_VOTERS": "1@broker:29093",
+    "KAFKA_OFFSETS_TOPIC_REPLICATION_FACTOR": "1",
+    "KAFKA_TRANSACTION_STATE_LOG_REPLICATION_FACTOR": "1",
+    "KAFKA_TRANSACTION_STATE_LOG_MIN_ISR": "1",
+    "KAFKA_GROUP_INITIAL_REBALANCE_DELAY_MS": "0",
+    "KAFKA_LOG_DIRS": "/tmp/kraft-combined-logs",
+    "KAFKA_HEAP_OPTS": "-Xmx512m",
+}
+
+
+class Container:
+    """The entry point, with an odradek that only tells how it was called."""
+
+    def __init__(self, folder: Path) -> None:
+        self.own = folder / "own.properties"
+        self.shared = folder / "shared.properties"
+        self.own.touch()
+        command = folder / "odradek"
+        command.write_text('#!/bin/sh\necho "$@"\nenv | grep ^KAFKA_ | sort\n')
+        command.chmod(0o755)
+        self._path = f"{folder}:{os.environ['PATH']}"
+
+    def start(
+        self, *arguments: str, **environment: str
+    ) -> tuple[list[str], dict[str, str]]:
+        """The arguments and the KAFKA_ variables that odradek was given."""
+        done = subprocess.run(
+            ["sh", str(ENTRYPOINT), *arguments],
+            env={
+                "PATH": self._path,
+                "ODRADEK_CONFIG": str(self.own),
+                "ODRADEK_SHARED_CONFIG": str(self.shared),
+                **environment,
+            },
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        called, *variables = done.stdout.splitlines()
+        return called.split(), dict(each.split("=", 1) for each in variables)
+
+
+@pytest.fixture
+def container(tmp_path: Path) -> Container:
+    return Container(tmp_path)
+
+
+def test_it_serves_and_is_reached_from_outside(container: Container) -> None:
+    arguments, options = container.start()
+    assert arguments == ["serve", "--config", str(container.own)]
+    assert options == {
+        "KAFKA_ALLOW_UNAUTHENTICATED": "true",
+        "KAFKA_LISTENERS": "PLAINTEXT://:9092",
+        "KAFKA_ADVERTISED_LISTENERS": "PLAINTEXT://localhost:9092",
+    }
+    load(None, options)
+
+
+def test_what_the_environment_says_is_left_alone(container: Container) -> None:
+    given = {
+        "KAFKA_LISTENERS": "A://:9092",
+        "KAFKA_LISTENER_SECURITY_PROTOCOL_MAP": "A:PLAINTEXT",
+    }
+    _, options = container.start("serve", **given)
+    assert options == {**given, "KAFKA_ALLOW_UNAUTHENTICATED": "true"}
+    # No address is told that is nobody's: clients get the one they used.
+    assert load(None, options).config.advertised_listeners == ()
+
+
+def test_a_file_that_was_mounted_takes_the_place_of_the_images_own(
+    container: Container,
+) -> None:
+    container.shared.write_text("num.partitions=7\n")
+    arguments, options = container.start("serve", "-o", "durability=none")
+    assert arguments == [
+        *("serve", "--config", str(container.shared)),
+        *("-o", "durability=none"),
+    ]
+    assert options == {"KAFKA_ALLOW_UNAUTHENTICATED": "true"}
+
+
+def test_health_asks_with_the_same_options(container: Container) -> None:
+    arguments, options = container.start("health", "--wait", "3s")
+    assert arguments == ["health", "--config", str(container.own), "--wait", "3s"]
+    assert options["KAFKA_LISTENERS"] == "PLAINTEXT://:9092"
+
+
+def test_other_commands_are_called_as_they_are(container: Container) -> None:
+    arguments, options = container.start("topic", "list", "--json")
+    assert arguments == ["topic", "list", "--json"]
+    assert options == {}
+
+
+def test_a_compose_file_for_apache_kafka_starts_odradek_too(
+    container: Container,
+) -> None:
+    _, options = container.start(**COMPOSED_FOR_KAFKA)
+    config = load(ROOT / "config" / "container.properties", options).config
+    assert [each.port for each in config.client_listeners] == [9092, 19092]
+    assert config.advertised_address("HOST") == ("localhost", 9092)
+    assert config.advertised_address("PLAINTEXT") == ("broker", 19092)
+    assert config.log_dirs == (Path("/tmp/kraft-combined-logs"),)
+    assert config.http_listener == HostPort("", 9404)
+
+
+def test_the_compose_file_sets_what_there_is() -> None:
+    text = (ROOT / "docker" / "compose.yaml").read_text()
+    options = dict(re.findall(r'^ +(KAFKA_\w+): "(.*)"$', text, re.MULTILINE))
+    assert len(options) == text.count("KAFKA_")
+    config = load(None, {**options, "KAFKA_ALLOW_UNAUTHENTICATED": "true"}).config
+    told = {each.name: (each.host, each.port) for each in config.advertised_listeners}
+    assert told == {"HOST": ("localhost", 9092), "DOCKER": ("broker", 19092)}
+    assert {each.name for each in config.client_listeners} == set(told)
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "config").glob("*.properties")), ids=lambda path: path.stem
+)
+def test_property_files_say_what_is_understood(path: Path) -> None:
+    loaded = load(path, {"KAFKA_ALLOW_UNAUTHENTICATED": "true"})
+    assert not [note for note in loaded.notes if "nothing" in note]
+
+
+def test_the_image_has_every_package_and_file_that_it_names() -> None:
+    text = (ROOT / "docker" / "Dockerfile").read_text()
+    copied = re.findall(r"^COPY (?!--from)(?:--\S+ )?(.+) \S+$", text, re.MULTILINE)
+    for name in " ".join(copied).split():
+        assert (ROOT / name).exists(), name
+    built = (ROOT / "pyproject.toml").read_text()
+    for package in re.findall(r'"(\w+)\*"', built):
+        assert f"COPY {package} {package}" in text
