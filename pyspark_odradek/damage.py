@@ -28,16 +28,18 @@ class OnCorrupt(Enum):
 class Damage(NamedTuple):
     """A range without a valid batch.
 
-    ``position`` up to ``end`` are its bytes in the data or file that was read, and
-    ``next_offset`` is the first offset that may be lost in it.
+    ``position`` up to ``end`` are its bytes in the data or file that was read,
+    ``next_offset`` is the first offset that may be lost in it, and ``offset_behind``
+    one to go on with where nothing follows.
     """
 
     place: TopicPartition
     position: int
     end: int
     next_offset: int
+    offset_behind: int
     reason: str
-    source: str = "the answer"
+    source: str
 
     def __str__(self) -> str:
         return (

@@ -65,8 +65,9 @@ class RecordsToArrow:
     ) -> Iterator[pyarrow.RecordBatch]:
         """The records of the whole batches in ``data``, those in [start, end) only.
 
-        A last batch that is cut is ignored; ``next_offset`` says where to go on once
-        the iterator is at its end.
+        A last batch that is cut is ignored, as is one whose length is damaged and
+        looks cut; ``next_offset`` says where to go on once the iterator is at its end,
+        and is above ``start`` if there was anything.
 
         Raises:
             CorruptData: a batch is damaged, and ``on_corrupt`` is FAIL.
@@ -76,7 +77,10 @@ class RecordsToArrow:
             yield from self.rows(found, start, end)
             self.next_offset = max(start, self._walk.next_offset)
             if self.next_offset >= end:
-                break
+                return
+            if isinstance(found, Damage):
+                # The answer to the next question must not be the same again.
+                self.next_offset = max(self.next_offset, found.offset_behind)
 
     def rows(
         self, found: SoundBatches | Damage, start: int, end: int
@@ -163,8 +167,10 @@ class RecordsToArrow:
     def _malformed(self, batches: SoundBatches, place: int, reason: str) -> None:
         header = batches.header(place)
         start = batches.start + int(batches.positions[place])
-        where = start, start + header.size, header.base_offset
-        meet(Damage(self.place, *where, reason, self._source), self._on_corrupt)
+        where = start, start + header.size
+        offsets = header.base_offset, header.next_offset
+        damage = Damage(self.place, *where, *offsets, reason, self._source)
+        meet(damage, self._on_corrupt)
 
 
 def _complaint(batches: SoundBatches, place: int) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from protocol.topic_partition import TopicPartition
 
 from .errors import DataLoss
+from .resync import OFFSET_MAX
 from .segment_files import (
     SegmentFile,
     SegmentIndex,
@@ -53,7 +54,7 @@ class SegmentRange(NamedTuple):
     """Bytes of one segment, from ``position`` up to ``end_position``: whole batches.
 
     Of their records those in [start, end) are wanted; no batch begins below
-    ``base_offset``. ``aborted`` is None for a reader that sees everything.
+    ``base_offset`` or goes on above ``offset_max``. ``aborted`` is None for a reader that sees everything.
     ``reaches_end`` says that the log has nothing behind it.
     """
 
@@ -64,6 +65,7 @@ class SegmentRange(NamedTuple):
     position: int
     end_position: int
     base_offset: int
+    offset_max: int
     start: int
     end: int
     aborted: tuple[AbortedRange, ...] | None
@@ -170,6 +172,7 @@ class _Plan:
                     start.position,
                     end.position,
                     first.offset,
+                    OFFSET_MAX if is_last else end.offset - 1,
                     *offsets,
                     None if aborted is None else _aborted_within(aborted, *offsets),
                     reaches_end=is_last and end.position == segment.size,

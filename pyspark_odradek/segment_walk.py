@@ -37,7 +37,8 @@ def walk_segment(piece: SegmentRange) -> Iterator[SoundBatches | Damage]:
         DataLoss: the log ends before the offsets that were asked for.
     """
     with open_segment(piece) as log:
-        walk = SoundWalk(piece.place, Path(piece.path).name, piece.base_offset)
+        name = Path(piece.path).name
+        walk = SoundWalk(piece.place, name, piece.base_offset, piece.offset_max)
         position, is_damaged = piece.position, False
         buffer = memoryview(bytearray(min(WINDOW_SIZE, piece.size)))
         while position < piece.end_position:

@@ -7,6 +7,7 @@ length derails nothing.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -121,11 +122,17 @@ class SoundWalk:
     """
 
     def __init__(
-        self, place: TopicPartition, source: str, next_offset: int = 0
+        self,
+        place: TopicPartition,
+        source: str,
+        next_offset: int = 0,
+        offset_max: int = OFFSET_MAX,
     ) -> None:
+        """``offset_max`` is the largest that a batch of its may have."""
         self.next_offset = next_offset
         self.consumed = 0
         self.needed = BATCH_OVERHEAD
+        self._offset_max = offset_max
         self._place = place
         self._source = source
         self._cells = np.empty((COLUMN_COUNT, _CAPACITY), np.int64)
@@ -161,7 +168,7 @@ class SoundWalk:
         position = self.consumed
         for window in (data[position : position + WINDOW_SIZE], data[position:]):
             count, size = walk_batches(
-                window, self._cells.data, self.next_offset, OFFSET_MAX, True
+                window, self._cells.data, self.next_offset, self._offset_max, True
             )
             if count:
                 cells = self._cells[:, :count].copy()
@@ -191,17 +198,29 @@ class SoundWalk:
 
     def _damage(self, data: memoryview, start: int) -> Damage:
         position = self.consumed
-        reason = self._reason(data)
-        found = find_sound_batch(data, position + 1, self.next_offset)
+        behind, reason = self._behind(data), self._reason(data)
+        found = find_sound_batch(data, position + 1, self.next_offset, self._offset_max)
         self.consumed = len(data) if found is None else found
         return Damage(
             self._place,
             start + position,
             start + self.consumed,
             self.next_offset,
+            behind,
             reason,
             self._source,
         )
+
+    def _behind(self, data: memoryview) -> int:
+        """The offset behind a batch whose header may be right; else the next one."""
+        with suppress(CorruptMessage):
+            header = read_header(data, self.consumed)
+            delta = header.last_offset_delta
+            is_likely = header.magic == CURRENT_MAGIC
+            is_likely &= delta >= 0 and delta + 1 == header.records_count
+            if is_likely and 0 < header.next_offset - self.next_offset <= delta + 1:
+                return header.next_offset
+        return self.next_offset + 1
 
     def _reason(self, data: memoryview) -> str:
         left = len(data) - self.consumed
@@ -214,7 +233,7 @@ class SoundWalk:
             return (
                 f"a length of {header.batch_length + LOG_OVERHEAD} bytes, {left} left"
             )
-        if header.last_offset_delta < 0 or header.last_offset > OFFSET_MAX:
+        if header.last_offset_delta < 0 or header.last_offset > self._offset_max:
             return f"offsets {header.base_offset} to {header.last_offset}"
         if header.base_offset < self.next_offset:
             return f"offset {header.base_offset} after {self.next_offset - 1}"
