@@ -18,6 +18,7 @@ from storage.cleaner.round import CleaningRound
 from storage.files import OsFiles
 from storage.log_config import LogConfig
 from storage.log_manager import LogManager
+from storage.partition_metadata import PARTITION_METADATA_NAME
 from storage.unified_log import UnifiedLog
 
 from ..storage.cleaner.cleaning import take_in
@@ -160,7 +161,8 @@ def test_what_we_cleaned_is_read_and_cleaned_on(
     node.start()
     try:
         create_topics(node)
-        node.stop()
+        wait_for_topic_ids(node)
+        node.kill()  # a stop in order takes seconds, and the logs are ours from here
         topic_ids = {
             name: _take_topic_id(node.data_dir / f"{name}-0") for name in FILLS
         }
@@ -213,6 +215,14 @@ def create_topics(node: KafkaNode) -> None:
     ]
     for created in client.create_topics(topics).values():
         created.result(TIMEOUT_S)
+
+
+def wait_for_topic_ids(node: KafkaNode) -> None:
+    deadline = time.monotonic() + TIMEOUT_S
+    directories = [node.data_dir / f"{name}-0" for name in FILLS]
+    while not all((each / PARTITION_METADATA_NAME).exists() for each in directories):
+        assert time.monotonic() < deadline, node.log()
+        time.sleep(0.05)
 
 
 def check_dump(java: JavaClient, directory: Path) -> None:

@@ -5,6 +5,7 @@ Their connections break; what they have begun they end behind it, as if nothing 
 
 import contextlib
 import itertools
+import os
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,8 @@ from .members import until
 from .producers import PRODUCERS, Identity, Producer
 from .questions import ends
 
+IS_LONG = bool(os.environ.get("ODRADEK_LONG"))
+PICKED = (1, 2, 5, 6), (0, 3, 4, 7)
 PLACES = [Place("t", 0), Place("t", 1)]
 STOPS = BrokerProcess.terminate, BrokerProcess.kill
 # kafka-python leaves sockets to the garbage collector.
@@ -67,7 +70,10 @@ def test_a_producer_goes_on(tmp_path: Path, client: Client) -> None:
         steps = ["sent to 0", "sent to 1", "ended", "none"]
         producer = PRODUCERS[client.name](broker.address, Identity("producer"))
         with contextlib.closing(producer):
-            cases = itertools.product(steps, [False, True])
+            cases = list(itertools.product(steps, [False, True]))
+            if not IS_LONG:  # each step once; the next client has the other ends
+                picked = PICKED[CLIENTS.index(client) % 2]
+                cases = [cases[number] for number in picked]
             for number, (step, commits) in enumerate(cases):
                 restarts.next_transaction(number, step)
                 value = b"%d" % number

@@ -25,7 +25,7 @@ import pytest
 from tests.broker_process import BrokerProcess, running_broker
 
 IS_LONG = bool(os.environ.get("ODRADEK_LONG"))
-REBALANCES = 100 if IS_LONG else 10
+REBALANCES = 100 if IS_LONG else 6
 MEMBERS = 20 if IS_LONG else 6
 PARTITIONS = 24
 WAIT_S = 60

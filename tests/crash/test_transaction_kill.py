@@ -28,7 +28,7 @@ from tests.fakes.async_link import AsyncLink
 from tests.fakes.transaction_errors import Abortable, Fatal
 from tests.fakes.transactional_client import TransactionalClient
 
-KILLS = 100 if os.environ.get("ODRADEK_LONG") else 10
+KILLS = 100 if os.environ.get("ODRADEK_LONG") else 5
 TOPIC = "transactions"
 PLACES = [TopicPartition(TOPIC, each) for each in range(PARTITIONS)]
 PRODUCERS = 6
