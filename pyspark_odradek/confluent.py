@@ -86,7 +86,7 @@ class SchemaRegistry:
         return JobError(f"the registry {self._url} answers {error.code} {error.reason}")
 
     def _get(self, path: str) -> dict[str, Any]:
-        request = Request(self._url + path, headers=self._headers)  # noqa: S310
+        request = Request(self._url + path, headers=self._headers)
         for left in reversed(range(_TRIES)):
             try:
                 with urlopen(request, timeout=_TIMEOUT_S) as answer:

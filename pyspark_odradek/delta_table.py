@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .commit import Commit, read_commit
@@ -19,6 +18,8 @@ from .job_errors import CommitRefused, JobError, JobStopped
 from .table import DataFile, check_schema, describe, leftovers, staging_name, sync
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pyarrow
     from deltalake import DeltaTable
 
@@ -76,7 +77,7 @@ class DeltaTableOfJob:
             return None
         for limit in (*_HISTORY, None):
             for entry in table.history(limit):
-                for commit in _commits_of(entry):
+                for commit in commits_of(entry):
                     if (commit.job, commit.batch) == (job, batch):
                         return commit
         raise JobStopped(
@@ -163,7 +164,8 @@ class DeltaTableOfJob:
         """Nothing is held."""
 
 
-def _commits_of(entry: dict[str, Any]) -> list[Commit]:
+def commits_of(entry: dict[str, Any]) -> list[Commit]:
+    """The commits of jobs that an entry of the log carries."""
     text = entry.get("odradek")
     if not text:
         return []

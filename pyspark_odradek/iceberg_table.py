@@ -15,7 +15,7 @@ import os
 import shutil
 import uuid
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .commit import Commit, read_commit
 from .job_errors import CommitRefused, JobError
@@ -26,11 +26,15 @@ if TYPE_CHECKING:
 
     import pyarrow
     from pyiceberg.catalog import Catalog
+    from pyiceberg.io import FileIO
+    from pyiceberg.manifest import DataFile as IcebergFile
     from pyiceberg.table import Table as IcebergTable
+    from pyiceberg.table.metadata import TableMetadata
 
 DATA = "data"
 NAMESPACE = "odradek"
-_SUMMARY = "odradek.commit."
+SUMMARY = "odradek.commit."
+_TRIES = 5
 _PROPERTIES = {
     "commit.retry.num-retries": "0",
     "write.metadata.delete-after-commit.enabled": "true",
@@ -72,7 +76,8 @@ class IcebergTableOfJob:
             return False
         return bool(self._catalog().table_exists(self._name))
 
-    def _table(self) -> IcebergTable:
+    def load(self) -> IcebergTable:
+        """The table as it is now."""
         return self._catalog().load_table(self._name)
 
     def create(self, schema: pyarrow.Schema) -> None:
@@ -91,7 +96,7 @@ class IcebergTableOfJob:
                 location=self.location.as_uri(),
                 properties=_PROPERTIES,
             )
-        table = self._table()
+        table = self.load()
         if table.properties.get("commit.retry.num-retries") != "0":
             raise JobError(
                 f"the Iceberg table {self._name} was not made by odradek: its property "
@@ -102,12 +107,12 @@ class IcebergTableOfJob:
 
     def last_commit(self, job: str) -> Commit | None:
         """The job's last commit, as the table is now."""
-        return self._last_of(self._table(), job) if self.exists() else None
+        return self._last_of(self.load(), job) if self.exists() else None
 
     def _last_of(self, table: IcebergTable, job: str) -> Commit | None:
         snapshot = table.current_snapshot()
         while snapshot is not None:
-            text = snapshot.summary and snapshot.summary.get(_SUMMARY + job)
+            text = snapshot.summary and snapshot.summary.get(SUMMARY + job)
             if text:
                 return read_commit(text)
             parent = snapshot.parent_snapshot_id
@@ -133,27 +138,34 @@ class IcebergTableOfJob:
         for file in files:
             sync(file.path)
         sync(self.location / DATA)
-        table = self._table()
-        before = self._last_of(table, commit.job)
-        if before is not None and before.batch >= commit.batch:
-            raise self._refused(commit)
         paths = [Path(file.path).as_uri() for file in files]
-        try:
-            with table.transaction() as transaction:
-                transaction.add_files(
-                    paths,
-                    snapshot_properties={_SUMMARY + commit.job: commit.as_json()},
-                    check_duplicate_files=False,
-                )
-        except CommitFailedException as error:
-            raise self._refused(commit) from error
+        for tries_left in reversed(range(_TRIES)):
+            table = self.load()
+            before = self._last_of(table, commit.job)
+            if before is not None and before.batch >= commit.batch:
+                raise self._refused(commit)
+            try:
+                self._append(table, commit, paths)
+                break
+            except CommitFailedException:
+                # Of another job, of a compaction, or of another driver of this job.
+                if not tries_left:
+                    raise self._refused(commit) from None
         self._check(commit)
+
+    def _append(self, table: IcebergTable, commit: Commit, paths: list[str]) -> None:
+        with table.transaction() as transaction:
+            transaction.add_files(
+                paths,
+                snapshot_properties={SUMMARY + commit.job: commit.as_json()},
+                check_duplicate_files=False,
+            )
 
     def _check(self, commit: Commit) -> None:
         """The newest commit of the job must be ours, and be there once."""
-        table, count = self._table(), 0
+        table, count = self.load(), 0
         for snapshot in reversed(table.metadata.snapshots):
-            text = snapshot.summary and snapshot.summary.get(_SUMMARY + commit.job)
+            text = snapshot.summary and snapshot.summary.get(SUMMARY + commit.job)
             if text and (found := read_commit(text)).batch >= commit.batch:
                 count += 1
                 if found.staged != commit.staged or count > 1:
@@ -169,14 +181,15 @@ class IcebergTableOfJob:
 
     def publish(self, commit: Commit) -> None:
         """Say where the newest state is, and remove what nobody can commit."""
-        self._write_hint()
+        self.write_hint()
         folder = self.location / DATA
         names = os.listdir(folder) if folder.exists() else []
         for name in leftovers(names, commit.job, commit):
             shutil.rmtree(folder / name, ignore_errors=True)
 
-    def _write_hint(self) -> None:
-        metadata = self._table().metadata_location.rpartition("/")[2]
+    def write_hint(self) -> None:
+        """Let readers without the catalog find the newest state."""
+        metadata = self.load().metadata_location.rpartition("/")[2]
         hint = self.location / "metadata" / "version-hint.text"
         temporary = hint.with_name(f".{uuid.uuid4().hex}")
         temporary.write_text(metadata.removesuffix(".metadata.json"))
@@ -187,6 +200,15 @@ class IcebergTableOfJob:
         if self._catalog_found is not None:
             self._catalog_found.close()
             self._catalog_found = None
+
+
+def data_files_of(
+    metadata: TableMetadata, paths: list[str], io: FileIO
+) -> list[IcebergFile]:
+    """The entries for Parquet files, with the statistics of their columns."""
+    from pyiceberg.io.pyarrow import parquet_files_to_data_files
+
+    return list(parquet_files_to_data_files(io, metadata, iter(paths)))
 
 
 def _plain(schema: pyarrow.Schema) -> pyarrow.Schema:
@@ -202,7 +224,3 @@ def _described(table: IcebergTable) -> list[list[str]]:
     from pyiceberg.io.pyarrow import schema_to_pyarrow
 
     return describe(schema_to_pyarrow(table.schema(), include_field_ids=False))
-
-
-if TYPE_CHECKING:
-    _Any = Any

@@ -62,6 +62,12 @@ class Progress:
             line["remaining"] = remaining
         self._line(line)
 
+    def show(self, step: str, **fields: Any) -> None:
+        """Say how far a step is; on a terminal only, where the line changes."""
+        if self._is_terminal:
+            text = ", ".join(f"{name} {value:,}" for name, value in fields.items())
+            self._show(f"{step}: {text}")
+
     def begin(self) -> None:
         """Count the time from here."""
         self._since = self._monotonic()

@@ -1,0 +1,105 @@
+"""``odradek pipeline compact``: few large files instead of many small ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .arguments import FAILED, USAGE_ERROR, Parser, fail, size, spark_options
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from ..table_compaction import Group, Rewrite, Rewritten
+
+_COMMAND = "pipeline compact"
+
+
+def command(arguments: list[str]) -> int:
+    """Make few large files of a table's many small ones."""
+    parser = Parser(
+        _COMMAND,
+        "Make few large files of a table's many small ones. Rows and what jobs have"
+        " committed stay as they are. A Parquet table must not be written to meanwhile."
+        " Exit code: 0 done, 1 failed, 2 usage.",
+    )
+    parser.add_argument("table", metavar="PATH", help="the table's folder")
+    parser.add_argument(
+        "--file-size",
+        type=size,
+        default=128 << 20,
+        metavar="SIZE",
+        help="about how large files become (default: 128m)",
+    )
+    parser.add_argument(
+        "--catalog",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="a property of an Iceberg table's catalog; may be given often",
+    )
+    parser.add_argument(
+        "--master",
+        metavar="URL",
+        help="let this Spark rewrite the files (default: this process does)",
+    )
+    parser.add_argument(
+        "--conf", action="append", default=[], metavar="KEY=VALUE", help="for Spark"
+    )
+    options = parser.parse(arguments)
+    try:
+        conf, catalog = spark_options(options.conf), spark_options(options.catalog)
+    except ValueError as error:
+        return fail(_COMMAND, USAGE_ERROR, error)
+    return _run(options, conf, catalog)
+
+
+def _run(
+    options: argparse.Namespace, conf: dict[str, str], catalog: dict[str, str]
+) -> int:
+    from ..job_errors import JobError
+    from ..progress import Progress
+    from ..spark_session import SparkOfCommand
+    from ..table_compaction import compact
+
+    progress = Progress()
+    try:
+        with SparkOfCommand("compact", options.master, conf) as spark:
+            rewrite = _on_spark(spark) if options.master else None
+            done = compact(
+                options.table, options.file_size, catalog=catalog, rewrite=rewrite
+            )
+    except JobError as error:
+        return fail(_COMMAND, FAILED, error)
+    except OSError as error:
+        return fail(_COMMAND, FAILED, f"{error.filename or ''} {error.strerror}")
+    progress.done(
+        "compact",
+        done.row_count,
+        done.size_before,
+        files_before=done.files_before,
+        files_after=done.files_after,
+    )
+    progress.end()
+    print(
+        f"{done.files_before} files, now {done.files_after}"
+        + (f" ({done.size_before:,} bytes, now {done.size_after:,})")
+        if done.files_after < done.files_before
+        else f"{done.files_before} files; there is nothing to do"
+    )
+    return 0
+
+
+def _on_spark(spark: object) -> Rewrite:
+    from ..spark_session import SparkOfCommand
+    from ..table_compaction import rewrite_group
+
+    assert isinstance(spark, SparkOfCommand)
+
+    def rewrite(groups: Sequence[Group], folder: Path) -> list[Rewritten]:
+        context = spark.session().sparkContext
+        parts = context.parallelize(groups, len(groups))
+        return parts.map(lambda group: rewrite_group(group, folder)).collect()
+
+    return rewrite

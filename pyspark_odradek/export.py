@@ -1,0 +1,265 @@
+"""A topic, or a part of it, becomes a table: one batch, with one commit.
+
+An export is a job whose only batch is number 0. One that died is run again and leaves
+nothing of the first behind; one that was committed is found committed.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from client.address import parse_addresses
+from client.cluster import Cluster
+from client.list_offsets import EARLIEST, LATEST, NO_OFFSET
+from protocol.topic_partition import TopicPartition
+
+from .batch_writer import BatchWriter, folders
+from .columns import RecordColumns
+from .committer import Committer
+from .continuity import Continuity
+from .dead_letters import DeadLetterLimit
+from .job_errors import JobError
+from .offset_range import OffsetRange
+from .starting_offsets import listed, moment_ms, subscribed
+from .table import open_table
+from .value_decoding import HEADERS, RowMaker
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame, SparkSession
+
+    from .commit import Commit
+    from .committer import Written
+    from .job_file import Source
+    from .progress import Progress
+    from .table import Table
+    from .value_decoding import ValueFormat
+
+_TELL_S = 1.0
+_NAMED = {"earliest": EARLIEST, "latest": LATEST}
+
+
+@dataclass(frozen=True)
+class Export:
+    """What is exported, from where on, up to where, and how it is written.
+
+    ``starting`` and ``ending`` are ``earliest``, ``latest``, an offset, or a time.
+    """
+
+    source: Source
+    value: ValueFormat
+    table_path: str
+    table_format: str = "parquet"
+    partitions: tuple[int, ...] = ()
+    starting: str = "earliest"
+    ending: str = "latest"
+    compression: str = "zstd"
+    catalog: tuple[tuple[str, str], ...] = ()
+    dead_letters: str | None = None
+    dlq_max_ratio: float = 0.5
+    min_partitions: int | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the job."""
+        return f"export-{self.source.topics[0]}"
+
+
+def run_export(
+    export: Export, open_spark: Callable[[], SparkSession], progress: Progress
+) -> Commit:
+    """Write the table; returns its commit.
+
+    Raises:
+        JobError: it cannot be done, or has been done with other offsets.
+        KafkaError: a leader does not answer in time.
+    """
+    bootstrap = parse_addresses(export.source.bootstrap_servers)
+    options = dict(export.catalog)
+    table = open_table(export.table_format, export.table_path, export.name, options)
+    dead = None
+    if export.dead_letters is not None:
+        path = export.dead_letters
+        dead = open_table(export.table_format, path, export.name, options)
+    try:
+        with Cluster(bootstrap, client_id="odradek-export") as cluster:
+            return _run(export, cluster, table, dead, open_spark, progress)
+    finally:
+        for each in (table, dead):
+            if each is not None:
+                each.close()
+
+
+def _run(
+    export: Export,
+    cluster: Cluster,
+    table: Table,
+    dead: Table | None,
+    open_spark: Callable[[], SparkSession],
+    progress: Progress,
+) -> Commit:
+    planned = plan(export, cluster)
+    has_headers = HEADERS in export.value.columns
+    records = RecordColumns.of(include_headers=has_headers).arrow_schema()
+    maker = RowMaker(export.value, records)
+    table.create(maker.schema)
+    if dead is not None:
+        dead.create(maker.dead_schema)
+    limit = DeadLetterLimit(export.dlq_max_ratio)
+    committer = Committer(export.name, table, Continuity(cluster), dead, limit)
+    last = committer.recover()
+    if last is not None:
+        return _done_before(last, planned, table.location)
+    count = sum(each.count for each in planned)
+    progress.note("export", offsets=count, partitions=len(planned))
+    spark = open_spark()
+    progress.begin()
+    size = 0
+
+    def write(staging: Path, dead_staging: Path | None) -> Written:
+        nonlocal size
+        frame = _records(export, planned, spark)
+        writer = BatchWriter(
+            export.value, *folders(staging, dead_staging), export.compression
+        )
+        with telling(spark, staging, progress):
+            written = writer.write(frame)
+        size = sum(file.size for file in written.files + written.dead_letters)
+        return written
+
+    commit = committer.run(0, planned, write)
+    assert commit is not None
+    written_count = commit.row_count + commit.dead_letter_count
+    progress.done("exported", written_count, size, remaining=0)
+    progress.end()
+    return commit
+
+
+def _done_before(
+    last: Commit, planned: Sequence[OffsetRange], location: Path
+) -> Commit:
+    before = {each.place: (each.start, each.end) for each in last.ranges}
+    if before == {each.place: (each.start, each.end) for each in planned}:
+        return last
+    raise JobError(
+        f"{location} has an export of this topic already, of other offsets; remove it, "
+        "or export to another folder. `odradek pipeline sink once` adds to a table "
+        "what came since"
+    )
+
+
+def plan(export: Export, cluster: Cluster) -> list[OffsetRange]:
+    """The offsets of each partition.
+
+    Raises:
+        JobError: there is no such partition, or nothing between start and end.
+    """
+    topics = subscribed(cluster, export.source)
+    places = []
+    for name, numbers in topics.items():
+        for number in export.partitions or numbers:
+            if number not in numbers:
+                raise JobError(
+                    f"topic {name} has no partition {number}; it has 0 to {numbers[-1]}"
+                )
+            places.append(TopicPartition(name, number))
+    first = listed(cluster, dict.fromkeys(places, EARLIEST), export.source)
+    last = listed(cluster, dict.fromkeys(places, LATEST), export.source)
+    starts = _offsets(export.starting, cluster, export, first, last, "--from")
+    ends = _offsets(export.ending, cluster, export, first, last, "--to")
+    ranges = []
+    for place in sorted(places):
+        start, end = starts[place], ends[place]
+        if start < first[place] and export.starting.isdigit():
+            raise JobError(
+                f"{place} begins at offset {first[place]}; --from {start} is gone"
+            )
+        ranges.append(OffsetRange(*place, start, max(start, min(end, last[place]))))
+    return ranges
+
+
+def _offsets(
+    wanted: str,
+    cluster: Cluster,
+    export: Export,
+    first: dict[TopicPartition, int],
+    last: dict[TopicPartition, int],
+    option: str,
+) -> dict[TopicPartition, int]:
+    if wanted in _NAMED:
+        return first if wanted == "earliest" else last
+    if wanted.isascii() and wanted.isdigit():
+        return dict.fromkeys(first, int(wanted))
+    times = dict.fromkeys(first, moment_ms(option, wanted))
+    found = listed(cluster, times, export.source)
+    return {
+        place: last[place] if offset == NO_OFFSET else offset
+        for place, offset in found.items()
+    }
+
+
+def _records(
+    export: Export, planned: Sequence[OffsetRange], spark: SparkSession
+) -> DataFrame:
+    source = export.source
+    has_headers = HEADERS in export.value.columns
+    options = {
+        "kafka.bootstrap.servers": source.bootstrap_servers,
+        "kafka.isolation.level": source.isolation_level,
+        "includeHeaders": str(has_headers).lower(),
+        "failOnDataLoss": "true",
+        "assign": _by_topic({each.place: each.partition for each in planned}, list),
+        "startingOffsets": _by_topic({e.place: e.start for e in planned}, dict),
+        "endingOffsets": _by_topic({e.place: e.end for e in planned}, dict),
+    }
+    if source.path:
+        options["path"] = source.path
+    if export.min_partitions:
+        options["minPartitions"] = str(export.min_partitions)
+    reader = spark.read.format(source.format)
+    for name, value in {**options, **source.options}.items():
+        reader = reader.option(name, value)
+    return reader.load().select(*RecordColumns.of(include_headers=has_headers).names)
+
+
+def _by_topic(values: dict[TopicPartition, int], kind: type) -> str:
+    topics: dict[str, dict[str, int]] = {}
+    for place in sorted(values):
+        topics.setdefault(place.topic, {})[str(place.partition)] = values[place]
+    if kind is list:
+        return json.dumps({t: list(each.values()) for t, each in topics.items()})
+    return json.dumps(topics)
+
+
+@contextmanager
+def telling(spark: SparkSession, staging: Path, progress: Progress) -> Iterator[None]:
+    """Show how many tasks are done, and the bytes written, while it lasts."""
+    is_done = threading.Event()
+    tracker = spark.sparkContext.statusTracker()
+
+    def tell() -> None:
+        while not is_done.wait(_TELL_S):
+            tasks = done = 0
+            for stage in tracker.getActiveStageIds():
+                found = tracker.getStageInfo(stage)
+                if found is not None:
+                    tasks += found.numTasks
+                    done += found.numCompletedTasks
+            size = 0
+            with suppress(OSError):
+                size = sum(each.stat().st_size for each in staging.iterdir())
+            progress.show("exporting", tasks=tasks, tasks_done=done, bytes=size)
+
+    thread = threading.Thread(target=tell, name="export-progress", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_done.set()
+        thread.join()

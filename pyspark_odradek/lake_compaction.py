@@ -1,0 +1,152 @@
+"""Compaction of Delta and Iceberg tables: one commit takes old files out, new ones in.
+
+Jobs may go on writing. The commit also carries the last commit of every job, so that
+they are found however much of the table's history is removed later. The old files stay
+for readers of earlier versions, until the table's own cleaning removes them.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
+
+from .delta_table import commits_of
+from .iceberg_table import DATA, SUMMARY, IcebergTableOfJob, data_files_of
+from .job_errors import JobError
+from .table import DataFile, sync
+from .table_compaction import NOTHING, Compaction, groups_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyiceberg.manifest import DataFile as IcebergFile
+    from pyiceberg.table import Table as IcebergTable
+
+    from .commit import Commit
+    from .table_compaction import Rewrite
+
+
+def compact_delta(location: Path, file_size: int) -> Compaction:
+    """Compact a Delta table, by deltalake's own means.
+
+    Raises:
+        JobError: somebody else compacted it at the same time.
+    """
+    from deltalake import CommitProperties, DeltaTable
+    from deltalake.exceptions import DeltaError
+
+    table = DeltaTable(str(location))
+    jobs: dict[str, Commit] = {}
+    for entry in table.history():
+        for commit in commits_of(entry):
+            jobs.setdefault(commit.job, commit)
+    texts = ",".join(each.as_json() for each in jobs.values())
+    files = table.get_add_actions().num_rows
+    try:
+        done = table.optimize.compact(
+            target_size=file_size,
+            commit_properties=CommitProperties(
+                custom_metadata={"odradek": f"[{texts}]"}
+            ),
+        )
+    except DeltaError as error:
+        raise JobError(
+            f"the Delta table {location} was not compacted: {error}"
+        ) from None
+    added, removed = done["numFilesAdded"], done["numFilesRemoved"]
+    return Compaction(
+        files_before=files,
+        files_after=files - removed + added,
+        row_count=_rows_added(table) if added else 0,
+        size_before=_total(done["filesRemoved"]),
+        size_after=_total(done["filesAdded"]),
+    )
+
+
+def _rows_added(table: Any) -> int:
+    return int(table.count())
+
+
+def _total(metrics: Any) -> int:
+    found = json.loads(metrics) if isinstance(metrics, str) else metrics
+    return int(found.get("totalSize") or 0)
+
+
+def compact_iceberg(
+    location: Path, file_size: int, catalog: dict[str, str], rewrite: Rewrite
+) -> Compaction:
+    """Compact an Iceberg table.
+
+    Raises:
+        JobError: somebody committed to it at the same time.
+    """
+    from pyiceberg.exceptions import CommitFailedException
+
+    opened = IcebergTableOfJob(location, "", catalog)
+    try:
+        table = opened.load()
+        old = {
+            _path(task.file.file_path): task.file for task in table.scan().plan_files()
+        }
+        files = [
+            DataFile(path, each.record_count, each.file_size_in_bytes)
+            for path, each in sorted(old.items())
+        ]
+        groups = groups_of(files, file_size)
+        if not groups:
+            return NOTHING._replace(files_before=len(files), files_after=len(files))
+        folder = location / DATA / f"compact-{uuid.uuid4().hex[:12]}"
+        folder.mkdir(parents=True)
+        rewritten = rewrite(groups, folder)
+        for each in rewritten:
+            sync(each.file.path)
+        sync(folder)
+        replaced = [old[file.path] for group in groups for file in group.files]
+        try:
+            _replace(table, replaced, [each.file.path for each in rewritten])
+        except CommitFailedException:
+            raise JobError(
+                f"another process committed to {location} while it was compacted; "
+                "nothing was changed, try it again"
+            ) from None
+        opened.write_hint()
+    finally:
+        opened.close()
+    return Compaction(
+        files_before=len(files),
+        files_after=len(files) - len(replaced) + len(rewritten),
+        row_count=sum(each.file.row_count for each in rewritten),
+        size_before=sum(each.group.size for each in rewritten),
+        size_after=sum(each.file.size for each in rewritten),
+    )
+
+
+def _path(location: str) -> str:
+    return unquote(urlsplit(location).path)
+
+
+def _replace(table: IcebergTable, old: list[IcebergFile], new: list[str]) -> None:
+    with table.transaction() as transaction:
+        added = data_files_of(transaction.table_metadata, new, table.io)
+        snapshot = transaction.update_snapshot(snapshot_properties=_carried(table))
+        with snapshot.overwrite() as overwrite:
+            for file in old:
+                overwrite.delete_data_file(file)
+            for file in added:
+                overwrite.append_data_file(file)
+
+
+def _carried(table: IcebergTable) -> dict[str, str]:
+    """The last commit of every job, as the summaries have them."""
+    found: dict[str, str] = {}
+    snapshot = table.current_snapshot()
+    while snapshot is not None:
+        summary = snapshot.summary
+        for name, text in (summary.additional_properties if summary else {}).items():
+            if name.startswith(SUMMARY):
+                found.setdefault(name, text)
+        parent = snapshot.parent_snapshot_id
+        snapshot = None if parent is None else table.snapshot_by_id(parent)
+    return found

@@ -1,0 +1,51 @@
+"""A schema registry of a few schemas, over HTTP."""
+
+from __future__ import annotations
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self
+
+
+class FakeRegistry:
+    """Answers ``/schemas/ids/N`` and ``/subjects/S/versions/latest``."""
+
+    def __init__(self, schemas: dict[int, Any], subjects: dict[str, int]) -> None:
+        self.asked: list[str] = []
+        self.headers: list[str | None] = []
+        self._answers = {}
+        for number, schema in schemas.items():
+            text = schema if isinstance(schema, str) else json.dumps(schema)
+            self._answers[f"/schemas/ids/{number}"] = {"schema": text}
+        for subject, number in subjects.items():
+            answer = self._answers[f"/schemas/ids/{number}"]
+            self._answers[f"/subjects/{subject}/versions/latest"] = answer
+        registry = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                registry.asked.append(self.path)
+                registry.headers.append(self.headers["Authorization"])
+                answer = registry._answers.get(self.path.partition("?")[0])
+                body = json.dumps(answer or {"error_code": 40403}).encode()
+                self.send_response(200 if answer else 404)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *arguments: Any) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+
+    def __enter__(self) -> Self:
+        self._thread = threading.Thread(target=self._server.serve_forever)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
