@@ -48,7 +48,7 @@ from tables import machine, replace_section, short, table  # noqa: E402
 SECTION = "compaction"
 MAP_SIZE = 128 << 20
 COMMITTED_KEYS = 1000
-QUIET_S = 2.5
+QUIET_S = 2.0
 OURS, THEIRS = "odradek", "Apache Kafka"
 
 Figures = dict[str, dict[str, float]]  # by row, by column
@@ -188,7 +188,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--commits", type=int, default=10_000_000)
     parser.add_argument("--repeats", type=int, default=3, help="of ours")
     parser.add_argument("--kafka-repeats", type=int, default=2)
-    parser.add_argument("--rounds", type=int, default=6, help="of acks")
+    parser.add_argument("--rounds", type=int, default=5, help="of acks")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="what is written once")
     parser.add_argument("--kafka", type=Path, metavar="LIBS", help="measure it as well")
     parser.add_argument("--dir", help="where data goes (default: a temporary one)")
