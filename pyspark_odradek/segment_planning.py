@@ -54,8 +54,8 @@ class SegmentRange(NamedTuple):
     """Bytes of one segment, from ``position`` up to ``end_position``: whole batches.
 
     Of their records those in [start, end) are wanted; no batch begins below
-    ``base_offset`` or goes on above ``offset_max``. ``aborted`` is None for a reader that sees everything.
-    ``reaches_end`` says that the log has nothing behind it.
+    ``base_offset`` or goes on above ``offset_max``. ``aborted`` is None for a reader
+    that sees everything. ``reaches_end`` says that the log has nothing behind it.
     """
 
     topic: str
@@ -158,8 +158,8 @@ class _Plan:
             if entry.segment_base == segment.base_offset and entry.end > entry.start
         ]
         for first, behind in itertools.pairwise(borders):
-            is_last = behind.position == segment.size and segment.next_base is None
             for start, end in _outside(first, behind, gaps):
+                is_last = end.position == segment.size and segment.next_base is None
                 offsets = (
                     max(self._wanted.start, start.offset),
                     min(self._wanted.end, end.offset),
@@ -171,11 +171,11 @@ class _Plan:
                     segment.inode,
                     start.position,
                     end.position,
-                    first.offset,
+                    start.offset,
                     OFFSET_MAX if is_last else end.offset - 1,
                     *offsets,
                     None if aborted is None else _aborted_within(aborted, *offsets),
-                    reaches_end=is_last and end.position == segment.size,
+                    reaches_end=is_last,
                 )
 
     def _borders(self, segment: SegmentFile) -> list[Border]:
