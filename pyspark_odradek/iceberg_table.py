@@ -96,6 +96,7 @@ class IcebergTableOfJob:
                 location=self.location.as_uri(),
                 properties=_PROPERTIES,
             )
+            self.write_hint()
         table = self.load()
         if table.properties.get("commit.retry.num-retries") != "0":
             raise JobError(

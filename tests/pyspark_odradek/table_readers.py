@@ -14,15 +14,23 @@ READERS = {
     "iceberg": ("pyiceberg", "duckdb-iceberg", "pandas-iceberg"),
 }
 
+# What there is as soon as there is a table with rows.
+_SIGNS = {
+    "parquet": "*.parquet",
+    "delta": "_delta_log/*.json",
+    "iceberg": "metadata/version-hint.text",
+}
+
 
 def rows_of(reader: str, location: Path, column: str) -> list[Any]:
     """The values of a column, in order; nothing when there is no table."""
+    kind = next(kind for kind, readers in READERS.items() if reader in readers)
+    if not list(location.glob(_SIGNS[kind])):
+        return []
     return sorted(_READ[reader](location, column))
 
 
 def _duckdb(location: Path, column: str) -> list[Any]:
-    if not list(location.glob("*.parquet")):
-        return []
     return _query(f"SELECT \"{column}\" FROM '{location}/*.parquet'")
 
 
@@ -34,8 +42,6 @@ def _query(text: str, **tables: Any) -> list[Any]:
 
 
 def _pandas(location: Path, column: str) -> list[Any]:
-    if not list(location.glob("*.parquet")):
-        return []
     return list(pd.read_parquet(location)[column])
 
 
