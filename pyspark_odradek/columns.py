@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from .errors import SourceError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pyarrow
     from pyspark.sql.types import StructType
 
@@ -47,19 +49,7 @@ class RecordColumns:
         Raises:
             SourceError: it has a column that records do not have, or of another type.
         """
-        for field in schema.fields:
-            expected = TYPES.get(field.name)
-            if expected is None:
-                raise SourceError(
-                    f"The schema asks for a column {field.name!r}; records have "
-                    f"{', '.join(TYPES)}."
-                )
-            found = field.dataType.simpleString()
-            if found != expected:
-                raise SourceError(
-                    f"The schema says {field.name} {found}; it is {expected}. Cast it "
-                    "in a select."
-                )
+        check_types(schema, TYPES)
         return cls(tuple(schema.fieldNames()))
 
     @property
@@ -86,3 +76,24 @@ class RecordColumns:
 
     def __contains__(self, name: str) -> bool:
         return name in self.names
+
+
+def check_types(schema: StructType, types: Mapping[str, str]) -> None:
+    """Return if every column of the schema is one of these, and of its type.
+
+    Raises:
+        SourceError: which one is not.
+    """
+    for field in schema.fields:
+        expected = types.get(field.name)
+        if expected is None:
+            raise SourceError(
+                f"The schema asks for a column {field.name!r}; there are "
+                f"{', '.join(types)}."
+            )
+        found = field.dataType.simpleString()
+        if found != expected:
+            raise SourceError(
+                f"The schema says {field.name} {found}; it is {expected}. Cast it in "
+                "a select."
+            )

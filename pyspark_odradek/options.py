@@ -128,8 +128,9 @@ def read_stream_options(given: Mapping[str, str]) -> SourceOptions:
     for name in _ENDINGS:
         if reader.has(name):
             raise OptionError(name, "is for batches; a stream has no end.")
-    if reader.has("pushdown"):
-        raise OptionError("pushdown", "is for batches.")
+    for name in ("path", "pushdown"):
+        if reader.has(name):
+            raise OptionError(name, "is for batches.")
     options = replace(reader.common(), starting=reader.starting(_TO_LATEST))
     least, most = options.min_offsets_per_trigger, options.max_offsets_per_trigger
     if least is not None and most is not None and least > most:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import (
     DataSource,
@@ -11,10 +11,14 @@ from pyspark.sql.datasource import (
     InputPartition,
 )
 
-from .columns import RecordColumns
-from .log_view import BrokerView, connected
+from .batch_rows import BATCH_DDL, BATCH_TYPES, BatchesToArrow, read_batches
+from .columns import RecordColumns, check_types
 from .options import BATCHES, read_options, read_stream_options, wanted_mode
+from .path_view import SegmentPartition, log_view, segment_partitions
 from .planning import Planner, split
+from .records_arrow import RecordsToArrow
+from .segment_reader import read_segments
+from .wire_reader import read_wire
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,6 +31,8 @@ if TYPE_CHECKING:
 
     from .offset_range import OffsetRange
     from .options import SourceOptions
+    from .segment_planning import SegmentRange
+    from .wire_reader import Decoder
 
 
 class DefaultSource(DataSource):
@@ -41,8 +47,6 @@ class DefaultSource(DataSource):
         """The columns of Spark's Kafka connector, or those of batches."""
         mode, include_headers = wanted_mode(self.options)
         if mode == BATCHES:
-            from .batch_rows import BATCH_DDL
-
             return BATCH_DDL
         return RecordColumns.of(include_headers=include_headers).ddl
 
@@ -71,17 +75,30 @@ class Decoding:
     def of(cls, options: SourceOptions, schema: StructType) -> Decoding:
         """The columns that the schema names."""
         if options.mode == BATCHES:
+            check_types(schema, BATCH_TYPES)
             return cls(options.mode, RecordColumns(tuple(schema.fieldNames())), options)
         return cls(options.mode, RecordColumns.of_schema(schema), options)
 
-    def of_answer(self, fetched: Fetched) -> Any:
+    def of_segment(self, piece: SegmentRange) -> Iterator[pyarrow.RecordBatch]:
+        """The rows of a piece of a segment."""
+        if self.mode == BATCHES:
+            return read_batches(
+                piece,
+                self.columns.names,
+                on_corrupt=self.options.on_corrupt,
+                fails_on_data_loss=self.options.fails_on_data_loss,
+            )
+        return read_segments(
+            piece,
+            self.columns,
+            on_corrupt=self.options.on_corrupt,
+            fails_on_data_loss=self.options.fails_on_data_loss,
+        )
+
+    def of_answer(self, fetched: Fetched) -> Decoder:
         """A decoder for what a broker answered."""
         if self.mode == BATCHES:
-            from .batch_rows import BatchesToArrow
-
             return BatchesToArrow(fetched.place, self.columns.names)
-        from .records_arrow import RecordsToArrow
-
         return RecordsToArrow(
             fetched.place,
             self.columns,
@@ -107,12 +124,14 @@ class BatchReader(DataSourceReader):
 
     def partitions(self) -> list[InputPartition]:
         """Stretches of offsets, each for one task."""
-        with connected(self._options) as cluster:
-            view = BrokerView(cluster, committed=self._options.committed)
+        with log_view(self._options) as view:
             planner = Planner(view, self._options)
-            ranges = split(planner.ranges(), self._options)
+            ranges = planner.ranges()
+            if self._options.path is not None:
+                return segment_partitions(ranges, self._options)
             return [
-                WirePartition(each, planner.topic_ids[each.topic]) for each in ranges
+                WirePartition(each, planner.topic_ids[each.topic])
+                for each in split(ranges, self._options)
             ]
 
     def read(self, partition: InputPartition) -> Iterator[pyarrow.RecordBatch]:
@@ -124,10 +143,8 @@ def read_partition(
     partition: InputPartition, options: SourceOptions, decoding: Decoding
 ) -> Iterator[pyarrow.RecordBatch]:
     """The rows of a stretch; none where Spark made a task of an empty plan."""
-    if not isinstance(partition, WirePartition):
-        return
-    from .wire_reader import read_wire
-
-    yield from read_wire(
-        partition.wanted, partition.topic_id, options, decoding.of_answer
-    )
+    if isinstance(partition, SegmentPartition):
+        yield from decoding.of_segment(partition.piece)
+    elif isinstance(partition, WirePartition):
+        wanted, topic_id = partition.wanted, partition.topic_id
+        yield from read_wire(wanted, topic_id, options, decoding.of_answer)

@@ -1,0 +1,115 @@
+"""Segments of a data directory instead of answers of a broker (``path=``).
+
+How far the logs go a broker says, if one is named; else the directory, which must then
+have been stopped cleanly.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import InputPartition
+
+from protocol.uuids import ZERO_UUID
+
+from .errors import OptionError, SourceError, did_you_mean
+from .log_view import BrokerView, LogEnd, TopicView, connected
+from .segment_directory import DataDirectory
+from .segment_planning import plan_segments
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    from protocol.topic_partition import TopicPartition
+
+    from .log_view import LogView
+    from .offset_range import OffsetRange
+    from .options import SourceOptions
+    from .segment_planning import SegmentRange
+
+
+@dataclass(frozen=True, repr=False)
+class SegmentPartition(InputPartition):
+    """Bytes of a segment that one task reads."""
+
+    piece: SegmentRange
+
+
+class DirectoryView:
+    """The logs of a directory whose broker is stopped, as a `LogView`."""
+
+    def __init__(self, path: Path, *, committed: bool) -> None:
+        """Raises SourceError unless it was stopped cleanly."""
+        self._directory = DataDirectory(path)
+        self._directory.check_stopped()
+        self._committed = committed
+
+    def topics(self, names: Collection[str] | None) -> Mapping[str, TopicView]:
+        """As `LogView` says; ids matter to who asks a broker only."""
+        numbers: dict[str, list[int]] = {}
+        for topic, number in self._directory.partitions():
+            numbers.setdefault(topic, []).append(number)
+        for name in names or ():
+            if name not in numbers:
+                hint = did_you_mean(name, list(numbers))
+                raise SourceError(f"{self._directory.path} has no topic {name}.{hint}")
+        return {name: TopicView(ZERO_UUID, found) for name, found in numbers.items()}
+
+    def starts(
+        self, places: Collection[TopicPartition]
+    ) -> Mapping[TopicPartition, int]:
+        """As `LogView` says."""
+        offsets = self._directory.offsets
+        return {place: offsets(place).log_start_offset for place in places}
+
+    def ends(
+        self, places: Collection[TopicPartition]
+    ) -> Mapping[TopicPartition, LogEnd]:
+        """As `LogView` says."""
+        found = {}
+        for place in places:
+            offsets = self._directory.offsets(place)
+            end = offsets.high_watermark
+            if self._committed:
+                end = min(end, offsets.last_stable_offset)
+            found[place] = LogEnd(end)
+        return found
+
+    def offsets_since(
+        self, times_ms: Mapping[TopicPartition, int]
+    ) -> Mapping[TopicPartition, int | None]:
+        """Only a broker looks offsets up by time.
+
+        Raises:
+            OptionError: always.
+        """
+        text = "reads by time only with a broker: give kafka.bootstrap.servers too."
+        raise OptionError("path", text)
+
+
+@contextmanager
+def log_view(options: SourceOptions) -> Iterator[LogView]:
+    """Whoever can say what the options need to know."""
+    if options.bootstrap:
+        with connected(options) as cluster:
+            yield BrokerView(cluster, committed=options.committed)
+    else:
+        assert options.path is not None
+        yield DirectoryView(Path(options.path), committed=options.committed)
+
+
+def segment_partitions(
+    ranges: Sequence[OffsetRange], options: SourceOptions
+) -> list[InputPartition]:
+    """Pieces of segments that have these offsets, each for one task."""
+    assert options.path is not None
+    pieces = plan_segments(
+        Path(options.path),
+        ranges,
+        committed=options.committed,
+        fails_on_data_loss=options.fails_on_data_loss,
+    )
+    return [SegmentPartition(piece) for piece in pieces]
