@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
 # The default of the option is the largest number that there is.
 _UNLIMITED_FROM = 1e15
+_LOOKED_AT_AT_ONCE = 100  # logs; then others have their turn
 
 # What a round may end with that is no bug of ours in this process.
 _EXPECTED = (KafkaError, RuntimeError, DamageFound, CorruptIndex)
@@ -139,9 +140,8 @@ class Cleaning:
         gauges.last_look_ms = self._clock.monotonic_ms()
         try:
             async with asyncio.TaskGroup() as rounds:
-                for number in range(self.limits.rounds_max):
-                    name = f"cleaning-{number}"
-                    rounds.create_task(self._clean_each(done), name=name)
+                for _ in range(self.limits.rounds_max):
+                    rounds.create_task(self._clean_each(done), name="cleaning")
         except Exception:
             gauges.dead_thread_count = 1
             raise
@@ -190,20 +190,17 @@ class Cleaning:
         return find_cleanable(log, first_dirty, self._clock.now_ms())
 
     async def _clean_each(self, done: set[UnifiedLog]) -> None:
-        while not self._is_closed and (log := self._dirtiest(done)) is not None:
+        while (log := await self._dirtiest(done)) is not None:
             done.add(log)
             await self.clean(log.topic_partition)
 
-    def _dirtiest(self, done: set[UnifiedLog]) -> UnifiedLog | None:
-        found = [
-            (self.cleanable(log), log)
-            for log in self._log_manager.logs()
-            if log.config.is_compacted
-            and log not in done
-            and not log.is_failed
-            and log.topic_partition not in self.uncleanable
-            and not self._is_busy(log.topic_partition)
-        ]
+    async def _dirtiest(self, done: set[UnifiedLog]) -> UnifiedLog | None:
+        found = []
+        for number, log in enumerate(self._log_manager.logs(), 1):
+            if number % _LOOKED_AT_AT_ONCE == 0:
+                await asyncio.sleep(0)
+            if self._is_candidate(log):
+                found.append((self.cleanable(log), log))
         if not done:
             ratios = (cleanable.dirty_ratio for cleanable, _ in found)
             self.gauges.max_dirty_percent = 100 * max(ratios, default=0.0)
@@ -211,8 +208,18 @@ class Cleaning:
             (cleanable.dirty_ratio, log)
             for cleanable, log in found
             if cleanable.is_due(log.config.min_cleanable_dirty_ratio)
+            and log not in done
+            and self._is_candidate(log)
         ]
         return max(due, key=lambda each: each[0], default=(0, None))[1]
+
+    def _is_candidate(self, log: UnifiedLog) -> bool:
+        return (
+            log.config.is_compacted
+            and self._is_current(log)
+            and log.topic_partition not in self.uncleanable
+            and not self._is_busy(log.topic_partition)
+        )
 
     @asynccontextmanager
     async def _turn(self, topic_partition: TopicPartition) -> AsyncIterator[None]:

@@ -282,3 +282,21 @@ async def test_rounds_at_a_time_are_all_noted(tmp_path: Path) -> None:
             log = broker.log_of(each.topic_partition)
             checkpoint = broker.logs.cleaner_checkpoint(log)
             assert checkpoint.get(log.topic_partition) == 4
+
+
+async def test_a_look_at_many_logs_lets_others_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A log that is deleted meanwhile is not chosen, nor is one cleaned twice."""
+    monkeypatch.setattr("broker.replica.cleaning._LOOKED_AT_AT_ONCE", 2)
+    async with replicas(tmp_path) as broker:
+        logs = [await compacted(broker, name) for name in "tuvwx"]
+        cleaning, slow = slow_cleaning_of(broker, CleaningLimits(1 << 20, 2))
+        slow.may_end.set()
+        job = asyncio.ensure_future(cleaning.clean_due())
+        await asyncio.sleep(0)
+        await broker.manager.stop([logs[0].topic_partition])
+        broker.logs.delete(logs[0].topic_partition)
+        await job
+        names = sorted(plan.directory.name for plan in slow.plans)
+        assert names == ["u-0", "v-0", "w-0", "x-0"]
