@@ -81,6 +81,7 @@ def test_any_part_of_a_round_on_the_disk_is_a_whole_log(seed: int) -> None:
             error.add_note(f"seed {seed}, {crash}")
             raise
         survived += 1
+    print(f"seed {seed}: {survived} disks")  # shown by -s
     assert survived > 10
 
 
