@@ -44,6 +44,15 @@ class Shell:
         """The same of ``odradek txn``."""
         return self._run("txn", *arguments, code=code)
 
+    def run(self, *arguments: str, code: int = 0) -> list[str]:
+        """The same of any command: its name first."""
+        return self._run(*arguments, code=code)
+
+    def run_json(self, *arguments: str, code: int = 0) -> list[dict[str, Any]]:
+        """The objects of any command, one from each line."""
+        lines = self._run(*arguments, "--json", code=code)
+        return [json.loads(line) for line in lines]
+
     def _run(self, command: str, *arguments: str, code: int) -> list[str]:
         given = [*arguments, "--bootstrap-server", self._address]
         assert main([command, *given]) == code

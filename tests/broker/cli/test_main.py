@@ -14,8 +14,15 @@ ROOT = Path(__file__).parents[3]
 def test_built_in_commands_are_those_of_the_entry_points() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert project["entry-points"][GROUP] == {
-        name: f"{module}:command" for name, module in BUILT_IN.items()
+        name: f"{module}:command" for name, (module, _) in BUILT_IN.items()
     }
+
+
+def test_the_overview_has_the_summary_of_each_command() -> None:
+    for name, (_, summary) in BUILT_IN.items():
+        command = find(name)
+        assert command is not None
+        assert (command.__doc__ or "").splitlines()[0] == summary
 
 
 def test_nothing_said_shows_the_commands(capsys: pytest.CaptureFixture[str]) -> None:

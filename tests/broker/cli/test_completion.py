@@ -1,0 +1,55 @@
+import shutil
+import subprocess
+
+import pytest
+
+from broker.cli.completion import words
+from broker.cli.main import BUILT_IN, main
+
+Captured = pytest.CaptureFixture[str]
+
+
+def test_words_follow_each_other() -> None:
+    known = words()
+    assert known[""] == sorted(BUILT_IN)
+    assert {"create", "delete-records"} <= set(known["topic"])
+    assert {"--partitions", "--bootstrap-server", "--json"} <= set(
+        known["topic create"]
+    )
+    assert {"--offset", "--format"} <= set(known["consume"])
+    assert all(word.startswith("--") for word in known["consume"])
+
+
+def completed(script: str, *typed: str) -> list[str]:
+    words = " ".join(f"'{word}'" for word in ("odradek", *typed))
+    lines = f"{script}\nCOMP_WORDS=({words}); COMP_CWORD={len(typed)}; _odradek\n"
+    lines += 'printf "%s\\n" "${COMPREPLY[@]}"'
+    done = subprocess.run(["bash", "-c", lines], capture_output=True, check=True)
+    return done.stdout.decode().split()
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
+def test_bash(capsys: Captured) -> None:
+    assert main(["completion", "bash"]) == 0
+    script = capsys.readouterr().out
+    assert completed(script, "to") == ["topic"]
+    assert completed(script, "topic", "cr") == ["create"]
+    assert completed(script, "topic", "create", "--rep") == ["--replication-factor"]
+    assert completed(script, "produce", "t", "--json-l") == ["--json-lines"]
+    assert completed(script, "completion", "f") == ["fish"]
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_the_other_shells(shell: str, capsys: Captured) -> None:
+    assert main(["completion", shell]) == 0
+    script = capsys.readouterr().out
+    assert "replication-factor" in script
+    if shutil.which(shell):
+        subprocess.run([shell, "-n"], input=script.encode(), check=True)
+
+
+def test_an_unknown_shell(capsys: Captured) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["completion", "tcsh"])
+    assert ended.value.code == 2
+    assert "invalid choice: 'tcsh'" in capsys.readouterr().err
