@@ -165,7 +165,7 @@ def _filter(
                 null_keys += 1
                 continue
             digest = table.digest(payload[key_at : key_at + key_length])
-            if table.find(digest)[1] > offset:
+            if table.find(digest)[1] > max(offset, -1):  # -1: it knows none
                 continue
             if value_length < 0 and has_expired:
                 continue
