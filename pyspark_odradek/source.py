@@ -16,15 +16,16 @@ from .columns import RecordColumns, check_types
 from .options import BATCHES, read_options, read_stream_options, wanted_mode
 from .path_view import SegmentPartition, log_view, segment_partitions
 from .planning import Planner, split
+from .pushdown import Narrowing
 from .records_arrow import RecordsToArrow
 from .segment_reader import read_segments
 from .wire_reader import read_wire
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     import pyarrow
-    from pyspark.sql.datasource import DataSourceStreamReader
+    from pyspark.sql.datasource import DataSourceStreamReader, Filter
     from pyspark.sql.types import StructType
 
     from client.fetcher import Fetched
@@ -53,7 +54,8 @@ class DefaultSource(DataSource):
     def reader(self, schema: StructType) -> DataSourceReader:
         """A reader of the columns in ``schema``."""
         options = read_options(self.options)
-        return BatchReader(options, Decoding.of(options, schema))
+        kind = PushdownReader if options.pushdown else BatchReader
+        return kind(options, Decoding.of(options, schema))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """A reader of what comes."""
@@ -121,12 +123,13 @@ class BatchReader(DataSourceReader):
     def __init__(self, options: SourceOptions, decoding: Decoding) -> None:
         self._options = options
         self._decoding = decoding
+        self._narrowing = Narrowing()
 
     def partitions(self) -> list[InputPartition]:
         """Stretches of offsets, each for one task."""
         with log_view(self._options) as view:
             planner = Planner(view, self._options)
-            ranges = planner.ranges()
+            ranges = self._narrowing.of(planner.ranges(), view)
             if self._options.path is not None:
                 return segment_partitions(ranges, self._options)
             return [
@@ -137,6 +140,19 @@ class BatchReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pyarrow.RecordBatch]:
         """The rows of one of them."""
         return read_partition(partition, self._options, self._decoding)
+
+
+class PushdownReader(BatchReader):
+    """The same, told of the filters; Spark must be set to tell them.
+
+    A class of its own, as a session that is not refuses every reader that could.
+    """
+
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
+        """All of them, which Spark applies all the same."""
+        for each in filters:
+            self._narrowing = self._narrowing.by(each)
+            yield each
 
 
 def read_partition(
