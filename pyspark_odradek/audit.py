@@ -164,12 +164,13 @@ def conclude(directory: DataDirectory, spans: Iterable[AuditSpan]) -> Audit:
     for span in spans:
         by_place[span.place].append(span)
     durable = _durable_offsets(directory.path)
+    durable_min = OFFSET_MAX if directory.is_stopped else 0
     partitions, findings, ordered = [], [], []
     for place in sorted(by_place):
         part = sorted(by_place[place], key=lambda span: (span.segment, span.position))
         found = [
             *_quarantined(directory.path, place),
-            *_damages(part, durable.get(place, 0)),
+            *_damages(part, max(durable.get(place, 0), durable_min)),
             *_disorder(part),
         ]
         partitions.append(_sum_up(part, found))

@@ -44,12 +44,16 @@ def render(audit: Audit) -> Iterator[str]:
         yield f"... and {left} more; --report writes them all"
     damages = sum(finding.is_damage for finding in audit.findings)
     yield (
-        f"total: {len(audit.partitions)} partitions,"
+        f"total: {_count(len(audit.partitions))},"
         f" {_total(audit.partitions, 'batches')} batches,"
         f" {_total(audit.partitions, 'records')} records,"
         f" {_total(audit.partitions, 'size')} bytes:"
         f" {f'DAMAGED, {damages} found' if damages else 'sound'}"
     )
+
+
+def _count(partitions: int) -> str:
+    return "1 partition" if partitions == 1 else f"{partitions:,} partitions"
 
 
 def _total(partitions: Sequence[PartitionAudit], name: str) -> str:

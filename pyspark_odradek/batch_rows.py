@@ -116,7 +116,9 @@ class BatchesToArrow:
             yield from _within(found, start, end, self._rows)
             self.next_offset = max(start, self._walk.next_offset)
             if self.next_offset >= end:
-                break
+                return
+            if isinstance(found, Damage):
+                self.next_offset = max(self.next_offset, found.offset_behind)
 
 
 def read_batches(

@@ -67,13 +67,18 @@ class DataDirectory:
         """The partitions that have a directory, in order."""
         return list(self._places)
 
+    @property
+    def is_stopped(self) -> bool:
+        """Whether a broker stopped cleanly here, and has not been started since."""
+        return (self.path / _CLEAN_MARKER).exists()
+
     def check_stopped(self) -> None:
-        """Return when a broker stopped cleanly here, and has not been started since.
+        """Return if `is_stopped`.
 
         Raises:
             SourceError: it was not; the reason is said.
         """
-        if not (self.path / _CLEAN_MARKER).exists():
+        if not self.is_stopped:
             raise SourceError(
                 f"{self.path} was not stopped cleanly (there is no {_CLEAN_MARKER}): a"
                 " broker runs on it, or was killed. Without the broker nobody knows"
