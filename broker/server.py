@@ -20,6 +20,7 @@ from protocol.errors import KafkaStorageError
 from storage.files import Files, OsFiles
 from storage.log_directory import DirectoryLock
 from storage.log_manager import LogManager
+from storage.tail_memory import TailMemory
 from storage.unified_log import UnifiedLog
 
 from . import handlers
@@ -163,6 +164,7 @@ class Server:
     def _open_storage(self) -> None:
         limit = self.config.max_open_files or max(open_files_limit() - 512, 256)
         files = self._files = self._files or OsFiles(limit)
+        files.tails = TailMemory(self.config.log_tail_max_bytes)
         check_adopted(self.config, files)
         self.config = config = with_known_node_id(self.config, files)
         self._lock_catalog()

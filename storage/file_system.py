@@ -16,6 +16,8 @@ from typing import Final, TypeAlias
 
 from protocol.errors import KafkaStorageError
 
+from .tail_memory import TailMemory
+
 Buffer: TypeAlias = bytes | bytearray | memoryview
 
 # That a file is not there: it was removed, or a directory above it.
@@ -122,7 +124,13 @@ class File(ABC):
 
 
 class Files(ABC):
-    """A file system: opens files and changes directories."""
+    """A file system: opens files and changes directories.
+
+    ``tails`` is the memory in which the logs here keep what was appended last; none,
+    unless somebody gives them some.
+    """
+
+    tails = TailMemory(0)
 
     @abstractmethod
     def open(self, path: Path, *, create: bool = False) -> File:

@@ -262,6 +262,11 @@ def _read_segment(
         end = segment.log.size
     else:
         end = 0  # where the readable part ends is not known: nothing
+    if segment.tail is not None:
+        kept = segment.tail.read(start_offset, end, size_max, min_one)
+        if kept is not None:
+            metadata = _new(OffsetMetadata, (start_offset, base_offset, kept.position))
+            return _new(FetchedData, (metadata, *kept[1:], None))
     data = segment.read(start_offset, end, size_max, min_one, may_block)
     if data is None:
         return None

@@ -36,6 +36,17 @@ class FetchedData(NamedTuple):
     aborted: list[AbortedTransaction] | None = None
 
 
+class SegmentRead(NamedTuple):
+    """What a read of a segment found: batches from ``position`` on, the last maybe cut.
+
+    ``first_batch_incomplete`` as in `FetchedData`.
+    """
+
+    position: int
+    records: Buffer
+    first_batch_incomplete: bool
+
+
 def nothing_at(metadata: OffsetMetadata) -> FetchedData:
     """A read that found its place and no bytes."""
     return FetchedData(metadata, b"")

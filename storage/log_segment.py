@@ -29,6 +29,7 @@ from .log_files import (
     TRANSACTION_INDEX,
     segment_path,
 )
+from .log_tail import LogTail
 from .segment_indexes import SegmentIndexes
 from .segment_reader import SegmentReader
 from .time_index import NO_TIMESTAMP
@@ -147,6 +148,14 @@ class LogSegment(SegmentReader):
             position, len(batch), last_offset, (max_timestamp, offset_of_max)
         )
 
+    def keep(
+        self, batch: Buffer, position: int, base_offset: int, next_offset: int
+    ) -> None:
+        """Keep a batch that was appended, for readers at the end; see `log_tail`."""
+        if self.tail is None:
+            self.tail = LogTail(self.files.tails)
+        self.tail.add(batch, position, base_offset, next_offset)
+
     def append_batches(self, batches: Buffer) -> None:
         """Write whole, sound batches, with index entries as if each had come alone.
 
@@ -263,6 +272,7 @@ class LogSegment(SegmentReader):
 
     def close(self) -> None:
         """Seal, and let go of the files. They open again if asked."""
+        self.forget_places()
         self.indexes.close()
         self.transactions.close()
         self.log.close()
@@ -292,6 +302,7 @@ class LogSegment(SegmentReader):
         for kind in SEGMENT_KINDS:
             name = kind + self._suffix
             self.files.unlink(segment_path(self.directory, self.base_offset, name))
+        self.forget_places()
         self.transactions.close()
         self.log.close()
 

@@ -136,6 +136,14 @@ class LogState:
         """The offset up to which every transaction is decided, and replicated."""
         return self._watermarks.stable(self.producers.first_unstable_offset)
 
+    def visible_offsets(self) -> tuple[int, int, int]:
+        """The high watermark, the last stable offset and the log start together."""
+        marks, first_unstable = self._watermarks, self.producers.first_unstable_offset
+        high = stable = marks.high.offset
+        if first_unstable >= 0:
+            stable = marks.stable(first_unstable)
+        return high, stable, marks.log_start_offset
+
     @property
     def latest_epoch(self) -> int:
         """The newest leader epoch in the log, -1 when there is none."""

@@ -95,6 +95,8 @@ class LogWriter(LogTruncation):
             raise
         except MISSING as error:
             raise self.fail_without_files(error) from error
+        end = local.end
+        local.active.keep(batch, end.position - size, base_offset, end.offset)
         if leader_epoch > self.epochs.latest_epoch:
             self.epochs.assign(leader_epoch, base_offset)
         if header.producer_id >= 0:
@@ -102,6 +104,7 @@ class LogWriter(LogTruncation):
             if completed is not None:
                 producers.complete(completed)
         producers.map_end_offset = last_offset + 1
+        self.appended_bytes += size
         log_start = self._watermarks.log_start_offset
         # The tuple's own constructor takes half the time of the class's.
         return _new(

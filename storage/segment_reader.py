@@ -11,7 +11,7 @@ Invariants:
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
-from typing import Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from protocol.record_batch import (
     BATCH_OVERHEAD,
@@ -28,10 +28,13 @@ from .batch_walk import find_batch, is_whole_batch, last_offset_at
 from .files import Buffer, ColdRead, File
 from .formats.index_entry import RELATIVE_OFFSET_MAX
 from .formats.quarantine_entry import QuarantineEntry, empty_batch
-from .log_read import TimestampOffset
+from .log_read import SegmentRead, TimestampOffset
 from .mapped_index import CorruptIndex
 from .offset_index import OffsetPosition
 from .segment_indexes import SegmentIndexes
+
+if TYPE_CHECKING:
+    from .log_tail import LogTail
 
 _LOOKUP_SIZE = 8192
 _SEARCH_SIZE = 65536
@@ -45,18 +48,11 @@ _new = tuple.__new__
 _start = attrgetter("start")
 
 
-class SegmentRead(NamedTuple):
-    """What a read found: whole batches from ``position`` on, the last maybe cut."""
-
-    position: int
-    records: Buffer
-    first_batch_incomplete: bool
-
-
 class SegmentReader:
     """Finds and reads the batches of one log file.
 
     ``next_base`` bounds their offsets: the base offset of the segment that follows.
+    ``tail`` has the newest of them in memory, once some were appended.
     """
 
     def __init__(self, base_offset: int, log: File, indexes: SegmentIndexes) -> None:
@@ -66,6 +62,7 @@ class SegmentReader:
         self.end_at(None)
         self.verification = BatchVerification(log.size, base_offset)
         self._known = {base_offset: 0}
+        self.tail: LogTail | None = None  # until a batch is kept
         self._quarantined: tuple[QuarantineEntry, ...] = ()
 
     def end_at(self, next_base: int | None) -> None:
@@ -149,6 +146,8 @@ class SegmentReader:
 
     def forget_places(self) -> None:
         """Look for every offset again: the file was cut, or damage found."""
+        if self.tail is not None:
+            self.tail.clear()
         self._known = {} if self._quarantined else {self.base_offset: 0}
 
     def find(self, offset: int, may_block: bool = True) -> tuple[int, int] | None:

@@ -7,11 +7,13 @@ from typing import Any
 from broker.clock import SystemClock
 from broker.committer import Committer
 from broker.config.broker_config import BrokerConfig
+from broker.config.live_config import LiveConfig
 from broker.disk_threads import DiskThreads
 from broker.handlers import load as load_handlers
 from broker.handlers.dispatch import Dispatcher
 from broker.handlers.registry import registered_handlers
 from broker.metadata.catalog import Catalog
+from broker.metadata.resource_options import ResourceOptions
 from broker.metadata.topics import Topics
 from broker.network.admission import Admission
 from broker.network.connection import Connection, Network
@@ -22,6 +24,7 @@ from broker.scheduler import Scheduler
 from broker.services import Bugs, Services
 from storage.files import OsFiles
 from storage.log_manager import LogManager
+from storage.tail_memory import TailMemory
 
 load_handlers()
 
@@ -32,11 +35,13 @@ class Serving:
     def __init__(self, root: Path, durability: str) -> None:
         config = BrokerConfig(log_dirs=(root,), durability=durability)
         clock, bugs = SystemClock(), Bugs(_raise)
+        files = OsFiles()
+        files.tails = TailMemory(config.log_tail_max_bytes)
         self.catalog = Catalog.open(root)
         self.topics = Topics(self.catalog)
         self.log_manager = LogManager(
             [root],
-            OsFiles(),
+            files,
             cluster_id=self.topics.cluster_id,
             node_id=1,
             verifies_transactions=True,
@@ -60,6 +65,8 @@ class Serving:
             committer=self.committer,
             replica_manager=self.replica_manager,
             metadata=self.topics,
+            resources=ResourceOptions(self.catalog),
+            live=LiveConfig(config),
             scheduler=Scheduler(clock, bugs),
             cluster_id=self.topics.cluster_id,
             node_id=1,

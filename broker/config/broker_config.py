@@ -96,6 +96,13 @@ class BrokerConfig(NetworkOptions, LogOptions, GroupOptions, TransactionOptions)
         kind=Kind.LONG,
         at_least=0,
     )
+    log_tail_max_bytes: int = option(
+        16 << 20,
+        "log.tail.max.bytes",
+        "Memory for the newest batches of all logs, which readers at the end get.",
+        kind=Kind.LONG,
+        at_least=0,
+    )
     disk_threads: int = option(
         4,
         "disk.threads",

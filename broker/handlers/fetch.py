@@ -103,16 +103,8 @@ class Fetch:
         self._topic_ids: dict[str, bytes] = {}
         wanted: dict[TopicPartition, PartitionFetch] = {}
         isolation = ISOLATIONS.get(request.isolation_level)
-        max_bytes = max(0, min(request.max_bytes, ctx.services.config.fetch_max_bytes))
-        self._params = _new(
-            FetchParams,
-            (
-                isolation or FetchIsolation.HIGH_WATERMARK,
-                request.max_wait_ms,
-                min(request.min_bytes, max_bytes),
-                max_bytes,
-                ctx.api_version < FIRST_VERSION_OF_ANY_REPLICA,
-            ),
+        self._params = params_of(
+            request, ctx.api_version, ctx.services.config.fetch_max_bytes
         )
         replica_id = request.replica_id
         if ctx.api_version >= FIRST_VERSION_WITH_REPLICA_STATE:
@@ -211,7 +203,7 @@ class Fetch:
             return encode_read(version, name, topic_id, partition, result, session_id)
         topics: dict[str, list[PartitionData]] = {}
         for (name, partition), result in told:
-            topics.setdefault(name, []).append(_partition_data(partition, result))
+            topics.setdefault(name, []).append(partition_data(partition, result))
         return FetchResponse(
             session_id=session_id,
             responses=[
@@ -225,6 +217,22 @@ class Fetch:
         )
 
 
+def params_of(request: FetchRequest, version: int, bytes_max: int) -> FetchParams:
+    """What holds for the whole of a fetch; no more than ``bytes_max`` in any case."""
+    max_bytes = max(0, min(request.max_bytes, bytes_max))
+    isolation = ISOLATIONS.get(request.isolation_level, FetchIsolation.HIGH_WATERMARK)
+    return _new(
+        FetchParams,
+        (
+            isolation,
+            request.max_wait_ms,
+            min(request.min_bytes, max_bytes),
+            max_bytes,
+            version < FIRST_VERSION_OF_ANY_REPLICA,
+        ),
+    )
+
+
 def _refusal_of_replica(wanted: FetchPartition) -> ErrorCode:
     """No other broker holds copies of our partitions (``spec`` B4.5)."""
     if wanted.current_leader_epoch >= 0:
@@ -232,7 +240,8 @@ def _refusal_of_replica(wanted: FetchPartition) -> ErrorCode:
     return ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
-def _partition_data(partition: int, result: FetchResult) -> PartitionData:
+def partition_data(partition: int, result: FetchResult) -> PartitionData:
+    """What was read of a partition, as the answer says it."""
     data = PartitionData(
         partition_index=partition,
         error_code=result.error_code,

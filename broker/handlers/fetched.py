@@ -28,7 +28,7 @@ FIRST_VERSION = 11
 
 _ANSWERS_KEPT = 4096
 # index, error_code, high_watermark, last_stable_offset, log_start_offset
-_NUMBERS = Struct(">ihqqq")
+NUMBERS = Struct(">ihqqq")
 _SIZE = Struct(">i")
 _SAMPLE = (0x7EDCBA98, 0, -0x7EDCBA987654321F, -0x7EDCBA987654321E, -0x7EDCBA987654321D)
 _RECORDS = b"records"
@@ -54,9 +54,11 @@ def encode_read(
     before its last stable offset were aborted.
     """
     committed = result.aborted is not None
-    before, between, after, is_flexible = _around(version, name, topic_id, committed)
+    before, between, after, is_flexible = around_records(
+        version, name, topic_id, committed
+    )
     _, high_watermark, stable_offset, log_start_offset, records, _, _, _ = result
-    numbers = _NUMBERS.pack(index, 0, high_watermark, stable_offset, log_start_offset)
+    numbers = NUMBERS.pack(index, 0, high_watermark, stable_offset, log_start_offset)
     if session_id:
         before = (
             before[:_BEFORE_SESSION_ID]
@@ -70,9 +72,13 @@ def encode_read(
 
 
 @lru_cache(_ANSWERS_KEPT)
-def _around(
+def around_records(
     version: int, name: str, topic_id: bytes, committed: bool
 ) -> tuple[bytes, bytes, bytes, bool]:
+    """What stands before the numbers, before the records' length and behind them.
+
+    And whether that length is a varint, of one more than it says.
+    """
     index, _, high_watermark, stable_offset, log_start_offset = _SAMPLE
     partition = PartitionData(
         partition_index=index,
@@ -86,7 +92,7 @@ def _around(
         topic=name, topic_id=topic_id, partitions=[partition]
     )
     body = FetchResponse(responses=[topic]).encode(version)
-    before, numbers, rest = body.partition(_NUMBERS.pack(*_SAMPLE))
+    before, numbers, rest = body.partition(NUMBERS.pack(*_SAMPLE))
     between, records, after = rest.partition(_RECORDS)
     assert numbers, "not how the message is encoded"
     assert records, "not how the message is encoded"

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from protocol.errors import KafkaError
 from storage.files import ColdRead
 
 from ..parked import Parked
 from .delayed_fetch import DelayedFetch
-from .fetch_reader import FetchReader
+from .fetch_reader import FetchReader, read_partition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
@@ -50,9 +52,42 @@ class FetchExecutor:
             return self._read_cold(reader, cold, finish)
         return self._answer_or_wait(reader, finish)
 
+    def fetch_one(
+        self,
+        params: FetchParams,
+        wanted: PartitionFetch,
+        finish: Callable[[FetchResult], Any],
+    ) -> Any:
+        """`fetch` of one partition; ``finish`` gets its result."""
+        try:
+            result = read_partition(
+                self._find, params, wanted, params.max_bytes, min_one=True
+            )
+        except ColdRead:
+            return self.fetch(params, (wanted,), lambda results: finish(results[0]))
+        if len(result.records) >= params.min_bytes or params.max_wait_ms <= 0:
+            self._count(wanted, result)
+            return finish(result)
+        reader = FetchReader(params, (wanted,), self._find)
+        reader.take(result)
+        return self._answer_or_wait(reader, lambda results: finish(results[0]))
+
+    def _answer(self, reader: FetchReader, finish: Finish) -> Any:
+        for wanted, result in zip(reader.wanted, reader.results, strict=True):
+            self._count(wanted, result)
+        return finish(reader.results)
+
+    def _count(self, wanted: PartitionFetch, result: FetchResult) -> None:
+        """Note, for those who watch the broker, what a client gets of a partition."""
+        if result.records:
+            with suppress(KafkaError):  # deleted, while others were read
+                log = self._find(wanted.topic_partition).log
+                if log is not None:
+                    log.fetched_bytes += len(result.records)
+
     def _answer_or_wait(self, reader: FetchReader, finish: Finish) -> Any:
         if reader.must_answer:
-            return finish(reader.results)
+            return self._answer(reader, finish)
         parked = Parked()
         delayed = DelayedFetch(reader, self._find, parked, partial(self._again, finish))
         max_wait_ms = reader.params.max_wait_ms
@@ -78,7 +113,7 @@ class FetchExecutor:
             self._start(self._answer_cold(reader, cold, finish, fetch.parked))
             return
         if not fetch.parked.done():
-            fetch.parked.set_result(finish(reader.results))
+            fetch.parked.set_result(self._answer(reader, finish))
 
     async def _answer_cold(
         self,
@@ -89,7 +124,7 @@ class FetchExecutor:
     ) -> None:
         try:
             await self._read_to_the_end(reader, cold)
-            answer = finish(reader.results)
+            answer = self._answer(reader, finish)
         except Exception as error:
             if not parked.done():
                 parked.set_exception(error)

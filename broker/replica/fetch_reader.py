@@ -112,64 +112,74 @@ class FetchReader:
         Raises:
             ColdRead: the next partition's bytes are not in memory.
         """
-        results = self.results
-        for wanted in self.wanted[len(results) :]:
-            result = self._read_one(wanted, may_block)
-            may_block = False  # what was warmed is read
-            results.append(result)
-            size = len(result.records)
-            if size:
-                self.size += size
-                self._remaining_bytes = max(0, self._remaining_bytes - size)
-            elif result.is_final:
-                self.has_final = True
-
-    def _read_one(self, wanted: PartitionFetch, may_block: bool) -> FetchResult:
-        if wanted.refusal != ErrorCode.NONE:
-            return _failed(wanted.refusal)
-        offset = wanted.fetch_offset
-        try:
-            partition = self._find(wanted.topic_partition)
-            if self.params.needs_leader:
-                partition.check_leader(wanted.current_leader_epoch)
-            else:
-                partition.check_replica(wanted.current_leader_epoch)
-            diverging = None
-            if wanted.last_fetched_epoch >= 0:
-                diverging = partition.diverging_epoch(offset, wanted.last_fetched_epoch)
-            # Before the read: a reader must not be told that it has seen everything
-            # up to a watermark that rose behind what it gets.
-            high_watermark, last_stable_offset, log_start_offset = partition.offsets()
-            if diverging is not None:
-                return FetchResult(
-                    ErrorCode.NONE,
-                    high_watermark,
-                    last_stable_offset,
-                    log_start_offset,
-                    diverging_epoch=diverging,
-                )
-            data = partition.read(
-                offset,
-                min(wanted.max_bytes, self._remaining_bytes),
-                self.params.isolation,
-                not self.size,
-                may_block,
+        for wanted in self.wanted[len(self.results) :]:
+            size_max = self._remaining_bytes
+            result = read_partition(
+                self._find, self.params, wanted, size_max, not self.size, may_block
             )
-        except KafkaError as error:
-            return _failed(error.code)
-        return _new(
-            FetchResult,
-            (
-                0,
+            may_block = False  # what was warmed is read
+            self.take(result)
+
+    def take(self, result: FetchResult) -> None:
+        """The next partition has been read."""
+        self.results.append(result)
+        size = len(result.records)
+        if size:
+            self.size += size
+            self._remaining_bytes = max(0, self._remaining_bytes - size)
+        elif result.is_final:
+            self.has_final = True
+
+
+def read_partition(
+    find: Callable[[TopicPartition], Partition],
+    params: FetchParams,
+    wanted: PartitionFetch,
+    size_max: int,
+    min_one: bool,
+    may_block: bool = False,
+) -> FetchResult:
+    """What one partition gives, or the error.
+
+    Raises:
+        ColdRead: its bytes are not in memory, and ``may_block`` is False.
+    """
+    topic_partition, offset, max_bytes, epoch, last_fetched_epoch, refusal = wanted
+    if refusal:
+        return _failed(refusal)
+    try:
+        partition = find(topic_partition)
+        if params.needs_leader:
+            partition.check_leader(epoch)
+        else:
+            partition.check_replica(epoch)
+        diverging = None
+        if last_fetched_epoch >= 0:
+            diverging = partition.diverging_epoch(offset, last_fetched_epoch)
+        # Before the read: a reader must not be told that it has seen everything
+        # up to a watermark that rose behind what it gets.
+        high_watermark, last_stable_offset, log_start_offset = partition.offsets()
+        if diverging is not None:
+            return FetchResult(
+                ErrorCode.NONE,
                 high_watermark,
                 last_stable_offset,
                 log_start_offset,
-                b"" if data.first_batch_incomplete else data.records,
-                data.aborted,
-                None,
-                data.offset_metadata,
-            ),
+                diverging_epoch=diverging,
+            )
+        place, records, is_incomplete, aborted = partition.read(
+            offset,
+            max_bytes if max_bytes < size_max else size_max,
+            params.isolation,
+            min_one,
+            may_block,
         )
+    except KafkaError as error:
+        return _failed(error.code)
+    if is_incomplete:
+        records = b""
+    offsets = high_watermark, last_stable_offset, log_start_offset
+    return _new(FetchResult, (0, *offsets, records, aborted, None, place))
 
 
 def _failed(error_code: int) -> FetchResult:

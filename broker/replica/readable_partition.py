@@ -123,7 +123,7 @@ class ReadablePartition:
         log = self.log
         if log is None:
             return 0, 0, 0
-        return log.high_watermark, log.last_stable_offset, log.log_start_offset
+        return log.visible_offsets()
 
     def end_offset(self, isolation: FetchIsolation) -> OffsetMetadata:
         """Up to where a reader of that isolation sees records."""

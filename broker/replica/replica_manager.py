@@ -121,7 +121,9 @@ class ReplicaManager:
             self._partitions, self.deletions, self._log_starts
         )
         self._written_partitions = WrittenPartitions(topics)
-        self._fetch_executor = FetchExecutor(self.partition, self.fetches, disk_threads)
+        self.fetch_executor = FetchExecutor(
+            self._partitions.__getitem__, self.fetches, disk_threads
+        )
         committer.on_failure = self._on_directory_failure
         topics.watch_options(self._update_options)
         self._opener.find_unopened()
@@ -303,7 +305,7 @@ class ReplicaManager:
         Returns the answer, a future of it while there is not enough to read, or a
         coroutine when bytes must come from the disk. No partition twice.
         """
-        return self._fetch_executor.fetch(params, wanted, finish or _identity)
+        return self.fetch_executor.fetch(params, wanted, finish or _identity)
 
     # What partitions ask for (PartitionHost)
 

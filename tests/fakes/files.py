@@ -11,10 +11,12 @@ import os
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from protocol.errors import KafkaStorageError
 from storage.file_system import failure
 from storage.files import Buffer, ColdRead, File, Files, StorageFailure
+from storage.tail_memory import TailMemory
 
 
 @dataclass(eq=False)
@@ -65,11 +67,16 @@ class FakeFiles(Files):
     """
 
     def __init__(self) -> None:
+        self.tails = TailMemory(100_000)
         self.counts: Counter[str] = Counter()
         self.failed: list[tuple[str, Path]] = []
         self.now_ms = 0
         self._root = _Directory()
         self._faults: list[_Fault] = []
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy of the disk has nothing in memory."""
+        return {**self.__dict__, "tails": TailMemory(100_000)}
 
     # What a test does to the disk.
 
@@ -90,6 +97,9 @@ class FakeFiles(Files):
     def chill(self, name: str) -> None:
         """Drop a file from the page cache: reads that must not wait fail."""
         self._find(name).is_cold = True
+        kept = self.tails.size_max
+        self.tails.resize(0)
+        self.tails.resize(kept)
 
     def content(self, name: str | Path) -> bytes:
         """The bytes of a file, by its path or by a name that only one file has."""
