@@ -9,6 +9,7 @@ import pytest
 
 from broker.config.listener import HostPort
 from broker.config.sources import load
+from pyspark_odradek.job_file import read_job_file
 
 ROOT = Path(__file__).parents[1]
 ENTRYPOINT = ROOT / "docker" / "entrypoint.sh"
@@ -154,3 +155,11 @@ def test_the_image_has_every_package_and_file_that_it_names() -> None:
     built = (ROOT / "pyproject.toml").read_text()
     for package in re.findall(r'"(\w+)\*"', built):
         assert f"COPY {package} {package}" in text
+
+
+def test_the_sink_of_the_compose_file_is_a_job() -> None:
+    job = read_job_file(ROOT / "docker" / "sink.toml")
+    assert job.source.bootstrap_servers == "broker:19092"
+    compose = (ROOT / "docker" / "compose.yaml").read_text()
+    folder = str(Path(job.table_path).parent)
+    assert f"tables:{folder}" in compose
