@@ -97,6 +97,7 @@ class JsonDecoder:
         import pyarrow as pa
         from pyarrow import json
 
+        values.cast(pa.string())  # is it UTF-8? The parser does not look
         joined = _joined(values)
         table = json.read_json(
             pa.BufferReader(joined),
