@@ -28,6 +28,9 @@ class FakeLog:
         self.reads: list[bool] = []
         self.epochs: dict[int, tuple[int, int]] = {}
 
+    def visible_offsets(self) -> tuple[int, int, int]:
+        return self.high_watermark, self.last_stable_offset, self.log_start_offset
+
     def read(
         self, offset: int, size_max: int, isolation: Any, min_one: bool, may_block: bool
     ) -> FetchedData:
