@@ -6,6 +6,7 @@ the process; there are as many as versions that clients speak. ``compiler_decode
 ``compiler_encode`` write them.
 """
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .compiler_decode import write_decoder
@@ -20,28 +21,30 @@ if TYPE_CHECKING:
 
 MessageT = TypeVar("MessageT", bound="Message")
 
-_decoders: "dict[tuple[type[Message], int], Any]" = {}
+_decoders: "dict[tuple[type[Message], int, int], Any]" = {}
 _encoders: "dict[tuple[type[Message], int], Any]" = {}
 
 
 def decoder(
-    cls: "type[MessageT]", version: int
+    cls: "type[MessageT]", version: int, object_count_max: int | None = None
 ) -> "Callable[[memoryview, int], tuple[MessageT, int]]":
     """The function that reads a ``cls`` of ``version`` at a position.
 
     It takes the data (a view of bytes) and the position, and returns the message
     and the position behind it. Strings are decoded, bytes and records are views of
     the data. It raises ``MalformedRequest``, and nothing else, for bytes that are
-    no such message.
+    no such message. ``object_count_max`` is used in place of the class's own.
 
     Raises:
         ValueError: ``cls`` has no such version.
     """
+    count_max = object_count_max or cls.object_count_max
     try:
-        return _decoders[cls, version]  # type: ignore[no-any-return]
+        return _decoders[cls, version, count_max]  # type: ignore[no-any-return]
     except KeyError:
-        function = _compile(cls, version, write_decoder, "decode")
-        _decoders[cls, version] = function
+        write = partial(write_decoder, object_count_max=count_max)
+        function = _compile(cls, version, write, "decode")
+        _decoders[cls, version, count_max] = function
         return function  # type: ignore[no-any-return]
 
 

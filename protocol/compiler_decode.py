@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from .compiler_source import Source, size_min
 from .fields import UNSET
-from .kafka_error import MalformedRequest
+from .kafka_error import MalformedRequest, TooManyObjects
 from .primitives import FIXED_CODES, NO_TAGS, Buffer, read_unsigned_varint
 from .struct_init import default_of
 
@@ -47,7 +47,7 @@ def read_tags(
     tags = {}
     count, position = read_unsigned_varint(data, position)
     if count > count_max:
-        raise MalformedRequest(f"{count} tagged fields")
+        raise TooManyObjects(f"{count} tagged fields")
     for _ in range(count):
         tag, position = read_unsigned_varint(data, position)
         size, position = read_unsigned_varint(data, position)
@@ -58,9 +58,10 @@ def read_tags(
     return tags, position
 
 
-def write_decoder(cls: "type[Message]", version: int) -> Source:
+def write_decoder(cls: "type[Message]", version: int, object_count_max: int) -> Source:
     """The source of ``decode(data, position)``, which returns message and position."""
-    return _DecoderWriter(version, flexible=cls.is_flexible(version)).write(cls)
+    writer = _DecoderWriter(version, flexible=cls.is_flexible(version))
+    return writer.write(cls, object_count_max)
 
 
 class _DecoderWriter:
@@ -82,14 +83,15 @@ class _DecoderWriter:
             "unpack_from": unpack_from,
             "Garbled": (IndexError, struct_error, UnicodeDecodeError),
             "MalformedRequest": MalformedRequest,
+            "TooManyObjects": TooManyObjects,
             "NO_TAGS": NO_TAGS,
         }
 
-    def write(self, cls: "type[Message]") -> Source:
+    def write(self, cls: "type[Message]", object_count_max: int) -> Source:
         source = self._source
         with source.block("def decode(data, position):"):
             source.line("end = len(data)")
-            source.line(f"objects = {cls.object_count_max}")
+            source.line(f"objects = {object_count_max}")
             with source.block("try:"):
                 message = self._struct(cls)
                 source.line(f"return {message}, position")
@@ -265,7 +267,7 @@ class _DecoderWriter:
         source = self._source
         source.line(f"objects -= {count}")
         with source.block("if objects < 0:"):
-            source.line(f'raise MalformedRequest("{label}: too many elements")')
+            source.line(f'raise TooManyObjects("{label}: too many elements")')
         if element.kind in FIXED_CODES and element.kind != "uuid":
             code = FIXED_CODES[element.kind]
             unpack = f'unpack_from(f">{{{count}}}{code}", data, position)'
@@ -309,7 +311,7 @@ class _DecoderWriter:
         source.line(f"{count}, position = varint(data, position - 1)")
         source.line(f"objects -= {count}")
         with source.block("if objects < 0:"):
-            source.line('raise MalformedRequest("too many tagged fields")')
+            source.line('raise TooManyObjects("too many tagged fields")')
         source.line(f"{unknown} = {{}}")
         with source.block(f"for _ in range({count}):"):
             source.line(f"{tag}, position = varint(data, position)")

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 DECOMPRESSED_SIZE_MAX: Final = 64 << 20
+# What a log took once is read, whatever its limit is or was.
+STORED_SIZE_MAX: Final = 1 << 30
 RATIO_MAX: Final = 1000
 RATIO_FREE_SIZE: Final = 1 << 20
 
@@ -69,6 +71,10 @@ _LZ4_DICTIONARY = 0x01
 _LZ4_UNCOMPRESSED_BLOCK = 1 << 31
 
 
+class DecompressedTooLarge(MessageTooLarge):
+    """The records of a batch unpack to more than they may."""
+
+
 def decompress(
     codec: int, data: "Buffer", limit: int = DECOMPRESSED_SIZE_MAX
 ) -> memoryview:
@@ -76,7 +82,7 @@ def decompress(
 
     Raises:
         CorruptMessage: not what the codec writes, or more than that.
-        MessageTooLarge: more than ``limit`` bytes, or than 1,000 times ``data``.
+        DecompressedTooLarge: more than ``limit`` bytes, or than 1,000 times ``data``.
         InvalidRecord: there is no such codec.
     """
     view = memoryview(data)
@@ -147,7 +153,7 @@ def _decompress_within(
         except cramjam.DecompressionError as error:
             if _OUTPUT_TOO_SMALL not in str(error):
                 raise CorruptMessage(_corrupt(codec, str(error))) from None
-    raise MessageTooLarge(_too_large(codec, len(data), limit))
+    raise DecompressedTooLarge(_too_large(codec, len(data), limit))
 
 
 def _room(size: int) -> memoryview:
@@ -209,7 +215,7 @@ def _decompress_snappy(data: memoryview, limit: int) -> memoryview:
         blocks = list(_snappy_blocks(data))
         sizes = [cramjam.snappy.decompress_raw_len(block) for block in blocks]
         if sum(sizes) > limit:
-            raise MessageTooLarge(_too_large(COMPRESSION_SNAPPY, len(data), limit))
+            raise DecompressedTooLarge(_too_large(COMPRESSION_SNAPPY, len(data), limit))
         output = _room(sum(sizes))
         position = 0
         for block, size in zip(blocks, sizes, strict=True):

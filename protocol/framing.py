@@ -12,7 +12,7 @@ trusted with the whole at once. Between frames the reader holds no buffer.
 
 from struct import Struct
 
-from .kafka_error import MalformedRequest
+from .kafka_error import FrameTooLarge, MalformedRequest
 
 CHUNK_SIZE = 16 << 10
 CHUNK_SIZE_MAX = 64 << 10
@@ -80,7 +80,8 @@ class FrameReader:
         the next call raises; ``received(0)`` asks whether there is such a length.
 
         Raises:
-            MalformedRequest: the next frame is empty, negative or too large.
+            MalformedRequest: the next frame is empty or negative.
+            FrameTooLarge: it is too large.
         """
         if self._refusal is not None:
             raise self._refusal
@@ -91,9 +92,8 @@ class FrameReader:
         while end - start >= 4:
             (size,) = _LENGTH.unpack_from(view, start)
             if not 0 < size <= self.max_size:
-                self._refusal = MalformedRequest(
-                    f"frame of {size} bytes, limit {self.max_size}"
-                )
+                refuse = FrameTooLarge if size > 0 else MalformedRequest
+                self._refusal = refuse(f"frame of {size} bytes, limit {self.max_size}")
                 break
             stop = start + 4 + size
             if stop > end:

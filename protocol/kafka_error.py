@@ -11,9 +11,11 @@ from typing import ClassVar
 
 __all__ = [
     "ErrorCode",
+    "FrameTooLarge",
     "KafkaError",
     "MalformedRequest",
     "RetriableError",
+    "TooManyObjects",
     "error_class",
 ]
 
@@ -160,6 +162,14 @@ class ErrorCode(IntEnum):
 
 class MalformedRequest(Exception):
     """Bytes that are no request: there is nothing to answer, the connection closes."""
+
+
+class FrameTooLarge(MalformedRequest):
+    """A frame claims to be longer than it may be."""
+
+
+class TooManyObjects(MalformedRequest):
+    """A message of more array elements and tagged fields than it may have."""
 
 
 class KafkaError(Exception):

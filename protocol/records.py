@@ -9,7 +9,7 @@ varints are zigzag. A compressed batch compresses its records together.
 from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack
 
-from .compression import DECOMPRESSED_SIZE_MAX, compress, decompress
+from .compression import STORED_SIZE_MAX, compress, decompress
 from .errors import CorruptMessage, InvalidRecord
 from .record_batch import (
     BATCH_OVERHEAD,
@@ -121,7 +121,7 @@ def summarize(payload: "Buffer", count: int, base_timestamp: int) -> RecordsSumm
 def index_rows(
     batch: "Buffer",
     header: BatchHeader,
-    decompress_limit: int = DECOMPRESSED_SIZE_MAX,
+    decompress_limit: int = STORED_SIZE_MAX,
 ) -> "tuple[bytes, Iterator[tuple[int, ...]]]":
     """The records of a whole batch as bytes, and a row of integers for each.
 
@@ -155,7 +155,7 @@ def uncompressed(batch: "Buffer", header: BatchHeader) -> "Buffer":
     payload = decompress(
         header.compression,
         memoryview(batch)[BATCH_OVERHEAD : header.size],
-        DECOMPRESSED_SIZE_MAX,
+        STORED_SIZE_MAX,
     )
     opened = bytearray(BATCH_OVERHEAD)
     opened += payload
@@ -168,7 +168,7 @@ def uncompressed(batch: "Buffer", header: BatchHeader) -> "Buffer":
 
 
 def iterate(
-    batch: "Buffer", decompress_limit: int = DECOMPRESSED_SIZE_MAX
+    batch: "Buffer", decompress_limit: int = STORED_SIZE_MAX
 ) -> "Iterator[Record]":
     """Yield the records of one whole batch, with absolute offsets and timestamps.
 

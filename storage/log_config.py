@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from protocol.compression import DECOMPRESSED_SIZE_MAX
+
 UNLIMITED = (1 << 63) - 1
 
 
@@ -28,6 +30,7 @@ class LogConfig:
     min_compaction_lag_ms: int = 0
     min_cleanable_dirty_ratio: float = 0.5
     max_message_bytes: int = 1_048_588
+    decompressed_max_bytes: int = DECOMPRESSED_SIZE_MAX
     message_timestamp_type: str = "CreateTime"
     message_timestamp_before_max_ms: int = UNLIMITED
     message_timestamp_after_max_ms: int = 3_600_000

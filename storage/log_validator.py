@@ -130,7 +130,7 @@ def validate(
     payload: Buffer = batch[BATCH_OVERHEAD:]
     codec = header.compression
     if codec != COMPRESSION_NONE:
-        payload = _decompressed(codec, payload)
+        payload = _decompressed(codec, payload, config.decompressed_max_bytes)
     summary = summarize(payload, header.records_count, header.base_timestamp)
     _check_records(batch, summary, config, now_ms, topic_partition)
     target = _target_codec(header, config)
@@ -234,9 +234,9 @@ def _check_size(size: int, config: LogConfig) -> None:
         )
 
 
-def _decompressed(codec: int, payload: Buffer) -> Buffer:
+def _decompressed(codec: int, payload: Buffer, size_max: int) -> Buffer:
     try:
-        return decompress(codec, payload)
+        return decompress(codec, payload, size_max)
     except CorruptMessage as error:
         # The checksum was right, so sending it again, as a client does after
         # CORRUPT_MESSAGE, would not help.

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from protocol.compression import STORED_SIZE_MAX
+
 from .listener import (
     HostPort,
     Listener,
@@ -151,7 +153,14 @@ class NetworkOptions:
         "request.decompressed.max.bytes",
         "Most bytes that one compressed batch may unpack to.",
         at_least=1024,
-        is_used=False,
+        at_most=STORED_SIZE_MAX,
+    )
+    request_objects_max: int = option(
+        100_000,
+        "request.objects.max",
+        "Most array elements and tagged fields of one request. A request of more"
+        " closes its connection.",
+        at_least=1000,
     )
     request_timeout_ms: int = option(
         30_000,

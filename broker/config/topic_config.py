@@ -242,6 +242,7 @@ def log_config(options: Mapping[str, str], broker: BrokerConfig) -> LogConfig:
         if entry.field is not None and value is not None:
             chosen[entry.field] = value
     chosen["cleanup_policy"] = frozenset(chosen["cleanup_policy"])
+    chosen["decompressed_max_bytes"] = broker.request_decompressed_max_bytes
     return LogConfig(**chosen)
 
 

@@ -180,7 +180,7 @@ class Dispatcher:
         try:
             request, _ = route.decode(frame, position)
         except MalformedRequest as error:
-            raise MalformedRequest(f"{route.name}: {error}") from error
+            raise type(error)(f"{route.name}: {error}") from error
         except Exception as error:
             self._services.bugs.record(f"the decoder of {route.name}", error)
             raise MalformedRequest(f"{route.name} cannot be read") from error
@@ -279,7 +279,11 @@ class Dispatcher:
             function = handler.function
             if header.api_key in AUDITED:
                 function = audited(function)
-            decode = decoder(handler.request_class, version)
+            decode = decoder(
+                handler.request_class,
+                version,
+                self._services.config.request_objects_max,
+            )
             times = self.times.setdefault(_api_name(handler), RequestTimes())
             return Route(handler, version, function, decode, version, times)
         if header.api_key == ApiKey.API_VERSIONS:

@@ -285,10 +285,10 @@ def _cleaner_families(sources: MetricSources) -> Iterator[Family]:
 
 def _limit_families(sources: MetricSources) -> Iterator[Family]:
     hits = counter("odradek_limit_hits_total", "How often a limit was reached.")
-    counts = dict(sources.network.log.hits)
-    free_space = sources.services.replica_manager.appends.free_space
-    if free_space.low_count:
-        counts["log.min.free.bytes"] = free_space.low_count
+    appends = sources.services.replica_manager.appends
+    counts = sources.network.log.hits + appends.limits.hits
+    if appends.free_space.low_count:
+        counts["log.min.free.bytes"] = appends.free_space.low_count
     for name, count in sorted(counts.items()):
         hits.add(count, labels(limit=name))
     yield hits

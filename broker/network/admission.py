@@ -6,7 +6,7 @@ test machine all come from there.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from ..clock import Clock
@@ -16,6 +16,13 @@ if TYPE_CHECKING:
 def is_loopback(address: str) -> bool:
     """Whether ``address`` is this machine itself."""
     return address.startswith(("127.", "::ffff:127.")) or address == "::1"
+
+
+class Refusal(NamedTuple):
+    """Why a connection may not be opened; ``limit`` is the option that says so."""
+
+    limit: str
+    reason: str
 
 
 class Admission:
@@ -33,11 +40,12 @@ class Admission:
         """Go by these options from now on; whoever is in stays."""
         self._options = options
 
-    def refusal(self, address: str) -> str | None:
+    def refusal(self, address: str) -> Refusal | None:
         """Count a new connection, or say why it may not be opened."""
         options = self._options
         if self.count >= options.max_connections:
-            return f"{self.count} connections are open, the limit"
+            reason = f"{self.count} connections are open, the limit"
+            return Refusal("max.connections", reason)
         if not is_loopback(address):
             refusal = self._refusal_of_stranger(address)
             if refusal is not None:
@@ -55,15 +63,17 @@ class Admission:
         else:
             del self.per_address[address]
 
-    def _refusal_of_stranger(self, address: str) -> str | None:
+    def _refusal_of_stranger(self, address: str) -> Refusal | None:
         options = self._options
         if self.per_address.get(address, 0) >= options.max_connections_per_ip:
-            return f"{options.max_connections_per_ip} connections from it are open"
+            reason = f"{options.max_connections_per_ip} connections from it are open"
+            return Refusal("max.connections.per.ip", reason)
         second = self._clock.monotonic_ms() // 1000
         if second != self._second:
             self._second = second
             self._accepted_in_second = 0
         if self._accepted_in_second >= options.max_connection_creation_rate:
-            return f"more than {options.max_connection_creation_rate} a second"
+            reason = f"more than {options.max_connection_creation_rate} a second"
+            return Refusal("max.connection.creation.rate", reason)
         self._accepted_in_second += 1
         return None

@@ -21,7 +21,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
-from protocol.errors import MalformedRequest
+from protocol.errors import FrameTooLarge, MalformedRequest, TooManyObjects
 from protocol.framing import FrameReader, ReceiveChunk
 
 from ..handlers.dispatch import has_bulky_answer, request_log
@@ -38,6 +38,12 @@ if TYPE_CHECKING:
     from .admission import Admission
     from .limits import LimitedLog, RequestMemory
     from .listener import Listener
+
+
+_LIMITS: dict[type[MalformedRequest], str] = {
+    FrameTooLarge: "socket.request.max.bytes",
+    TooManyObjects: "request.objects.max",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +123,9 @@ class Connection(asyncio.BufferedProtocol):
         peer = transport.get_extra_info("peername") or ("unknown", 0)
         refusal = self._network.admission.refusal(peer[0])
         if refusal is not None:
-            self._network.log.warn(f"connection from {peer[0]} refused: {refusal}")
+            limit, reason = refusal
+            line = f"connection from {peer[0]} refused: {reason}"
+            self._network.log.warn(line, limit)
             transport.abort()
             return
         local = transport.get_extra_info("sockname") or ("", 0)
@@ -369,7 +377,8 @@ class Connection(asyncio.BufferedProtocol):
         if not self._is_closed:
             self._network.log.warn(
                 f"closing the connection from {self.info.peer_host}:"
-                f"{self.info.peer_port}: {error}"
+                f"{self.info.peer_port}: {error}",
+                _LIMITS.get(type(error)),
             )
             self._close()
 

@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from protocol.compression import DecompressedTooLarge
 from protocol.errors import ErrorCode, InvalidTopic, KafkaError
 from storage.append_info import AppendOrigin
 from storage.files import DiskFull, StorageFailure
 from storage.log_validator import NotOneBatch
 
 from ..committer import COMMIT
+from ..network.limits import LimitedLog
 from ..parked import Parked
 from .delayed_produce import AppendResult, DelayedProduce, PendingAppend
 from .partition import ACKS_ALL, Partition
@@ -68,6 +70,7 @@ class Appends:
         checkpointer: Checkpointer,
     ) -> None:
         self.free_space = free_space
+        self.limits = LimitedLog(clock)
         self._partitions = partitions
         self._waiting = waiting
         self._config = config
@@ -106,7 +109,7 @@ class Appends:
                     batch, acks, origin, now_ms, guard, transaction_version
                 )
             except KafkaError as error:
-                results[key] = refusal(found, error)
+                results[key] = self._refused(key, found, error)
                 continue
             results[key], waits = self._note(found, info, acks, now_ms)
             if waits is not None:
@@ -136,7 +139,7 @@ class Appends:
                 self._check_client(found, internal_topics_allowed)
             info = found.append(batch, acks, _CLIENT, now_ms)
         except KafkaError as error:
-            return finish(refusal(found, error))
+            return finish(self._refused(key, found, error))
         result, waits = self._note(found, info, acks, now_ms)
         if waits is None:
             return finish(result)
@@ -171,6 +174,14 @@ class Appends:
                 waits = _new(PendingAppend, (found, next_offset, must_sync))
         fields = (error_code or 0, base_offset, time_ms, log_start, next_offset)
         return _new(AppendResult, (*fields, None, None)), waits
+
+    def _refused(
+        self, key: TopicPartition, found: Partition | None, error: KafkaError
+    ) -> AppendResult:
+        if isinstance(error, DecompressedTooLarge):
+            line = f"a batch for {key} refused: {error}"
+            self.limits.warn(line, "request.decompressed.max.bytes")
+        return refusal(found, error)
 
     def _check_client(self, found: Partition, internal_topics_allowed: bool) -> None:
         if found.is_internal and not internal_topics_allowed:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from broker.config.broker_config import BrokerConfig
 from broker.handlers import registry
 from broker.handlers.dispatch import (
     Dispatcher,
@@ -20,7 +21,12 @@ from broker.handlers.registry import (
 from broker.network.request_context import ConnectionInfo, RequestContext
 from broker.services import Bugs
 from protocol.api_keys import ApiKey
-from protocol.errors import ErrorCode, InvalidRequest, MalformedRequest
+from protocol.errors import (
+    ErrorCode,
+    InvalidRequest,
+    MalformedRequest,
+    TooManyObjects,
+)
 from protocol.headers import decode_response, encode_request
 from protocol.messages.api_versions import (
     ApiVersion,
@@ -31,6 +37,7 @@ from protocol.messages.fetch import (
     FetchableTopicResponse,
     FetchRequest,
     FetchResponse,
+    FetchTopic,
     PartitionData,
 )
 from protocol.messages.groups import (
@@ -54,7 +61,8 @@ class Broker:
 
     def __init__(self) -> None:
         self.bugs = Bugs()
-        services: Any = SimpleNamespace(bugs=self.bugs)
+        config = BrokerConfig(request_objects_max=1000)
+        services: Any = SimpleNamespace(bugs=self.bugs, config=config)
         self.dispatcher = Dispatcher(services, registry.registered_handlers())
         self.connection = ConnectionInfo()
 
@@ -110,6 +118,15 @@ def test_the_handler_gets_the_request_and_its_answer_is_encoded(
     assert ctx.client_id == "me"
     found = (ctx.api_key, ctx.api_version, ctx.correlation_id)
     assert found == (ApiKey.HEARTBEAT, version, 77)
+
+
+def test_requests_of_too_many_objects_are_refused(broker: Broker) -> None:
+    handles(FetchRequest, versions=(4, 18))(lambda *_: FetchResponse())
+    request = FetchRequest(topics=[FetchTopic(topic="t")] * 1000)
+    broker.ask(request, 12)
+    request.topics.append(FetchTopic(topic="t"))
+    with pytest.raises(TooManyObjects, match=r"Fetch v12: .*too many elements"):
+        broker.ask(request, 12)
 
 
 class Reciting:

@@ -276,6 +276,7 @@ async def test_a_refused_connection_leaves_no_trace() -> None:
     assert refused.transport.is_aborted
     assert client.listener.connections == {client.connection}
     assert "refused" in client.log[0]
+    assert client.listener.network.log.hits == {"max.connections": 1}
     client.transport.lose()
     assert client.listener.network.admission.count == 0
 
@@ -307,3 +308,14 @@ async def test_small_requests_are_served_while_memory_is_full() -> None:
     small.ask("now:1", "now:2")
     assert small.answers == ["now:1", "now:2"]
     assert small.transport.is_reading_now
+
+
+async def test_a_frame_that_is_too_long_is_a_limit_that_was_reached() -> None:
+    client = Client(socket_request_max_bytes=100)
+    other = Client(client.listener)
+    client.transport.feed(struct.pack(">i", 101))
+    other.transport.feed(struct.pack(">i", -1))
+    await settle()
+    assert not client.listener.connections
+    assert client.listener.network.log.hits == {"socket.request.max.bytes": 1}
+    assert "frame of 101 bytes, limit 100" in client.log[0]

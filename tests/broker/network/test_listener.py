@@ -126,6 +126,9 @@ async def test_half_a_frame_is_cut_off_at_its_deadline() -> None:
             broker.listener.sweep()
         assert await client.is_closed()
         assert not broker.dispatcher.started
+        hits = broker.listener.network.log.hits
+        assert hits == {"request.arrival.timeout.ms": 1}
+        assert "took too long" in broker.log[0]
 
 
 async def test_a_reader_that_stalls_stops_being_served_and_is_cut_off() -> None:
@@ -140,6 +143,9 @@ async def test_a_reader_that_stalls_stops_being_served_and_is_cut_off() -> None:
             broker.clock.advance(1000)
             broker.listener.sweep()
         await until(lambda: not broker.listener.connections)
+        hits = broker.listener.network.log.hits
+        assert hits == {"connection.unread.timeout.ms": 1}
+        assert "are not read" in broker.log[0]
         with pytest.raises((asyncio.IncompleteReadError, ConnectionError)):
             await client.answer()
 

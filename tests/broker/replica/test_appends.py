@@ -8,6 +8,7 @@ import pytest
 from broker.replica.delayed_produce import AppendResult
 from broker.replica.free_space import FreeSpace
 from protocol.errors import ErrorCode, UnknownTopicOrPartition
+from protocol.record_batch import COMPRESSION_ZSTD
 from protocol.topic_partition import TopicPartition
 from storage.append_info import AppendOrigin
 from storage.log_read import FetchIsolation
@@ -74,6 +75,26 @@ async def test_without_commit_acks_all_is_answered_after_the_write(
         t0 = await broker.create_topic()
         assert codes(append(broker, t0)) == [ErrorCode.NONE]
         assert broker.manager.partition(t0).high_watermark == 1
+
+
+async def test_a_batch_that_unpacks_to_too_much_is_refused_and_counted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with replicas(tmp_path, request_decompressed_max_bytes=10_000) as broker:
+        t0 = await broker.create_topic()
+        for size, code in (
+            (9_000, ErrorCode.NONE),
+            (10_000, ErrorCode.MESSAGE_TOO_LARGE),
+        ):
+            batch = batch_of(bytes(size), compression=COMPRESSION_ZSTD)
+            results = broker.manager.append_records(
+                {t0: batch}, acks=1, timeout_ms=30_000
+            )
+            assert codes(results) == [code]
+        assert broker.log_of(t0).log_end_offset == 1
+        hits = broker.manager.appends.limits.hits
+        assert hits == {"request.decompressed.max.bytes": 1}
+        assert "hold more than the limit of 10000 bytes" in caplog.text
 
 
 async def test_t138_invalid_acks_21_all_partitions(tmp_path: Path) -> None:
