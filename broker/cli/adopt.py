@@ -21,6 +21,10 @@ _DESCRIPTION = (
     "Take over data directories that Apache Kafka wrote and stopped: write a catalogue"
     " for them, and change nothing else. Exit code: 0 adopted, 1 refused, 2 usage."
 )
+_EXAMPLES = (
+    "odradek adopt /var/lib/kafka/data --dry-run",
+    "odradek adopt /var/lib/kafka/data && odradek serve --data-dir /var/lib/kafka/data",
+)
 
 
 def command(arguments: list[str]) -> int:
@@ -55,7 +59,7 @@ def command(arguments: list[str]) -> int:
 
 
 def _parser() -> Parser:
-    parser = Parser("adopt", _DESCRIPTION)
+    parser = Parser("adopt", _DESCRIPTION, _EXAMPLES)
     parser.add_argument(
         "directories", nargs="*", type=Path, metavar="DIR", help="a log directory"
     )

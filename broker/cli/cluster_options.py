@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from ..config.option import did_you_mean
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
     from client.address import Address
     from client.cluster import Cluster
-    from protocol.errors import KafkaError
 
 FAILED = 1
 _TOPIC = re.compile(r"([^:,\s]+)(?::(\d+(?:,\d+)*))?", re.ASCII)
@@ -127,9 +127,10 @@ def run(
         return fail(command, FAILED, error.strerror or error)
 
 
-def error_text(error: KafkaError) -> str:
-    """What a broker said, with the name that Kafka has for it."""
-    return f"{error.code.name}: {error}"
+def error_text(error: Exception) -> str:
+    """What went wrong; what a broker said with the name that Kafka has for it."""
+    code = getattr(error, "code", None)
+    return f"{code.name}: {error}" if isinstance(code, IntEnum) else str(error)
 
 
 def print_json(value: object) -> None:

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 _COMMAND = "compact"
 # Nothing went wrong, even where nothing was done.
 _GOOD = ("cleaned", "nothing-to-clean", "too-young", "open-transaction")
+_EXAMPLES = (
+    "odradek compact users",
+    "odradek compact users --partition 0 --data-dir /var/lib/odradek",
+)
 
 
 def command(arguments: list[str]) -> int:
@@ -36,6 +40,7 @@ def _parser() -> Parser:
         "Let the running broker compact a topic now, and wait until it has. What was "
         "written up to now is sealed and compacted, too. Interrupted, it only ends "
         "the waiting. Exit code: 0 done or nothing to do, 1 not possible, 2 usage.",
+        _EXAMPLES,
     )
     parser.add_argument("topic", metavar="TOPIC")
     parser.add_argument(

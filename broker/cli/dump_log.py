@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 DAMAGED = 1
 _COMMAND = "dump-log"
+_EXAMPLES = (
+    "odradek dump-log data/orders-0/00000000000000000000.log",
+    "odradek dump-log --print-data-log data/orders-0",
+)
 
 
 def command(arguments: list[str]) -> int:
@@ -39,6 +43,7 @@ def _parser() -> Parser:
         _COMMAND,
         "Show what is in the files of a log directory, and what is wrong in them. "
         "Exit code: 0 all sound, 1 damage found, 2 usage.",
+        _EXAMPLES,
     )
     parser.add_argument("file", nargs="*", type=Path, metavar="FILE")
     parser.add_argument(

@@ -30,6 +30,12 @@ class Target(NamedTuple):
     is_partition: bool
 
 
+_EXAMPLES = (
+    "odradek fsck data",
+    "odradek fsck data --deep --json",
+)
+
+
 def command(arguments: list[str]) -> int:
     """Check log directories without changing them, and say what is wrong."""
     options = _parser().parse(arguments)
@@ -48,6 +54,7 @@ def _parser() -> Parser:
         _COMMAND,
         "Check log directories without changing them, and say what is wrong. "
         "Exit code: 0 sound, 1 damage found, 2 usage.",
+        _EXAMPLES,
     )
     parser.add_argument(
         "directory",

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .cluster_options import FAILED, cluster_parser, print_json, run
+from .cluster_options import (
+    FAILED,
+    cluster_parser,
+    error_text,
+    print_json,
+    run,
+)
 from .parser import fail
 from .table import printable
 
@@ -12,6 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from client.cluster import Cluster
+_EXAMPLES = (
+    "odradek group delete billing",
+    "odradek group delete old-1 old-2 --json",
+)
 
 
 def command(arguments: list[str]) -> int:
@@ -19,6 +29,7 @@ def command(arguments: list[str]) -> int:
     parser = cluster_parser(
         "group delete",
         "Remove groups that have no members, and what they have committed.",
+        _EXAMPLES,
     )
     parser.add_argument("group", nargs="+", metavar="GROUP")
     options = parser.parse(arguments)
@@ -40,7 +51,7 @@ def _delete(cluster: Cluster, groups: Sequence[str], is_json: bool) -> int:
         try:
             delete_group(cluster, group_id)
         except KafkaError as error:
-            reason = str(error)
+            reason = error_text(error)
             code = fail("group delete", FAILED, f"{printable(group_id)}: {reason}")
         if is_json:
             print_json({"group": group_id, "deleted": not reason, "error": reason})

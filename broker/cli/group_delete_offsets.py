@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .cluster_options import FAILED, cluster_parser, print_json, run, topic
+from .cluster_options import (
+    FAILED,
+    cluster_parser,
+    error_text,
+    print_json,
+    run,
+    topic,
+)
 from .parser import fail
 from .table import printable
 
@@ -14,6 +21,10 @@ if TYPE_CHECKING:
     from client.cluster import Cluster
 
 _COMMAND = "group delete-offsets"
+_EXAMPLES = (
+    "odradek group delete-offsets billing --topic returns",
+    "odradek group delete-offsets billing --topic orders:0,1",
+)
 
 
 def command(arguments: list[str]) -> int:
@@ -21,6 +32,7 @@ def command(arguments: list[str]) -> int:
     parser = cluster_parser(
         "group delete-offsets",
         "Forget what a group has committed for topics that no member reads.",
+        _EXAMPLES,
     )
     parser.add_argument("group", metavar="GROUP")
     parser.add_argument(
@@ -49,7 +61,7 @@ def _delete(cluster: Cluster, options: argparse.Namespace) -> int:
         committed = committed_offsets(cluster, group_id)
         refused = delete_offsets(cluster, group_id, places)
     except (Refused, KafkaError) as error:
-        return fail(_COMMAND, FAILED, f"{printable(group_id)}: {error}")
+        return fail(_COMMAND, FAILED, f"{printable(group_id)}: {error_text(error)}")
     for place in places:
         reason = refused.get(place)
         known = committed.get(place)
@@ -60,12 +72,16 @@ def _delete(cluster: Cluster, options: argparse.Namespace) -> int:
                     "topic": place.topic,
                     "partition": place.partition,
                     "currentOffset": known and known.offset,
-                    "error": reason and str(reason),
+                    "error": reason and error_text(reason),
                 }
             )
         elif reason is None:
             was = "nothing was committed" if known is None else f"was {known.offset}"
             print(f"{place}: forgotten ({was})")
         if reason is not None:
-            fail(_COMMAND, FAILED, f"{printable(group_id)}: {place}: {reason}")
+            fail(
+                _COMMAND,
+                FAILED,
+                f"{printable(group_id)}: {place}: {error_text(reason)}",
+            )
     return FAILED if refused else 0

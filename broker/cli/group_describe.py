@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .cluster_options import FAILED, cluster_parser, print_json, run
+from .cluster_options import (
+    FAILED,
+    cluster_parser,
+    error_text,
+    print_json,
+    run,
+)
 from .parser import fail
 from .table import printable, table
 
@@ -35,12 +41,19 @@ _MEMBERS_HEAD = (
     "ASSIGNMENT",
 )
 _STATE_HEAD = ("GROUP", "COORDINATOR (ID)", "ASSIGNOR", "TYPE", "STATE", "#MEMBERS")
+_EXAMPLES = (
+    "odradek group describe billing",
+    "odradek group describe --all --state",
+    "odradek group describe billing --members --json",
+)
 
 
 def command(arguments: list[str]) -> int:
     """Show members, committed offsets and lag."""
     parser = cluster_parser(
-        "group describe", "Show the members, committed offsets and lag of groups."
+        "group describe",
+        "Show the members, committed offsets and lag of groups.",
+        _EXAMPLES,
     )
     parser.add_argument("group", nargs="*", metavar="GROUP")
     parser.add_argument("--all", action="store_true", help="all groups of the cluster")
@@ -72,7 +85,7 @@ def _describe(cluster: Cluster, options: argparse.Namespace) -> int:
             with_offsets = not (options.members or options.state)
             found.append(group_lag(cluster, group_id, with_offsets))
         except KafkaError as error:
-            reason = f"{printable(group_id)}: {error}"
+            reason = f"{printable(group_id)}: {error_text(error)}"
             code = fail("group describe", FAILED, reason)
     _show(found, options)
     return code

@@ -25,6 +25,10 @@ STATES = (
     "NotReady",
 )
 TYPES = ("classic", "consumer", "share", "streams")
+_EXAMPLES = (
+    "odradek group list",
+    "odradek group list --state Stable Empty --type consumer",
+)
 
 
 def command(arguments: list[str]) -> int:
@@ -34,7 +38,11 @@ def command(arguments: list[str]) -> int:
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
-    parser = cluster_parser("group list", "Name the groups of a cluster.")
+    parser = cluster_parser(
+        "group list",
+        "Name the groups of a cluster.",
+        _EXAMPLES,
+    )
     for name, known in (("--state", STATES), ("--type", TYPES)):
         parser.add_argument(
             name,

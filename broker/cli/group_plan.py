@@ -6,7 +6,10 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from client.list_offsets import EARLIEST, LATEST, NO_OFFSET, list_offsets
+from protocol.errors import UnknownTopicOrPartition
 from protocol.topic_partition import TopicPartition
+
+from .cluster_options import error_text
 
 if TYPE_CHECKING:
     import argparse
@@ -77,7 +80,8 @@ def scope(cluster: Cluster, asked: Asked, committed: Committed) -> list[TopicPar
     for name, numbers in asked:
         topic = metadata.topics.get(name)
         if topic is None:
-            raise Refused(f"topic {name}: {metadata.failed.get(name, 'unknown')}")
+            error = metadata.failed.get(name) or UnknownTopicOrPartition()
+            raise Refused(f"topic {name}: {error_text(error)}")
         missing = sorted(set(numbers or ()) - set(topic.leaders))
         if missing:
             raise Refused(f"topic {name} has no partition {missing[0]}")
@@ -119,7 +123,7 @@ def _listed(
 ) -> dict[TopicPartition, int]:
     listing = list_offsets(cluster, dict.fromkeys(places, timestamp))
     for place, error in listing.failed.items():
-        raise Refused(f"{place}: {error}")
+        raise Refused(f"{place}: {error_text(error)}")
     return {place: each.offset for place, each in listing.found.items()}
 
 

@@ -7,7 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .cluster_options import FAILED, cluster_parser, print_json, run, topic
+from .cluster_options import (
+    FAILED,
+    cluster_parser,
+    error_text,
+    print_json,
+    run,
+    topic,
+)
 from .moments import duration_ms, moment_ms
 from .parser import fail
 from .table import printable, table
@@ -24,6 +31,11 @@ if TYPE_CHECKING:
 
 _COMMAND = "group reset-offsets"
 _HEAD = ("TOPIC", "PARTITION", "CURRENT-OFFSET", "NEW-OFFSET", "NOTE")
+_EXAMPLES = (
+    "odradek group reset-offsets billing --to-earliest --topic orders",
+    "odradek group reset-offsets billing --by-duration 2h --all-topics",
+    "odradek group reset-offsets billing --shift-by -100 --topic orders:0 --execute",
+)
 
 
 def command(arguments: list[str]) -> int:
@@ -37,6 +49,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         "group reset-offsets",
         "Show from where a group without members would go on; with --execute, make it"
         " so.",
+        _EXAMPLES,
     )
     parser.add_argument("group", metavar="GROUP")
     target = parser.add_mutually_exclusive_group(required=True)
@@ -95,14 +108,14 @@ def _reset(cluster: Cluster, options: argparse.Namespace) -> int:
         places = scope(cluster, options.topic, committed)
         moves = plan(cluster, places, committed, target_of(options))
     except (Refused, KafkaError) as error:
-        return fail(_COMMAND, FAILED, f"{printable(group_id)}: {error}")
+        return fail(_COMMAND, FAILED, f"{printable(group_id)}: {error_text(error)}")
     refused: Mapping[TopicPartition, KafkaError] = {}
     if options.execute:
         changes = {move.place: move.offset for move in moves}
         refused = commit_offsets(cluster, group_id, changes)
     _show(group_id, moves, refused, options)
     for place, reason in refused.items():
-        fail(_COMMAND, FAILED, f"{printable(group_id)}: {place}: {reason}")
+        fail(_COMMAND, FAILED, f"{printable(group_id)}: {place}: {error_text(reason)}")
     return FAILED if refused else 0
 
 
@@ -153,5 +166,5 @@ def _as_json(move: Move, error: KafkaError | None) -> dict[str, object]:
         "currentOffset": move.current,
         "newOffset": move.offset,
         "note": move.note or None,
-        "error": error and str(error),
+        "error": error and error_text(error),
     }

@@ -28,6 +28,13 @@ class Target(NamedTuple):
     data_directory: Path | None = None
 
 
+_EXAMPLES = (
+    "odradek health",
+    "odradek health --port 9192 --wait 30s",
+    "odradek health --config server.properties",
+)
+
+
 def command(arguments: list[str]) -> int:
     """Ask whether a broker is ready: exit code 0 if it is, 1 if not."""
     options = _parser().parse(arguments)
@@ -49,6 +56,7 @@ def _parser() -> Parser:
         "Ask whether a broker is ready. With --config, --data-dir or KAFKA_* in the"
         " environment, as it was started with, ready means that it takes records;"
         " else that it answers. Exit code: 0 ready, 1 not, 2 usage.",
+        _EXAMPLES,
     )
     parser.add_argument("--host", help="default: 127.0.0.1")
     parser.add_argument("--port", type=port, help="default: 9092")

@@ -8,7 +8,14 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from .cluster_options import FAILED, cluster_parser, count, print_json, run
+from .cluster_options import (
+    FAILED,
+    cluster_parser,
+    count,
+    error_text,
+    print_json,
+    run,
+)
 from .parser import fail
 from .table import printable
 from .txn_describe import described
@@ -22,6 +29,11 @@ if TYPE_CHECKING:
 
 _COMMAND = "txn abort"
 _DRY_RUN = "nothing was changed (dry run); --execute does it"
+_EXAMPLES = (
+    "odradek txn abort billing-1",
+    "odradek txn abort billing-1 --execute",
+    "odradek txn abort --topic orders --partition 0 --start-offset 120 --execute",
+)
 
 
 def command(arguments: list[str]) -> int:
@@ -36,6 +48,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         _COMMAND,
         "Show what would be aborted: the transaction of a transactional id, or what is"
         " open in a log and owned by no coordinator; with --execute, abort it.",
+        _EXAMPLES,
     )
     parser.add_argument("id", nargs="?", metavar="ID", help="a transactional id")
     parser.add_argument("--topic", metavar="T", help="where a transaction hangs")
@@ -77,7 +90,7 @@ def _abort(cluster: Cluster, options: argparse.Namespace) -> int:
         if options.execute:
             abort_transaction(cluster, name)
     except KafkaError as error:
-        return fail(_COMMAND, FAILED, f"{printable(name)}: {error}")
+        return fail(_COMMAND, FAILED, f"{printable(name)}: {error_text(error)}")
     if options.json:
         print_json({**found.as_json(), "executed": options.execute})
         return 0
@@ -113,7 +126,7 @@ def _abort_hanging(cluster: Cluster, options: argparse.Namespace) -> int:
         reason = f"{error} Perhaps its producer has something open elsewhere: end that"
         return fail(_COMMAND, FAILED, f"{printable(str(place))}: {reason}")
     except KafkaError as error:
-        return fail(_COMMAND, FAILED, f"{printable(str(place))}: {error}")
+        return fail(_COMMAND, FAILED, f"{printable(str(place))}: {error_text(error)}")
     if options.json:
         print_json({**producer_json(producer), "executed": options.execute})
         return 0

@@ -5,7 +5,13 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .cluster_options import FAILED, cluster_parser, print_json, run
+from .cluster_options import (
+    FAILED,
+    cluster_parser,
+    error_text,
+    print_json,
+    run,
+)
 from .moments import duration_text, moment_text
 from .parser import fail
 from .table import printable, table
@@ -22,12 +28,18 @@ if TYPE_CHECKING:
 
 _COMMAND = "txn describe"
 _HEAD = ("TOPIC", "PARTITION", "START-OFFSET", "LAST-RECORD")
+_EXAMPLES = (
+    "odradek txn describe billing-1",
+    "odradek txn describe billing-1 billing-2 --json",
+)
 
 
 def command(arguments: list[str]) -> int:
     """Show transactions and their partitions."""
     parser = cluster_parser(
-        _COMMAND, "Show transactions: their producer, since when, and where."
+        _COMMAND,
+        "Show transactions: their producer, since when, and where.",
+        _EXAMPLES,
     )
     parser.add_argument("id", nargs="+", metavar="ID", help="a transactional id")
     options = parser.parse(arguments)
@@ -43,7 +55,7 @@ def _describe(cluster: Cluster, options: argparse.Namespace) -> int:
         try:
             found = described(cluster, name)
         except KafkaError as error:
-            code = fail(_COMMAND, FAILED, f"{printable(name)}: {error}")
+            code = fail(_COMMAND, FAILED, f"{printable(name)}: {error_text(error)}")
             continue
         if options.json:
             print_json(found.as_json())
@@ -117,7 +129,7 @@ class Described(NamedTuple):
                     "partition": place.partition,
                     "startOffset": producer and producer.start_offset,
                     "lastTimestampMs": producer and producer.last_timestamp_ms,
-                    "error": error and str(error),
+                    "error": error and error_text(error),
                 }
                 for place, producer, error in self.parts
             ],

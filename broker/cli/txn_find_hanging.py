@@ -5,7 +5,14 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from .cluster_options import FAILED, cluster_parser, print_json, run, topic
+from .cluster_options import (
+    FAILED,
+    cluster_parser,
+    error_text,
+    print_json,
+    run,
+    topic,
+)
 from .moments import duration_ms, duration_text, moment_text
 from .parser import fail
 from .table import table
@@ -26,6 +33,10 @@ _HEAD = (
     "LAST-RECORD",
     "SILENT-FOR",
 )
+_EXAMPLES = (
+    "odradek txn find-hanging",
+    "odradek txn find-hanging --topic orders:0,1 --older-than 1h",
+)
 
 
 def command(arguments: list[str]) -> int:
@@ -34,6 +45,7 @@ def command(arguments: list[str]) -> int:
         _COMMAND,
         "Find transactions that are open in logs and that no coordinator will end:"
         " who reads committed records waits behind them.",
+        _EXAMPLES,
     )
     parser.add_argument(
         "--topic",
@@ -83,5 +95,5 @@ def _find(cluster: Cluster, options: argparse.Namespace) -> int:
     if not options.json:
         print("\n".join(table(_HEAD, rows)) if rows else "nothing hangs")
     for place, reason in hanging.failed.items():
-        fail(_COMMAND, FAILED, f"{place}: {reason}")
+        fail(_COMMAND, FAILED, f"{place}: {error_text(reason)}")
     return FAILED if hanging.failed else 0

@@ -26,6 +26,11 @@ STATES = (
     "Dead",
 )
 _HEAD = ("TRANSACTIONAL-ID", "STATE", "PRODUCER-ID", "COORDINATOR")
+_EXAMPLES = (
+    "odradek txn list",
+    "odradek txn list --state Ongoing --longer-than 10m",
+    "odradek txn list --pattern 'billing-.*' --json",
+)
 
 
 def command(arguments: list[str]) -> int:
@@ -35,7 +40,11 @@ def command(arguments: list[str]) -> int:
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
-    parser = cluster_parser(_COMMAND, "Name the transactional ids of a cluster.")
+    parser = cluster_parser(
+        _COMMAND,
+        "Name the transactional ids of a cluster.",
+        _EXAMPLES,
+    )
     parser.add_argument(
         "--state",
         type=word_of(STATES),

@@ -11,9 +11,8 @@ from .parser import Parser
 
 def command(arguments: list[str]) -> int:
     """Say which odradek this is, and what it runs on."""
-    Parser("version", "Say which odradek this is, and what it runs on.").parse(
-        arguments
-    )
+    what = "Say which odradek this is, and what it runs on."
+    Parser("version", what, ("odradek version", "odradek --version")).parse(arguments)
     print(f"odradek {odradek_version()}")
     python = f"{platform.python_implementation()} {platform.python_version()}"
     print(f"python  {python} on {platform.system()} {platform.machine()}")

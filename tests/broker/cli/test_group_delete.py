@@ -17,8 +17,8 @@ def test_each_group_goes_or_says_why_not(cluster: Cluster, shell: Shell) -> None
         "gone-3: deleted",
     ]
     assert shell.error.splitlines() == [
-        "odradek group delete: gone-2: The group still has members.",
-        "odradek group delete: gone-none: There is no such group.",
+        "odradek group delete: gone-2: NON_EMPTY_GROUP: The group still has members.",
+        "odradek group delete: gone-none: GROUP_ID_NOT_FOUND: There is no such group.",
     ]
     assert committed_offsets(cluster, "gone-1") == {}
     assert list(committed_offsets(cluster, "gone-2")) == [place]
@@ -27,5 +27,9 @@ def test_each_group_goes_or_says_why_not(cluster: Cluster, shell: Shell) -> None
         {"group": "gone-2", "deleted": True, "error": None}
     ]
     assert shell.json("delete", "gone-2", code=1) == [
-        {"group": "gone-2", "deleted": False, "error": "There is no such group."}
+        {
+            "group": "gone-2",
+            "deleted": False,
+            "error": "GROUP_ID_NOT_FOUND: There is no such group.",
+        }
     ]

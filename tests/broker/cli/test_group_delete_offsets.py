@@ -19,8 +19,8 @@ def test_offsets_of_topics_that_nobody_reads_are_forgotten(
         "old-0: forgotten (was 3)"
     ]
     assert shell.error == (
-        "odradek group delete-offsets: forget: read-0: A member of the group subscribes"
-        " to this topic.\n"
+        "odradek group delete-offsets: forget: read-0: GROUP_SUBSCRIBED_TO_TOPIC: A"
+        " member of the group subscribes to this topic.\n"
     )
     assert list(committed_offsets(cluster, "forget")) == [("old", 1), ("read", 0)]
     member.leave()
@@ -34,9 +34,10 @@ def test_offsets_of_topics_that_nobody_reads_are_forgotten(
 def test_what_is_not_there(cluster: Cluster, shell: Shell) -> None:
     create_topic(cluster, "there", 1)
     for topic, said in {
-        "there": "There is no such group.",
+        "there": "GROUP_ID_NOT_FOUND: There is no such group.",
         "there:1": "topic there has no partition 1",
-        "nowhere": "topic nowhere: This broker has no such topic or partition.",
+        "nowhere": "topic nowhere: UNKNOWN_TOPIC_OR_PARTITION: This broker has no such"
+        " topic or partition.",
     }.items():
         assert shell.group("delete-offsets", "nobody", "--topic", topic, code=1) == []
         assert shell.error == f"odradek group delete-offsets: nobody: {said}\n"

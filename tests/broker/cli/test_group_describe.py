@@ -93,7 +93,8 @@ def test_several_groups_and_one_that_is_not_there(
     found = shell.json("describe", *given, code=1)
     assert [each["group"] for each in found] == ["several-1", "several-2"]
     assert shell.error == (
-        "odradek group describe: several-none: Group several-none not found.\n"
+        "odradek group describe: several-none: GROUP_ID_NOT_FOUND: Group several-none"
+        " not found.\n"
     )
     assert shell.group("describe", "several-none", code=1) == []
     every = {each["group"] for each in shell.json("describe", "--all")}

@@ -1,3 +1,4 @@
+import resource
 import subprocess
 import sys
 import tomllib
@@ -6,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from broker.cli import main as main_module
+from broker.cli.completion import words
 from broker.cli.main import BUILT_IN, GROUP, find, main
 
 ROOT = Path(__file__).parents[3]
@@ -59,6 +61,51 @@ def test_a_command_of_another_package_is_found_by_its_entry_point(
     monkeypatch.setattr(main_module, "_entry_points", lambda: [EntryPoint()])
     assert find("load-table") is len
     assert main(["load-table", "a", "b"]) == 2  # its exit code: what it returned
+
+
+ACTIONS = ("topic", "config", "group", "txn")
+HELPS = [
+    ["odradek", *command.split()]
+    for command in [*words()[""], *(key for key in words() if " " in key)]
+    if not command.startswith("pipeline") and command not in ACTIONS
+]
+
+
+@pytest.mark.parametrize("command", HELPS, ids=" ".join)
+def test_every_help_has_examples_and_how_it_ends(
+    command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([*command[1:], "--help"])
+    assert ended.value.code == 0
+    shown = capsys.readouterr().out
+    _, _, examples = shown.partition("\nexamples:\n")
+    assert f"odradek {command[1]}" in examples
+
+
+def test_help_takes_no_time() -> None:
+    """CPU time of a process of its own, the best of three: others may be busy."""
+    for command in ["group", "list"], ["topic", "create"], ["consume"], []:
+        best_s = min(_cpu_of_help(command) for _ in range(3))
+        assert best_s <= 0.15, command
+
+
+def _cpu_of_help(command: list[str]) -> float:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    arguments = [sys.executable, "-P", "-m", "broker", *command, "--help"]
+    subprocess.run(arguments, check=True, capture_output=True, cwd=ROOT)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime)
+
+
+def test_every_command_is_on_the_page() -> None:
+    page = (ROOT / "docs/commands.md").read_text()
+    for name in BUILT_IN:
+        assert f"{name}](" in page or f"odradek {name}" in page, name
+    known = words()
+    for name in "topic", "config":
+        for action in known[name]:
+            assert f"odradek {name} {action} " in page, action
 
 
 def test_an_interrupted_command_ends_as_the_shell_expects(

@@ -37,7 +37,10 @@ def test_transactional_ids_are_listed(cluster: Cluster, shell: Shell) -> None:
         }
     ]
     assert shell.txn("list", "--pattern", "(", code=1) == []
-    assert shell.error == ("odradek txn list: The regular expression is not valid.\n")
+    assert shell.error == (
+        "odradek txn list: INVALID_REGULAR_EXPRESSION: The regular expression is not"
+        " valid.\n"
+    )
     busy.end(commit=False)
 
 
