@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 
 from .coordinator.group.service import GroupCoordinator
 from .coordinator.transaction.service import TransactionCoordinator
+from .metadata.client_quotas import ClientQuotas
+from .metadata.features import Features
 from .metadata.resource_options import ResourceKind
+from .metadata.scram_credentials import ScramCredentials
 from .producer_ids import ProducerIds
 from .replica.fetch_sessions import FetchSessions
 
@@ -65,12 +68,18 @@ class Services:
     cluster_id: str
     node_id: int
     bugs: Bugs = field(default_factory=Bugs)
+    quotas: ClientQuotas = field(init=False)
+    credentials: ScramCredentials = field(init=False)
+    features: Features = field(init=False)
     producer_ids: ProducerIds = field(init=False)
     fetch_sessions: FetchSessions = field(init=False)
     groups: GroupCoordinator = field(init=False)
     transactions: TransactionCoordinator = field(init=False)
 
     def __post_init__(self) -> None:
+        self.quotas = ClientQuotas(self.resources)
+        self.credentials = ScramCredentials(self.resources)
+        self.features = Features(self.resources, self.config.transaction_version)
         self.producer_ids = ProducerIds(self.metadata)
         self.fetch_sessions = FetchSessions(
             self.config.max_incremental_fetch_session_cache_slots

@@ -19,6 +19,7 @@ from protocol.messages.api_versions import (
     SupportedFeatureKey,
 )
 
+from ..metadata.features import SUPPORTED
 from .registry import handles, registered_handlers
 
 if TYPE_CHECKING:
@@ -27,10 +28,6 @@ if TYPE_CHECKING:
 FIRST_VERSION_WITH_SOFTWARE = 3
 # Older clients take a level of 0 for a broken answer (KAFKA-17011).
 FIRST_VERSION_WITH_LEVEL_0 = 4
-TRANSACTION_VERSION = "transaction.version"
-_NEWEST_TRANSACTION = 2
-# What is finalised changes with the options alone, at a start.
-_FEATURES_EPOCH = 0
 # The names that KIP-511 allows: they end up in metrics.
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
@@ -50,20 +47,16 @@ def handle_api_versions(
     response = ApiVersionsResponse(api_keys=advertised_apis())
     if ctx.api_version >= FIRST_VERSION_WITH_LEVEL_0:
         response.supported_features = [
-            SupportedFeatureKey(
-                name=TRANSACTION_VERSION, min_version=0, max_version=_NEWEST_TRANSACTION
-            )
+            SupportedFeatureKey(name=name, min_version=0, max_version=level_max)
+            for name, level_max in SUPPORTED
         ]
-    response.finalized_features_epoch = _FEATURES_EPOCH
-    level = ctx.services.config.transaction_version
-    if level:
-        response.finalized_features = [
-            FinalizedFeatureKey(
-                name=TRANSACTION_VERSION,
-                max_version_level=level,
-                min_version_level=level,
-            )
-        ]
+    features = ctx.services.features
+    response.finalized_features_epoch = features.epoch
+    response.finalized_features = [
+        FinalizedFeatureKey(name=name, max_version_level=level, min_version_level=level)
+        for name, _ in SUPPORTED
+        if (level := features.level_of(name))
+    ]
     return response
 
 

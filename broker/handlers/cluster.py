@@ -1,14 +1,21 @@
-"""DescribeCluster 0-2: the brokers without the topics (KIP-700)."""
+"""DescribeCluster 0-2 (KIP-700), and UnregisterBroker 0: there is one broker."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from protocol.errors import MismatchedEndpointType, UnsupportedEndpointType
+from protocol.errors import (
+    BrokerIdNotRegistered,
+    InvalidRequest,
+    MismatchedEndpointType,
+    UnsupportedEndpointType,
+)
 from protocol.messages.cluster import (
     DescribeClusterBroker,
     DescribeClusterRequest,
     DescribeClusterResponse,
+    UnregisterBrokerRequest,
+    UnregisterBrokerResponse,
 )
 from protocol.messages.metadata import OPERATIONS_NOT_ASKED
 
@@ -53,3 +60,20 @@ def handle_describe_cluster(
         ],
         cluster_authorized_operations=ALL_ON_CLUSTER if asked else OPERATIONS_NOT_ASKED,
     )
+
+
+@handles(UnregisterBrokerRequest, versions=(0, 0))
+def handle_unregister_broker(
+    ctx: RequestContext, request: UnregisterBrokerRequest
+) -> UnregisterBrokerResponse:
+    """Refuse it: the broker that answers is the only one.
+
+    Raises:
+        BrokerIdNotRegistered: another broker is meant.
+        InvalidRequest: this one is.
+    """
+    if request.broker_id != ctx.services.node_id:
+        raise BrokerIdNotRegistered(
+            f"Broker ID {request.broker_id} is not currently registered"
+        )
+    raise InvalidRequest(f"Broker {request.broker_id} runs: it is the one that answers")

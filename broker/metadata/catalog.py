@@ -61,6 +61,7 @@ class Catalog:
     def __init__(self, store: CatalogStore, directory: Path) -> None:
         self.store = store
         self.cluster_id = _cluster_id(store)
+        self.change_count = int(store.fact("change_count") or 0)
         self._backup = directory / BACKUP
         self._reserve = Reserve(OsFiles(), directory, RESERVE_NAME)
         self._reserve.keep()
@@ -176,6 +177,7 @@ class Catalog:
 
     def _commit(self, change: Change, future: asyncio.Future[Any], result: Any) -> None:
         self._changes_since_copy += change.is_copied
+        self.change_count += change.is_copied
         try:
             _answer(future, change.apply(result))
         except Exception as error:

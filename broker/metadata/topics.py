@@ -50,6 +50,11 @@ class Topics(TopicIndex):
         """Why no topic can be changed any more; None while all is well."""
         return self._catalog.failure
 
+    @property
+    def change_count(self) -> int:
+        """How many changes the catalogue has seen."""
+        return self._catalog.change_count
+
     def watch_options(self, watcher: Callable[[Topic], object]) -> None:
         """Call ``watcher`` with every topic whose options have changed."""
         self._watchers.append(watcher)

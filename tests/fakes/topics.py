@@ -10,13 +10,20 @@ from broker.config.broker_config import BrokerConfig
 from broker.config.live_config import LiveConfig
 from broker.disk_threads import DiskThreads
 from broker.handlers import (  # noqa: F401 - to register them
+    acls,
     alter_configs,
+    client_quotas,
     cluster,
     config_resources,
     configs,
     delete_topics,
     describe_topic_partitions,
+    elections,
+    features,
     metadata,
+    quorum,
+    reassignments,
+    scram,
     topics,
 )
 from broker.handlers.registry import registered_handlers

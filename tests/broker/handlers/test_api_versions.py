@@ -9,6 +9,7 @@ import broker.handlers
 from broker.config.broker_config import BrokerConfig
 from broker.handlers.dispatch import Dispatcher
 from broker.handlers.registry import registered_handlers
+from broker.metadata.features import Features
 from broker.network.request_context import ConnectionInfo
 from broker.services import Bugs
 from protocol.api_keys import ApiKey
@@ -38,7 +39,10 @@ def ask(
     frame: bytes, version: int, connection: ConnectionInfo, **options: Any
 ) -> ApiVersionsResponse:
     broker.handlers.load()
-    services: Any = SimpleNamespace(bugs=Bugs(), config=BrokerConfig(**options))
+    config = BrokerConfig(**options)
+    nothing: Any = SimpleNamespace(of=lambda resource: {})
+    features = Features(nothing, config.transaction_version)
+    services: Any = SimpleNamespace(bugs=Bugs(), config=config, features=features)
     dispatcher = Dispatcher(services, registered_handlers())
     exchange = dispatcher.dispatch(connection, memoryview(bytearray(frame)))
     out: list[Any] = []

@@ -2,8 +2,13 @@ from pathlib import Path
 
 import pytest
 
-from protocol.errors import MismatchedEndpointType, UnsupportedEndpointType
-from protocol.messages.cluster import DescribeClusterRequest
+from protocol.errors import (
+    BrokerIdNotRegistered,
+    InvalidRequest,
+    MismatchedEndpointType,
+    UnsupportedEndpointType,
+)
+from protocol.messages.cluster import DescribeClusterRequest, UnregisterBrokerRequest
 from protocol.messages.metadata import OPERATIONS_NOT_ASKED
 from tests.fakes.topics import topic_broker
 
@@ -33,3 +38,11 @@ async def test_controllers_are_elsewhere(tmp_path: Path) -> None:
             await broker.ask(DescribeClusterRequest(endpoint_type=2), 1)
         with pytest.raises(UnsupportedEndpointType):
             await broker.ask(DescribeClusterRequest(endpoint_type=3), 1)
+
+
+async def test_no_broker_can_be_unregistered(tmp_path: Path) -> None:
+    async with topic_broker(tmp_path, node_id=7) as broker:
+        with pytest.raises(BrokerIdNotRegistered, match="Broker ID 8"):
+            await broker.ask(UnregisterBrokerRequest(broker_id=8), 0)
+        with pytest.raises(InvalidRequest, match="the one that answers"):
+            await broker.ask(UnregisterBrokerRequest(broker_id=7), 0)

@@ -1,0 +1,115 @@
+"""The credentials of users for SCRAM (RFC 5802): never a password, only its keys.
+
+What a client sends is salted and hashed already; of that the two keys are kept with
+which a login can be checked, and which cannot be used to log in.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from base64 import b64decode, b64encode
+from enum import IntEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+from .resource_options import Resource, ResourceKind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from .resource_options import ResourceOptions
+
+
+class Mechanism(IntEnum):
+    """How passwords are hashed, numbered as on the wire."""
+
+    SCRAM_SHA_256 = 1
+    SCRAM_SHA_512 = 2
+
+    @property
+    def title(self) -> str:
+        """The name that SASL has for it."""
+        return self.name.replace("_", "-")
+
+    @property
+    def algorithm(self) -> str:
+        """The hash function's name."""
+        return "sha256" if self is Mechanism.SCRAM_SHA_256 else "sha512"
+
+
+ITERATIONS_MIN = 4096
+ITERATIONS_MAX = 16384
+
+
+class ScramCredential(NamedTuple):
+    """What a login is checked with."""
+
+    iterations: int
+    salt: bytes
+    stored_key: bytes
+    server_key: bytes
+
+    @classmethod
+    def of(
+        cls, mechanism: Mechanism, iterations: int, salt: bytes, salted_password: bytes
+    ) -> ScramCredential:
+        """The credential of a password that was salted and hashed by the client."""
+
+        def signed(text: bytes) -> bytes:
+            return hmac.digest(salted_password, text, mechanism.algorithm)
+
+        stored = hashlib.new(mechanism.algorithm, signed(b"Client Key")).digest()
+        return cls(iterations, salt, stored, signed(b"Server Key"))
+
+    @classmethod
+    def read(cls, text: str) -> ScramCredential:
+        """The credential as the catalogue has it."""
+        found = json.loads(text)
+        keys = [b64decode(found[name]) for name in ("salt", "stored_key", "server_key")]
+        return cls(int(found["iterations"]), *keys)
+
+    def __str__(self) -> str:
+        """As the catalogue has it."""
+        return json.dumps(
+            {
+                "iterations": self.iterations,
+                "salt": b64encode(self.salt).decode(),
+                "stored_key": b64encode(self.stored_key).decode(),
+                "server_key": b64encode(self.server_key).decode(),
+            }
+        )
+
+
+class ScramCredentials:
+    """The credentials of every user."""
+
+    def __init__(self, resources: ResourceOptions) -> None:
+        self._resources = resources
+
+    def users(self) -> list[str]:
+        """Who has a credential."""
+        return [name for name, _ in self._resources.all_of(ResourceKind.SCRAM)]
+
+    def of(self, user: str) -> dict[Mechanism, ScramCredential]:
+        """A user's credentials, by mechanism."""
+        stored = self._resources.of(Resource(ResourceKind.SCRAM, user))
+        found = {
+            mechanism: ScramCredential.read(stored[mechanism.title])
+            for mechanism in Mechanism
+            if mechanism.title in stored
+        }
+        return found
+
+    async def put(
+        self, user: str, mechanism: Mechanism, credential: ScramCredential | None
+    ) -> None:
+        """Store a credential; None deletes it."""
+
+        def decide(options: Mapping[str, str]) -> dict[str, str]:
+            after = {name: x for name, x in options.items() if name != mechanism.title}
+            if credential is not None:
+                after[mechanism.title] = str(credential)
+            return after
+
+        await self._resources.alter(Resource(ResourceKind.SCRAM, user), decide)

@@ -1,0 +1,56 @@
+import hashlib
+import hmac
+from base64 import b64decode
+from pathlib import Path
+
+from broker.metadata.catalog import Catalog
+from broker.metadata.resource_options import ResourceOptions
+from broker.metadata.scram_credentials import (
+    Mechanism,
+    ScramCredential,
+    ScramCredentials,
+)
+
+# The example of RFC 7677: the password is "pencil".
+SALT = b64decode("W22ZaJ0SNY7soEsUEjb6gQ==")
+ITERATIONS = 4096
+NONCE = "rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0"
+SAID = (
+    f"n=user,r=rOprNGfwEbeRWgbNEkqO,r={NONCE},s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096,"
+    f"c=biws,r={NONCE}"
+).encode()
+PROOF = b64decode("dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ=")
+SIGNATURE = b64decode("6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=")
+
+
+def example() -> ScramCredential:
+    salted = hashlib.pbkdf2_hmac("sha256", b"pencil", SALT, ITERATIONS)
+    return ScramCredential.of(Mechanism.SCRAM_SHA_256, ITERATIONS, SALT, salted)
+
+
+def test_a_login_can_be_checked_with_the_keys() -> None:
+    credential = example()
+    assert hmac.digest(credential.server_key, SAID, "sha256") == SIGNATURE
+    signed = hmac.digest(credential.stored_key, SAID, "sha256")
+    client_key = bytes(a ^ b for a, b in zip(PROOF, signed, strict=True))
+    assert hashlib.sha256(client_key).digest() == credential.stored_key
+    assert ScramCredential.read(str(credential)) == credential
+
+
+async def test_credentials_are_kept(tmp_path: Path) -> None:
+    catalog = Catalog.open(tmp_path)
+    credentials = ScramCredentials(ResourceOptions(catalog))
+    await credentials.put("u", Mechanism.SCRAM_SHA_256, example())
+    await credentials.put("u", Mechanism.SCRAM_SHA_512, example())
+    await credentials.put("u", Mechanism.SCRAM_SHA_512, None)
+    assert credentials.users() == ["u"]
+    await catalog.close()
+    catalog = Catalog.open(tmp_path)
+    again = ScramCredentials(ResourceOptions(catalog))
+    assert again.of("u") == {Mechanism.SCRAM_SHA_256: example()}
+    assert again.of("nobody") == {}
+    await catalog.close()
+
+
+def test_mechanisms_have_the_names_of_sasl() -> None:
+    assert [each.title for each in Mechanism] == ["SCRAM-SHA-256", "SCRAM-SHA-512"]
