@@ -16,6 +16,9 @@ from .retention import Retention
 from .unfinished import give_up
 
 WRITE_SIZE = 1 << 20
+# Syncs of others, which producers wait for, may have to wait for what is not synced
+# here: one of a whole segment would keep them for as long as all of it takes.
+SYNC_SIZE = 2 << 20
 
 
 class CleaningRound:
@@ -114,6 +117,7 @@ class _Writer:
     def __init__(self, segment: LogSegment) -> None:
         self.segment = segment
         self._batches = bytearray()
+        self._unsynced_size = 0
 
     def add(self, batches: Buffer) -> None:
         """Write them, now or with those behind them."""
@@ -125,4 +129,8 @@ class _Writer:
         """Write what is not written yet."""
         if self._batches:
             self.segment.append_batches(self._batches)
+            self._unsynced_size += len(self._batches)
             self._batches = bytearray()
+        if self._unsynced_size >= SYNC_SIZE:
+            self.segment.log.sync()
+            self._unsynced_size = 0

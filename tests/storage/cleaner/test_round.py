@@ -238,3 +238,18 @@ def test_a_cleaned_log_is_the_same_after_a_restart() -> None:
     found = again.find_offset(NOW)
     assert found is not None
     assert found.offset == 2
+
+
+def test_what_is_written_is_synced_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that nobody else's sync has to wait for a whole segment."""
+    monkeypatch.setattr("storage.cleaner.round.WRITE_SIZE", 100)
+    counts = []
+    for size in (140, 1 << 20):
+        monkeypatch.setattr("storage.cleaner.round.SYNC_SIZE", size)
+        files = FakeFiles()
+        log = compacted_log(files)
+        write(log, "a1 b1 | c1 d1 | e1 f1 | z1")
+        before = files.counts["sync"]
+        clean(log)
+        counts.append(files.counts["sync"] - before)
+    assert counts[0] == counts[1] + 2, "the last one would have come anyway"
