@@ -52,9 +52,7 @@ class DataDirectory:
         self._places = sorted(
             TopicPartition(match[1], int(match[2]))
             for match in map(_PARTITION.fullmatch, names)
-            if match
-            and match[1] != _METADATA_TOPIC
-            and (path / match[0] / "partition.metadata").parent.is_dir()
+            if match and match[1] != _METADATA_TOPIC and (path / match[0]).is_dir()
         )
         if not self._places and "meta.properties" not in names:
             raise SourceError(
