@@ -19,9 +19,11 @@ from protocol.messages.groups import FindCoordinatorRequest, FindCoordinatorResp
 from protocol.messages.metadata import MetadataResponse
 
 from .address import Address
+from .cluster import may_pass
 from .connection import Connection
 from .errors import raise_for
 from .metadata import NO_LEADER, metadata_request, read_metadata
+from .retry import Retry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -170,7 +172,7 @@ def _speak(
         brokers = ", ".join(str(broker) for broker in metadata.brokers.values())
         detail = f"brokers: {brokers}; {len(metadata.topics)} topics"
         yield Finding("metadata", target, True, detail), metadata
-        yield _coordinator(target, connection), None
+        yield _coordinator(target, connection, timeout_s), None
 
 
 def _answers(address: Address, timeout_s: float) -> Finding:
@@ -283,13 +285,19 @@ def _finding_of_sasl(
     return Finding("metadata", target, False, detail, "The broker's log says more.")
 
 
-def _coordinator(target: str, connection: Connection) -> Finding:
+def _coordinator(target: str, connection: Connection, timeout_s: float) -> Finding:
     name = "odradek-doctor"
     request = FindCoordinatorRequest(key=name, coordinator_keys=[name])
-    try:
+
+    def ask() -> Address:
         answer = connection.request(request, FindCoordinatorResponse)
         found = answer.coordinators[0] if answer.coordinators else answer
         raise_for(found.error_code, found.error_message)
+        return Address(found.host, found.port)
+
+    try:
+        # The first to ask makes the topic of the groups, which takes a moment.
+        where = Retry(timeout_s).run(ask, may_pass)
     except KafkaError as error:
         return Finding(
             "groups",
@@ -301,8 +309,7 @@ def _coordinator(target: str, connection: Connection) -> Finding:
         )
     except OSError as error:
         return Finding("groups", target, False, _reason(error))
-    where = Address(found.host, found.port)
-    return Finding("groups", target, True, f"coordinator {found.node_id} ({where})")
+    return Finding("groups", target, True, f"coordinator at {where}")
 
 
 def _leaders(metadata: Metadata) -> Iterator[Finding]:
