@@ -26,6 +26,10 @@ from .log_segments import LogSegments
 from .offset_metadata import OffsetMetadata
 
 _logger = logging.getLogger(__name__)
+# Batches up to that size are kept for readers at the end whether there are any or not:
+# it costs next to nothing. Each read there lets so many bytes of larger ones be kept.
+_KEPT_SIZE_MAX = 4 << 10
+_KEPT_FOR_READER = 4 << 20
 _new = tuple.__new__
 
 
@@ -49,6 +53,7 @@ class LocalLog:
         self.end = OffsetMetadata(
             next_offset, self.active.base_offset, self.active.size
         )
+        self._kept_for_readers = 0  # bytes to come
 
     @classmethod
     def create(
@@ -90,6 +95,16 @@ class LocalLog:
             OffsetMetadata, (last_offset + 1, active.base_offset, active.log.size)
         )
 
+    def keep(self, batch: Buffer, base_offset: int) -> None:
+        """Keep the batch that was just appended, for readers at the end."""
+        size = len(batch)
+        if size > _KEPT_SIZE_MAX:
+            if self._kept_for_readers <= 0:
+                return
+            self._kept_for_readers -= size
+        end = self.end
+        self.active.keep(batch, end.position - size, base_offset, end.offset)
+
     def read(
         self,
         start_offset: int,
@@ -117,6 +132,7 @@ class LocalLog:
                 f"{self.segments.first.base_offset} to {self.end.offset}."
             )
         if start_offset == max_metadata.offset:
+            self._kept_for_readers = _KEPT_FOR_READER
             return nothing_at(max_metadata)
         if start_offset > max_metadata.offset:
             return nothing_at(self.convert_to_offset_metadata(start_offset, may_block))
@@ -125,6 +141,9 @@ class LocalLog:
                 segment, start_offset, size_max, min_one, max_metadata, may_block
             )
             if data is not None:
+                position = data.offset_metadata.position + len(data.records)
+                if position == max_metadata.position:
+                    self._kept_for_readers = _KEPT_FOR_READER
                 return data
             segment = self.segments.higher(segment.base_offset)
         return nothing_at(self.end)

@@ -95,8 +95,7 @@ class LogWriter(LogTruncation):
             raise
         except MISSING as error:
             raise self.fail_without_files(error) from error
-        end = local.end
-        local.active.keep(batch, end.position - size, base_offset, end.offset)
+        local.keep(batch, base_offset)
         if leader_epoch > self.epochs.latest_epoch:
             self.epochs.assign(leader_epoch, base_offset)
         if header.producer_id >= 0:

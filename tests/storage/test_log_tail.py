@@ -192,3 +192,23 @@ def test_a_log_with_a_tail_answers_as_one_without(
             asked = offset, size_max, data.draw(st.booleans())
             kept_answer, plain_answer = (read(log, *asked) for log in logs)
             assert kept_answer == plain_answer
+
+
+def test_large_batches_are_kept_only_for_readers_at_the_end() -> None:
+    files = FakeFiles()
+    log = new_log(files, segment_bytes=1 << 20)
+
+    def append(size: int) -> None:
+        produce(log, 1, value=b"v" * size)
+        log.update_high_watermark(log.log_end_offset)
+
+    append(5000)
+    assert files.tails.size == 0
+    append(100)
+    assert 0 < files.tails.size < 1000
+    log.read(log.log_end_offset, 1 << 20)
+    append(5000)
+    assert files.tails.size > 5000
+    reads = files.counts["read"]
+    log.read(1, 1 << 20)
+    assert files.counts["read"] == reads
