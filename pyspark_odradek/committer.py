@@ -22,7 +22,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from .commit import Commit
-from .job_errors import JobStopped
+from .job_errors import CommitRefused, JobStopped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -150,11 +150,24 @@ class Committer:
         if dead and dead_staging:
             self._commit_dead_letters(dead, dead_staging, commit, written)
         self._at_step(Step.DEAD_LETTERS_COMMITTED)
-        self._table.commit(commit, written.files)
+        self._commit(self._table, commit, written.files)
         self._at_step(Step.COMMITTED)
         self._table.publish(commit)
         self._at_step(Step.PUBLISHED)
         return commit
+
+    def _commit(self, table: Table, commit: Commit, files: list[DataFile]) -> None:
+        try:
+            table.commit(commit, files)
+        except FileNotFoundError:
+            # Who commits a batch removes what others have staged of it.
+            last = table.last_commit(commit.job)
+            if last is None or last.batch < commit.batch:
+                raise
+            raise CommitRefused(
+                f"batch {commit.batch} of the job {commit.job!r} was committed by "
+                f"another driver to {table.location}; stop one of the two"
+            ) from None
 
     def _commit_dead_letters(
         self, table: Table, staging: Path, commit: Commit, written: Written
@@ -177,7 +190,7 @@ class Committer:
         letters = replace(
             commit, row_count=written.dead_letter_count, staged=staging.name
         )
-        table.commit(letters, written.dead_letters)
+        self._commit(table, letters, written.dead_letters)
         table.publish(letters)
 
 
