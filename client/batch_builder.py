@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from protocol.records import NewRecord
     from protocol.topic_partition import TopicPartition
 
-_FIELD_OVERHEAD = 10  # its length, and a share of what else a record has: about that
+_NO_LIMIT = 1 << 62
 
 
 class ProducerIdentity(NamedTuple):
@@ -72,28 +72,21 @@ class BatchBuilder:
     def __len__(self) -> int:
         return len(self._pieces)
 
-    def has_room_for(self, record: NewRecord) -> bool:
-        """Whether the record fits; the first always does."""
-        if not self._pieces:
-            return True
-        size = self.size
-        for data in record.key, record.value, *(value for _, value in record.headers):
-            if data is not None:
-                size += _FIELD_OVERHEAD + memoryview(data).nbytes
-        size += sum(_FIELD_OVERHEAD + len(name) for name, _ in record.headers)
-        return size <= self._size_max
-
-    def add(self, record: NewRecord) -> None:
-        """Take one record more."""
+    def try_add(self, record: NewRecord) -> bool:
+        """Take one record more, unless it has no room; the first always has."""
+        pieces = self._pieces
         timestamp = record.timestamp
-        if not self._pieces:
+        if not pieces:
             self._base_timestamp = self._max_timestamp = timestamp
-        elif timestamp > self._max_timestamp:
+        piece = encode_record(len(pieces), timestamp - self._base_timestamp, record)
+        size = self.size + len(piece)
+        if pieces and size > self._size_max:
+            return False
+        if timestamp > self._max_timestamp:
             self._max_timestamp = timestamp
-        delta = timestamp - self._base_timestamp
-        piece = encode_record(len(self._pieces), delta, record)
-        self._pieces.append(piece)
-        self.size += len(piece)
+        pieces.append(piece)
+        self.size = size
+        return True
 
     def seal(
         self, form: BatchFormat, identity: ProducerIdentity, base_sequence: int
@@ -142,9 +135,9 @@ def split(batch: SealedBatch, compression_level: int | None) -> list[SealedBatch
     middle = len(records) // 2
     halves = []
     for first, part in (0, records[:middle]), (middle, records[middle:]):
-        builder = BatchBuilder(batch.place, len(batch.data), 0)
+        builder = BatchBuilder(batch.place, _NO_LIMIT, 0)
         for record in part:
-            builder.add(
+            builder.try_add(
                 NewRecord(record.key, record.value, record.timestamp, record.headers)
             )
         sequence = next_sequence(batch.base_sequence, first)

@@ -165,20 +165,30 @@ class Producer(Routes):
             KafkaError: there is no such topic or partition.
         """
         place = self._place(topic, record, partition)
-        builder = self._builders.get(place)
-        if builder is not None and not builder.has_room_for(record):
-            self._send_with(place)
-            if partition is None and record.key is None:
-                self._sticky[topic].move_on(self._available(topic))
-                place = self._place(topic, record, None)
-            builder = self._builders.get(place)
         now_s = time.monotonic()
-        if builder is None:
-            builder = BatchBuilder(place, self._settings.batch_size, now_s)
-            self._builders[place] = builder
-        builder.add(record)
+        builder = self._builders.get(place)
+        if builder is None or not builder.try_add(record):
+            if builder is not None:
+                place = self._next_place(place, record, partition)
+            builder = self._builders.get(place)
+            if builder is None:
+                builder = BatchBuilder(place, self._settings.batch_size, now_s)
+                self._builders[place] = builder
+            if not builder.try_add(record):
+                self._send_with(place)
+                return self.send(topic, record, partition)
         if (now_s - builder.since_s) * 1000 > self._settings.linger_ms:
             self._send_with(place)
+        return place
+
+    def _next_place(
+        self, place: TopicPartition, record: NewRecord, partition: int | None
+    ) -> TopicPartition:
+        """Send a batch that is full; where the record that had no room goes."""
+        self._send_with(place)
+        if partition is None and record.key is None:
+            self._sticky[place.topic].move_on(self._available(place.topic))
+            return self._place(place.topic, record, None)
         return place
 
     def send_waiting(self) -> None:

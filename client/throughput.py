@@ -150,10 +150,8 @@ def _batch(place: TopicPartition, load: Load) -> SealedBatch:
     now_ms = int(time.time() * 1000)
     while len(builder) < load.records_count:
         value = bytes(chance.choices(_LETTERS, k=load.record_size))
-        record = NewRecord(None, value, now_ms)
-        if not builder.has_room_for(record):
+        if not builder.try_add(NewRecord(None, value, now_ms)):
             break
-        builder.add(record)
     return builder.seal(BatchFormat(load.compression), NOBODY, 0)
 
 

@@ -23,7 +23,7 @@ RECORDS = [
 def builder_of(records: list[NewRecord], size_max: int = 1000) -> BatchBuilder:
     builder = BatchBuilder(PLACE, size_max, 0)
     for record in records:
-        builder.add(record)
+        assert builder.try_add(record)
     return builder
 
 
@@ -53,16 +53,16 @@ def test_without_an_identity_there_is_no_sequence() -> None:
 
 
 def test_a_batch_is_not_larger_than_its_limit_but_for_a_single_record() -> None:
-    builder = BatchBuilder(PLACE, 1000, 0)
     large = NewRecord(None, b"x" * 5000)
-    assert builder.has_room_for(large)
+    assert BatchBuilder(PLACE, 1000, 0).try_add(large)
+    builder = BatchBuilder(PLACE, 1000, 0)
     record = NewRecord(b"k" * 10, b"v" * 50, 0, [("name", b"value")])
-    while builder.has_room_for(record):
-        builder.add(record)
+    while builder.try_add(record):
+        pass
+    assert not builder.try_add(large)
     batch = builder.seal(BatchFormat(), NOBODY, 0)
-    assert 800 < len(batch.data) <= 1000
+    assert 900 < len(batch.data) <= 1000
     assert builder.size == len(batch.data)
-    assert not builder.has_room_for(large)
 
 
 def test_a_batch_is_split_into_halves_that_continue_each_other() -> None:

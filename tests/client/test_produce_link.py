@@ -16,7 +16,7 @@ from tests.fakes.scripted import scripted_cluster
 
 def sealed(topic: str, partition: int) -> SealedBatch:
     builder = BatchBuilder(TopicPartition(topic, partition), 1000, 0)
-    builder.add(NewRecord(None, b"v", 0))
+    builder.try_add(NewRecord(None, b"v", 0))
     return builder.seal(BatchFormat(), NOBODY, 0)
 
 
