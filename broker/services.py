@@ -6,6 +6,7 @@ import logging
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from .client_telemetry import ClientTelemetry
 from .coordinator.group.service import GroupCoordinator
 from .coordinator.transaction.service import TransactionCoordinator
 from .metadata.client_quotas import ClientQuotas
@@ -71,6 +72,7 @@ class Services:
     quotas: ClientQuotas = field(init=False)
     credentials: ScramCredentials = field(init=False)
     features: Features = field(init=False)
+    telemetry: ClientTelemetry = field(init=False)
     producer_ids: ProducerIds = field(init=False)
     fetch_sessions: FetchSessions = field(init=False)
     groups: GroupCoordinator = field(init=False)
@@ -80,6 +82,9 @@ class Services:
         self.quotas = ClientQuotas(self.resources)
         self.credentials = ScramCredentials(self.resources)
         self.features = Features(self.resources, self.config.transaction_version)
+        self.telemetry = ClientTelemetry(
+            self.resources, self.clock, self.config.telemetry_max_bytes
+        )
         self.producer_ids = ProducerIds(self.metadata)
         self.fetch_sessions = FetchSessions(
             self.config.max_incremental_fetch_session_cache_slots

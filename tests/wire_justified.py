@@ -190,6 +190,36 @@ JUSTIFIED: Final = (
         we_say(0),
     ),
     Justified(
+        "metrics of clients are taken without a plugin",
+        {"api-versions": (1, 2, 3, 4, 5, 8, 11)},
+        ".api_keys.7[12]",
+        says(None, "listed"),
+    ),
+    Justified(
+        "what was set before the group was recorded is not set here",
+        {"cluster-admin": (40, 41)},
+        ".config_resources.*",
+        lambda difference: True,
+    ),
+    Justified(
+        "a subscription that was made before the group has an interval of its own",
+        {"cluster-admin": (38,)},
+        ".push_interval_ms",
+        says(60_000, 300_000),
+    ),
+    Justified(
+        "the metadata log is as long as what came before; here changes are counted",
+        {"cluster-admin": (34, 35, 36)},
+        ".topics.0.partitions.0.*",
+        lambda difference: 0 < difference.ours < difference.kafka,
+    ),
+    Justified(
+        "there is no listener for controllers",
+        {"cluster-admin": (36,)},
+        ".nodes.0.listeners.0.name",
+        says("CONTROLLER", "PLAINTEXT"),
+    ),
+    Justified(
         "SaslHandshake is no API of this broker yet",
         {"framing": (25,)},
         "answer",

@@ -216,5 +216,4 @@ class NetworkOptions:
         "Most bytes of metrics that a client may push.",
         at_least=1,
         at_most=INT_MAX,
-        is_used=False,
     )

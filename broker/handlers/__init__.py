@@ -35,6 +35,7 @@ MODULES: Final = (
     "quorum",
     "reassignments",
     "scram",
+    "telemetry",
     "topics",
     "transactions",
     "txn_admin",

@@ -49,25 +49,9 @@ LATER_GROUPS = (
     "share-groups",
 )
 NOT_OFFERED_YET = {
-    "AlterClientQuotas",
-    "AlterPartitionReassignments",
     "AlterReplicaLogDirs",
-    "AlterUserScramCredentials",
-    "CreateAcls",
     "CreateDelegationToken",
-    "DeleteAcls",
-    "DescribeAcls",
-    "DescribeClientQuotas",
     "DescribeDelegationToken",
-    "DescribeLogDirs",
-    "DescribeQuorum",
-    "DescribeUserScramCredentials",
-    "ElectLeaders",
-    "GetTelemetrySubscriptions",
-    "ListConfigResources",
-    "ListPartitionReassignments",
-    "PushTelemetry",
-    "UpdateFeatures",
 }
 ALL_OPTIONS = ("-o", "offsets.topic.num.partitions=1")
 OPTIONS = {

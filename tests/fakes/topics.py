@@ -24,6 +24,7 @@ from broker.handlers import (  # noqa: F401 - to register them
     quorum,
     reassignments,
     scram,
+    telemetry,
     topics,
 )
 from broker.handlers.registry import registered_handlers
