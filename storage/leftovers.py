@@ -63,7 +63,9 @@ def remove_leftovers(files: Files, directory: Path) -> Leftovers:
     if gone or any(name.endswith((CLEANED, SWAP)) for name in ours):
         names = files.listdir(directory)
     orphans = _remove_orphans(files, directory, names)
-    missing_bases = sorted(set(map(base_offset_of, orphans)))
+    # Of a segment that was being removed the log has gone first.
+    removed = {base_offset_of(name) for name in before if _is_removed_log(name)}
+    missing_bases = sorted(set(map(base_offset_of, orphans)) - removed)
     names = [name for name in names if name not in orphans]
     return Leftovers(names, names != before, missing_bases)
 
@@ -88,6 +90,10 @@ def remove_stray_snapshots(
     for offset in gone:
         files.unlink(snapshot_path(directory, offset))
     return bool(gone)
+
+
+def _is_removed_log(name: str) -> bool:
+    return is_segment_file(name) and name.endswith(LOG + DELETED)
 
 
 def _still_needed(names: list[str]) -> list[str]:
@@ -129,6 +135,7 @@ def _finish_swaps(files: Files, directory: Path) -> None:
     if logs:
         first = min(map(base_offset_of, logs))
         end = max(_next_offset(files, directory / name) for name in logs)
+        end = max(end, first + 1)  # nothing may be left of all that it replaces
         for name in names:
             if name.endswith(SEGMENT_KINDS) and first <= base_offset_of(name) < end:
                 files.unlink(directory / name)

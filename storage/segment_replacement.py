@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 
     from .unified_log import UnifiedLog
 
-# Old files wait for a while under their ``.deleted`` names, and a later round may
-# replace a segment with the same base offset before they have gone.
+# The old files of the segment that the new one is named like wait for a while under
+# ``.deleted`` names with a number: a later round may replace that one before they have
+# gone, and a start must not take its transaction index for one that is still needed.
 _numbers = count(1)
 
 
@@ -128,12 +129,16 @@ class SegmentReplacement:
         self._has_gone()
 
     def _retire(self, segment: LogSegment) -> None:
-        segment.rename(f".{next(_numbers)}{DELETED}")
-        if segment.base_offset != self._base_offset:
-            files, directory = self._local.files, self._directory
-            path = snapshot_path(directory, segment.base_offset)
-            if files.exists(path):
-                files.unlink(path)
+        if segment.base_offset == self._base_offset:
+            segment.rename(f".{next(_numbers)}{DELETED}")
+            return
+        segment.rename_deleted()
+        files, path = (
+            self._local.files,
+            snapshot_path(self._directory, segment.base_offset),
+        )
+        if files.exists(path):
+            files.unlink(path)
 
     def _has_gone(self) -> bool:
         """Whether the partition was deleted: its name may be another's by now."""

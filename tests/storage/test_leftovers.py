@@ -104,3 +104,22 @@ def test_snapshots_above_the_log_end_go() -> None:
     assert remove_stray_snapshots(files, DIRECTORY, [0, 5], 9)
     assert left(files) == names[:3]
     assert not remove_stray_snapshots(files, DIRECTORY, [0, 5], 9)
+
+
+def test_a_segment_whose_removal_was_interrupted_is_not_missing() -> None:
+    """Its log has another name already, its indexes have not."""
+    files = directory(*segment(0), f"{36:020d}.log.deleted", f"{36:020d}.index")
+    assert remove_leftovers(files, DIRECTORY).missing_bases == []
+    assert left(files) == segment(0)
+    files = directory(*segment(0), f"{36:020d}.index")
+    assert remove_leftovers(files, DIRECTORY).missing_bases == [36]
+
+
+def test_a_swapped_segment_without_records_replaces_its_own_place_at_least() -> None:
+    names = [f"{0:020d}{kind}" for kind in (".log", ".index", ".timeindex")]
+    files = directory(*segment(0), f"{0:020d}.txnindex", *segment(7))
+    for name in names:
+        files.put(DIRECTORY / (name + ".swap"), b"")
+    remove_leftovers(files, DIRECTORY)
+    assert left(files) == sorted([*names, *segment(7)])
+    assert files.size(DIRECTORY / names[0]) == 0
