@@ -1,0 +1,296 @@
+"""R8: no space left, on a real file system: refused at once, and nothing is harmed.
+
+A disk is filled by a broker that keeps back ``log.min.free.bytes`` for itself, and by
+one that keeps back nothing. Mounting it needs root.
+"""
+
+import contextlib
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from client.connection import Connection
+from protocol.errors import ErrorCode
+from protocol.messages.fetch import (
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+)
+from protocol.messages.groups import FindCoordinatorRequest, FindCoordinatorResponse
+from protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+)
+from protocol.messages.offsets import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+)
+from protocol.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
+from protocol.messages.topics import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    DeleteRecordsTopic,
+)
+from protocol.record_batch import check_crc, scan
+from protocol.records import NewRecord, build_batch, iterate
+from tests.broker_process import BrokerProcess, running_broker
+
+IS_LONG = bool(os.environ.get("ODRADEK_LONG"))
+ROUNDS = 20 if IS_LONG else 1
+DISK_MIB = 20 if not IS_LONG else 64
+KEPT_BACK = 8 << 20
+REFUSED_MS_MAX = 100
+WITH_NAMES = 9
+WAIT_S = 20
+OPTIONS = (
+    *("-o", "log.segment.bytes=1048576"),
+    *("-o", "log.retention.check.interval.ms=100"),
+    *("-o", "log.segment.delete.delay.ms=0"),
+    *("-o", "offsets.topic.num.partitions=1"),
+)
+
+pytestmark = [
+    pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root"),
+    pytest.mark.timeout(300),
+]
+
+
+def run(*command: str) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@contextlib.contextmanager
+def small_disk(root: Path, kind: str) -> Iterator[Path]:
+    path = root / "disk"
+    path.mkdir()
+    if kind == "tmpfs":
+        run("mount", "-t", "tmpfs", "-o", f"size={DISK_MIB}m", "tmpfs", str(path))
+    else:
+        image = root / "disk.img"
+        with image.open("wb") as file:
+            file.truncate(DISK_MIB << 20)
+        run("mkfs.ext4", "-q", "-F", "-m", "0", str(image))
+        run("mount", "-o", "loop", str(image), str(path))
+    try:
+        yield path
+    finally:
+        run("umount", str(path))
+
+
+class Client:
+    """One producer of numbered records, which also reads, commits and deletes."""
+
+    def __init__(self, broker: BrokerProcess) -> None:
+        self.link = Connection("127.0.0.1", broker.port, timeout_s=WAIT_S)
+        self.slowest_ms = 0.0
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.link.close()
+
+    def reconnect(self, broker: BrokerProcess) -> None:
+        self.link.close()
+        self.link = Connection("127.0.0.1", broker.port, timeout_s=WAIT_S)
+
+    def create(self) -> None:
+        topics = [MetadataRequestTopic(name="t")]
+        request = MetadataRequest(topics=topics)
+        answer = self.link.request(request, MetadataResponse, WITH_NAMES)
+        assert answer.topics[0].error_code == 0
+        find = FindCoordinatorRequest(coordinator_keys=["g"])
+        answer = self.link.request(find, FindCoordinatorResponse)
+        assert answer.coordinators[0].error_code == 0
+
+    def produce(self, value: bytes) -> tuple[int, int]:
+        """Error code and base offset; notes how long a refusal took."""
+        record = NewRecord(b"k", value, time.time_ns() // 1_000_000)
+        data = PartitionProduceData(index=0, records=bytes(build_batch([record])))
+        request = ProduceRequest(
+            acks=-1,
+            timeout_ms=WAIT_S * 1000,
+            topic_data=[TopicProduceData(name="t", partition_data=[data])],
+        )
+        began = time.perf_counter()
+        answer = self.link.request(request, ProduceResponse, WITH_NAMES)
+        (partition,) = answer.responses[0].partition_responses
+        if partition.error_code:
+            took_ms = (time.perf_counter() - began) * 1000
+            self.slowest_ms = max(self.slowest_ms, took_ms)
+        return partition.error_code, partition.base_offset
+
+    def commit(self, offset: int) -> int:
+        partition = OffsetCommitRequestPartition(
+            partition_index=0, committed_offset=offset
+        )
+        request = OffsetCommitRequest(
+            group_id="g",
+            topics=[OffsetCommitRequestTopic(name="t", partitions=[partition])],
+        )
+        answer = self.link.request(request, OffsetCommitResponse, 8)
+        code: int = answer.topics[0].partitions[0].error_code
+        return code
+
+    def delete_before(self, offset: int) -> int:
+        partition = DeleteRecordsPartition(partition_index=0, offset=offset)
+        request = DeleteRecordsRequest(
+            topics=[DeleteRecordsTopic(name="t", partitions=[partition])],
+            timeout_ms=WAIT_S * 1000,
+        )
+        answer = self.link.request(request, DeleteRecordsResponse)
+        code: int = answer.topics[0].partitions[0].error_code
+        return code
+
+    def read(self, offset: int, end: int) -> dict[int, bytes | None]:
+        """The values from ``offset`` to ``end``, every batch whole and sound."""
+        found: dict[int, bytes | None] = {}
+        while offset < end:
+            partition = FetchPartition(
+                partition=0, fetch_offset=offset, partition_max_bytes=1 << 20
+            )
+            request = FetchRequest(
+                max_wait_ms=0,
+                min_bytes=1,
+                max_bytes=1 << 20,
+                topics=[FetchTopic(topic="t", partitions=[partition])],
+            )
+            answer = self.link.request(request, FetchResponse, 12)
+            (partition_answer,) = answer.responses[0].partitions
+            assert partition_answer.error_code == 0
+            records = memoryview(partition_answer.records or b"")
+            for position, header in scan(records):
+                batch = records[position : position + header.size]
+                check_crc(batch, header)
+                for record in iterate(batch):
+                    found[record.offset] = record.value
+                    offset = record.offset + 1
+            assert len(records), f"nothing at {offset}, before {end}"
+        return found
+
+
+class Written:
+    """What was acknowledged, by its offset."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.values: dict[int, bytes] = {}
+        self.number = 0
+
+    @property
+    def end(self) -> int:
+        return max(self.values, default=-1) + 1
+
+    def fill(self, size: int, count_max: int = 10_000) -> int:
+        """Write until it is refused; returns the code."""
+        for _ in range(count_max):
+            code = self.write(size)
+            if code:
+                return code
+        raise AssertionError("never full")
+
+    def write(self, size: int) -> int:
+        self.number += 1
+        value = b"%d " % self.number + os.urandom(size)
+        code, offset = self.client.produce(value)
+        if not code:
+            assert offset == self.end
+            self.values[offset] = value
+        return code
+
+    def resume(self, size: int) -> None:
+        """Write until it is taken: there is space again."""
+        deadline = time.monotonic() + WAIT_S
+        while self.write(size):
+            assert time.monotonic() < deadline, "does not go on"
+            time.sleep(0.02)
+
+    def check(self, start: int) -> None:
+        found = self.client.read(start, self.end)
+        assert found == {
+            offset: value for offset, value in self.values.items() if offset >= start
+        }
+
+
+KINDS = ("tmpfs", "ext4") if IS_LONG else ("tmpfs",)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_space_is_kept_back_and_deletion_makes_room(tmp_path: Path, kind: str) -> None:
+    with small_disk(tmp_path, kind) as disk:
+        options = (*OPTIONS, "-o", f"log.min.free.bytes={KEPT_BACK}")
+        with (
+            running_broker(disk / "data", *options) as broker,
+            Client(broker) as client,
+        ):
+            client.create()
+            written = Written(client)
+            start = 0
+            for turn in range(ROUNDS):
+                # Slowly: the space is measured four times a second.
+                assert written.fill(20_000) == ErrorCode.KAFKA_STORAGE_ERROR
+                for _ in range(5):
+                    assert written.write(10) == ErrorCode.KAFKA_STORAGE_ERROR
+                assert client.commit(turn) == 0
+                written.check(start)
+                start = written.end
+                assert client.delete_before(start) == 0
+                written.resume(10)
+            written.check(start)
+            print(
+                f"{kind}: {written.end} records, refused in {client.slowest_ms:.0f} ms"
+            )
+            assert client.slowest_ms <= REFUSED_MS_MAX
+            assert "log.min.free.bytes" in broker.log()
+            assert "has space again" in broker.log()
+            assert broker.terminate() < 5
+            assert "Traceback" not in broker.log()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_not_one_byte_left_tears_no_batch(tmp_path: Path, kind: str) -> None:
+    with small_disk(tmp_path, kind) as disk:
+        options = (*OPTIONS, "-o", "log.min.free.bytes=0")
+        with (
+            running_broker(disk / "data", *options) as broker,
+            Client(broker) as client,
+        ):
+            client.create()
+            written = Written(client)
+            start = 0
+            for turn in range(ROUNDS):
+                assert written.fill(200_000) == ErrorCode.KAFKA_STORAGE_ERROR
+                for size in (50_000, 5_000, 500):  # into what is left
+                    written.fill(size)
+                written.check(start)
+                if turn % 2 or not IS_LONG:
+                    broker.kill()
+                    broker.start()
+                    client.reconnect(broker)
+                    written.check(start)
+                start = written.end
+                assert client.delete_before(start) == 0
+                written.resume(10)
+                written.check(start)
+                assert client.commit(turn) == 0
+            print(
+                f"{kind}: {written.end} records, refused in {client.slowest_ms:.0f} ms"
+            )
+            assert client.slowest_ms <= REFUSED_MS_MAX
+            assert "Traceback" not in broker.log()
+            broker.terminate()
