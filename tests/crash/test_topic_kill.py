@@ -41,7 +41,7 @@ from protocol.records import NewRecord, build_batch, iterate
 from storage.log_directory import DirectoryKind, parse_directory_name
 from tests.broker_process import BrokerProcess, running_broker
 
-KILLS = 100 if os.environ.get("ODRADEK_LONG") else 8
+KILLS = 100 if os.environ.get("ODRADEK_LONG") else 4
 NAMES = [f"topic-{number}" for number in range(6)]
 TIMEOUT_MS = 20_000
 
