@@ -18,6 +18,10 @@ from .arguments import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from client.address import Address
+
     from ..loader import LoadJob
     from ..record_rows import RecordColumns
     from ..table_files import TableSource
@@ -39,14 +43,25 @@ _DESCRIPTION = (
 def command(arguments: list[str]) -> int:
     """Write a table to a topic, each row once."""
     options = _parse(arguments)
+    return run_job(_COMMAND, lambda: _load(options))
+
+
+def run_job(name: str, act: Callable[[], int]) -> int:
+    """The exit code of ``act``; what goes wrong is said in one line."""
+    from protocol.errors import KafkaError
+
     from ..job_errors import JobError
 
     try:
-        return _load(options)
+        return act()
     except JobError as error:
-        return fail(_COMMAND, FAILED, error)
+        return fail(name, FAILED, error)
+    except KafkaError as error:
+        return fail(name, FAILED, f"{error.code.name}: {error}")
+    except OSError as error:
+        return fail(name, FAILED, error.strerror or error)
     except ValueError as error:
-        return fail(_COMMAND, USAGE_ERROR, error)
+        return fail(name, USAGE_ERROR, error)
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
@@ -212,9 +227,3 @@ def _load(options: argparse.Namespace) -> int:
     else:
         print(f"{job.topic}: nothing is new; job {job.name} has loaded all of it")
     return 0
-
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from client.address import Address

@@ -5,15 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from .arguments import (
-    FAILED,
-    USAGE_ERROR,
-    Parser,
-    cluster_arguments,
-    fail,
-    spark_options,
-)
-from .load import job_arguments, job_of, table_arguments, table_of
+from .arguments import Parser, cluster_arguments, spark_options
+from .load import job_arguments, job_of, run_job, table_arguments, table_of
 
 if TYPE_CHECKING:
     import argparse
@@ -31,14 +24,7 @@ _DESCRIPTION = (
 def command(arguments: list[str]) -> int:
     """Write dead letters back to a topic."""
     options = _parse(arguments)
-    from ..job_errors import JobError
-
-    try:
-        return _replay(options)
-    except JobError as error:
-        return fail(_COMMAND, FAILED, error)
-    except ValueError as error:
-        return fail(_COMMAND, USAGE_ERROR, error)
+    return run_job(_COMMAND, lambda: _replay(options))
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
