@@ -102,8 +102,9 @@ class LocalLog:
             if self._kept_for_readers <= 0:
                 return
             self._kept_for_readers -= size
-        end = self.end
-        self.active.keep(batch, end.position - size, base_offset, end.offset)
+        end_offset, _, end_position = self.end
+        tail = self.active.tail or self.active.begin_tail()
+        tail.add(batch, end_position - size, base_offset, end_offset)
 
     def read(
         self,

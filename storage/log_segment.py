@@ -148,13 +148,10 @@ class LogSegment(SegmentReader):
             position, len(batch), last_offset, (max_timestamp, offset_of_max)
         )
 
-    def keep(
-        self, batch: Buffer, position: int, base_offset: int, next_offset: int
-    ) -> None:
-        """Keep a batch that was appended, for readers at the end; see `log_tail`."""
-        if self.tail is None:
-            self.tail = LogTail(self.files.tails)
-        self.tail.add(batch, position, base_offset, next_offset)
+    def begin_tail(self) -> LogTail:
+        """Keep what is appended from now on, for readers at the end."""
+        self.tail = LogTail(self.files.tails)
+        return self.tail
 
     def append_batches(self, batches: Buffer) -> None:
         """Write whole, sound batches, with index entries as if each had come alone.

@@ -58,7 +58,8 @@ class LogTail:
         self, batch: Buffer, position: int, base_offset: int, next_offset: int
     ) -> None:
         """Keep a batch that was appended at ``position``. Nobody may change it now."""
-        if not self._memory.size_max:
+        memory = self._memory
+        if not memory.size_max:
             return
         size = len(batch)
         if position != self._end_position or base_offset != self._next_offset:
@@ -71,7 +72,10 @@ class LogTail:
         self._positions.append(position)
         self._batches.append(batch)
         self._joined = None
-        self._memory.note(self, _kept_size(batch))
+        memory.order.append(self)
+        memory.size += _kept_size(batch)
+        if memory.size > memory.size_max:
+            memory.make_room()
 
     def clear(self) -> None:
         """Keep nothing: the file was cut, or is not to be read any more."""

@@ -8,26 +8,23 @@ if TYPE_CHECKING:
 
 
 class TailMemory:
-    """What the tails of all logs may keep alive together, in bytes."""
+    """What the tails of all logs may keep alive together, in bytes.
+
+    ``order`` has the tail of each batch that was added, in that order; some of these
+    batches are no more. Only the tails change it, and ``size``.
+    """
 
     def __init__(self, size_max: int) -> None:
         self.size_max = size_max
         self.size = 0
-        # The tail of each batch that was added. Some of these are no more.
-        self._order: deque[LogTail] = deque()
-
-    def note(self, tail: "LogTail", size: int) -> None:
-        """Count a batch that ``tail`` keeps from now on; others give way to it."""
-        self.size += size
-        self._order.append(tail)
-        if self.size > self.size_max:
-            self._make_room()
+        self.order: deque[LogTail] = deque()
 
     def resize(self, size_max: int) -> None:
         """Allow that much from now on."""
         self.size_max = size_max
-        self._make_room()
+        self.make_room()
 
-    def _make_room(self) -> None:
+    def make_room(self) -> None:
+        """Give up the oldest batches, until no more is kept than may be."""
         while self.size > self.size_max:
-            self._order.popleft().drop_first()
+            self.order.popleft().drop_first()

@@ -63,7 +63,7 @@ def usual_batch(data: Buffer, config: LogConfig, now_ms: int) -> ValidBatch | No
     if (
         now_ms - earliest > config.message_timestamp_before_max_ms
         or latest - now_ms > config.message_timestamp_after_max_ms
-        or (null_key_count and config.is_compacted)
+        or (null_key_count and "compact" in config.cleanup_policy)
     ):
         return None
     batch_header = _new(BatchHeader, header)

@@ -52,20 +52,22 @@ _new = tuple.__new__
 request_log = logging.getLogger("broker.requests")
 _VERSION_END = 4  # in a request: behind API key and version
 _CORRELATION_ID = Struct(">i")
+# Of an answer: length of the frame, correlation id, and that there are no tags.
 _HEAD = Struct(">ii")
-_FLEXIBLE_HEAD = Struct(">iib")
+_FLEXIBLE_HEAD = Struct(">iix")
 
 
 class Route:
     """How requests of one API in one version are read, handled and answered."""
 
     __slots__ = (
+        "_head_size",
+        "_pack_head",
         "api_version",
         "decode",
         "encode",
         "function",
         "handler",
-        "has_tagged_head",
         "request_count",
         "response_class",
         "shortcut",
@@ -90,9 +92,9 @@ class Route:
         self.request_count = 0
         self.times = times or RequestTimes()
         self.encode = encoder(handler.response_class, response_version)
-        self.has_tagged_head = has_flexible_header(
-            handler.response_class, response_version
-        )
+        is_flexible = has_flexible_header(handler.response_class, response_version)
+        head = _FLEXIBLE_HEAD if is_flexible else _HEAD
+        self._head_size, self._pack_head = head.size, head.pack
 
     @property
     def name(self) -> str:
@@ -110,25 +112,15 @@ class Route:
         Records are not copied: they stay buffers of their own. A response may also be
         its body, as bytes or as a list of buffers of which the first is bytes.
         """
-        buffers: list[Any]
-        kind = type(response)
-        if kind is bytes:
-            buffers = [response]
-        else:
-            buffers = response if kind is list else self.encode(response)
-        first = buffers[0]
-        size = len(first)
-        if len(buffers) > 1:
-            size += sum(map(len, buffers[1:]))
-        if self.has_tagged_head:
-            size += 9
-            head = _FLEXIBLE_HEAD.pack(size - 4, correlation_id, 0)
-        else:
-            size += 8
-            head = _HEAD.pack(size - 4, correlation_id)
-        out.append(head + first)
-        if len(buffers) > 1:
-            out.extend(buffers[1:])
+        head_size = self._head_size
+        if type(response) is bytes:
+            size = head_size + len(response)
+            out.append(self._pack_head(size - 4, correlation_id) + response)
+            return size
+        buffers = response if type(response) is list else self.encode(response)
+        size = head_size + sum(map(len, buffers))
+        out.append(self._pack_head(size - 4, correlation_id) + buffers[0])
+        out.extend(buffers[1:])
         return size
 
 
@@ -155,19 +147,33 @@ class Dispatcher:
     def dispatch(self, connection: ConnectionInfo, frame: memoryview) -> Exchange:
         """Read the request in ``frame`` and call its handler.
 
+        By the route's short way, when it has one that this request is for.
+
         Raises:
             MalformedRequest: there is nothing to answer; the connection closes.
         """
         route = self._short_routes.get(bytes(frame[:_VERSION_END]))
-        if route is not None:
-            exchange = self._dispatch_shortly(route, frame)
-            if exchange is not None:
-                return exchange
-        return self._dispatch_whole(connection, frame)
+        if route is None or route.shortcut is None:
+            return self._dispatch_whole(connection, frame)
+        began_s = 0.0 if route.request_count & SAMPLED else time.perf_counter()
+        try:
+            answer = route.shortcut(frame)
+        except Exception as error:
+            _, position = decode_request_header(frame)
+            request, _ = route.decode(frame, position)
+            answer = self.failure(route, request, error)
+        if answer is None:
+            return self._dispatch_whole(connection, frame)
+        route.request_count += 1
+        if began_s:
+            answer = route.times.note(answer, began_s)
+        (correlation_id,) = _CORRELATION_ID.unpack_from(frame, _VERSION_END)
+        return _new(Exchange, (route, correlation_id, answer, None))
 
     def _dispatch_whole(
         self, connection: ConnectionInfo, frame: memoryview
     ) -> Exchange:
+        """By header, decoder and handler."""
         began_s = 0.0
         header, position = decode_request_header(frame)
         api_key, api_version, correlation_id, client_id = header
@@ -239,26 +245,6 @@ class Dispatcher:
         if response is None:
             raise MalformedRequest(f"{route.name} cannot say: {error}") from error
         return response
-
-    def _dispatch_shortly(self, route: Route, frame: memoryview) -> Exchange | None:
-        """By the route's short way; None: this request is not for it."""
-        assert route.shortcut is not None
-        began_s = 0.0
-        if not route.request_count & SAMPLED:
-            began_s = time.perf_counter()
-        try:
-            answer = route.shortcut(frame)
-        except Exception as error:
-            _, position = decode_request_header(frame)
-            request, _ = route.decode(frame, position)
-            answer = self.failure(route, request, error)
-        if answer is None:
-            return None
-        route.request_count += 1
-        if began_s:
-            answer = route.times.note(answer, began_s)
-        (correlation_id,) = _CORRELATION_ID.unpack_from(frame, _VERSION_END)
-        return _new(Exchange, (route, correlation_id, answer, None))
 
     def _add_route(self, frame: memoryview, header: RequestHeader) -> Route:
         route = self._find_route(header)

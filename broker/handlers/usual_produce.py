@@ -114,7 +114,9 @@ class UsualProduce:
             end = topic + (21 if self._by_id else frame[topic] + 5)
             size, position = frame[end], end + 1
             if size >= 0x80:
-                size, position = read_unsigned_varint(frame, end)
+                size, position = size + (frame[position] - 1 << 7), position + 1
+                if size >= 1 << 14:  # more than two bytes of a varint
+                    size, position = read_unsigned_varint(frame, end)
             stop = position + size - 1
             batch = frame[position:stop]
             if batch[ATTRIBUTES_POSITION] & TRANSACTIONAL or frame[stop:] != _NO_TAGS:

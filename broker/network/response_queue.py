@@ -165,8 +165,12 @@ class ResponseQueue:
     ) -> bool:
         """`add` of an answer that is there."""
         if not self.waiting and not self._is_held:
-            size = self._encode(route, correlation_id, answer, request, self._out)
-            self._out_size += size
+            if type(answer) is bytes:  # nothing can go wrong with it
+                self._out_size += route.write(correlation_id, answer, self._out)
+            else:
+                self._out_size += self._encode(
+                    route, correlation_id, answer, request, self._out
+                )
             if self._out_size >= FLUSH_BYTES:
                 self.flush()
             return False
