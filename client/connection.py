@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _SIZE = struct.Struct(">i")
 _SOFTWARE_NAME = "odradek"
 _ANSWER_SIZE_MAX = 1 << 30
-_READ_SIZE = 1 << 20
+_TRUSTED_SIZE = 16 << 20  # what is asked for is rarely more
 
 _Response = TypeVar("_Response", bound="Response")
 
@@ -192,13 +192,17 @@ class Connection:
 
     def _read(self, size: int) -> bytearray:
         # Memory follows what arrives, not what a stranger claims will.
-        data = bytearray()
-        while len(data) < size:
-            piece = self._socket.recv(min(size - len(data), _READ_SIZE))
-            if not piece:
-                raise ConnectionClosed("the broker closed the connection")
-            data += piece
-        return data
+        data, filled = bytearray(min(size, _TRUSTED_SIZE)), 0
+        while True:
+            with memoryview(data) as view:
+                while filled < len(data):
+                    count = self._socket.recv_into(view[filled:])
+                    if not count:
+                        raise ConnectionClosed("the broker closed the connection")
+                    filled += count
+            if filled == size:
+                return data
+            data += bytes(min(size - filled, filled))
 
 
 _UNSUPPORTED_VERSION = struct.pack(">h", ErrorCode.UNSUPPORTED_VERSION)
