@@ -20,7 +20,12 @@ from storage.log_validator import NotOneBatch
 from ..committer import COMMIT
 from ..network.limits import LimitedLog
 from ..parked import Parked
-from .delayed_produce import AppendResult, DelayedProduce, PendingAppend
+from .delayed_produce import (
+    AppendResult,
+    DelayedAppend,
+    DelayedProduce,
+    PendingAppend,
+)
 from .partition import ACKS_ALL, Partition
 
 if TYPE_CHECKING:
@@ -143,12 +148,10 @@ class Appends:
         result, waits = self._note(found, info, acks, now_ms)
         if waits is None:
             return finish(result)
-        return self._answer_later(
-            {key: result},
-            {key: waits},
-            timeout_ms,
-            lambda results: finish(results[key]),
-        )
+        parked = Parked()
+        delayed = DelayedAppend(waits, result, parked, finish)
+        self._waiting.watch(delayed, (key,), timeout_ms)
+        return parked
 
     def _now_ms(self) -> int:
         now_ms = self._clock.now_ms()

@@ -3,7 +3,12 @@ from typing import Any
 import pytest
 
 from broker.parked import Parked
-from broker.replica.delayed_produce import AppendResult, DelayedProduce, PendingAppend
+from broker.replica.delayed_produce import (
+    AppendResult,
+    DelayedAppend,
+    DelayedProduce,
+    PendingAppend,
+)
 from protocol.errors import ErrorCode
 from protocol.topic_partition import TopicPartition
 
@@ -68,3 +73,34 @@ async def test_a_bug_is_told_to_the_asker() -> None:
     operation.on_error(ZeroDivisionError("the second is dropped"))
     with pytest.raises(ZeroDivisionError, match="expected"):
         parked.result()
+
+
+def delayed_append(partition: FakePartition) -> tuple[DelayedAppend, Parked]:
+    parked = Parked()
+    append = PendingAppend(partition, 1, False)  # type: ignore[arg-type]
+    result = AppendResult(ErrorCode.NONE, 5)
+    return DelayedAppend(append, result, parked, lambda found: found), parked
+
+
+@pytest.mark.parametrize("code", [ErrorCode.NONE, ErrorCode.KAFKA_STORAGE_ERROR])
+async def test_one_append_is_answered_when_its_partition_knows(code: int) -> None:
+    partition = FakePartition()
+    operation, parked = delayed_append(partition)
+    assert not operation.try_complete_for(A)
+    assert not parked.done()
+    partition.error_code = code
+    assert operation.try_complete_for(A)
+    assert parked.result() == AppendResult(code, 5)
+    assert not operation.force_complete()
+
+
+async def test_one_append_times_out() -> None:
+    operation, parked = delayed_append(FakePartition())
+    assert operation.force_complete()
+    assert parked.result() == AppendResult(ErrorCode.REQUEST_TIMED_OUT, 5)
+
+
+async def test_a_bug_of_one_append_is_told() -> None:
+    operation, parked = delayed_append(FakePartition())
+    operation.on_error(KeyError("a bug"))
+    assert isinstance(parked.error, KeyError)
