@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from protocol.topic_partition import TopicPartition
 
 from .committer import Written
+from .job_errors import JobStopped
 from .table import DataFile
 
 if TYPE_CHECKING:
@@ -79,8 +80,11 @@ class BatchWriter:
                 seen.add(batch)
                 rows.write(good)
                 if bad.num_rows and self.dead_staging is None:
-                    reason = bad.column("reason")[0].as_py()
-                    raise ValueError(f"a value cannot be decoded: {reason}")
+                    raise JobStopped(
+                        f"a value cannot be decoded: {_first_reason(bad)}; "
+                        "[dead_letters] enabled = true keeps such records in a table "
+                        "of their own"
+                    )
                 dead.write(bad)
         except BaseException:
             rows.abandon()
@@ -188,6 +192,12 @@ class _Files:
     def abandon(self) -> None:
         if self._writer is not None:
             self._writer.close()
+
+
+def _first_reason(dead: pyarrow.RecordBatch) -> str:
+    names = ("topic", "partition", "offset", "reason")
+    topic, partition, offset, reason = (dead.column(n)[0].as_py() for n in names)
+    return f"{topic}-{partition} at offset {offset}: {reason}"
 
 
 def _report_schema() -> pyarrow.Schema:

@@ -143,6 +143,11 @@ class Job:
         """The consumer group that shows the job's progress to lag tools."""
         return f"sink-{self.name}"
 
+    @property
+    def dead_letters_catalog(self) -> dict[str, str]:
+        """The catalog of the dead letters' table, which has a name of its own."""
+        return {name: v for name, v in self.catalog.items() if name != "table"}
+
 
 def read_job_file(path: str | Path) -> Job:
     """The job that a file describes.

@@ -74,9 +74,11 @@ class Sink:
         )
         self._dead_letters = None
         if job.dead_letters is not None:
-            catalog = {k: v for k, v in job.catalog.items() if k != "table"}
             self._dead_letters = open_table(
-                job.table_format, job.dead_letters, job.name, catalog
+                job.table_format,
+                job.dead_letters,
+                job.name,
+                job.dead_letters_catalog,
             )
         self._continuity = Continuity(self._cluster)
         self._committer = Committer(

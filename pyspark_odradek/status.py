@@ -83,8 +83,10 @@ def job_status(job: Job) -> JobStatus:
     Raises:
         JobError: the table cannot be read.
     """
-    last = _last_commit(job, job.table_path)
-    dead = job.dead_letters and _last_commit(job, job.dead_letters)
+    last = _last_commit(job, job.table_path, job.catalog)
+    dead = None
+    if job.dead_letters is not None:
+        dead = _last_commit(job, job.dead_letters, job.dead_letters_catalog)
     checkpoint = Checkpoint(job.checkpoint)
     ends: dict[TopicPartition, int] = {}
     reason = ""
@@ -96,7 +98,7 @@ def job_status(job: Job) -> JobStatus:
     return JobStatus(
         job,
         last,
-        dead or None,
+        dead,
         checkpoint.last_planned(),
         checkpoint.last_done(),
         ends,
@@ -104,8 +106,8 @@ def job_status(job: Job) -> JobStatus:
     )
 
 
-def _last_commit(job: Job, location: str) -> Commit | None:
-    table = open_table(job.table_format, location, job.name, job.catalog)
+def _last_commit(job: Job, location: str, catalog: dict[str, str]) -> Commit | None:
+    table = open_table(job.table_format, location, job.name, catalog)
     try:
         return table.last_commit(job.name)
     finally:

@@ -18,6 +18,7 @@ _RAISED = re.compile(r"pyspark_odradek(?:\._odradek)?[.\w]*\.([A-Z]\w+): (.+)")
 _LINE_MAX = 400
 # Of our own errors, those that another try does not mend.
 _FINAL = ("SourceError", "OptionError", "DataLoss", "TopicRecreated", "CorruptData")
+_FINAL += ("JobError", "JobStopped")
 _LOST = ("Connection refused", "Unreachable", "NoAnswer", "NetworkException")
 
 
@@ -45,7 +46,8 @@ def failure_of(raised: BaseException | None, text: str) -> Exception:
         return JobStopped(found[2].strip())
     if found:
         return StreamFailure(found[2].strip(), may_pass=True)
-    return StreamFailure(_reason(str(raised) if raised else text), may_pass=True)
+    said = text if raised is None else f"{type(raised).__name__}: {raised}"
+    return StreamFailure(_reason(said), may_pass=True)
 
 
 def _reason(text: str) -> str:

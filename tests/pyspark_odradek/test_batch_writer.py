@@ -1,0 +1,95 @@
+"""What a task writes and reports; without Spark."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from protocol.topic_partition import TopicPartition
+from pyspark_odradek import batch_writer
+from pyspark_odradek.batch_writer import BatchWriter, read_reports
+from pyspark_odradek.columns import RecordColumns
+from pyspark_odradek.job_errors import JobStopped
+from pyspark_odradek.value_decoding import ValueFormat
+
+RECORDS = RecordColumns.of(include_headers=False).arrow_schema()
+JSON = ValueFormat("json", schema="n BIGINT")
+
+
+def records(first: int, *values: bytes, partition: int = 0) -> pa.RecordBatch:
+    rows = [
+        {"topic": "t", "partition": partition, "offset": first + n, "value": value}
+        for n, value in enumerate(values)
+    ]
+    return pa.RecordBatch.from_pylist(rows, schema=RECORDS)
+
+
+@pytest.fixture
+def staging(tmp_path: Path) -> tuple[Path, Path]:
+    folders = tmp_path / "rows", tmp_path / "dead"
+    for folder in folders:
+        folder.mkdir()
+    return folders
+
+
+def writer(staging: tuple[Path, Path]) -> BatchWriter:
+    return BatchWriter(JSON, str(staging[0]), str(staging[1]))
+
+
+def test_files_and_reports_of_several_tasks(staging: tuple[Path, Path]) -> None:
+    made = writer(staging)
+    reports: list[dict[str, Any]] = []
+    reports += made.write_rows(
+        [records(5, b'{"n":5}', b"bad"), records(7, b'{"n":7}'), records(0)]
+    )
+    reports += made.write_rows([records(2, b'{"n":2}', partition=1)])
+    reports += made.write_rows([])
+    for report in reports:  # as Spark hands them on
+        for name in ("reason", "topic", "partition", "first", "last", "rows", "size"):
+            report.setdefault(name, None)
+    written = read_reports(reports)
+    assert (written.row_count, written.dead_letter_count) == (3, 1)
+    assert written.offsets == {
+        TopicPartition("t", 0): (5, 7),
+        TopicPartition("t", 1): (2, 2),
+    }
+    assert written.first_failure.startswith("t-0 at offset 6: JSON")
+    assert sorted(pq.read_table(staging[0])["n"].to_pylist()) == [2, 5, 7]
+    assert pq.read_table(staging[1])["value"].to_pylist() == [b"bad"]
+    for file in written.files + written.dead_letters:
+        assert os.path.getsize(file.path) == file.size
+
+
+def test_task_that_fails_leaves_no_file_that_looks_whole(
+    staging: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batch_writer, "_ROW_GROUP_SIZE", 1)
+
+    def batches() -> Any:
+        yield records(0, b'{"n":1}')
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        writer(staging).write_rows(batches())
+    assert list(staging[0].glob("*.parquet")) == []
+
+
+def test_files_end_when_they_are_large(
+    staging: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batch_writer, "_ROW_GROUP_SIZE", 1)
+    monkeypatch.setattr(batch_writer, "_FILE_SIZE_MAX", 1)
+    batches = [records(n, b'{"n":%d}' % n) for n in range(3)]
+    writer(staging).write_rows(batches)
+    files = list(staging[0].glob("*.parquet"))
+    assert len(files) == 3
+    assert sorted(pq.read_table(staging[0])["n"].to_pylist()) == [0, 1, 2]
+
+
+def test_bad_value_without_a_place_for_it(staging: tuple[Path, Path]) -> None:
+    made = BatchWriter(JSON, str(staging[0]), None)
+    with pytest.raises(JobStopped, match="t-0 at offset 3: JSON"):
+        made.write_rows([records(3, b"bad")])
