@@ -5,8 +5,17 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.broker_process import running_broker
+
 from . import jars
+from .both_brokers import BothBrokers
 from .java_client import JavaClient
+from .node import running_kafka
+
+OPTIONS = {
+    "offsets.topic.num.partitions": "1",
+    "transaction.state.log.num.partitions": "1",
+}
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -25,3 +34,18 @@ def java(
 ) -> Iterator[JavaClient]:
     with JavaClient(tmp_path_factory.mktemp("java") / "client.log") as client:
         yield client
+
+
+@pytest.fixture(scope="session")
+def both(
+    java: JavaClient, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[BothBrokers]:
+    """Both brokers, for all tests of tools: each start of one costs seconds."""
+    root = tmp_path_factory.mktemp("both")
+    options = [f"-o{name}={value}" for name, value in OPTIONS.items()]
+    with (
+        running_kafka(root, OPTIONS) as kafka,
+        running_broker(root / "data", *options) as ours,
+    ):
+        yield BothBrokers(java, kafka, ours)
+        assert "Traceback" not in ours.log()

@@ -69,6 +69,11 @@ class JavaClient:
         """What a tool prints on either stream; it must end well."""
         return self._run(("tool", class_name, *arguments), {})
 
+    def feed(self, text: str, class_name: str, *arguments: str) -> str:
+        """What a tool prints that reads ``text``; it must end well."""
+        read = text.replace("\n", "\x01")
+        return self._run(("feed", read, class_name, *arguments), {})
+
     def _run(
         self, words: tuple[str, ...], deeds: dict[str, Callable[[], object]]
     ) -> str:

@@ -1,13 +1,17 @@
 import java.io.BufferedReader;
+import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.io.OutputStream;
 import java.io.PrintStream;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.lang.reflect.InvocationTargetException;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.function.BooleanSupplier;
 import org.apache.kafka.common.utils.Exit;
 import org.slf4j.LoggerFactory;
@@ -16,7 +20,8 @@ import org.slf4j.LoggerFactory;
  * Plays scenes and runs Kafka's tools, one after the other in one process.
  *
  * <p>A line of standard input says what, its words between tabs: "scene", class, scene,
- * address and topic; or "tool", class and arguments. What comes of it goes to standard
+ * address and topic; or "tool", class and arguments, or "feed", what the tool reads
+ * (with 0x01 for line breaks), class and arguments. What comes of it goes to standard
  * output: lines after "|" are a tool's, "?" asks for something to be done and waits for
  * a line, and the last one is "done", or "failed" after a stack trace behind "!".
  */
@@ -27,6 +32,8 @@ public class Scenes {
         new InputStreamReader(System.in, StandardCharsets.UTF_8));
     static String address;
     static String topic;
+    static Ended ended;
+    static List<Runnable> atEnd = new ArrayList<>();
 
     /** What to do in a scene. */
     interface Scene {
@@ -105,37 +112,55 @@ public class Scenes {
         }
     }
 
-    static void runTool(String[] words) throws Throwable {
+    static void runTool(String[] words, String input) throws Throwable {
         String[] arguments = Arrays.copyOfRange(words, 2, words.length);
         PrintStream errors = System.err;
+        System.setIn(new ByteArrayInputStream(input.getBytes(StandardCharsets.UTF_8)));
         ByteArrayOutputStream printed = new ByteArrayOutputStream();
         System.setOut(new PrintStream(printed, true, StandardCharsets.UTF_8));
         System.setErr(System.out);
+        ended = null;
+        atEnd.clear();
         try {
             Class.forName(words[1]).getMethod("main", String[].class)
                 .invoke(null, (Object) arguments);
         } catch (InvocationTargetException error) {
-            boolean isWell = error.getCause() instanceof Ended end && end.code == 0;
-            if (!isWell) {
+            if (ended == null) {
                 throw error.getCause();
             }
         } finally {
+            atEnd.forEach(Runnable::run);
             System.setOut(OUT);
             System.setErr(errors);
             say("|", printed.toString(StandardCharsets.UTF_8));
         }
+        if (ended != null && ended.code != 0) {
+            throw ended;
+        }
+    }
+
+    /** Ends a tool: what it does after that, as it goes on here, is not seen. */
+    static void end(int code, String why) {
+        if (ended == null) {
+            ended = new Ended(code, why);
+            System.setOut(new PrintStream(OutputStream.nullOutputStream()));
+            System.setErr(System.out);
+        }
+        throw ended;
     }
 
     public static void main(String[] none) throws IOException {
         LoggerFactory.getLogger(Scenes.class); // the log keeps the streams of now
-        Exit.setExitProcedure((code, why) -> {
-            throw new Ended(code, why);
-        });
+        Exit.setExitProcedure(Scenes::end);
+        Exit.setShutdownHookAdder((name, hook) -> atEnd.add(hook));
         for (String line = IN.readLine(); line != null; line = IN.readLine()) {
             String[] words = line.split("\t", -1);
             try {
                 if (words[0].equals("tool")) {
-                    runTool(words);
+                    runTool(words, "");
+                } else if (words[0].equals("feed")) {
+                    String input = words[1].replace('\u0001', '\n');
+                    runTool(Arrays.copyOfRange(words, 1, words.length), input);
                 } else {
                     playScene(words);
                 }
