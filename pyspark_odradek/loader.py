@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -106,6 +107,7 @@ class Loader:
             self._partition_count = self._count_partitions()
             self._name: TransactionName = transaction_name(self._cluster, job.name)
             self._identity: ProducerIdentity = NOBODY
+            self._began_s = time.monotonic()
             self._next_epoch()
         except BaseException:
             self._cluster.close()
@@ -176,6 +178,7 @@ class Loader:
         ) from failure
 
     def _try(self, prepared: DataFrame, batch: int, note: str) -> int:
+        self._began_s = time.monotonic()
         sender = BatchSender(
             tuple(self._job.bootstrap),
             self._job.topic,
@@ -221,6 +224,14 @@ class Loader:
             ) from error
 
     def _shut_out(self) -> JobStopped:
+        took_ms = (time.monotonic() - self._began_s) * 1000
+        if took_ms > self._job.transaction_timeout_ms:
+            return JobStopped(
+                f"a batch took {took_ms / 1000:.0f} s, longer than its transaction may"
+                f" ({self._job.transaction_timeout_ms / 1000:g} s), so the broker"
+                " aborted it. Give a smaller --batch-size, or a longer"
+                " --transaction-timeout"
+            )
         return JobStopped(
             f"another run of job {self._job.name} has begun: it goes on from what this"
             " one has committed. Give each load a --job of its own"

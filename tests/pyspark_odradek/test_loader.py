@@ -1,7 +1,8 @@
 """Rows in a topic: each once, whatever happens to tasks and drivers."""
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from client.producer import ProducerSettings
 from client.topics import NewTopic, create_topic
 from client.transaction_steps import init_producer_id, transaction_name
 from protocol.records import Record
+from pyspark_odradek import loader as loader_module
 from pyspark_odradek.job_errors import JobError, JobStopped
 from pyspark_odradek.loader import Loaded, Loader, LoadJob
 from pyspark_odradek.record_rows import RecordColumns
@@ -86,6 +88,28 @@ def test_a_second_driver_shuts_the_first_out(
     assert values_of(cluster, job.topic) == list(range(20))
 
 
+def test_a_batch_that_takes_too_long_is_no_second_driver(
+    spark: "SparkSession",
+    cluster: Cluster,
+    job: LoadJob,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def hesitate(cluster: Cluster, *given: Any) -> None:
+        # Nobody else writes: the broker ends it when its time is over.
+        settle(cluster, job.topic)
+        return commit(cluster, *given)
+
+    commit = loader_module.commit_offsets_in_transaction
+    monkeypatch.setattr(loader_module, "commit_offsets_in_transaction", hesitate)
+    short = replace(job, transaction_timeout_ms=500, tries=1)
+    with (
+        Loader(spark, short) as loader,
+        pytest.raises(JobStopped, match=r"longer than its transaction may \(0.5 s\)"),
+    ):
+        loader.load(rows(spark, 0, 10), 0, KEYED)
+    assert read_all(cluster, job.topic) == []
+
+
 class FailsOnce:
     """A task that fails behind its first rows, the first time that it runs."""
 
@@ -110,8 +134,6 @@ def test_a_batch_whose_task_failed_is_done_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The failing task stands behind the shuffle, so others have begun to send."""
-    from pyspark_odradek import loader as loader_module
-
     prepare = loader_module.record_rows
 
     def failing(*given: object) -> "DataFrame":
@@ -168,8 +190,6 @@ def test_what_a_dead_driver_left_open_is_aborted(
 def test_what_cannot_be_loaded_is_said_at_once(
     spark: "SparkSession", broker_process: BrokerProcess, job: LoadJob
 ) -> None:
-    from dataclasses import replace
-
     with pytest.raises(JobError, match="odradek topic create no-such-topic makes one"):
         Loader(spark, replace(job, topic="no-such-topic"))
     with pytest.raises(JobError, match="give a shorter --transaction-timeout"):
