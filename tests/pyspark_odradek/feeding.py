@@ -1,6 +1,7 @@
 """Topics of every kind, written by librdkafka, to be read by Spark."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from confluent_kafka import Producer
@@ -83,3 +84,18 @@ def feed_transactions(address: str, topic: str) -> None:
         else:
             producer.commit_transaction(TIMEOUT_S)
     send(address, topic, [b"in between"] * 3)
+
+
+@contextmanager
+def open_transaction(
+    address: str, topic: str, values: Sequence[bytes]
+) -> Iterator[None]:
+    """A transaction that is neither committed nor aborted while this lasts."""
+    producer = Producer({"bootstrap.servers": address, "transactional.id": "open"})
+    producer.init_transactions(TIMEOUT_S)
+    producer.begin_transaction()
+    for value in values:
+        producer.produce(topic, value, partition=0)
+    producer.flush(TIMEOUT_S)
+    yield
+    producer.abort_transaction(TIMEOUT_S)
