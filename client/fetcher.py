@@ -149,7 +149,8 @@ class Fetcher:
     ) -> Iterator[Fetched]:
         """All there is between two offsets of a partition, in order.
 
-        The next piece is on its way while the caller uses the one in hand.
+        The next piece is on its way while the caller uses the one in hand. It ends
+        early with a piece that has no whole batch, as a damaged length makes one.
 
         Raises:
             OffsetOutOfRange: the log does not begin early enough, or ends before.
@@ -163,10 +164,12 @@ class Fetcher:
                 if fetched is None or not fetched.records:
                     fetched = self._fetch_some(place, offset, end, limits)
                 next_offset = fetched.next_offset(offset)
-                if next_offset < end:
+                if offset < next_offset < end:
                     rest = _sized(limits, fetched, next_offset - offset, end - offset)
                     pending = self._send_ahead(place, next_offset, rest)
                 yield fetched
+                if next_offset == offset:
+                    return
                 offset = next_offset
         finally:
             if pending is not None:
@@ -179,7 +182,7 @@ class Fetcher:
 
         def fetch() -> Fetched:
             fetched = self.fetch(place, offset, **limits._asdict())
-            if fetched.next_offset(offset) == offset:
+            if not fetched.records:
                 raise _NothingYet(
                     f"{place}: records up to offset {end} were to be read, but from "
                     f"{offset} on there are none; the log ends at "

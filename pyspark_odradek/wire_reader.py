@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 from client.fetcher import Fetcher, FetchLimits
 from protocol.errors import OffsetOutOfRange
 
+from .errors import SourceError
 from .log_view import BrokerView, connected
 from .planning import lose
 
@@ -24,7 +25,12 @@ if TYPE_CHECKING:
 
 
 class Decoder(Protocol):
-    """Makes rows of the whole batches in an answer, of those offsets only."""
+    """Makes rows of the whole batches in an answer, of those offsets only.
+
+    ``next_offset`` is where to go on, once all rows are taken: behind damage too.
+    """
+
+    next_offset: int
 
     def decode(
         self, data: memoryview, start: int, end: int
@@ -53,7 +59,13 @@ def read_wire(
                 for fetched in _pieces(fetcher, wanted, offset, options):
                     decoder = decoder_of(fetched)
                     yield from decoder.decode(fetched.records, offset, wanted.end)
-                    offset = fetched.next_offset(offset)
+                    expected = fetched.next_offset(offset)
+                    offset = max(decoder.next_offset, offset)
+                    if offset < wanted.end and offset != expected:
+                        break  # damage: what is on its way begins elsewhere
+                else:
+                    if offset < wanted.end:
+                        raise SourceError(f"{wanted}: no whole batch at {offset}.")
             except OffsetOutOfRange as error:
                 lose(f"{wanted}: {error}", options)
                 offset = _first_after(cluster, wanted.place, offset, options)

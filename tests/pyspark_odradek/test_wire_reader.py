@@ -6,7 +6,11 @@ import pytest
 from client.cluster import Cluster
 from client.fetcher import Fetched
 from protocol.errors import ErrorCode
-from protocol.messages.fetch import FetchRequest
+from protocol.messages.fetch import (
+    FetchableTopicResponse,
+    FetchRequest,
+    FetchResponse,
+)
 from protocol.messages.list_offsets import (
     ListOffsetsPartitionResponse,
     ListOffsetsRequest,
@@ -14,6 +18,7 @@ from protocol.messages.list_offsets import (
     ListOffsetsTopicResponse,
 )
 from pyspark_odradek.columns import RecordColumns
+from pyspark_odradek.damage import CorruptData, OnCorrupt
 from pyspark_odradek.errors import DataLoss, SourceError, TopicRecreated
 from pyspark_odradek.offset_range import OffsetRange
 from pyspark_odradek.options import SourceOptions, read_options
@@ -106,7 +111,7 @@ def test_what_is_left_of_them_is_read_if_that_will_do(
 def test_a_broker_that_dies_in_between_is_named() -> None:
     with scripted_cluster() as script:
         script.leaders["t"] = [1]
-        answer_with(script, [data(batch(0, 5))])
+        answer_with(script, [data(batch(0, 5)), data(batch(5, 2))])
         wanted = OffsetRange("t", 0, 0, 10)
         rows = read_wire(wanted, NO_ID, options(address_of(script)), decoder)
         next(rows)
@@ -114,3 +119,32 @@ def test_a_broker_that_dies_in_between_is_named() -> None:
         script.brokers[1].close()
         with pytest.raises(SourceError, match=f"{address_of(script)}.*Is it running"):
             list(rows)
+
+
+def skipping(fetched: Fetched) -> RecordsToArrow:
+    return RecordsToArrow(fetched.place, COLUMNS, on_corrupt=OnCorrupt.SKIP)
+
+
+def test_what_is_behind_damage_is_read_all_the_same() -> None:
+    """Also behind a length that makes the rest of the answer look cut."""
+    log = [bytearray(batch(start, 3)) for start in range(0, 18, 3)]
+    log[2][8] ^= 0x40
+
+    def answer(asked: FetchRequest, _: int) -> FetchResponse:
+        (topic,) = asked.topics
+        offset = topic.partitions[0].fetch_offset
+        found = data(b"".join(log[offset // 3 : offset // 3 + 4]), end=18)
+        return FetchResponse(
+            responses=[FetchableTopicResponse(topic="t", partitions=[found])]
+        )
+
+    with scripted_cluster() as script:
+        script.leaders["t"] = [1]
+        script.limit(FetchRequest, 12)
+        script.script(FetchRequest, answer)
+        wanted = OffsetRange("t", 0, 1, 17)
+        rows = read_wire(wanted, NO_ID, options(address_of(script)), skipping)
+        found = [n for each in rows for n in each.column("offset").to_pylist()]
+        assert found == [n for n in range(1, 17) if n not in (6, 7, 8)]
+        with pytest.raises(CorruptData, match="t-0"):
+            offsets(wanted, options(address_of(script)), NO_ID)
