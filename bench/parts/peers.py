@@ -57,6 +57,7 @@ def kafka(
         f"Apache Kafka, {variant}" if variant else "Apache Kafka",
         f"{JAVA} -cp {quoted}/* kafka.Kafka {{data_dir}}.properties",
         f"{prepare} {{port}} {{spare_port}} {{data_dir}}{lines}",
+        compiles_late=True,
     )
 
 

@@ -26,11 +26,15 @@ ASK_VERSIONS = struct.pack(">ihhih", 10, 18, 0, 1, -1)
 
 @dataclass(frozen=True)
 class Target:
-    """``prepare`` runs once before the first start; ``{spare_port}`` is one more."""
+    """``prepare`` runs once before the first start; ``{spare_port}`` is one more.
+
+    ``compiles_late``: it is slow until a compiler has seen it work for a while.
+    """
 
     name: str
     command: str
     prepare: str = ""
+    compiles_late: bool = False
 
     @property
     def is_durable(self) -> bool:
