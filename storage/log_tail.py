@@ -13,12 +13,10 @@ from typing import Final
 
 from .file_system import Buffer
 from .log_read import SegmentRead
-from .tail_memory import TailMemory
+from .tail_memory import ENTRY_SIZE, TailMemory
 
 # Smaller ones are copied: they lie in receive buffers, together with what is long gone.
 _COPIED_SIZE_MAX: Final = 4 << 10
-# Objects and list entries of a batch.
-_ENTRY_SIZE: Final = 256
 # More pieces than that are read from the file faster than put together.
 _PIECES_MAX: Final = 64
 _GONE_MAX: Final = 512
@@ -74,7 +72,7 @@ class LogTail:
         self._joined = None
         memory.order.append(self)
         memory.size += _kept_size(batch)
-        if memory.size > memory.size_max:
+        if memory.size > memory.size_max or len(memory.order) > memory.count_max:
             memory.make_room()
 
     def clear(self) -> None:
@@ -134,4 +132,4 @@ class LogTail:
 def _kept_size(batch: Buffer | None) -> int:
     """What a batch keeps alive: all of the buffer that it is a part of."""
     buffer = batch.obj if type(batch) is memoryview else batch
-    return _ENTRY_SIZE + len(buffer)  # type: ignore[arg-type]
+    return ENTRY_SIZE + len(buffer)  # type: ignore[arg-type]

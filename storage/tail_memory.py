@@ -1,10 +1,13 @@
 """How much the logs may keep in memory of what was appended to them last."""
 
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from .log_tail import LogTail
+
+# What a batch costs besides its bytes: objects and list entries.
+ENTRY_SIZE: Final = 256
 
 
 class TailMemory:
@@ -15,16 +18,17 @@ class TailMemory:
     """
 
     def __init__(self, size_max: int) -> None:
-        self.size_max = size_max
         self.size = 0
         self.order: deque[LogTail] = deque()
+        self.resize(size_max)
 
     def resize(self, size_max: int) -> None:
         """Allow that much from now on."""
         self.size_max = size_max
+        self.count_max = size_max // ENTRY_SIZE
         self.make_room()
 
     def make_room(self) -> None:
         """Give up the oldest batches, until no more is kept than may be."""
-        while self.size > self.size_max:
+        while self.size > self.size_max or len(self.order) > self.count_max:
             self.order.popleft().drop_first()

@@ -88,18 +88,6 @@ def test_memory_is_bounded_and_the_oldest_go_first(
     assert memory.size == 0
 
 
-def test_tails_that_share_a_memory_give_way_to_each_other() -> None:
-    memory = TailMemory(10_000)
-    idle, busy = LogTail(memory), LogTail(memory)
-    idle.add(b"x" * 100, 0, 0, 1)
-    for place in range(60):
-        busy.add(b"y" * 100, 100 * place, place, place + 1)
-        has_given_way = idle.read(0, 100, 100, True) is None
-        assert has_given_way == (place >= 27)  # 28 batches of 100 + 256 bytes
-    assert busy.read(59, 6000, 100, True) is not None
-    assert busy.read(59 - 28, 6000, 100, True) is None
-
-
 def test_a_small_batch_does_not_keep_the_buffer_alive_that_it_came_in() -> None:
     memory = TailMemory(1 << 20)
     tail = LogTail(memory)
