@@ -52,6 +52,8 @@ class IcebergTableOfJob:
         self.location = location
         self._job = job
         self._options = dict(options)
+        self._is_given = bool(self._options)
+        self._catalog_name = self._options.pop("name", NAMESPACE)
         name = self._options.pop("table", "")
         self._name = name or f"{NAMESPACE}.{location.name.replace('.', '_')}"
         self._catalog_found: Catalog | None = None
@@ -60,19 +62,23 @@ class IcebergTableOfJob:
         from pyiceberg.catalog import load_catalog
 
         if self._catalog_found is None:
-            options = self._options or {
-                "type": "sql",
-                "uri": f"sqlite:///{self.location}/catalog.db",
-                "warehouse": self.location.parent.as_uri(),
-            }
-            if not self._options:
+            options = (
+                self._options
+                if self._is_given
+                else {
+                    "type": "sql",
+                    "uri": f"sqlite:///{self.location}/catalog.db",
+                    "warehouse": self.location.parent.as_uri(),
+                }
+            )
+            if not self._is_given:
                 self.location.mkdir(parents=True, exist_ok=True)
-            self._catalog_found = load_catalog("odradek", **options)
+            self._catalog_found = load_catalog(self._catalog_name, **options)
         return self._catalog_found
 
     def exists(self) -> bool:
         """Whether there is a table."""
-        if not self._options and not (self.location / "catalog.db").exists():
+        if not self._is_given and not (self.location / "catalog.db").exists():
             return False
         return bool(self._catalog().table_exists(self._name))
 

@@ -1,0 +1,253 @@
+"""The sink: JSON to typed Parquet beside from_json, its floor, and its freshness.
+
+    .venv/bin/python -P bench/pipeline_sink.py
+
+- decode: ``--rows`` JSON values of about 100 bytes, read from the same Parquet files by
+  the same Spark (``local[2]``), and written as typed Parquet (zstd): by a task of the
+  sink, and by ``from_json``. Rows/s of the best of ``--rounds``, in turn.
+- floor: seconds of a micro-batch of one record, with its commit, for Parquet, Delta and
+  Iceberg; the median of ``--batches``.
+- freshness: a record every 50 ms for ``--seconds``, a trigger of 1 s: from its
+  timestamp to the moment its batch is committed and seen; median and 95th percentile.
+"""
+
+import argparse
+import io
+import json
+import shutil
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+import pyarrow as pa  # noqa: E402
+import pyarrow.parquet as pq  # noqa: E402
+from confluent_kafka import Producer  # noqa: E402
+from confluent_kafka.admin import AdminClient, NewTopic  # noqa: E402
+
+from pyspark_odradek.batch_writer import BatchWriter  # noqa: E402
+from pyspark_odradek.columns import RecordColumns  # noqa: E402
+from pyspark_odradek.job_file import read_job  # noqa: E402
+from pyspark_odradek.progress import Progress  # noqa: E402
+from pyspark_odradek.sink import Sink  # noqa: E402
+from pyspark_odradek.spark_session import spark_session  # noqa: E402
+from pyspark_odradek.value_decoding import ValueFormat  # noqa: E402
+from tests.broker_process import BrokerProcess, running_broker  # noqa: E402
+
+SCHEMA = "id BIGINT, customer STRING, amount DOUBLE, at TIMESTAMP, paid BOOLEAN"
+FORMATS = ("parquet", "delta", "iceberg")
+EVERY_S = 0.05
+
+
+def value(number: int) -> bytes:
+    """About 100 bytes."""
+    row = {
+        "id": number,
+        "customer": f"customer-{number % 10_000}",
+        "amount": number * 0.25,
+        "at": "2026-01-31T12:00:00Z",
+        "paid": number % 2 == 0,
+    }
+    return json.dumps(row, separators=(",", ":")).encode()
+
+
+def decode(spark: Any, folder: Path, rows: int, rounds: int) -> dict[str, float]:
+    """Rows/s of both, the best of some rounds in turn."""
+    from pyspark.sql import functions as F
+
+    records = RecordColumns.of(include_headers=False).arrow_schema()
+    source = folder / "records"
+    source.mkdir()
+    for part in range(2):
+        numbers = range(part * rows // 2, (part + 1) * rows // 2)
+        count = len(numbers)
+        columns = {
+            "value": pa.array([value(number) for number in numbers]),
+            "topic": pa.repeat("t", count),
+            "partition": pa.repeat(pa.scalar(part, pa.int32()), count),
+            "offset": pa.array(numbers),
+        }
+        arrays = [
+            columns.get(field.name, pa.nulls(count, field.type)) for field in records
+        ]
+        table = pa.Table.from_arrays(arrays, schema=records)
+        pq.write_table(table, source / f"{part}.parquet", compression="none")
+    frame = spark.read.parquet(str(source))
+    how = ValueFormat("json", schema=SCHEMA, columns=("partition", "offset"))
+
+    def ours(target: Path) -> None:
+        staging, dead = target / "rows", target / "dead"
+        staging.mkdir(parents=True)
+        dead.mkdir()
+        written = BatchWriter(how, str(staging), str(dead)).write(frame)
+        assert written.row_count == rows, written
+
+    def theirs(target: Path) -> None:
+        parsed = F.from_json(F.col("value").cast("string"), SCHEMA).alias("v")
+        wanted = frame.select(parsed, "partition", "offset")
+        wanted = wanted.select("v.*", "partition", "offset")
+        wanted.write.option("compression", "zstd").parquet(str(target))
+
+    best: dict[str, float] = {}
+    for number in range(rounds + 1):
+        for name, run in (("sink", ours), ("from_json", theirs)):
+            seconds = _seconds(run, folder / f"{name}{number}")
+            if number:  # the first one warms up
+                best[name] = max(best.get(name, 0), rows / seconds)
+    return best
+
+
+def _seconds(run: Callable[[Path], None], target: Path) -> float:
+    before = time.perf_counter()
+    run(target)
+    return time.perf_counter() - before
+
+
+class Steps(io.StringIO):
+    """The steps that a sink has said, with the moment of each."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.batches: list[tuple[float, dict[str, Any]]] = []
+
+    def write(self, text: str) -> int:
+        if text.startswith("{"):
+            step = json.loads(text)
+            if step["step"] == "batch":
+                self.batches.append((time.time(), step))
+        return len(text)
+
+
+@contextmanager
+def sinking(
+    spark: Any, broker: BrokerProcess, folder: Path, kind: str, **source: Any
+) -> Iterator[tuple[Steps, Sink]]:
+    """A sink at work in a thread."""
+    content = {
+        "name": "bench",
+        "trigger": source.pop("trigger", "1ms"),
+        "source": {
+            "bootstrap_servers": broker.address,
+            "topics": [source.pop("topic")],
+            **source,
+        },
+        "value": {"format": "json", "schema": SCHEMA},
+        "table": {"path": "rows", "format": kind},
+    }
+    folder.mkdir()
+    steps = Steps()
+    sink = Sink(read_job(content, folder), lambda: spark, progress=Progress(steps))
+    sink.prepare()
+    thread = threading.Thread(target=sink.run, kwargs={"once": False})
+    thread.start()
+    try:
+        yield steps, sink
+    finally:
+        sink.stop()
+        thread.join()
+        sink.close()
+
+
+def make_topic(broker: BrokerProcess, name: str) -> None:
+    admin = AdminClient({"bootstrap.servers": broker.address})
+    admin.create_topics([NewTopic(name, 1, 1)])[name].result(30)
+
+
+def floor(
+    spark: Any, broker: BrokerProcess, folder: Path, kind: str, count: int
+) -> float:
+    """The median of the seconds from batch to batch."""
+    topic = f"floor-{kind}"
+    make_topic(broker, topic)
+    producer = Producer({"bootstrap.servers": broker.address})
+    for number in range(count):
+        producer.produce(topic, value(number))
+    producer.flush()
+    job = sinking(
+        spark, broker, folder / topic, kind, topic=topic, max_offsets_per_trigger=1
+    )
+    with job as (steps, _):
+        wait(lambda: len(steps.batches) >= count, 120)
+    moments = [moment for moment, _ in steps.batches]
+    gaps = [b - a for a, b in pairwise(moments)]
+    return statistics.median(gaps[len(gaps) // 4 :])
+
+
+def freshness(
+    spark: Any, broker: BrokerProcess, folder: Path, seconds: float
+) -> tuple[float, float]:
+    """Median and 95th percentile, in seconds."""
+    make_topic(broker, "fresh")
+    producer = Producer({"bootstrap.servers": broker.address, "linger.ms": 0})
+    job = sinking(
+        spark, broker, folder / "fresh", "parquet", topic="fresh", trigger="1s"
+    )
+    with job as (steps, _):
+        producer.produce("fresh", value(0))
+        producer.flush()
+        wait(lambda: len(steps.batches) > 0, 60)  # it is warm
+        sent = [time.time()]
+        for number in range(1, int(seconds / EVERY_S)):
+            producer.produce("fresh", value(number))
+            sent.append(time.time())
+            producer.poll(0)
+            time.sleep(EVERY_S)
+        producer.flush()
+        count = len(sent)
+        wait(lambda: sum(step["records"] for _, step in steps.batches) >= count, 60)
+    waits: list[float] = []
+    seen = 0
+    for moment, step in steps.batches:
+        waits += [moment - each for each in sent[seen : seen + step["records"]]]
+        seen += step["records"]
+    waits = waits[1:]
+    return statistics.median(waits), statistics.quantiles(waits, n=20)[-1]
+
+
+def wait(condition: Callable[[], bool], seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError
+        time.sleep(0.005)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--batches", type=int, default=40)
+    parser.add_argument("--seconds", type=float, default=30)
+    parser.add_argument("--formats", default=",".join(FORMATS))
+    args = parser.parse_args()
+    folder = Path(tempfile.mkdtemp(prefix="pipeline-sink-"))
+    spark = spark_session("bench", "local[2]", {"spark.driver.memory": "1g"})
+    try:
+        with running_broker(folder / "data") as broker:
+            best = decode(spark, folder, args.rows, args.rounds)
+            ratio = best["sink"] / best["from_json"]
+            print(f"JSON to typed Parquet, {len(value(1_000_000))} B, rows/s:")
+            for name, rate in best.items():
+                print(f"  {name:10} {rate:12,.0f}")
+            print(f"  {'ratio':10} {ratio:12.2f}", flush=True)
+            for kind in args.formats.split(","):
+                median = floor(spark, broker, folder, kind, args.batches)
+                print(f"micro-batch floor, {kind:8} {median:6.3f} s", flush=True)
+            middle, high = freshness(spark, broker, folder, args.seconds)
+            print(f"freshness at 1 s: median {middle:.2f} s, p95 {high:.2f} s")
+    finally:
+        spark.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+"""Iceberg tables: several jobs, other writers, other catalogs."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyiceberg.catalog import Catalog, load_catalog
+
+from pyspark_odradek.commit import Commit
+from pyspark_odradek.iceberg_table import IcebergTableOfJob
+from pyspark_odradek.job_errors import JobError
+from pyspark_odradek.table import Table
+from tests.pyspark_odradek.fake_job import JOB, SCHEMA, run_batches
+from tests.pyspark_odradek.table_readers import rows_of
+
+
+def catalog_of(folder: Path) -> dict[str, str]:
+    return {
+        "name": "lakes",
+        "type": "sql",
+        "uri": f"sqlite:///{folder}/shared.db",
+        "warehouse": f"file://{folder}",
+        "table": "lake.orders",
+    }
+
+
+def opened(options: dict[str, str]) -> Catalog:
+    rest = {k: v for k, v in options.items() if k not in ("name", "table")}
+    return load_catalog(options["name"], **rest)
+
+
+def test_catalog_of_the_user(tmp_path: Path) -> None:
+    options = catalog_of(tmp_path)
+
+    def made() -> tuple[Table, None]:
+        return IcebergTableOfJob(tmp_path / "t", JOB, options), None
+
+    run_batches(made, range(2))
+    catalog = opened(options)
+    rows = catalog.load_table("lake.orders").scan().to_arrow()
+    assert sorted(rows["_offset"].to_pylist()) == list(range(20))
+    assert not (tmp_path / "t" / "catalog.db").exists()
+    catalog.close()
+
+
+def test_other_writers_and_jobs_come_between(tmp_path: Path) -> None:
+    def made() -> tuple[Table, None]:
+        return IcebergTableOfJob(tmp_path / "t", JOB, {}), None
+
+    run_batches(made, range(2))
+    other = IcebergTableOfJob(tmp_path / "t", "other", {})
+    other.commit(Commit("other", 7, ()), [])
+    other.load().append(pa.table({"n": [100], "_offset": [100]}, schema=SCHEMA))
+    run_batches(made, range(2, 3))
+    found = other.last_commit("other"), other.last_commit(JOB)
+    assert [each and each.batch for each in found] == [7, 2]
+    other.close()
+    assert rows_of("pyiceberg", tmp_path / "t", "_offset") == [*range(30), 100]
+
+
+def test_table_that_would_retry_is_refused(tmp_path: Path) -> None:
+    options = catalog_of(tmp_path)
+    name = options["table"]
+    catalog = opened(options)
+    catalog.create_namespace("lake")
+    catalog.create_table(name, schema=SCHEMA, location=f"file://{tmp_path}/t")
+    with pytest.raises(JobError, match=r"commit.retry.num-retries must be 0"):
+        IcebergTableOfJob(tmp_path / "t", JOB, options).create(SCHEMA)
+    catalog.close()
