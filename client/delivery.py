@@ -9,7 +9,7 @@ the producer's id and its sequence.
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from protocol.errors import (
     DuplicateSequenceNumber,
@@ -58,20 +58,17 @@ class _Unsettled(Exception):
     """Batches that were refused, and may be taken later."""
 
 
-class Routes:
+class Routes(Protocol):
     """What a delivery asks its producer: leaders, and what is to be announced."""
 
     def leader_of(self, place: TopicPartition) -> int:
         """The node id of the leader; raises KafkaError."""
-        raise NotImplementedError
 
     def forget(self, topic: str) -> None:
         """The leaders of a topic may be others by now."""
-        raise NotImplementedError
 
     def announce(self, batches: Sequence[SealedBatch]) -> None:
         """Let partitions take part in a transaction; raises KafkaError."""
-        raise NotImplementedError
 
 
 class Delivery:
@@ -152,8 +149,8 @@ class Delivery:
             if self._failures:  # nothing may overtake what has failed
                 return
             self._routes.announce(batches)
-        except KafkaError as error:
-            self._fail_all(batches, error)
+        except (KafkaError, OSError) as error:
+            self._fail_all(batches, _kafka_error(error))
             return
         try:
             if leader not in self._links:
@@ -200,12 +197,12 @@ class Delivery:
 
     def _lose(self, leader: int, error: OSError) -> KafkaError:
         """Give the link up; the error that its batches have."""
-        reason = error.strerror or str(error) or type(error).__name__
+        lost = _kafka_error(error)
         link = self._links.pop(leader, None)
         if link is not None:
-            for refused in link.give_up(reason):
+            for refused in link.give_up(str(lost)):
                 self._fail(*refused)
-        return NetworkException(reason)
+        return lost
 
     def _fail(self, batch: SealedBatch, error: KafkaError) -> None:
         # Of a partition the first failure counts: the others follow from it.
@@ -247,8 +244,8 @@ class Delivery:
             batch = batches[0]
             try:
                 leader = self._routes.leader_of(batch.place)
-            except KafkaError as error:
-                self._fail(batch, error)
+            except (KafkaError, OSError) as error:
+                self._fail(batch, _kafka_error(error))
                 continue
             request, size = current.get(leader, ([], 0))
             if not request or size + len(batch.data) > self._request_size_max:
@@ -265,3 +262,10 @@ class Delivery:
         }
         self.close()
         return DeliveryFailed(place, error, lost)
+
+
+def _kafka_error(error: KafkaError | OSError) -> KafkaError:
+    """The error that a batch has; without a connection it may pass."""
+    if isinstance(error, KafkaError):
+        return error
+    return NetworkException(error.strerror or str(error) or type(error).__name__)

@@ -22,7 +22,7 @@ from .batch_builder import (
     ProducerIdentity,
     SealedBatch,
 )
-from .delivery import Delivery, DeliveryFailed, Routes
+from .delivery import Delivery, DeliveryFailed
 from .partitioner import StickyPartition, partition_of_key
 from .produce_link import (
     LAST_VERSION_WITH_NAMES,
@@ -63,7 +63,7 @@ class ProducerSettings:
     delivery_timeout_ms: int = 120_000
 
 
-class Producer(Routes):
+class Producer:
     """Writes records to topics of one cluster; see the module."""
 
     def __init__(
@@ -146,14 +146,6 @@ class Producer(Routes):
     def taking_part(self) -> bool:
         """Whether anything was written since the transaction began."""
         return bool(self._taking_part)
-
-    def partition_count(self, topic: str) -> int:
-        """How many partitions the topic has.
-
-        Raises:
-            UnknownTopicOrPartition: there is no such topic.
-        """
-        return len(self._topic(topic).leaders)
 
     def send(
         self, topic: str, record: NewRecord, partition: int | None = None
@@ -295,18 +287,18 @@ class Producer(Routes):
         return self._topics[name]
 
     def leader_of(self, place: TopicPartition) -> int:
-        """See `Routes`."""
+        """See `delivery.Routes`."""
         leader = self._topic(place.topic).leaders.get(place.partition, -1)
         if leader < 0:
             raise LeaderNotAvailable
         return leader
 
     def forget(self, topic: str) -> None:
-        """See `Routes`."""
+        """See `delivery.Routes`."""
         self._topics.pop(topic, None)
 
     def announce(self, batches: Sequence[SealedBatch]) -> None:
-        """See `Routes`."""
+        """See `delivery.Routes`."""
         if self._name is None:
             return
         places = {batch.place for batch in batches} - self._taking_part

@@ -151,6 +151,20 @@ def test_a_broker_that_stays_away_is_given_up_in_time() -> None:
         assert 1 < sum(script.time.pauses) <= 3
 
 
+def test_a_cluster_that_is_away_altogether_is_an_error_of_the_delivery() -> None:
+    with scripted_cluster() as script, script.client() as cluster:
+        script.leaders = {"t": [1]}
+        FakeLogs(script)
+        producer = Producer(cluster, SETTINGS)
+        producer.send("t", NewRecord(None, b"v", 0))
+        producer.flush()
+        script.brokers[1].close()
+        producer.send("t", NewRecord(None, b"w", 0))
+        with pytest.raises(DeliveryFailed, match=r"t-0: .*refused"):
+            producer.flush()
+        assert sum(script.time.pauses) > 1
+
+
 def test_a_gap_in_the_sequences_is_final_and_the_next_has_another_id() -> None:
     with scripted_cluster() as script, script.client() as cluster:
         script.leaders = {"t": [1]}
