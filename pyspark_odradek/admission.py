@@ -18,16 +18,21 @@ def limited(
 ) -> dict[TopicPartition, int]:
     """Ends that are at most ``offsets_max`` offsets away, all partitions together.
 
-    Each partition gets as large a part as it has of what waits. What rounding leaves
-    goes to those with the most, so that none waits for ever.
+    Each partition in which something waits gets one, if there are enough of them, and
+    of the rest as large a part as it has of what waits; what rounding leaves goes to
+    those with the most.
     """
     waiting = {place: max(0, ends[place] - starts[place]) for place in ends}
-    total = sum(waiting.values())
-    if total <= offsets_max:
+    if sum(waiting.values()) <= offsets_max:
         return dict(ends)
-    shares = {place: offsets_max * size // total for place, size in waiting.items()}
+    least = 1 if offsets_max >= sum(size > 0 for size in waiting.values()) else 0
+    shares = {place: min(least, size) for place, size in waiting.items()}
+    rest = {place: size - shares[place] for place, size in waiting.items()}
+    total, left = sum(rest.values()), offsets_max - sum(shares.values())
+    for place, size in rest.items():
+        shares[place] += left * size // total
     left = offsets_max - sum(shares.values())
-    for place in sorted(waiting, key=lambda place: (-waiting[place], place))[:left]:
+    for place in sorted(rest, key=lambda place: (-rest[place], place))[:left]:
         shares[place] += 1
     return {place: starts[place] + shares[place] for place in ends}
 

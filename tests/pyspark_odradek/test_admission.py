@@ -28,6 +28,12 @@ def test_all_partitions_come_to_their_end() -> None:
     assert starts == ends
 
 
+def test_a_long_partition_lets_no_short_one_wait() -> None:
+    starts = dict.fromkeys(PLACES, 0)
+    ends = dict(zip(PLACES, (10**6, 1, 1, 0), strict=True))
+    assert limited(starts, ends, 3) == dict(zip(PLACES, (1, 1, 1, 0), strict=True))
+
+
 def test_a_log_that_ends_earlier_now_takes_nothing_from_the_others() -> None:
     starts = {PLACES[0]: 100, PLACES[1]: 0}
     ends = {PLACES[0]: 50, PLACES[1]: 40}
