@@ -65,13 +65,16 @@ _YES, _NO = b"yes\n", b"no\n"
 class AttemptRegistry:
     """Answers the executors, in a thread of the driver, until it is closed."""
 
-    def __init__(self, host: str = "127.0.0.1") -> None:
-        """Listen on a free port of ``host``, which the executors must reach."""
+    def __init__(self, host: str = "127.0.0.1", bind: str | None = None) -> None:
+        """Listen on a free port of ``host``, which the executors must reach.
+
+        ``bind`` is the address here, where ``host`` is one of a network before it.
+        """
         self._lock = threading.Lock()
         self._token = secrets.token_hex(16)
         self._try_id: str | None = None
         self._attempts: dict[int, int] = {}
-        self._server = _Server((host, 0), self._may_send)
+        self._server = _Server((bind or host, 0), self._may_send)
         self._host = host
         self._thread = threading.Thread(
             target=self._server.serve_forever, name="attempt-registry", daemon=True

@@ -15,6 +15,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from client.address import parse_addresses
 from client.batch_builder import NOBODY
 from client.cluster import Cluster
 from client.group_offsets import committed_offsets
@@ -42,7 +43,6 @@ from .job_errors import JobError, JobStopped
 from .record_rows import RecordColumns, record_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from types import TracebackType
     from typing import Self
 
@@ -60,15 +60,23 @@ NOTHING_LOADED = -1
 
 @dataclass(frozen=True)
 class LoadJob:
-    """Where a job writes to, and how; its name is that of its transactions."""
+    """Where a job writes to, and how; its name is that of its transactions.
+
+    ``bootstrap_servers`` are like ``kafka-1:9092,kafka-2:9092``.
+    """
 
     name: str
     topic: str
-    bootstrap: Sequence[Address]
+    bootstrap_servers: str = "127.0.0.1:9092"
     settings: ProducerSettings = field(default_factory=ProducerSettings)
     transaction_timeout_ms: int = 900_000
     timeout_s: float = 30
     tries: int = 3
+
+    @property
+    def addresses(self) -> tuple[Address, ...]:
+        """The brokers to ask first; raises ValueError where one is none."""
+        return tuple(parse_addresses(self.bootstrap_servers))
 
     @property
     def group(self) -> str:
@@ -102,7 +110,7 @@ class Loader:
         """
         self._spark = spark
         self._job = job
-        self._cluster = Cluster(list(job.bootstrap), timeout_s=job.timeout_s)
+        self._cluster = Cluster(job.addresses, timeout_s=job.timeout_s)
         try:
             self._partition_count = self._count_partitions()
             self._name: TransactionName = transaction_name(self._cluster, job.name)
@@ -112,8 +120,9 @@ class Loader:
         except BaseException:
             self._cluster.close()
             raise
-        host = spark.sparkContext.getConf().get("spark.driver.host") or "127.0.0.1"
-        self._registry = AttemptRegistry(host)
+        conf = spark.sparkContext.getConf()
+        host = conf.get("spark.driver.host") or "127.0.0.1"
+        self._registry = AttemptRegistry(host, conf.get("spark.driver.bindAddress"))
 
     def __enter__(self) -> Self:
         return self
@@ -180,7 +189,7 @@ class Loader:
     def _try(self, prepared: DataFrame, batch: int, note: str) -> int:
         self._began_s = time.monotonic()
         sender = BatchSender(
-            tuple(self._job.bootstrap),
+            self._job.addresses,
             self._job.topic,
             self._name,
             self._identity,

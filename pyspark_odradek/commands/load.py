@@ -18,9 +18,7 @@ from .arguments import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from client.address import Address
+    from collections.abc import Callable
 
     from ..loader import LoadJob
     from ..record_rows import RecordColumns
@@ -142,6 +140,7 @@ def job_of(options: argparse.Namespace, topic: str) -> LoadJob:
     Raises:
         ValueError: an address is none.
     """
+    _check_addresses(options.bootstrap_server)
     from client.producer import ProducerSettings
 
     from ..loader import LoadJob
@@ -149,16 +148,15 @@ def job_of(options: argparse.Namespace, topic: str) -> LoadJob:
     return LoadJob(
         options.job,
         topic,
-        tuple(parsed_addresses(options.bootstrap_server)),
+        options.bootstrap_server,
         ProducerSettings(compression=_CODECS.index(options.compression)),
         options.transaction_timeout,
     )
 
 
-def parsed_addresses(text: str) -> Sequence[Address]:
-    """The brokers; raises ValueError."""
+def _check_addresses(text: str) -> None:
     try:
-        return addresses(text)
+        addresses(text)
     except argparse.ArgumentTypeError as error:
         raise ValueError(f"--bootstrap-server: {error}") from None
 

@@ -55,3 +55,10 @@ def test_nobody_answers_when_the_driver_is_gone() -> None:
         asked = registry.begin()
     with pytest.raises(OSError, match="refused"):
         asked.register(0, 1)
+
+
+def test_an_address_before_the_one_that_listens() -> None:
+    with AttemptRegistry("localhost", "127.0.0.1") as registry:
+        asked = registry.begin()
+        assert asked.host == "localhost"
+        asked.register(0, 1)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from client.address import Address
 from client.batch_builder import NOBODY
 from client.cluster import Cluster
 from client.producer import ProducerSettings
@@ -33,9 +32,10 @@ KEYED = RecordColumns(key="key", value="value")
 @pytest.fixture
 def job(broker_process: BrokerProcess, cluster: Cluster, topic: str) -> LoadJob:
     create_topic(cluster, NewTopic(topic, 3))
-    address = Address("127.0.0.1", broker_process.port)
     settings = ProducerSettings(batch_size=2000)
-    return LoadJob(f"job-{topic}", topic, (address,), settings, timeout_s=20)
+    return LoadJob(
+        f"job-{topic}", topic, broker_process.address, settings, timeout_s=20
+    )
 
 
 def rows(spark: "SparkSession", start: int, end: int) -> "DataFrame":

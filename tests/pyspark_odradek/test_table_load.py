@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from client.address import Address
 from client.cluster import Cluster
 from client.topics import NewTopic, create_topic
 from pyspark_odradek.job_errors import JobStopped
@@ -42,7 +41,7 @@ def test_new_files_follow_and_changed_ones_are_refused(
     tmp_path: Path,
 ) -> None:
     create_topic(cluster, NewTopic(topic))
-    job = LoadJob(topic, topic, (Address("127.0.0.1", broker_process.port),))
+    job = LoadJob(topic, topic, broker_process.address)
     source = TableSource("parquet", str(tmp_path / "table"), {})
 
     def load(batch_size: int) -> list[LoadedFiles]:
