@@ -1,0 +1,34 @@
+"""``odradek pipeline compact``: arguments, and what it says."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pyspark_odradek.commands import compact
+from pyspark_odradek.table import open_table
+from tests.pyspark_odradek.fake_job import JOB, run_batches
+from tests.pyspark_odradek.table_readers import rows_of
+
+
+def test_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    location = str(tmp_path / "t")
+    run_batches(lambda: (open_table("parquet", location, JOB), None), range(3))
+    assert compact.command([location]) == 0
+    said = capsys.readouterr()
+    assert said.out.startswith("6 files, now 1 (")
+    step = json.loads(said.err)
+    assert (step["step"], step["records"], step["files_after"]) == ("compact", 30, 1)
+    assert compact.command([location, "--file-size", "1k"]) == 0
+    assert "nothing to do" in capsys.readouterr().out
+    assert rows_of("pandas", tmp_path / "t", "_offset") == list(range(30))
+
+
+def test_mistakes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert compact.command([str(tmp_path)]) == 1
+    assert "is no table" in capsys.readouterr().err
+    assert compact.command([str(tmp_path), "--catalog", "x"]) == 2
+    assert "write it like" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        compact.command([str(tmp_path), "--file-sise", "1m"])
+    assert "did you mean --file-size?" in capsys.readouterr().err

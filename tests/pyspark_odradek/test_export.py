@@ -1,0 +1,84 @@
+"""A topic, or a part of it, becomes a table in one commit."""
+
+import io
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from client.cluster import Cluster
+from client.records_deletion import delete_records
+from protocol.topic_partition import TopicPartition
+from pyspark_odradek.export import Export, plan, run_export
+from pyspark_odradek.job_errors import JobError
+from pyspark_odradek.job_file import Source
+from pyspark_odradek.progress import Progress
+from pyspark_odradek.value_decoding import ValueFormat
+from tests.broker_process import BrokerProcess
+from tests.pyspark_odradek.feeding import create, send
+from tests.pyspark_odradek.sink_process import bad, good, send_rows
+from tests.pyspark_odradek.table_readers import READERS, rows_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.timeout(900)  # a busy machine makes Spark slow
+JSON = ValueFormat("json", schema="id BIGINT, text STRING")
+
+
+def export_of(broker: BrokerProcess, topic: str, folder: Path, **more: Any) -> Export:
+    source = Source(broker.address, (topic,))
+    dead = str(folder / "letters")
+    fields = {"value": JSON, "dead_letters": dead, **more}
+    return Export(source, table_path=str(folder / "rows"), **fields)
+
+
+def spans(export: Export, cluster: Cluster) -> list[tuple[int, int, int]]:
+    return [(each.partition, each.start, each.end) for each in plan(export, cluster)]
+
+
+def test_ranges(
+    broker_process: BrokerProcess, cluster: Cluster, topic: str, tmp_path: Path
+) -> None:
+    create(broker_process.address, topic, 2)
+    send(broker_process.address, topic, [b"x"] * 9)
+    send(broker_process.address, topic, [b"x"] * 3, 1)
+    whole = export_of(broker_process, topic, tmp_path)
+    assert spans(whole, cluster) == [(0, 0, 9), (1, 0, 3)]
+    some = replace(whole, partitions=(1,), starting="1")
+    assert spans(some, cluster) == [(1, 1, 3)]
+    times = {"starting": "2026-09-21T14:13:21Z", "ending": "2026-09-21T14:13:25Z"}
+    assert spans(replace(whole, **times), cluster) == [(0, 1, 5), (1, 1, 3)]
+    beyond = replace(whole, starting="5", ending="100")
+    assert spans(beyond, cluster) == [(0, 5, 9), (1, 5, 5)]
+    with pytest.raises(JobError, match="no partition 7; it has 0 to 1"):
+        plan(replace(whole, partitions=(7,)), cluster)
+    delete_records(cluster, {TopicPartition(topic, 0): 4})
+    assert spans(whole, cluster) == [(0, 4, 9), (1, 0, 3)]
+    with pytest.raises(JobError, match=f"{topic}-0 begins at offset 4; --from 2"):
+        plan(replace(whole, starting="2"), cluster)
+
+
+def test_rows_of_every_format(
+    spark: "SparkSession", broker_process: BrokerProcess, topic: str, tmp_path: Path
+) -> None:
+    create(broker_process.address, topic, 3)
+    send_rows(broker_process.address, topic, 0, 200)
+    for kind, readers in READERS.items():
+        export = export_of(broker_process, topic, tmp_path / kind, table_format=kind)
+        said = io.StringIO()
+        commit = run_export(export, lambda: spark, Progress(said))
+        assert (commit.row_count, commit.dead_letter_count) == (196, 4)
+        assert '"exported"' in said.getvalue()
+        for reader in readers:
+            assert rows_of(reader, tmp_path / kind / "rows", "id") == good(200)
+            letters = rows_of(reader, tmp_path / kind / "letters", "value")
+            assert letters == bad(200)
+
+    def no_spark() -> "SparkSession":
+        raise AssertionError("it is done already")
+
+    assert run_export(export, no_spark, Progress(io.StringIO())) == commit
+    with pytest.raises(JobError, match="of other offsets"):
+        run_export(replace(export, starting="5"), no_spark, Progress(io.StringIO()))
