@@ -40,11 +40,15 @@ from .metadata.resource_options import ResourceOptions
 from .metadata.topic_deletion import finish_interrupted
 from .metadata.topics import Topics
 from .network.admission import Admission
-from .network.connection import Network
 from .network.limits import LimitedLog, RequestMemory
 from .network.listener import Listener
+from .network.shared import Network
 from .process import open_files_limit, run_until_signal
-from .reconfiguration import follow_changes, follow_cleaning_changes
+from .reconfiguration import (
+    follow_changes,
+    follow_cleaning_changes,
+    follow_quotas,
+)
 from .replica.replica_manager import ReplicaManager
 from .request_times import HALF_LIFE_MS
 from .scheduler import Scheduler
@@ -168,7 +172,7 @@ class Server:
         check_adopted(self.config, files)
         self.config = config = with_known_node_id(self.config, files)
         self._lock_catalog()
-        self._catalog = Catalog.open(config.catalog_directory)
+        self._catalog = Catalog.open(config.catalog_directory, config.cluster_id)
         topics = Topics(self._catalog)
         resources = ResourceOptions(self._catalog)
         live = LiveConfig(config)
@@ -246,6 +250,7 @@ class Server:
             listener = Listener(address.name, address.host, address.port, self._network)
             await listener.start()
             self.listeners.append(listener)
+        follow_quotas(self.services, self._network, self.listeners)
         if config.http_listener is not None:
             await self._listen_for_http(config.http_listener)
 

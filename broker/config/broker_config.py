@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from protocol.uuids import from_text
+
 from .coordinator_options import GroupOptions, TransactionOptions
 from .log_options import LogOptions
 from .network_options import NetworkOptions
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 HOUR_MS = 3_600_000
 MINUTE_MS = 60_000
+_CLUSTER_ID_LENGTH = 22
 
 
 def _paths(text: str) -> tuple[Path, ...]:
@@ -29,6 +32,13 @@ def _paths(text: str) -> tuple[Path, ...]:
     if not paths:
         raise ValueError("At least one directory is needed")
     return paths
+
+
+def _cluster_id(text: str) -> str:
+    if len(text) != _CLUSTER_ID_LENGTH:
+        raise ValueError(f"It needs {_CLUSTER_ID_LENGTH} characters")
+    from_text(text)
+    return text
 
 
 class Changes(NamedTuple):
@@ -57,6 +67,15 @@ class BrokerConfig(NetworkOptions, LogOptions, GroupOptions, TransactionOptions)
         "The number of this broker.",
         at_least=0,
         aliases=("broker.id",),
+    )
+    cluster_id: str | None = option(
+        None,
+        "cluster.id",
+        "The id of the cluster for a new data directory, 22 characters as Kafka's "
+        "tool makes them. Unset: a random one. Another one than a directory has is "
+        "refused.",
+        kind=Kind.STRING,
+        read=_cluster_id,
     )
     broker_rack: str | None = option(
         None, "broker.rack", "The rack that clients are told.", kind=Kind.STRING
@@ -132,6 +151,7 @@ class BrokerConfig(NetworkOptions, LogOptions, GroupOptions, TransactionOptions)
         "Copies of a topic that says none; one broker has one.",
         at_least=1,
         at_most=1,
+        is_capped=True,
     )
     auto_create_topics_enable: bool = option(
         True,

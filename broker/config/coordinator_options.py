@@ -74,6 +74,7 @@ class GroupOptions:
         kind=Kind.SHORT,
         at_least=1,
         at_most=1,
+        is_capped=True,
     )
     offsets_topic_segment_bytes: int = option(
         100 << 20,
@@ -156,6 +157,7 @@ class TransactionOptions:
         kind=Kind.SHORT,
         at_least=1,
         at_most=1,
+        is_capped=True,
     )
     transaction_state_log_min_isr: int = option(
         1,
@@ -163,6 +165,7 @@ class TransactionOptions:
         "Copies that must have a record; one broker has one.",
         at_least=1,
         at_most=1,
+        is_capped=True,
     )
     transaction_state_log_segment_bytes: int = option(
         100 << 20,

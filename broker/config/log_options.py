@@ -240,6 +240,8 @@ class LogOptions:
         "min.insync.replicas",
         "Replicas that must have a record before acks=all is answered.",
         at_least=1,
+        at_most=1,
+        is_capped=True,
         is_dynamic=True,
     )
     log_cleaner_enable: bool = option(

@@ -45,7 +45,7 @@ class Option:
 
     One that is not ``is_used`` is accepted for what clients and files of options
     expect, and changes nothing yet. One that ``is_dynamic`` can be changed while the
-    broker runs.
+    broker runs. Of one that ``is_capped`` a larger value is taken for the largest.
     """
 
     name: str
@@ -59,6 +59,7 @@ class Option:
     aliases: tuple[str, ...] = ()
     is_used: bool = True
     is_dynamic: bool = False
+    is_capped: bool = False
 
     @property
     def is_sensitive(self) -> bool:
@@ -81,6 +82,8 @@ class Option:
         numbers = value if self.kind is not Kind.LIST else None
         if isinstance(numbers, int | float):
             self._check_bounds(text, value)
+            if self.is_capped and self.at_most is not None:
+                value = min(value, int(self.at_most))
         if self.choices:
             self._check_choices(text, value)
         return value
@@ -127,7 +130,7 @@ class Option:
     def _check_bounds(self, text: str, value: float) -> None:
         if self.at_least is not None and value < self.at_least:
             raise self._refusal(text, f"Value must be at least {self.at_least}")
-        if self.at_most is not None and value > self.at_most:
+        if self.at_most is not None and value > self.at_most and not self.is_capped:
             raise self._refusal(text, f"Value must be no more than {self.at_most}")
 
     def _check_choices(self, text: str, value: Any) -> None:

@@ -23,6 +23,16 @@ if TYPE_CHECKING:
 _ENVIRONMENT_PREFIXES = ("KAFKA_CFG_", "KAFKA_")
 # Applications have variables like KAFKA_BROKERS: only near misses are mistakes.
 _NEAR_MISS = 0.85
+_LEVELS_OF_IMAGE = {
+    "ALL": "debug",
+    "TRACE": "debug",
+    "DEBUG": "debug",
+    "INFO": "info",
+    "WARN": "warning",
+    "ERROR": "error",
+    "FATAL": "error",
+    "OFF": "error",
+}
 
 
 class Setting(NamedTuple):
@@ -69,6 +79,9 @@ def load(
     if meaningless:
         names = ", ".join(sorted(meaningless))
         notes.append(f"accepted, but they mean nothing here: {names}")
+    capped = sorted({x.name for x in settings if _is_capped(x)})
+    if capped:
+        notes.append(f"taken as 1, there is one broker: {', '.join(capped)}")
     unused = sorted(name for name in values if not OPTIONS[name][1].is_used)
     if unused:
         notes.append(f"accepted, but they change nothing yet: {', '.join(unused)}")
@@ -119,6 +132,10 @@ def _of_environment(
 ) -> Iterable[Setting]:
     ignored = []
     for variable in sorted(environment):
+        of_image = _of_image(variable, environment[variable])
+        if of_image is not None:
+            yield of_image
+            continue
         name = option_of_variable(variable)
         if name is None:
             continue
@@ -134,6 +151,17 @@ def _of_environment(
         ignored.append(variable)
     if ignored:
         notes.append(f"no options, ignored: {', '.join(ignored)}")
+
+
+def _of_image(variable: str, text: str) -> Setting | None:
+    """What a variable means that the image of Apache Kafka calls otherwise."""
+    where = f"environment {variable}"
+    if variable == "CLUSTER_ID" and text.strip():
+        return Setting(where, "cluster.id", text)
+    level = _LEVELS_OF_IMAGE.get(text.strip().upper())
+    if variable == "KAFKA_LOG4J_ROOT_LOGLEVEL" and level is not None:
+        return Setting(where, "logging.level", level)
+    return None
 
 
 def option_of_variable(variable: str) -> str | None:
@@ -201,6 +229,14 @@ def _parse(where: str, name: str, text: str) -> Any:
         return known.parse(text)
     except OptionError as error:
         raise OptionError(f"{where}: {error}") from None
+
+
+def _is_capped(setting: Setting) -> bool:
+    """Whether a setting, which has been read, is more than there is."""
+    known = OPTIONS[setting.name][1] if setting.name in OPTIONS else None
+    if known is None or not known.is_capped or known.at_most is None:
+        return False
+    return int(setting.text) > known.at_most
 
 
 def _unknown(name: str) -> str:

@@ -157,6 +157,8 @@ _TABLE = (
         "min.insync.replicas",
         "min.insync.replicas",
         "Replicas that must have a record before acks=all is answered.",
+        at_most=None,
+        is_capped=False,
     ),
     _of_log("preallocate", "log.preallocate", "Reserve a new segment's space."),
     _not_here("remote.log.copy.disable", Kind.BOOLEAN, False),

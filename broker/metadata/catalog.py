@@ -58,9 +58,11 @@ _Decide = Callable[[], Change]
 class Catalog:
     """The catalogue of one broker: its file, its thread, and the queue before it."""
 
-    def __init__(self, store: CatalogStore, directory: Path) -> None:
+    def __init__(
+        self, store: CatalogStore, directory: Path, cluster_id: str | None = None
+    ) -> None:
         self.store = store
-        self.cluster_id = _cluster_id(store)
+        self.cluster_id = _cluster_id(store, cluster_id)
         self.change_count = int(store.fact("change_count") or 0)
         self._backup = directory / BACKUP
         self._reserve = Reserve(OsFiles(), directory, RESERVE_NAME)
@@ -74,8 +76,10 @@ class Catalog:
         self._idle: asyncio.Future[None] | None = None
 
     @classmethod
-    def open(cls, directory: Path) -> Catalog:
+    def open(cls, directory: Path, cluster_id: str | None = None) -> Catalog:
         """Open or make the catalogue of ``directory``. Blocking; for the start.
+
+        ``cluster_id`` is that of a new one, and must be that of an old one.
 
         Raises:
             CatalogError: it cannot be used; the message says why.
@@ -84,7 +88,10 @@ class Catalog:
         make_directory(directory)
         store = open_store(directory)
         try:
-            return cls(store, directory)
+            return cls(store, directory, cluster_id)
+        except CatalogError:
+            store.close()
+            raise
         except sqlite3.Error as error:
             store.close()
             raise CatalogError(f"{store.path} cannot be used: {error}") from error
@@ -208,11 +215,16 @@ class Catalog:
         return KafkaStorageError(f"The catalogue was not written: {error}")
 
 
-def _cluster_id(store: CatalogStore) -> str:
+def _cluster_id(store: CatalogStore, wanted: str | None) -> str:
     known = store.fact("cluster_id")
     if known is None:
-        known = to_text(random_uuid())
+        known = wanted or to_text(random_uuid())
         store.set_fact("cluster_id", known)
+    elif wanted not in (None, known):
+        raise CatalogError(
+            f"{store.path} is of the cluster {known}, and cluster.id (or CLUSTER_ID) "
+            f"says {wanted}"
+        )
     return str(known)
 
 

@@ -113,7 +113,7 @@ def test_kafkas_own_file_listens_everywhere_and_must_say_so(tmp_path: Path) -> N
         (["zzzzzzzz=3"], "there is no option 'zzzzzzzz'"),
         (["num.partitions"], "-o num.partitions: expected name=value"),
         (["num.partitions=many"], "Invalid value many for configuration num"),
-        (["default.replication.factor=3"], "Value must be no more than 1"),
+        (["cluster.id=short"], "It needs 22 characters"),
         (["durability=always"], "String must be one of: commit, interval, none"),
         (["super.users=User:a"], "super.users=User:a is refused"),
         (["log.dirs= "], "At least one directory is needed"),
@@ -200,3 +200,40 @@ def test_an_option_that_changes_nothing_yet_is_said() -> None:
     assert loaded.notes == [
         "accepted, but they change nothing yet: log.cleaner.io.buffer.size"
     ]
+
+
+def test_what_one_broker_cannot_have_is_capped_with_one_line() -> None:
+    config, notes = load(
+        pairs=[
+            "default.replication.factor=3",
+            "offsets.topic.replication.factor=3",
+            "transaction.state.log.replication.factor=3",
+            "transaction.state.log.min.isr=2",
+            "min.insync.replicas=2",
+        ]
+    )
+    assert config.default_replication_factor == 1
+    assert config.offsets_topic_replication_factor == 1
+    assert config.transaction_state_log_min_isr == config.min_insync_replicas == 1
+    [line] = [note for note in notes if "there is one broker" in note]
+    assert "offsets.topic.replication.factor" in line
+    assert "min.insync.replicas" in line
+    _, quiet = load(pairs=["offsets.topic.replication.factor=1"])
+    assert not any("there is one broker" in note for note in quiet)
+
+
+def test_the_image_of_apache_kafka_has_names_of_its_own() -> None:
+    cluster_id = "4L6g3nShT-eMCtK--X86sw"
+    config, notes = load(
+        environment={
+            "CLUSTER_ID": cluster_id,
+            "KAFKA_LOG4J_ROOT_LOGLEVEL": "WARN",
+            "KAFKA_LOG4J_LOGGERS": "kafka.controller=INFO",
+        }
+    )
+    assert config.cluster_id == cluster_id
+    assert config.logging_level == "warning"
+    assert "no options, ignored: KAFKA_LOG4J_LOGGERS" in notes
+    odd, notes = load(environment={"KAFKA_LOG4J_ROOT_LOGLEVEL": "LOUD"})
+    assert odd.logging_level == "info"
+    assert "no options, ignored: KAFKA_LOG4J_ROOT_LOGLEVEL" in notes

@@ -7,7 +7,7 @@ import pytest
 import pytest_asyncio
 
 from broker.metadata.catalog import RESERVE_NAME, Catalog, Change
-from broker.metadata.catalog_store import CatalogStore
+from broker.metadata.catalog_store import CatalogError, CatalogStore
 from protocol.errors import InvalidRequest, KafkaStorageError
 from protocol.uuids import from_text
 
@@ -186,3 +186,16 @@ async def test_what_is_queued_is_done_before_the_catalogue_closes(
     assert await asyncio.gather(*futures) == ["x"] * 3
     with pytest.raises(KafkaStorageError, match="stopping"):
         await catalog.change(lambda: counting(log, "y"))
+
+
+async def test_a_cluster_keeps_the_id_that_it_was_given(tmp_path: Path) -> None:
+    ours, other = "4L6g3nShT-eMCtK--X86sw", "5L6g3nShT-eMCtK--X86sw"
+    catalog = Catalog.open(tmp_path, ours)
+    assert catalog.cluster_id == ours
+    await catalog.close()
+    with pytest.raises(CatalogError, match=f"{ours}.*{other}"):
+        Catalog.open(tmp_path, other)
+    for same in (ours, None):
+        catalog = Catalog.open(tmp_path, same)
+        assert catalog.cluster_id == ours
+        await catalog.close()
