@@ -215,7 +215,7 @@ def _checked(where: str, key: Key, value: Any) -> Any:
         raise JobError(f"{where} must be {wanted}, not {value!r}. {key.meaning}")
     if key.choices and value not in key.choices:
         raise JobError(
-            f"{where}: there is no {value!r}.{did_you_mean(value, key.choices)} "
+            f"{where}: there is no {value!r}.{did_you_mean(str(value), key.choices)} "
             f"There are {', '.join(key.choices)}"
         )
     return value

@@ -223,7 +223,7 @@ def _is_wrapper(message: Any) -> bool:
 
 def _as_dict(message: Any) -> dict[str, Any]:
     """Fields by name; those that have presence and are not there are None."""
-    row = {}
+    row: dict[str, Any] = {}
     for field in message.DESCRIPTOR.fields:
         if field.has_presence and not message.HasField(field.name):
             row[field.name] = None

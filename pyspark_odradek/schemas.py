@@ -26,8 +26,9 @@ _SYNONYMS = {
     "text": "string",
     "varchar": "string",
 }
-_SIMPLE = ("bigint", "int", "smallint", "tinyint", "double", "float", "boolean")
-_SIMPLE += ("string", "binary", "date", "timestamp", "timestamp_ntz")
+_NUMBERS = ("bigint", "int", "smallint", "tinyint", "double", "float")
+_OTHERS = ("boolean", "string", "binary", "date", "timestamp", "timestamp_ntz")
+_SIMPLE = (*_NUMBERS, *_OTHERS)
 _NESTED = ("decimal", "array", "struct")
 
 

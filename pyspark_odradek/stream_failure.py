@@ -17,8 +17,15 @@ from .job_errors import JobError, JobStopped
 _RAISED = re.compile(r"pyspark_odradek(?:\._odradek)?[.\w]*\.([A-Z]\w+): (.+)")
 _LINE_MAX = 400
 # Of our own errors, those that another try does not mend.
-_FINAL = ("SourceError", "OptionError", "DataLoss", "TopicRecreated", "CorruptData")
-_FINAL += ("JobError", "JobStopped")
+_FINAL = (
+    "SourceError",
+    "OptionError",
+    "DataLoss",
+    "TopicRecreated",
+    "CorruptData",
+    "JobError",
+    "JobStopped",
+)
 _LOST = ("Connection refused", "Unreachable", "NoAnswer", "NetworkException")
 
 

@@ -151,7 +151,8 @@ def check_schema(
     """
     if there == wanted:
         return
-    before, now = dict(map(tuple, there)), dict(map(tuple, wanted))
+    before = {name: kind for name, kind in there}
+    now = {name: kind for name, kind in wanted}
     said = [
         f"{name} {kind} is not in the job"
         for name, kind in before.items()
