@@ -47,7 +47,11 @@ setup(
     ext_modules=[
         Extension(
             "protocol.speedups",
-            sources=["protocol/speedups.c", "protocol/speedups_columns.c"],
+            sources=[
+                "protocol/speedups.c",
+                "protocol/speedups_columns.c",
+                "protocol/speedups_crc.c",
+            ],
             depends=["protocol/speedups.h"],
             define_macros=[("Py_LIMITED_API", "0x030B0000")],
             py_limited_api=True,

@@ -4,7 +4,8 @@
  *
  * records_plain.py, batch_columns_plain.py and last_offsets_plain.py do the same in
  * Python and serve where this was not built; tests run both and compare, messages
- * included. speedups_columns.c is the other half, for the pipeline.
+ * included. speedups_columns.c is the other half, for the pipeline, and speedups_crc.c
+ * has the checksum.
  *
  * Invariants: no byte is read and no pointer moved before the bytes up to there are
  * known to exist; nothing is allocated; a length is used only after it was compared
@@ -90,76 +91,6 @@ index_buffer(const Py_buffer *payload, Py_ssize_t count, const Py_buffer *rows)
     Py_RETURN_NONE;
 }
 
-/* CRC-32C, eight bytes at a time: with the processor's instruction, or by tables. */
-static uint32_t crc_tables[8][256];
-
-static void
-make_crc_tables(void)
-{
-    for (uint32_t byte = 0; byte < 256; byte++) {
-        uint32_t crc = byte;
-        for (int bit = 0; bit < 8; bit++) {
-            crc = (crc >> 1) ^ (0x82f63b78u & (0u - (crc & 1)));
-        }
-        crc_tables[0][byte] = crc;
-    }
-    for (uint32_t byte = 0; byte < 256; byte++) {
-        for (int i = 1; i < 8; i++) {
-            uint32_t crc = crc_tables[i - 1][byte];
-            crc_tables[i][byte] = (crc >> 8) ^ crc_tables[0][crc & 0xff];
-        }
-    }
-}
-
-static uint32_t
-crc_by_tables(const uint8_t *at, Py_ssize_t size)
-{
-    uint32_t crc = 0xffffffffu;
-    for (; size >= 8; size -= 8, at += 8) {
-        crc ^= (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 |
-               (uint32_t)at[3] << 24;
-        crc = crc_tables[7][crc & 0xff] ^ crc_tables[6][crc >> 8 & 0xff] ^
-              crc_tables[5][crc >> 16 & 0xff] ^ crc_tables[4][crc >> 24] ^
-              crc_tables[3][at[4]] ^ crc_tables[2][at[5]] ^
-              crc_tables[1][at[6]] ^ crc_tables[0][at[7]];
-    }
-    for (; size > 0; size--, at++) {
-        crc = (crc >> 8) ^ crc_tables[0][(crc ^ *at) & 0xff];
-    }
-    return ~crc;
-}
-
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(CRC_BY_TABLES)
-__attribute__((target("sse4.2"))) static uint32_t
-crc_by_instruction(const uint8_t *at, Py_ssize_t size)
-{
-    uint64_t crc = 0xffffffffu, word;
-    for (; size >= 8; size -= 8, at += 8) {
-        memcpy(&word, at, 8);
-        crc = __builtin_ia32_crc32di(crc, word);
-    }
-    for (; size > 0; size--, at++) {
-        crc = __builtin_ia32_crc32qi((uint32_t)crc, *at);
-    }
-    return ~(uint32_t)crc;
-}
-
-static uint32_t (*crc32c)(const uint8_t *, Py_ssize_t) = crc_by_tables;
-
-static void
-choose_crc(void)
-{
-    make_crc_tables();
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("sse4.2")) {
-        crc32c = crc_by_instruction;
-    }
-}
-#else
-#define crc32c crc_by_tables
-#define choose_crc make_crc_tables
-#endif
-
 /* The columns of batch_columns.py, in its order. */
 enum {
     POSITION,
@@ -200,7 +131,7 @@ walk(const uint8_t *start, Py_ssize_t total, char *columns, Py_ssize_t capacity,
             break;
         }
         if (limits.checks_crc &&
-            crc32c(at + CRC_START, (Py_ssize_t)size - CRC_START) !=
+            compute_crc32c(at + CRC_START, (Py_ssize_t)size - CRC_START) !=
                 read_uint32(at + 17)) {
             break;
         }
@@ -508,7 +439,7 @@ write_header(const Batch *batch, uint8_t *target, Py_ssize_t size, Py_ssize_t co
         write_uint32(target + 35, (uint32_t)(timestamp >> 32));
         write_uint32(target + 39, (uint32_t)timestamp);
     }
-    write_uint32(target + 17, crc32c(target + CRC_START, size - CRC_START));
+    write_uint32(target + 17, compute_crc32c(target + CRC_START, size - CRC_START));
 }
 
 /* Writes what stays of a batch, of which the target has room for all. Answers 0, with
@@ -835,6 +766,6 @@ static struct PyModuleDef definition = {
 PyMODINIT_FUNC
 PyInit_speedups(void)
 {
-    choose_crc();
+    prepare_crc32c();
     return PyModuleDef_Init(&definition);
 }

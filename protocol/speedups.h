@@ -242,6 +242,10 @@ release_buffers(Py_buffer *buffers, int count)
     }
 }
 
+/* speedups_crc.c */
+void prepare_crc32c(void);
+extern uint32_t (*compute_crc32c)(const uint8_t *at, Py_ssize_t size);
+
 /* speedups_columns.c */
 PyObject *walk_records(PyObject *module, PyObject *const *arguments, Py_ssize_t given);
 PyObject *walk_headers(PyObject *module, PyObject *const *arguments, Py_ssize_t given);

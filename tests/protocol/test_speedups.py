@@ -2,12 +2,19 @@
 
 from array import array
 from collections.abc import Callable
+from random import Random
 from types import ModuleType
 
 import pytest
 from hypothesis import example, given
 
 from protocol import records_plain
+from protocol.record_batch import (
+    BATCH_OVERHEAD,
+    BatchHeader,
+    pack_header,
+    restamp_crc,
+)
 from tests.plain import records as described
 from tests.plain.records import PlainRecord, write_record
 
@@ -182,3 +189,33 @@ def test_rows_may_be_anywhere_in_memory() -> None:
     rows = bytearray(49)
     speedups.index_records(memoryview(ONE), 1, memoryview(rows)[1:])
     assert memoryview(rows)[1:9].cast("B").tolist()[0] == 5
+
+
+STRETCHES = 3 * 512  # what the checksum takes at once
+
+
+@pytest.mark.parametrize(
+    "size",
+    [
+        *range(20),
+        *(
+            STRETCHES * count + more
+            for count in (1, 2, 7)
+            for more in (-41, -40, -1, 0, 1, 9)
+        ),
+        100_000,
+    ],
+)
+def test_checksums_are_those_of_the_library(size: int) -> None:
+    """Any bytes will do behind the header: a walk over batches reads no record."""
+    octets = Random(size).randbytes(size)
+    header = BatchHeader(0, size + 49, 0, 2, 0, 0, 0, 5, 5, -1, -1, -1, 1)
+    batch = bytearray(BATCH_OVERHEAD) + octets
+    pack_header(batch, header)
+    restamp_crc(batch)
+    cells = array("q", bytes(64))
+    assert speedups.walk_batches(batch, cells, 0, 9, True) == (1, len(batch))
+    for position in {21, len(batch) // 2 + 11, len(batch) - 1}:
+        changed = bytearray(batch)
+        changed[position] ^= 0x10
+        assert speedups.walk_batches(changed, cells, 0, 9, True) == (0, 0)
