@@ -77,11 +77,13 @@ class DirectoryCheckpoints:
 
         One that cannot be read is reported and passed over. Without recovery points
         every log that was not closed in order is read from its beginning; without
-        log starts, what DeleteRecords gave up can be read again.
+        log starts, what DeleteRecords gave up can be read again. From here on there is
+        room for writing them.
         """
         self._recovery_points = self._read(RECOVERY_POINTS_NAME, partitions)
         self._log_starts = self._read(LOG_STARTS_NAME, partitions)
         self._high_watermarks = self._read(HIGH_WATERMARKS_NAME, partitions)
+        self._reserve.keep()
 
     def checkpointed(
         self, topic_partition: TopicPartition, *, was_clean: bool

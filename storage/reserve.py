@@ -10,7 +10,7 @@ from typing import Final
 
 from protocol.errors import KafkaStorageError
 
-from .files import Files
+from .files import MISSING, Files
 
 RESERVE_NAME: Final = ".odradek.reserve"
 RESERVE_BYTES: Final = 64 << 10
@@ -28,7 +28,7 @@ class Reserve:
         """Take the room, if there is any and it is not taken yet."""
         if self._is_kept:
             return
-        with suppress(KafkaStorageError):
+        with suppress(KafkaStorageError, *MISSING):
             file = self._files.open(self._path, create=True)
             try:
                 if file.size < RESERVE_BYTES:

@@ -6,6 +6,7 @@ them; the levels of loggers hold until the broker stops.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from protocol.errors import ErrorCode, InvalidRequest, KafkaError
@@ -160,11 +161,13 @@ async def _alter_all(
 ) -> list[AlterConfigsResourceResponse]:
     """Each resource for itself; one that comes twice is refused."""
     keys = [(each.resource_type, each.resource_name) for each in request.resources]
+    counts = Counter(keys)
     responses = []
-    for resource, key in zip(request.resources, keys, strict=True):
+    resources: Sequence[_Resource] = request.resources
+    for resource, key in zip(resources, keys, strict=True):
         error = None
         try:
-            if keys.count(key) > 1:
+            if counts[key] > 1:
                 raise InvalidRequest("Each resource must appear at most once.")
             edit = edit_of(resource)
             await _alter(ctx.services, *key, edit, request.validate_only)

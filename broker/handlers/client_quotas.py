@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import socket
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from protocol.errors import (
@@ -90,11 +91,12 @@ async def handle_alter_client_quotas(
 ) -> AlterClientQuotasResponse:
     """Set and remove quotas; those of one entity are changed all or none."""
     entities = [_entity_of(entry) for entry in request.entries]
+    counts = Counter(entities)
     results = []
     for entry, entity in zip(request.entries, entities, strict=True):
         result = AlteredQuotaResult(entity=entry.entity, error_message=None)
         try:
-            if entities.count(entity) > 1:
+            if counts[entity] > 1:
                 raise InvalidRequest(f"Ignoring duplicate entity {entity.names}")
             await _alter(ctx, entry, entity, request.validate_only)
         except KafkaError as error:
@@ -225,10 +227,10 @@ def _resolves(name: str) -> bool:
 
 
 def _check_operations(operations: Sequence[OpData], keys: frozenset[QuotaKey]) -> None:
-    names = [operation.key for operation in operations]
+    counts = Counter(operation.key for operation in operations)
     for operation in operations:
         key, value = operation.key, operation.value
-        if names.count(key) > 1:
+        if counts[key] > 1:
             raise InvalidRequest(f"The quota {key} comes twice")
         if operation.remove:
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from protocol.errors import (
@@ -48,8 +49,8 @@ def handle_describe_user_scram_credentials(
     names = [each.name for each in request.users or ()] or credentials.users()
     return DescribeUserScramCredentialsResponse(
         results=[
-            _described(credentials, name, names.count(name) > 1)
-            for name in dict.fromkeys(names)
+            _described(credentials, name, count > 1)
+            for name, count in Counter(names).items()
         ]
     )
 
@@ -60,13 +61,13 @@ async def handle_alter_user_scram_credentials(
 ) -> AlterUserScramCredentialsResponse:
     """Change one credential of each user; a user who comes twice is refused."""
     changes: list[_Change] = [*request.deletions, *request.upsertions]
-    names = [change.name for change in changes]
+    counts = Counter(change.name for change in changes)
     results = []
     for change in changes:
         result = AlterUserScramCredentialsResult(user=change.name, error_message=None)
         try:
             _check(change)
-            if names.count(change.name) > 1:
+            if counts[change.name] > 1:
                 raise DuplicateResource(
                     "A user credential cannot be altered twice in the same request"
                 )
@@ -76,9 +77,7 @@ async def handle_alter_user_scram_credentials(
             result.error_message = str(error)
         results.append(result)
     answers = {result.user: result for result in reversed(results)}
-    return AlterUserScramCredentialsResponse(
-        results=[answers[name] for name in dict.fromkeys(names)]
-    )
+    return AlterUserScramCredentialsResponse(results=[answers[name] for name in counts])
 
 
 @answers_errors(AlterUserScramCredentialsRequest)
@@ -86,7 +85,8 @@ def refuse_alter_user_scram_credentials(
     request: AlterUserScramCredentialsRequest, error: KafkaError
 ) -> AlterUserScramCredentialsResponse:
     """The error at every user."""
-    names = [each.name for each in (*request.deletions, *request.upsertions)]
+    names = [each.name for each in request.deletions]
+    names += [each.name for each in request.upsertions]
     return AlterUserScramCredentialsResponse(
         results=[
             AlterUserScramCredentialsResult(

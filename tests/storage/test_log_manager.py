@@ -307,6 +307,7 @@ def test_checkpoints_of_one_directory_do_not_keep_those_of_another() -> None:
         produce(sync_one, 2)
         sync(sync_one)
     files.fail("append", error=errno.ENOSPC)
+    files.fail("append", nth=2, error=errno.ENOSPC)  # nor where room is kept
     with pytest.raises(DiskFull):
         manager.checkpoint_job()()
     assert b"b-c.d 3 2" in files.content(OTHER / "recovery-point-offset-checkpoint")
