@@ -46,9 +46,9 @@ SMALL = (0, 1, -1, 2, 3, 5, 10, 100, 1000)
 class HostileMessages:
     """Makes messages by chance. ``topic_id`` is that of a topic that is there."""
 
-    def __init__(self, seed: int, topic_id: bytes) -> None:
+    def __init__(self, seed: int, topic_id: bytes = ZERO_UUID) -> None:
         self._chance = random.Random(seed)
-        self._topic_id = topic_id
+        self.topic_id = topic_id
         self._badness = 0.0
 
     def frame(self, cls: type[Request], version: int, correlation_id: int) -> bytes:
@@ -91,7 +91,7 @@ class HostileMessages:
             return chance.choice(ODD_NAMES if is_bad else NAMES)
         if kind == "uuid":
             ids = (ZERO_UUID, chance.randbytes(16), b"\xff" * 16)
-            return chance.choice(ids) if is_bad else self._topic_id
+            return chance.choice(ids) if is_bad else self.topic_id
         if kind == "boolean":
             return chance.random() < 0.5
         if kind == "float64":
