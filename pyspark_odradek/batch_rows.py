@@ -102,18 +102,32 @@ class BatchRows:
 class BatchesToArrow:
     """Turns the answers of a broker into rows, as `RecordsToArrow` does for records."""
 
-    def __init__(self, place: TopicPartition, names: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        place: TopicPartition,
+        names: tuple[str, ...],
+        *,
+        on_corrupt: OnCorrupt = OnCorrupt.REPORT,
+    ) -> None:
         self.next_offset = 0
         self._walk = SoundWalk(place, ANSWER)
         self._rows = BatchRows(place, names)
+        self._on_corrupt = on_corrupt
 
     def decode(
         self, data: memoryview, start: int, end: int
     ) -> Iterator[pa.RecordBatch]:
-        """The whole batches in ``data`` that have offsets in [start, end)."""
+        """The whole batches in ``data`` that have offsets in [start, end).
+
+        Raises:
+            CorruptData: one is damaged, and ``on_corrupt`` is FAIL.
+        """
         self.next_offset = start
         for found in self._walk.piece(data):
-            yield from _within(found, start, end, self._rows)
+            if isinstance(found, Damage) and self._on_corrupt is not OnCorrupt.REPORT:
+                meet(found, self._on_corrupt)
+            else:
+                yield from _within(found, start, end, self._rows)
             self.next_offset = max(start, self._walk.next_offset)
             if self.next_offset >= end:
                 return

@@ -100,7 +100,11 @@ class Decoding:
     def of_answer(self, fetched: Fetched) -> Decoder:
         """A decoder for what a broker answered."""
         if self.mode == BATCHES:
-            return BatchesToArrow(fetched.place, self.columns.names)
+            return BatchesToArrow(
+                fetched.place,
+                self.columns.names,
+                on_corrupt=self.options.on_corrupt,
+            )
         return RecordsToArrow(
             fetched.place,
             self.columns,

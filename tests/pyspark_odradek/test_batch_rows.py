@@ -136,6 +136,11 @@ def test_answers_with_nothing_but_damage_come_to_an_end() -> None:
     (found,) = decoder.decode(memoryview(data), 0, END)
     assert found.column(0).to_pylist() == ["the checksum is wrong"]
     assert decoder.next_offset == 2
+    decoder = BatchesToArrow(PLACE, ("problem",), on_corrupt=OnCorrupt.SKIP)
+    assert list(decoder.decode(memoryview(data), 0, END)) == []
+    decoder = BatchesToArrow(PLACE, ("problem",), on_corrupt=OnCorrupt.FAIL)
+    with pytest.raises(CorruptData):
+        list(decoder.decode(memoryview(data), 0, END))
 
 
 def test_the_ddl_names_every_column() -> None:
