@@ -128,9 +128,11 @@ def read_stream_options(given: Mapping[str, str]) -> SourceOptions:
     for name in _ENDINGS:
         if reader.has(name):
             raise OptionError(name, "is for batches; a stream has no end.")
-    for name in ("path", "pushdown"):
-        if reader.has(name):
-            raise OptionError(name, "is for batches.")
+    if reader.has("pushdown"):
+        raise OptionError("pushdown", "is for batches.")
+    if reader.has("path") and not reader.has("kafka.bootstrap.servers"):
+        text = "a stream needs the broker too: give kafka.bootstrap.servers."
+        raise OptionError("path", text)
     options = replace(reader.common(), starting=reader.starting(_TO_LATEST))
     least, most = options.min_offsets_per_trigger, options.max_offsets_per_trigger
     if least is not None and most is not None and least > most:

@@ -22,10 +22,12 @@ from pyspark.sql.streaming.datasource import (
 from client.group_offsets import commit_offsets
 from client.leader_epochs import UNKNOWN, epoch_ends
 from protocol.errors import KafkaError
+from protocol.uuids import ZERO_UUID
 
 from .admission import Gate, limited
 from .log_view import BrokerView, cluster_of, in_plain_words
 from .offset_range import OffsetRange
+from .path_view import segment_partitions
 from .planning import Planner, lose, split
 from .source import WirePartition, read_partition
 from .stream_offsets import StreamOffsets
@@ -125,9 +127,10 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             for place, end_offset in after.ends.items()
             if starts[place] < end_offset
         ]
-        zero = bytes(16)
+        if self._options.path is not None:
+            return segment_partitions(ranges, self._options)
         return [
-            WirePartition(each, after.topic_ids.get(each.topic, zero))
+            WirePartition(each, after.topic_ids.get(each.topic, ZERO_UUID))
             for each in split(ranges, self._options)
         ]
 

@@ -125,7 +125,6 @@ def test_brokers_or_a_path() -> None:
     ("given", "reason"),
     [
         ({"endingOffsets": "latest"}, "a stream has no end"),
-        ({"path": "/data"}, "path: is for batches"),
         ({"pushdown": "true"}, "pushdown: is for batches"),
         (
             {"minOffsetsPerTrigger": "5", "maxOffsetsPerTrigger": "4"},
@@ -136,6 +135,12 @@ def test_brokers_or_a_path() -> None:
 def test_what_is_not_for_streams(given: dict[str, str], reason: str) -> None:
     with pytest.raises(OptionError, match=reason):
         read_stream_options({**LEAST, **given})
+
+
+def test_a_stream_of_segments_needs_a_broker() -> None:
+    assert read_stream_options({**LEAST, "path": "/data"}).path == "/data"
+    with pytest.raises(OptionError, match="a stream needs the broker too"):
+        read_stream_options({"path": "/data", "subscribe": "t"})
 
 
 def test_the_smaller_of_two_sizes_counts() -> None:

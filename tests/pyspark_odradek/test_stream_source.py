@@ -171,6 +171,19 @@ def test_where_a_query_begins_and_how_far_it_may_go(
     assert reader.latestOffset()[topic] == {"0": 6, "1": 1}  # as before Spark 4.2
 
 
+def test_segments_instead_of_answers(
+    reader: StreamReader, broker_process: BrokerProcess, topic: str
+) -> None:
+    path = {"path": str(broker_process.data_dir), "maxOffsetsPerTrigger": "4"}
+    direct = reader_of(broker_process.address, topic, **path)
+    start = direct.initialOffset()
+    end = direct.latestOffset(start, direct.getDefaultReadLimit())
+    (part,) = direct.partitions(start, end)
+    (rows,) = direct.read(part)
+    assert rows.column("offset").to_pylist() == [0, 1, 2, 3]
+    direct.stop()
+
+
 def test_from_the_end(
     reader: StreamReader, broker_process: BrokerProcess, topic: str
 ) -> None:
