@@ -99,6 +99,11 @@ class ClientTelemetry:
         """The clients that are known, the one that was heard last at the end."""
         return iter(self._clients.values())
 
+    @property
+    def is_wanted(self) -> bool:
+        """Whether anybody has asked for metrics: else clients need not know of it."""
+        return bool(self._subscriptions)
+
     def subscribe(
         self, client_instance_id: bytes, selectors: Mapping[str, str]
     ) -> Wanted:

@@ -190,12 +190,6 @@ JUSTIFIED: Final = (
         we_say(0),
     ),
     Justified(
-        "metrics of clients are taken without a plugin",
-        {"api-versions": (1, 2, 3, 4, 5, 8, 11)},
-        ".api_keys.7[12]",
-        says(None, "listed"),
-    ),
-    Justified(
         "what was set before the group was recorded is not set here",
         {"cluster-admin": (40, 41)},
         ".config_resources.*",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from protocol.api_keys import ApiKey
 from protocol.errors import InvalidRequest
 from protocol.messages.api_versions import (
     ApiVersion,
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 FIRST_VERSION_WITH_SOFTWARE = 3
 # Older clients take a level of 0 for a broken answer (KAFKA-17011).
 FIRST_VERSION_WITH_LEVEL_0 = 4
+# Of no use, and a line in the log of every librdkafka, until metrics are wanted.
+_TELEMETRY = frozenset({ApiKey.GET_TELEMETRY_SUBSCRIPTIONS, ApiKey.PUSH_TELEMETRY})
 # The names that KIP-511 allows: they end up in metrics.
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
@@ -44,7 +47,10 @@ def handle_api_versions(
             raise InvalidRequest("the name or version of the client software is odd")
         ctx.connection.client_software_name = name
         ctx.connection.client_software_version = version
-    response = ApiVersionsResponse(api_keys=advertised_apis())
+    apis = advertised_apis()
+    if not ctx.services.telemetry.is_wanted:
+        apis = [api for api in apis if api.api_key not in _TELEMETRY]
+    response = ApiVersionsResponse(api_keys=apis)
     if ctx.api_version >= FIRST_VERSION_WITH_LEVEL_0:
         response.supported_features = [
             SupportedFeatureKey(name=name, min_version=0, max_version=level_max)

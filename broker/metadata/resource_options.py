@@ -88,7 +88,7 @@ class ResourceOptions:
 
             if options == before:
                 return Change(lambda _: None)
-            rows = {resource: options}
+            rows: dict[tuple[str, str], dict[str, str]] = {resource: options}
             return Change(
                 apply, lambda store: store.replace_resource_options(rows), True
             )

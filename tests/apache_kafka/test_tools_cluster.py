@@ -46,14 +46,9 @@ def test_api_versions(both: BothBrokers) -> None:
     theirs = dict(re.findall(r"\t(\w+)\((?:\d+)\): ([^,\n]*)", "\n".join(kafka.lines)))
     mine = dict(re.findall(r"\t(\w+)\((?:\d+)\): ([^,\n]*)", "\n".join(ours.lines)))
     offered = {name for name, versions in mine.items() if versions != "UNSUPPORTED"}
-    assert {"AlterConfigs", "DescribeQuorum", "PushTelemetry"} <= offered
+    assert {"AlterConfigs", "DescribeQuorum"} <= offered
     differing = {name for name in offered if mine[name] != theirs[name]}
-    # For brokers among themselves; and with a plugin only.
-    assert differing == {
-        "AddPartitionsToTxn",
-        "GetTelemetrySubscriptions",
-        "PushTelemetry",
-    }
+    assert differing == {"AddPartitionsToTxn"}  # 4 and 5 are for brokers alone
 
 
 def test_features(both: BothBrokers) -> None:

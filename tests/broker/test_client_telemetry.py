@@ -48,6 +48,7 @@ async def telemetry_in(directory: Path) -> AsyncIterator[Telemetry]:
 
 async def test_a_client_is_asked_for_what_matches_it(tmp_path: Path) -> None:
     async with telemetry_in(tmp_path) as telemetry:
+        assert not telemetry.is_wanted
         nothing = telemetry.subscribe(ZERO_UUID, {"client_id": "app"})
         assert (nothing.metrics, nothing.interval_ms) == ((), 300_000)
         assert nothing.client_instance_id != ZERO_UUID
@@ -63,6 +64,7 @@ async def test_a_client_is_asked_for_what_matches_it(tmp_path: Path) -> None:
         other = telemetry.subscribe(ZERO_UUID, {"client_id": "other"})
         assert other.metrics == ("",)
         assert len(list(telemetry)) == 2
+        assert telemetry.is_wanted
 
 
 async def test_pushed_metrics_are_kept(tmp_path: Path) -> None:

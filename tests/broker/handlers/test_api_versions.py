@@ -42,7 +42,12 @@ def ask(
     config = BrokerConfig(**options)
     nothing: Any = SimpleNamespace(of=lambda resource: {})
     features = Features(nothing, config.transaction_version)
-    services: Any = SimpleNamespace(bugs=Bugs(), config=config, features=features)
+    services: Any = SimpleNamespace(
+        bugs=Bugs(),
+        config=config,
+        features=features,
+        telemetry=SimpleNamespace(is_wanted=False),
+    )
     dispatcher = Dispatcher(services, registered_handlers())
     exchange = dispatcher.dispatch(connection, memoryview(bytearray(frame)))
     out: list[Any] = []
