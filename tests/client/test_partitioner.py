@@ -1,4 +1,7 @@
 import pytest
+from aiokafka.partitioner import murmur2 as others_murmur2
+from hypothesis import given
+from hypothesis import strategies as st
 
 from client.partitioner import StickyPartition, murmur2, partition_of_key
 
@@ -17,6 +20,11 @@ JAVA = {
 def test_the_hash_is_that_of_javas_client(key: bytes, expected: int) -> None:
     assert murmur2(key) == expected & 0xFFFFFFFF
     assert murmur2(memoryview(key)) == murmur2(key)
+
+
+@given(st.binary(max_size=40))
+def test_another_clients_hash_is_the_same(key: bytes) -> None:
+    assert murmur2(key) & 0x7FFFFFFF == others_murmur2(key) & 0x7FFFFFFF
 
 
 def test_a_key_has_one_partition_and_keys_are_spread() -> None:
