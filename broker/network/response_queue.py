@@ -43,6 +43,8 @@ _WRITELINES_PAUSES = not (
 )
 
 _LATER = (Parked, asyncio.Future)
+# NamedTuple's own constructor costs three times as much as the tuple.
+_new = tuple.__new__
 
 
 class WriteTransport(Protocol):
@@ -156,7 +158,8 @@ class ResponseQueue:
         if not isinstance(answer, Parked):
             answer = Parked.behind(answer)
         self.parked_size += size
-        self.waiting.append(Waiting(route, correlation_id, answer, request, size))
+        waiting = _new(Waiting, (route, correlation_id, answer, request, size))
+        self.waiting.append(waiting)
         answer.listen(self._answered)  # it may be there: then at once
         return True
 

@@ -87,6 +87,10 @@ class DelayedAppend(DelayedOperation[TopicPartition]):
 
     def try_complete(self) -> bool:
         """Look at the partition."""
+        return self.try_complete_for(self._append.partition.topic_partition)
+
+    def try_complete_for(self, key: TopicPartition) -> bool:
+        """The same, when it has changed."""
         partition, next_offset, must_be_durable = self._append
         error_code = partition.acknowledgement(next_offset, must_be_durable)
         if error_code is None:
