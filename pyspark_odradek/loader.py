@@ -177,6 +177,8 @@ class Loader:
                 raise self._shut_out() from error
             except (KafkaError, OSError, _SparkFailure) as error:
                 failure = error
+                if too_long := self._too_long():
+                    raise too_long from error
             finally:
                 self._registry.end()
         with contextlib.suppress(KafkaError, OSError):
@@ -233,17 +235,20 @@ class Loader:
             ) from error
 
     def _shut_out(self) -> JobStopped:
-        took_ms = (time.monotonic() - self._began_s) * 1000
-        if took_ms > self._job.transaction_timeout_ms:
-            return JobStopped(
-                f"a batch took {took_ms / 1000:.0f} s, longer than its transaction may"
-                f" ({self._job.transaction_timeout_ms / 1000:g} s), so the broker"
-                " aborted it. Give a smaller --batch-size, or a longer"
-                " --transaction-timeout"
-            )
-        return JobStopped(
+        return self._too_long() or JobStopped(
             f"another run of job {self._job.name} has begun: it goes on from what this"
             " one has committed. Give each load a --job of its own"
+        )
+
+    def _too_long(self) -> JobStopped | None:
+        """Why to try again is no use, where it is: the broker ends what takes long."""
+        took_ms = (time.monotonic() - self._began_s) * 1000
+        if took_ms <= self._job.transaction_timeout_ms:
+            return None
+        return JobStopped(
+            f"a batch took {took_ms / 1000:.0f} s, longer than its transaction may"
+            f" ({self._job.transaction_timeout_ms / 1000:g} s), so the broker aborted"
+            " it. Give a smaller --batch-size, or a longer --transaction-timeout"
         )
 
     def _count_partitions(self) -> int:
