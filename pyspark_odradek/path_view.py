@@ -71,10 +71,10 @@ class DirectoryView:
         """As `LogView` says."""
         found = {}
         for place in places:
-            offsets = self._directory.offsets(place)
-            end = offsets.high_watermark
             if self._committed:
-                end = min(end, offsets.last_stable_offset)
+                end = self._directory.last_stable_offset(place)
+            else:
+                end = self._directory.offsets(place).high_watermark
             found[place] = LogEnd(end)
         return found
 

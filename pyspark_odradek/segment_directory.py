@@ -32,11 +32,10 @@ _SNAPSHOT = ".snapshot"
 
 
 class LogOffsets(NamedTuple):
-    """How far a partition goes: records from the first up to, without, the others."""
+    """How far a partition goes: records from the first up to, without, the second."""
 
     log_start_offset: int
     high_watermark: int
-    last_stable_offset: int
 
 
 class DataDirectory:
@@ -96,27 +95,26 @@ class DataDirectory:
         except FileNotFoundError:
             raise SourceError(f"{self.path} has no partition {place}.") from None
         if not segments:
-            return LogOffsets(0, 0, 0)
+            return LogOffsets(0, 0)
         start = self._checkpoint(_LOG_STARTS).get(place, 0)
         start = max(start, segments[0].base_offset)
         end = self._checkpoint(_HIGH_WATERMARKS).get(place)
         if end is None or end < start:
             end = max(start, _log_end(segments[-1]))
-        return LogOffsets(start, end, self._last_stable(place, start, end))
+        return LogOffsets(start, end)
 
-    def _checkpoint(self, name: str) -> dict[TopicPartition, int]:
-        if name not in self._checkpoints:
-            path = self.path / name
-            try:
-                self._checkpoints[name] = parse_offsets(path.read_text())
-            except FileNotFoundError:
-                self._checkpoints[name] = {}
-            except (CheckpointError, UnicodeDecodeError) as error:
-                raise SourceError(f"{path}: {error}.") from None
-        return self._checkpoints[name]
+    def last_stable_offset(self, place: TopicPartition) -> int:
+        """Where the first open transaction of a stopped broker's partition begins.
 
-    def _last_stable(self, place: TopicPartition, start: int, end: int) -> int:
-        """Where the first open transaction begins: a snapshot, and what follows it."""
+        The high watermark if there is none. A broker that stops writes a snapshot of
+        its producers; where it is missing, the log is read from the one before.
+
+        Raises:
+            SourceError: as `offsets`.
+        """
+        start, end = self.offsets(place)
+        if end == start:
+            return end
         known, open_since = self._newest_snapshot(place, end)
         if known < end:
             wanted = OffsetRange(*place, max(known, start), end)
@@ -135,6 +133,17 @@ class DataDirectory:
                         elif _ends_transaction(found.batch(at)):
                             open_since.pop(header.producer_id, None)
         return min([end, *open_since.values()])
+
+    def _checkpoint(self, name: str) -> dict[TopicPartition, int]:
+        if name not in self._checkpoints:
+            path = self.path / name
+            try:
+                self._checkpoints[name] = parse_offsets(path.read_text())
+            except FileNotFoundError:
+                self._checkpoints[name] = {}
+            except (CheckpointError, UnicodeDecodeError) as error:
+                raise SourceError(f"{path}: {error}.") from None
+        return self._checkpoints[name]
 
     def _newest_snapshot(
         self, place: TopicPartition, end: int

@@ -187,7 +187,9 @@ def read_from_disk(root: Path, place: Place, committed: bool) -> Digests:
     directory = DataDirectory(root)
     directory.check_stopped()
     offsets = directory.offsets(place)
-    end = offsets.last_stable_offset if committed else offsets.high_watermark
+    end = offsets.high_watermark
+    if committed:
+        end = directory.last_stable_offset(place)
     digests = Digests()
     wanted = [OffsetRange(*place, offsets.log_start_offset, end)]
     pieces = plan_segments(root, wanted, committed=committed, split_bytes=SPLIT_BYTES)
