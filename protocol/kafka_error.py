@@ -7,7 +7,7 @@ exceptions are declared in ``log_errors``, ``coordinator_errors``,
 """
 
 from enum import IntEnum
-from typing import ClassVar
+from typing import ClassVar, Final
 
 __all__ = [
     "ErrorCode",
@@ -160,6 +160,10 @@ class ErrorCode(IntEnum):
     SHARE_SESSION_LIMIT_REACHED = 133
 
 
+# A string of the protocol has at most 32,767 bytes, a character at most four.
+MESSAGE_LENGTH_MAX: Final = 4_000
+
+
 class MalformedRequest(Exception):
     """Bytes that are no request: there is nothing to answer, the connection closes."""
 
@@ -194,6 +198,13 @@ class KafkaError(Exception):
 
     def __init__(self, message: str | None = None) -> None:
         super().__init__(type(self).default_message() if message is None else message)
+
+    def __str__(self) -> str:
+        """The message. Cut: it may quote what a stranger sent, and must fit a string."""
+        text = super().__str__()
+        if len(text) > MESSAGE_LENGTH_MAX:
+            text = f"{text[:MESSAGE_LENGTH_MAX]}..."
+        return text
 
     @classmethod
     def default_message(cls) -> str:

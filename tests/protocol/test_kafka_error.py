@@ -68,3 +68,8 @@ def test_retriable_is_said_by_the_parent() -> None:
 
 def test_what_is_no_request_is_not_answered() -> None:
     assert not issubclass(MalformedRequest, KafkaError)
+
+
+def test_a_message_that_quotes_too_much_is_cut() -> None:
+    assert len(str(KafkaError("é" * 40_000)).encode()) < 32_767
+    assert str(KafkaError("short")) == "short"
