@@ -10,7 +10,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import broker.handlers
-from broker.config.broker_config import OPTIONS
+from broker.config.broker_config import OPTIONS, BrokerConfig
+from broker.config.client_metrics_config import CLIENT_METRICS_OPTIONS
+from broker.config.foreign_options import meaning_of
+from broker.config.foreign_table import foreign_table
+from broker.config.group_config import GROUP_OPTIONS, group_default
 from broker.config.option import Option, format_value
 from broker.config.topic_config import TOPIC_OPTIONS
 from broker.handlers.registry import registered_handlers
@@ -23,7 +27,8 @@ MADE = "<!-- Made by `make docs`; do not edit. -->"
 def apis() -> Iterator[str]:
     """The dispatch table, as ApiVersions answers it."""
     yield from ("# Supported APIs", "", MADE, "")
-    yield "What a client is told by ApiVersions; nothing else is answered."
+    yield "What a client is told by ApiVersions; nothing else is answered. Of the"
+    yield "metrics of clients (71, 72) it is told while somebody subscribes to any."
     yield from ("", "| key | API | versions |", "|---|---|---|")
     broker.handlers.load()
     for key, handler in sorted(registered_handlers().items()):
@@ -41,14 +46,42 @@ def options() -> Iterator[str]:
     yield "Sources, weakest first: defaults, the properties file of `--config`, the"
     yield "environment (`KAFKA_NUM_PARTITIONS` or `KAFKA_CFG_NUM_PARTITIONS` for"
     yield "`num.partitions`), the command line (`-o num.partitions=3`)."
+    yield "Those marked `*` can be changed while the broker runs, for this broker or"
+    yield "for all (`kafka-configs.sh --entity-type brokers`); such a change is kept,"
+    yield "and is stronger than all other sources."
     yield from ("", "## Broker", "", *_header())
     for _, (_, known) in sorted(OPTIONS.items()):
-        yield _row(known, format_value(known.default))
+        mark = "*" if known.is_dynamic else ""
+        row = _row(known, format_value(known.default))
+        yield row.replace("` |", f"`{mark} |", 1)
     yield from ("", "## Topic", "", *_header())
     for name, entry in sorted(TOPIC_OPTIONS.items()):
         if not entry.is_hidden:
             synonym = f" Broker: `{entry.synonym}`." if entry.synonym else ""
             yield _row(entry.known, format_value(entry.known.default), name, synonym)
+    yield from ("", "## Group", "", *_header())
+    for name, of_group in GROUP_OPTIONS.items():
+        default = group_default(name, BrokerConfig())
+        behind = f" Broker: `{of_group.synonym}`." if of_group.synonym else ""
+        yield _row(of_group.known, format_value(default), name, behind)
+    yield from ("", "## Subscription to the metrics of clients", "", *_header())
+    for known in CLIENT_METRICS_OPTIONS.values():
+        yield _row(known, format_value(known.default))
+    yield from _foreign()
+
+
+def _foreign() -> Iterator[str]:
+    """The options of Apache Kafka that this broker has not, by what is said of them."""
+    yield from ("", "## Options of Apache Kafka that this broker does not have", "")
+    yield "They are accepted with a line in the log, so that a file of options that was"
+    yield "written for Apache Kafka starts this broker too, and DescribeConfigs shows"
+    yield "them. Some are refused, as silence would be a lie."
+    yield from ("", "| options | what is said |", "|---|---|")
+    names: dict[str, list[str]] = {}
+    for name in sorted(foreign_table()):
+        names.setdefault(meaning_of(name), []).append(f"`{name}`")
+    for meaning, listed in sorted(names.items()):
+        yield f"| {', '.join(listed)} | {meaning} |"
 
 
 def _header() -> tuple[str, str]:

@@ -105,7 +105,6 @@ leader.replication.throttled.rate* LONG 9223372036854775807
 log.dir.failure.timeout.ms LONG 30000
 log.local.retention.bytes* LONG -2
 log.local.retention.ms* LONG -2
-max.connections.per.ip.overrides* STRING ""
 metadata.log.max.record.bytes.between.snapshots LONG 20971520
 metadata.log.max.snapshot.interval.ms LONG 3600000
 metadata.log.segment.bytes INT 1073741824

@@ -30,6 +30,33 @@ class Listener(NamedTuple):
         return "127.0.0.1" if self.host in ("", "0.0.0.0", "::") else self.host
 
 
+class AddressLimit(NamedTuple):
+    """How many connections one address may have: ``address:count``."""
+
+    address: str
+    limit: int
+
+    def __str__(self) -> str:
+        return f"{self.address}:{self.limit}"
+
+
+def parse_address_limits(text: str) -> tuple[AddressLimit, ...]:
+    """The limits of a comma-separated list.
+
+    Raises:
+        ValueError: one of them is not ``address:count``.
+    """
+    limits = []
+    for part in text.split(","):
+        address, colon, count = part.strip().rpartition(":")
+        if not part.strip():
+            continue
+        if not (colon and address and count.isdecimal()):
+            raise ValueError(f"{part.strip()!r} is not like 192.0.2.1:100")
+        limits.append(AddressLimit(address.strip("[]"), int(count)))
+    return tuple(limits)
+
+
 def parse_listeners(text: str) -> tuple[Listener, ...]:
     """The listeners of a comma-separated list.
 

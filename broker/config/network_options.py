@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from protocol.compression import STORED_SIZE_MAX
 
 from .listener import (
+    AddressLimit,
     HostPort,
     Listener,
+    parse_address_limits,
     parse_host_port,
     parse_listeners,
     parse_protocols,
@@ -98,6 +100,14 @@ class NetworkOptions:
         "max.connections.per.ip",
         "Most connections from one address; loopback is exempt.",
         at_least=0,
+        is_dynamic=True,
+    )
+    max_connections_per_ip_overrides: tuple[AddressLimit, ...] = option(
+        (),
+        "max.connections.per.ip.overrides",
+        "Limits of single addresses in its place, loopback too: 192.0.2.1:100,...",
+        kind=Kind.STRING,
+        read=parse_address_limits,
         is_dynamic=True,
     )
     max_connection_creation_rate: int = option(

@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..clock import Clock
     from ..config.network_options import NetworkOptions
 
@@ -16,6 +18,11 @@ if TYPE_CHECKING:
 def is_loopback(address: str) -> bool:
     """Whether ``address`` is this machine itself."""
     return address.startswith(("127.", "::ffff:127.")) or address == "::1"
+
+
+def _never(address: str) -> bool:
+    """Without quotas nobody is over them."""
+    return False
 
 
 class Refusal(NamedTuple):
@@ -30,15 +37,19 @@ class Admission:
 
     def __init__(self, options: NetworkOptions, clock: Clock) -> None:
         self._options = options
+        self._own_limits = dict(options.max_connections_per_ip_overrides)
         self._clock = clock
         self.count = 0
         self.per_address: dict[str, int] = {}
+        # Whether an address has come more often than its quota lets it.
+        self.is_over_quota: Callable[[str], bool] = _never
         self._second = 0
         self._accepted_in_second = 0
 
     def update(self, options: NetworkOptions) -> None:
         """Go by these options from now on; whoever is in stays."""
         self._options = options
+        self._own_limits = dict(options.max_connections_per_ip_overrides)
 
     def refusal(self, address: str) -> Refusal | None:
         """Count a new connection, or say why it may not be opened."""
@@ -46,10 +57,12 @@ class Admission:
         if self.count >= options.max_connections:
             reason = f"{self.count} connections are open, the limit"
             return Refusal("max.connections", reason)
-        if not is_loopback(address):
+        if address in self._own_limits or not is_loopback(address):
             refusal = self._refusal_of_stranger(address)
             if refusal is not None:
                 return refusal
+        if self.is_over_quota(address):
+            return Refusal("connection_creation_rate", "more often than its quota")
         self.count += 1
         self.per_address[address] = self.per_address.get(address, 0) + 1
         return None
@@ -65,8 +78,9 @@ class Admission:
 
     def _refusal_of_stranger(self, address: str) -> Refusal | None:
         options = self._options
-        if self.per_address.get(address, 0) >= options.max_connections_per_ip:
-            reason = f"{options.max_connections_per_ip} connections from it are open"
+        most = self._own_limits.get(address, options.max_connections_per_ip)
+        if self.per_address.get(address, 0) >= most:
+            reason = f"{most} connections from it are open"
             return Refusal("max.connections.per.ip", reason)
         second = self._clock.monotonic_ms() // 1000
         if second != self._second:

@@ -3,6 +3,7 @@ import pytest
 from broker.config.listener import (
     HostPort,
     Listener,
+    parse_address_limits,
     parse_host_port,
     parse_listeners,
     parse_protocols,
@@ -89,3 +90,12 @@ def test_what_is_no_address(text: str) -> None:
 )
 def test_where_this_machine_reaches_it(host: str, reached: str) -> None:
     assert Listener("A", host, 1).reached_at == reached
+
+
+def test_addresses_have_limits_of_their_own() -> None:
+    limits = parse_address_limits("192.0.2.1:5, [::1]:7,")
+    assert limits == (("192.0.2.1", 5), ("::1", 7))
+    assert str(limits[0]) == "192.0.2.1:5"
+    for text in ("192.0.2.1", "192.0.2.1:many", ":5"):
+        with pytest.raises(ValueError, match="is not like"):
+            parse_address_limits(text)

@@ -1,4 +1,5 @@
 from broker.config.broker_config import BrokerConfig
+from broker.config.listener import parse_address_limits
 from broker.network.admission import Admission, is_loopback
 from tests.fakes.clock import FakeClock
 
@@ -46,3 +47,19 @@ def test_new_connections_a_second_are_limited() -> None:
 def test_loopback_addresses() -> None:
     assert all(map(is_loopback, ("127.0.0.1", "127.1.2.3", "::1", "::ffff:127.0.0.1")))
     assert not any(map(is_loopback, ("10.0.0.1", "::2", "1127.0.0.1", "unknown")))
+
+
+def test_an_address_may_have_a_limit_of_its_own() -> None:
+    limits = parse_address_limits("10.0.0.1:2, 127.0.0.1:1")
+    config = BrokerConfig(
+        max_connections_per_ip=1, max_connections_per_ip_overrides=limits
+    )
+    door = Admission(config, FakeClock())
+    for address, most in (("10.0.0.1", 2), ("10.0.0.2", 1), ("127.0.0.1", 1)):
+        for _ in range(most):
+            assert door.refusal(address) is None
+        refusal = door.refusal(address)
+        assert refusal is not None
+        assert refusal.limit == "max.connections.per.ip"
+    door.update(BrokerConfig(max_connections_per_ip=3))
+    assert door.refusal("10.0.0.2") is None
