@@ -114,12 +114,21 @@ class PartitionAsk:
 class UsualFetch:
     """Answers requests of one version; knows them by all their bytes but the offset."""
 
-    __slots__ = ("_asks", "_by_id", "_lead", "_services", "_unopened", "_version")
+    __slots__ = (
+        "_asks",
+        "_by_id",
+        "_lead",
+        "_missed_count",
+        "_services",
+        "_unopened",
+        "_version",
+    )
 
     def __init__(self, services: Services, version: int) -> None:
         self._version = version
         self._by_id = version >= FIRST_VERSION_WITH_TOPIC_IDS
         self._asks: dict[bytes, PartitionAsk | None] = {}
+        self._missed_count = 0
         self._services = services
         services.live.watch(lambda _: self._asks.clear())
         self._unopened = services.replica_manager.unopened_logs
@@ -158,6 +167,8 @@ class UsualFetch:
         self, frame: memoryview, position: int, around: bytes
     ) -> PartitionAsk | None:
         """What these bytes say; None, and known as such, if it is not the usual."""
+        if not self._has_room():
+            return None
         try:
             header, start = decode_request_header(frame)
             request, _ = decoder(FetchRequest, self._version)(frame, start)
@@ -168,10 +179,21 @@ class UsualFetch:
             position, frame, header.client_id, request
         ):
             ask = self._ask_of(request)
-        if len(self._asks) >= _ASKS_KEPT:
-            self._asks.clear()
         self._asks[around] = ask
         return ask
+
+    def _has_room(self) -> bool:
+        """Whether to learn more: not for each request where there are too many asks.
+
+        Learning costs more than the long way. Now and then all begin anew.
+        """
+        if len(self._asks) >= _ASKS_KEPT:
+            self._missed_count += 1
+            if self._missed_count < _ASKS_KEPT:
+                return False
+            self._missed_count = 0
+            self._asks.clear()
+        return True
 
     def _ask_of(self, request: FetchRequest) -> PartitionAsk | None:
         name: str | None = request.topics[0].topic

@@ -95,12 +95,21 @@ class ProduceHead:
 class UsualProduce:
     """Answers requests of one version; knows their heads by their bytes."""
 
-    __slots__ = ("_appends", "_by_id", "_heads", "_metadata", "_unopened", "_version")
+    __slots__ = (
+        "_appends",
+        "_by_id",
+        "_heads",
+        "_metadata",
+        "_missed_count",
+        "_unopened",
+        "_version",
+    )
 
     def __init__(self, services: Services, version: int) -> None:
         self._version = version
         self._by_id = version >= FIRST_VERSION_WITH_TOPIC_IDS
         self._heads: dict[bytes, ProduceHead | None] = {}
+        self._missed_count = 0
         self._appends = services.replica_manager.appends
         self._unopened = services.replica_manager.unopened_logs
         self._metadata = services.metadata
@@ -143,7 +152,7 @@ class UsualProduce:
 
     def _learn(self, frame: memoryview, head_bytes: bytes) -> ProduceHead | None:
         """What these bytes say; None, and known as such, if it is not the usual."""
-        if len(head_bytes) > _HEAD_SIZE_MAX:
+        if len(head_bytes) > _HEAD_SIZE_MAX or not self._has_room():
             return None
         try:
             header, position = decode_request_header(frame)
@@ -151,10 +160,21 @@ class UsualProduce:
         except MalformedRequest:
             return None  # the long way will say so
         head = self._head_of(request, header.client_id, head_bytes)
-        if len(self._heads) >= _HEADS_KEPT:
-            self._heads.clear()
         self._heads[head_bytes] = head
         return head
+
+    def _has_room(self) -> bool:
+        """Whether to learn more: not for each request where there are too many heads.
+
+        Learning costs more than the long way. Now and then all begin anew.
+        """
+        if len(self._heads) >= _HEADS_KEPT:
+            self._missed_count += 1
+            if self._missed_count < _HEADS_KEPT:
+                return False
+            self._missed_count = 0
+            self._heads.clear()
+        return True
 
     def _head_of(
         self, request: ProduceRequest, client_id: str | None, head_bytes: bytes

@@ -174,11 +174,24 @@ async def test_a_topic_that_was_made_anew_is_not_taken_for_the_old_one(
         assert way.short_count == count
 
 
-async def test_few_heads_are_kept(tmp_path: Path, monkeypatch: Any) -> None:
+async def test_few_heads_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(usual_produce, "_HEADS_KEPT", 3)
+    asked = request(("t", 0, bytes(batch_of(b"v"))))
     async with two_ways(tmp_path) as ways:
         for place in range(20):
-            asked = request(("t", 0, bytes(batch_of(b"v"))))
+            await ask_both(ways, 9, asked, client_id=f"client-{place % 7}")
+        learnt = usual_produce.UsualProduce._head_of
+        calls: list[None] = []
+
+        def counted(*arguments: Any) -> Any:
+            calls.append(None)
+            return learnt(*arguments)
+
+        monkeypatch.setattr(usual_produce.UsualProduce, "_head_of", counted)
+        for place in range(70):
             await ask_both(ways, 9, asked, client_id=f"client-{place % 7}")
         route = ways[0].dispatcher._short_routes[bytes([0, 0, 0, 9])]
         assert len(route.shortcut._heads) <= 3  # type: ignore[union-attr]
+        assert 0 < len(calls) < 50
