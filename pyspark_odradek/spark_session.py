@@ -28,6 +28,7 @@ _OPTIONS = {
     "spark.sql.session.timeZone": "UTC",
     # Enough rows at once that Arrow pays, few enough for a worker's memory.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(64 << 20),
     # Spark looks for a word in messages of failures with a regular expression, which
     # overflows the usual stack when the message is a long traceback.
     "spark.driver.extraJavaOptions": "-Xss16m",

@@ -129,18 +129,23 @@ def test_rows_dead_letters_lag_and_all_that_stops_it(
     with pytest.raises(JobStopped, match="has no commit of this job"):
         prepare(replace(this, table_path=str(tmp_path / "elsewhere")))
 
-    # A topic whose records go away, and that is another one then.
+    check_lost_topic(this, broker_process, cluster)
+    assert rows_of("duckdb", tmp_path / "rows", "id") == good(330)
+
+
+def check_lost_topic(job: Job, broker: BrokerProcess, cluster: Cluster) -> None:
+    """A topic whose records go away, and that is another one then."""
+    (topic,) = job.source.topics
     delete_records(cluster, {TopicPartition(topic, 0): 110})
-    prepare(this)
-    send_rows(address, topic, 330, 30)
+    prepare(job)
+    send_rows(broker.address, topic, 330, 30)
     delete_records(cluster, {TopicPartition(topic, 0): 115})
     with pytest.raises(JobStopped, match="retention removed 5 offsets"):
-        prepare(this)
-    delete(address, topic)
-    create(address, topic, 3)
+        prepare(job)
+    delete(broker.address, topic)
+    create(broker.address, topic, 3)
     with pytest.raises(JobStopped, match="deleted and created again"):
-        prepare(this)
-    assert rows_of("duckdb", tmp_path / "rows", "id") == good(330)
+        prepare(job)
 
 
 def test_mostly_bad_values_stop_the_job(
