@@ -200,7 +200,7 @@ class KafkaError(Exception):
         super().__init__(type(self).default_message() if message is None else message)
 
     def __str__(self) -> str:
-        """The message. Cut: it may quote what a stranger sent, and must fit a string."""
+        """The message; cut, as it may quote a stranger and must fit into a string."""
         text = super().__str__()
         if len(text) > MESSAGE_LENGTH_MAX:
             text = f"{text[:MESSAGE_LENGTH_MAX]}..."
