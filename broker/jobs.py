@@ -15,6 +15,7 @@ from .replica.cleaning import Cleaning, CleaningLimits
 from .replica.free_space import FreeSpace
 from .replica.retention import FILE_REMOVAL_INTERVAL_MS, Retention
 from .replica.scrubbing import SCRUB_TURN_MS, Scrubbing
+from .request_times import HALF_LIFE_MS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from storage.files import Files
 
     from .config.broker_config import BrokerConfig
+    from .handlers.dispatch import Dispatcher
     from .network.listener import Listener
     from .services import Services
 
@@ -30,12 +32,17 @@ CLEANING_JOB = "clean logs"
 
 
 def add_jobs(
-    services: Services, files: Files, listeners: Iterable[Listener], cleaning: Cleaning
+    services: Services,
+    files: Files,
+    listeners: Iterable[Listener],
+    cleaning: Cleaning,
+    dispatcher: Dispatcher,
 ) -> None:
     """Let the scheduler begin them."""
     config, every = services.config, services.scheduler.every
     for listener in listeners:
         every(SWEEP_INTERVAL_MS, f"sweep {listener.name}", listener.sweep)
+    every(HALF_LIFE_MS, "request times", dispatcher.forget_times)
     every(
         config.log_flush_offset_checkpoint_interval_ms,
         "checkpoints",

@@ -9,10 +9,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .jobs import CLEANING_JOB, cleaning_interval_ms, cleaning_limits
+from .metadata.resource_options import ResourceKind
+from .quotas.metered import MeteredDispatcher
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from .config.broker_config import BrokerConfig
+    from .metadata.resource_options import Resource
     from .network.admission import Admission
+    from .network.listener import Listener
+    from .network.shared import Network
     from .replica.cleaning import Cleaning
     from .services import Services
 
@@ -29,6 +36,26 @@ def follow_changes(services: Services, admission: Admission) -> None:
         admission.update(config)
 
     services.live.watch(follow)
+
+
+def follow_quotas(
+    services: Services, network: Network, listeners: Sequence[Listener]
+) -> None:
+    """Have requests measured while somebody has a quota."""
+    metered = MeteredDispatcher(network.dispatcher, services)
+    network.admission.is_over_quota = metered.is_address_over_quota
+
+    def follow(resource: Resource | None = None) -> None:
+        if resource is not None and resource.kind is not ResourceKind.QUOTA:
+            return
+        dispatcher = network.dispatcher
+        is_metered = bool(services.quotas)
+        dispatcher.entry = metered.dispatch if is_metered else dispatcher.dispatch
+        for listener in listeners:
+            listener.use_entry()
+
+    services.resources.watch(follow)
+    follow()
 
 
 def follow_cleaning_changes(services: Services, cleaning: Cleaning) -> None:

@@ -50,7 +50,6 @@ from .reconfiguration import (
     follow_quotas,
 )
 from .replica.replica_manager import ReplicaManager
-from .request_times import HALF_LIFE_MS
 from .scheduler import Scheduler
 from .services import Bugs, Services
 
@@ -272,9 +271,12 @@ class Server:
         self._cleaning = make_cleaning(services, self._files)
         if self._metric_sources is not None:
             self._metric_sources.cleaning = self._cleaning
-        add_jobs(services, self._files, self.listeners, self._cleaning)
-        services.scheduler.every(
-            HALF_LIFE_MS, "request times", self._network.dispatcher.forget_times
+        add_jobs(
+            services,
+            self._files,
+            self.listeners,
+            self._cleaning,
+            self._network.dispatcher,
         )
         follow_cleaning_changes(services, self._cleaning)
         self._admin = AdminSocket(

@@ -16,9 +16,10 @@ from broker.metadata.catalog import Catalog
 from broker.metadata.resource_options import ResourceOptions
 from broker.metadata.topics import Topics
 from broker.network.admission import Admission
-from broker.network.connection import Connection, Network
+from broker.network.connection import Connection
 from broker.network.limits import LimitedLog, RequestMemory
 from broker.network.listener import Listener
+from broker.network.shared import Network
 from broker.replica.replica_manager import ReplicaManager
 from broker.scheduler import Scheduler
 from broker.services import Bugs, Services

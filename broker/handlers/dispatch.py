@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 from struct import Struct
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -38,7 +39,7 @@ from ..request_times import SAMPLED, RequestTimes
 from .registry import Handler, error_builder, refused_reader, shortcut_maker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from protocol.primitives import Buffer
     from protocol.schema import Request, Response
@@ -133,6 +134,9 @@ class Exchange(NamedTuple):
     request: Any
 
 
+Entry = Callable[[ConnectionInfo, memoryview], Exchange]
+
+
 class Dispatcher:
     """Gives every request to its handler."""
 
@@ -143,6 +147,8 @@ class Dispatcher:
         self.times: dict[str, RequestTimes] = {}  # by the name of the API
         # Those that have one, by the bytes of API key and version.
         self._short_routes: dict[bytes, Route] = {}
+        # What connections call: this, or what measures around it.
+        self.entry: Entry = self.dispatch
 
     def dispatch(self, connection: ConnectionInfo, frame: memoryview) -> Exchange:
         """Read the request in ``frame`` and call its handler.
@@ -154,7 +160,7 @@ class Dispatcher:
         """
         route = self._short_routes.get(bytes(frame[:_VERSION_END]))
         if route is None or route.shortcut is None:
-            return self._dispatch_whole(connection, frame)
+            return self.dispatch_whole(connection, frame)
         began_s = 0.0 if route.request_count & SAMPLED else time.perf_counter()
         try:
             answer = route.shortcut(frame)
@@ -163,33 +169,21 @@ class Dispatcher:
             request, _ = route.decode(frame, position)
             answer = self.failure(route, request, error)
         if answer is None:
-            return self._dispatch_whole(connection, frame)
+            return self.dispatch_whole(connection, frame)
         route.request_count += 1
         if began_s:
             answer = route.times.note(answer, began_s)
         (correlation_id,) = _CORRELATION_ID.unpack_from(frame, _VERSION_END)
         return _new(Exchange, (route, correlation_id, answer, None))
 
-    def _dispatch_whole(
-        self, connection: ConnectionInfo, frame: memoryview
-    ) -> Exchange:
+    def dispatch_whole(self, connection: ConnectionInfo, frame: memoryview) -> Exchange:
         """By header, decoder and handler."""
+        route, header, request = self.read(frame)
         began_s = 0.0
-        header, position = decode_request_header(frame)
-        api_key, api_version, correlation_id, client_id = header
-        route = self.routes.get((api_key, api_version))
-        if route is None:
-            route = self._add_route(frame, header)
         if not route.request_count & SAMPLED:
             began_s = time.perf_counter()
         route.request_count += 1
-        try:
-            request, _ = route.decode(frame, position)
-        except MalformedRequest as error:
-            raise type(error)(f"{route.name}: {error}") from error
-        except Exception as error:
-            self._services.bugs.record(f"the decoder of {route.name}", error)
-            raise MalformedRequest(f"{route.name} cannot be read") from error
+        api_key, api_version, correlation_id, client_id = header
         context = RequestContext(
             self._services, connection, api_key, api_version, correlation_id, client_id
         )
@@ -203,11 +197,30 @@ class Dispatcher:
             answer = route.times.note(answer, began_s)
         return _new(Exchange, (route, correlation_id, answer, request))
 
+    def read(self, frame: memoryview) -> tuple[Route, RequestHeader, Request]:
+        """What is asked, and where it belongs.
+
+        Raises:
+            MalformedRequest: it cannot be read.
+        """
+        header, position = decode_request_header(frame)
+        route = self.routes.get((header.api_key, header.api_version))
+        if route is None:
+            route = self._add_route(frame, header)
+        try:
+            request, _ = route.decode(frame, position)
+        except MalformedRequest as error:
+            raise type(error)(f"{route.name}: {error}") from error
+        except Exception as error:
+            self._services.bugs.record(f"the decoder of {route.name}", error)
+            raise MalformedRequest(f"{route.name} cannot be read") from error
+        return route, header, request
+
     def dispatch_logged(
         self, connection: ConnectionInfo, frame: memoryview
     ) -> Exchange:
         """`dispatch`, with a line in the request log."""
-        exchange = self.dispatch(connection, frame)
+        exchange = self.entry(connection, frame)
         request_log.debug(
             "%s of %s:%d, correlation id %d, %d bytes",
             exchange.route.name,

@@ -20,8 +20,8 @@ from .exposition import HISTOGRAM, UNTYPED, Family, counter, gauge, labels
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ..network.connection import Network
     from ..network.listener import Listener
+    from ..network.shared import Network
     from ..replica.cleaning import Cleaning
     from ..services import Services
 

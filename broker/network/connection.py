@@ -9,6 +9,7 @@ The socket is not read while
 - frames wait in the backlog,
 - the client leaves its answers unread,
 - too many requests wait for their answers,
+- the client has done more than its quota (``mute``),
 - the broker's memory for requests is full, and this connection is part of it.
 """
 
@@ -18,45 +19,22 @@ import asyncio
 import inspect
 import logging
 from collections import deque
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
-from protocol.errors import FrameTooLarge, MalformedRequest, TooManyObjects
-from protocol.framing import FrameReader, ReceiveChunk
+from protocol.errors import MalformedRequest
+from protocol.framing import FrameReader
 
 from ..handlers.dispatch import has_bulky_answer, request_log
 from .deadlines import Deadlines
+from .limits import LIMITS
 from .request_context import ConnectionInfo
 from .response_queue import ResponseQueue
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ..clock import Clock
-    from ..config.broker_config import BrokerConfig
-    from ..handlers.dispatch import Dispatcher, Exchange
-    from .admission import Admission
-    from .limits import LimitedLog, RequestMemory
+    from ..handlers.dispatch import Exchange
     from .listener import Listener
-
-
-_LIMITS: dict[type[MalformedRequest], str] = {
-    FrameTooLarge: "socket.request.max.bytes",
-    TooManyObjects: "request.objects.max",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Network:
-    """What all connections of a broker share."""
-
-    options: BrokerConfig
-    dispatcher: Dispatcher
-    clock: Clock
-    memory: RequestMemory
-    admission: Admission
-    log: LimitedLog
-    chunk: ReceiveChunk = field(default_factory=ReceiveChunk)
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -72,6 +50,7 @@ class Connection(asyncio.BufferedProtocol):
         "_is_blocked",
         "_is_closed",
         "_is_finishing",
+        "_is_muted",
         "_is_reading",
         "_is_write_paused",
         "_listener",
@@ -93,9 +72,7 @@ class Connection(asyncio.BufferedProtocol):
         network = listener.network
         self._listener = listener
         self._network = network
-        self._dispatch = network.dispatcher.dispatch
-        if request_log.isEnabledFor(logging.DEBUG):
-            self._dispatch = network.dispatcher.dispatch_logged
+        self.use_entry()
         self._reader = FrameReader(
             network.options.socket_request_max_bytes, network.chunk
         )
@@ -110,6 +87,7 @@ class Connection(asyncio.BufferedProtocol):
         self._is_closed = True
         self._is_blocked = True
         self._is_finishing = False
+        self._is_muted = False
         self._is_reading = True
         self._is_write_paused = False
         self._waits_for_memory = False
@@ -136,6 +114,7 @@ class Connection(asyncio.BufferedProtocol):
             peer_host=peer[0],
             peer_port=peer[1],
             close=self.finish,
+            mute=self.mute,
         )
         self._responses = ResponseQueue(
             transport,
@@ -206,6 +185,21 @@ class Connection(asyncio.BufferedProtocol):
         self._update_reading()
         # Not here and now: the handler that calls this has yet to give its answer.
         asyncio.get_running_loop().call_soon(self._close_if_finished)
+
+    def use_entry(self) -> None:
+        """Give requests from now on to what the dispatcher says, or logs."""
+        dispatcher = self._network.dispatcher
+        self._dispatch = dispatcher.entry
+        if request_log.isEnabledFor(logging.DEBUG):
+            self._dispatch = dispatcher.dispatch_logged
+
+    def mute(self, wait_ms: int) -> None:
+        """Start nothing and read nothing for a while: the client does too much."""
+        if self._is_muted or self._is_closed:
+            return
+        self._is_muted = self._is_blocked = True
+        self._update_reading()
+        self._network.clock.call_later(wait_ms, self._unmute)
 
     def abort(self) -> None:
         """Close at once; answers that have not left are lost."""
@@ -303,7 +297,10 @@ class Connection(asyncio.BufferedProtocol):
             self._close_if_finished()
             return
         self._is_blocked = (
-            self._task is not None or self._is_write_paused or self._is_full()
+            self._task is not None
+            or self._is_write_paused
+            or self._is_muted
+            or self._is_full()
         )
         if self._backlog and not self._is_blocked:
             frames, self._backlog = self._backlog, deque()
@@ -316,6 +313,10 @@ class Connection(asyncio.BufferedProtocol):
         if self._held:
             self._account()
         self._update_reading()
+
+    def _unmute(self) -> None:
+        self._is_muted = False
+        self._go_on()
 
     def _block_if_full(self) -> None:
         if self._is_full():
@@ -338,6 +339,7 @@ class Connection(asyncio.BufferedProtocol):
         is_wanted = not (
             self._backlog
             or self._is_write_paused
+            or self._is_muted
             or self._waits_for_memory
             or self._is_finishing
             or self._is_full()
@@ -378,7 +380,7 @@ class Connection(asyncio.BufferedProtocol):
             self._network.log.warn(
                 f"closing the connection from {self.info.peer_host}:"
                 f"{self.info.peer_port}: {error}",
-                _LIMITS.get(type(error)),
+                LIMITS.get(type(error)),
             )
             self._close()
 

@@ -12,12 +12,20 @@ import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Protocol
 
+from protocol.errors import FrameTooLarge, MalformedRequest, TooManyObjects
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..clock import Clock
 
 _logger = logging.getLogger(__name__)
+
+# The option that a request has reached which was refused so.
+LIMITS: dict[type[MalformedRequest], str] = {
+    FrameTooLarge: "socket.request.max.bytes",
+    TooManyObjects: "request.objects.max",
+}
 
 
 class MemoryHolder(Protocol):

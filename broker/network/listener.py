@@ -14,7 +14,7 @@ from .response_queue import CatchUp
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
-    from .connection import Network
+    from .shared import Network
 
 SWEEP_INTERVAL_MS = 1000
 _IDLE_SWEEP_INTERVAL_MS_MAX = 30_000
@@ -115,6 +115,11 @@ class Listener:
         self._watched.discard(connection)
         if self._is_stopping and not self.connections:
             self._all_gone.set()
+
+    def use_entry(self) -> None:
+        """Have all connections ask the dispatcher anew where requests go."""
+        for connection in self.connections:
+            connection.use_entry()
 
     def watch(self, connection: Connection) -> None:
         """Look at this connection in every sweep until nothing of it is late."""

@@ -15,6 +15,10 @@ def _nothing() -> None:
     """Close no connection: for contexts that have none."""
 
 
+def _ignore(wait_ms: int) -> None:
+    """Mute no connection: for contexts that have none."""
+
+
 @dataclass(slots=True)
 class ConnectionInfo:
     """The two ends of a connection, shared by all its requests."""
@@ -27,6 +31,7 @@ class ConnectionInfo:
     client_software_name: str = ""
     client_software_version: str = ""
     close: Callable[[], None] = _nothing
+    mute: Callable[[int], None] = _ignore
 
 
 class RequestContext:

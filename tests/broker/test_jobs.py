@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from broker.handlers.dispatch import Dispatcher
 from broker.jobs import add_jobs, make_cleaning
 from tests.fakes.replicas import replicas
 
@@ -20,7 +21,8 @@ async def test_logs_are_cleaned_unless_an_option_says_no(
     async with replicas(tmp_path, **options) as broker:
         services = broker.services
         cleaning = make_cleaning(services, broker.files)
-        add_jobs(services, broker.files, [], cleaning)
+        dispatcher = Dispatcher(services, {})
+        add_jobs(services, broker.files, [], cleaning, dispatcher)
         names = services.scheduler.names
         assert ("clean logs" in names) is is_there
         assert "scrub" not in names, "no interval is set"
@@ -35,7 +37,7 @@ async def test_cleaning_gets_what_the_options_say(tmp_path: Path) -> None:
         "log_cleaner_io_buffer_load_factor": 0.5,
     }
     async with replicas(tmp_path, **options) as broker:
-        limits = make_cleaning(broker.services, broker.files)._limits
+        limits = make_cleaning(broker.services, broker.files).limits
         assert limits.map_size_of_round == 2 << 20
         assert limits.rate_of_round == 1000
         assert limits.rounds_max == 3

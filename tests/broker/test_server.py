@@ -249,6 +249,7 @@ async def test_every_periodic_job_has_a_name(tmp_path: Path) -> None:
         names = server.services.scheduler.names
         assert names == [
             "sweep PLAINTEXT",
+            "request times",
             "checkpoints",
             "log starts",
             "finish deletions",

@@ -14,9 +14,9 @@ from broker.config.broker_config import BrokerConfig
 from broker.handlers.dispatch import Dispatcher
 from broker.handlers.registry import registered_handlers
 from broker.network.admission import Admission
-from broker.network.connection import Network
 from broker.network.limits import LimitedLog, RequestMemory
 from broker.network.listener import Listener
+from broker.network.shared import Network
 from broker.services import Bugs
 from client.connection import Connection, ConnectionClosed
 from protocol.errors import InvalidRequest, MalformedRequest, UnsupportedVersion
@@ -35,7 +35,8 @@ def real_listener() -> Listener:
     """Our own listener and dispatcher, as far as ApiVersions needs them."""
     broker.handlers.load()
     clock, config = FakeClock(), BrokerConfig()
-    services: Any = SimpleNamespace(bugs=Bugs(), config=config)
+    telemetry = SimpleNamespace(is_wanted=False)
+    services: Any = SimpleNamespace(bugs=Bugs(), config=config, telemetry=telemetry)
     network = Network(
         options=config,
         dispatcher=Dispatcher(services, registered_handlers()),

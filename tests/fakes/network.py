@@ -2,8 +2,9 @@
 
 ``now:x`` is answered at once, ``park:x`` when the test resolves it, ``wait:x`` by
 a coroutine that blocks its connection until then, ``both:x`` by a coroutine that then
-parks it until it is resolved again, ``none`` never, ``big:n`` with n bytes, ``bad``
-is malformed. The answer is the request itself, ``big`` aside.
+parks it until it is resolved again, ``none`` never, ``big:n`` with n bytes, ``mute:n``
+mutes its connection for n ms, ``bad`` is malformed. The answer is the request itself,
+``big`` aside.
 """
 
 import asyncio
@@ -12,12 +13,12 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from broker.config.broker_config import BrokerConfig
-from broker.handlers.dispatch import Dispatcher, Exchange, Route
+from broker.handlers.dispatch import Dispatcher, Entry, Exchange, Route
 from broker.handlers.registry import NO_RESPONSE
 from broker.network.admission import Admission
-from broker.network.connection import Network
 from broker.network.limits import LimitedLog, RequestMemory
 from broker.network.request_context import ConnectionInfo
+from broker.network.shared import Network
 from broker.parked import Parked
 from protocol.errors import MalformedRequest
 from tests.fakes.clock import FakeClock
@@ -158,6 +159,10 @@ class WordDispatcher:
         self.failures: list[BaseException] = []
         self._count = 0
 
+    @property
+    def entry(self) -> Entry:
+        return self.dispatch
+
     def dispatch(self, connection: ConnectionInfo, frame: memoryview) -> Exchange:
         text = bytes(frame).decode()
         self.started.append(text)
@@ -183,6 +188,8 @@ class WordDispatcher:
             return Words(bytes(int(argument)))
         if kind == "bye":
             connection.close()
+        if kind == "mute":
+            connection.mute(int(argument))
         if kind in ("park", "wait", "both"):
             future: asyncio.Future[Words] = asyncio.get_running_loop().create_future()
             self.parked[text] = future

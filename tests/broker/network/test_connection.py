@@ -319,3 +319,15 @@ async def test_a_frame_that_is_too_long_is_a_limit_that_was_reached() -> None:
     assert not client.listener.connections
     assert client.listener.network.log.hits == {"socket.request.max.bytes": 1}
     assert "frame of 101 bytes, limit 100" in client.log[0]
+
+
+async def test_a_muted_connection_waits_and_then_goes_on() -> None:
+    client = Client()
+    client.ask("mute:500", "now:a")
+    assert client.answers == ["mute:500"]
+    assert not client.transport.is_reading_now
+    await client.clock.tick(499)
+    assert client.answers == ["mute:500"]
+    await client.clock.tick(1)
+    assert client.answers == ["mute:500", "now:a"]
+    assert client.transport.is_reading_now

@@ -1,0 +1,28 @@
+"""What all connections of a broker share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from protocol.framing import ReceiveChunk
+
+if TYPE_CHECKING:
+    from ..clock import Clock
+    from ..config.broker_config import BrokerConfig
+    from ..handlers.dispatch import Dispatcher
+    from .admission import Admission
+    from .limits import LimitedLog, RequestMemory
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """What all connections of a broker share."""
+
+    options: BrokerConfig
+    dispatcher: Dispatcher
+    clock: Clock
+    memory: RequestMemory
+    admission: Admission
+    log: LimitedLog
+    chunk: ReceiveChunk = field(default_factory=ReceiveChunk)

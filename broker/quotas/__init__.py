@@ -1,0 +1,1 @@
+"""Quotas, enforced: what clients do, and how long who does too much must wait."""

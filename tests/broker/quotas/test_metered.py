@@ -1,0 +1,154 @@
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+from broker.server import Server
+from client.connection import Connection
+from protocol.errors import ErrorCode
+from protocol.messages.client_quotas import (
+    AlterClientQuotasRequest,
+    AlterClientQuotasResponse,
+    AlteredQuotaEntry,
+    EntityData,
+    OpData,
+)
+from protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse
+from protocol.messages.fetch import FetchTopic as WantedTopic
+from protocol.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
+from protocol.messages.topics import (
+    CreatableTopic,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+from protocol.records import NewRecord, build_batch
+from tests.broker.test_server import config, create_topic
+
+VALUE = bytes(20_000)
+
+
+class Served:
+    """A broker, and a client in a thread."""
+
+    def __init__(self, server: Server, connection: Connection) -> None:
+        self.server = server
+        self.connection = connection
+
+    async def ask(self, request: Any, response: Any, version: int) -> Any:
+        return await asyncio.to_thread(
+            self.connection.request, request, response, version
+        )
+
+    async def set_quota(self, key: str, value: float) -> None:
+        entry = AlteredQuotaEntry(
+            entity=[EntityData(entity_type="client-id", entity_name="c")],
+            ops=[OpData(key=key, value=value)],
+        )
+        request = AlterClientQuotasRequest(entries=[entry])
+        answer = await self.ask(request, AlterClientQuotasResponse, 1)
+        assert [each.error_code for each in answer.entries] == [0]
+
+    async def produce(self, acks: int = 1) -> Any:
+        batch = bytes(build_batch([NewRecord(timestamp=0, value=VALUE)]))
+        data = PartitionProduceData(index=0, records=batch)
+        topic = TopicProduceData(name="t", partition_data=[data])
+        request = ProduceRequest(acks=acks, timeout_ms=9000, topic_data=[topic])
+        return await self.ask(request, ProduceResponse, 9)
+
+
+@contextlib.asynccontextmanager
+async def served(data_dir: Path) -> AsyncIterator[Served]:
+    server = Server(config(data_dir))
+    await server.start()
+    port = server.listeners[0].port
+    make: Callable[[], Connection] = lambda: Connection(  # noqa: E731
+        "127.0.0.1", port, client_id="c", timeout_s=20
+    )
+    connection = await asyncio.to_thread(make)
+    try:
+        await asyncio.to_thread(create_topic, connection)
+        yield Served(server, connection)
+    finally:
+        connection.close()
+        await server.stop()
+        assert server.bugs.count == 0
+
+
+def muted(server: Server) -> list[bool]:
+    return [each._is_muted for each in server.listeners[0].connections]
+
+
+async def test_without_a_quota_nothing_is_measured(tmp_path: Path) -> None:
+    async with served(tmp_path) as broker:
+        dispatcher = broker.server._network.dispatcher
+        assert dispatcher.entry == dispatcher.dispatch
+        assert (await broker.produce()).throttle_time_ms == 0
+        await broker.set_quota("producer_byte_rate", 1 << 30)
+        assert dispatcher.entry != dispatcher.dispatch
+
+
+async def test_who_produces_too_much_is_told_and_muted(tmp_path: Path) -> None:
+    async with served(tmp_path) as broker:
+        for acks in (1, -1):
+            assert (await broker.produce(acks)).throttle_time_ms == 0
+        await broker.set_quota("producer_byte_rate", 1_000)
+        answer = await broker.produce()
+        assert answer.responses[0].partition_responses[0].error_code == 0
+        assert 9_000 < answer.throttle_time_ms < 12_000
+        assert muted(broker.server) == [True]
+
+
+async def test_an_answer_that_waits_for_its_sync_is_told_too(tmp_path: Path) -> None:
+    async with served(tmp_path) as broker:
+        await broker.set_quota("producer_byte_rate", 1_000)
+        answer = await broker.produce(acks=-1)
+        assert answer.throttle_time_ms > 9_000
+
+
+async def test_who_reads_too_much_is_told_and_muted(tmp_path: Path) -> None:
+    async with served(tmp_path) as broker:
+        await broker.produce(acks=-1)
+        await broker.set_quota("consumer_byte_rate", 1_000)
+        partition = FetchPartition(
+            partition=0, fetch_offset=0, partition_max_bytes=1 << 20
+        )
+        topic = WantedTopic(topic="t", partitions=[partition])
+        request = FetchRequest(
+            max_wait_ms=100, min_bytes=1, max_bytes=1 << 20, topics=[topic]
+        )
+        answer = await broker.ask(request, FetchResponse, 12)
+        assert answer.throttle_time_ms > 9_000
+        records = answer.responses[0].partitions[0].records
+        assert len(records) > len(VALUE)
+        assert muted(broker.server) == [True]
+
+
+async def test_who_takes_the_loops_time_waits_a_second_at_most(tmp_path: Path) -> None:
+    async with served(tmp_path) as broker:
+        await broker.set_quota("request_percentage", 0.000_001)
+        answer = await broker.produce()
+        assert 0 < answer.throttle_time_ms <= 1000
+        # It goes on when the time is over.
+        assert (await broker.produce()).responses[0].partition_responses
+
+
+async def test_too_many_changes_of_topics_are_refused(tmp_path: Path) -> None:
+    def creation(name: str) -> CreateTopicsRequest:
+        topic = CreatableTopic(name=name, num_partitions=250, replication_factor=1)
+        return CreateTopicsRequest(topics=[topic], timeout_ms=9000)
+
+    async with served(tmp_path) as broker:
+        await broker.set_quota("controller_mutation_rate", 10)
+        answer = await broker.ask(creation("first"), CreateTopicsResponse, 7)
+        # What was saved is used up and more: whoever comes next pays for it.
+        assert answer.topics[0].error_code == ErrorCode.NONE
+        answer = await broker.ask(creation("one-more"), CreateTopicsResponse, 7)
+        assert answer.topics[0].error_code == ErrorCode.THROTTLING_QUOTA_EXCEEDED
+        assert answer.throttle_time_ms > 0
+        assert broker.server.services.metadata.get("one-more") is None
