@@ -14,6 +14,7 @@ MODULES: Final = (
     "cluster",
     "config_resources",
     "configs",
+    "delegation_tokens",
     "delete_records",
     "delete_topics",
     "describe_producers",

@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 from .both_brokers import SERVER, BothBrokers
@@ -110,3 +111,13 @@ def test_transactions(both: BothBrokers) -> None:
     tool = f"{TOOLS}.TransactionsCommand"
     [head, *_] = both.same(tool, *THERE, "list")
     assert head.split()[0] == "TransactionalId"
+
+
+def test_delegation_tokens(both: BothBrokers, tmp_path: Path) -> None:
+    tool = f"{TOOLS}.DelegationTokenCommand"
+    options = tmp_path / "options"
+    options.touch()
+    refused = both.both_fail(
+        tool, *THERE, "--command-config", str(options), "--describe"
+    )
+    assert "Delegation Token requests are not allowed" in refused

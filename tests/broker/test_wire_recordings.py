@@ -50,8 +50,6 @@ LATER_GROUPS = (
 )
 NOT_OFFERED_YET = {
     "AlterReplicaLogDirs",
-    "CreateDelegationToken",
-    "DescribeDelegationToken",
 }
 ALL_OPTIONS = ("-o", "offsets.topic.num.partitions=1")
 OPTIONS = {

@@ -16,6 +16,7 @@ from broker.handlers import (  # noqa: F401 - to register them
     cluster,
     config_resources,
     configs,
+    delegation_tokens,
     delete_topics,
     describe_topic_partitions,
     elections,

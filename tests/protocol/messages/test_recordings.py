@@ -24,7 +24,9 @@ WIRE = Path(__file__).parents[2] / "golden" / "wire"
 NOT_RECORDED = {
     ApiKey.ADD_RAFT_VOTER,
     ApiKey.ALTER_CONFIGS,
+    ApiKey.EXPIRE_DELEGATION_TOKEN,
     ApiKey.REMOVE_RAFT_VOTER,
+    ApiKey.RENEW_DELEGATION_TOKEN,
     ApiKey.UNREGISTER_BROKER,
 }
 BY_KEY = {(message.api_key, is_request(message)): message for message in messages()}
