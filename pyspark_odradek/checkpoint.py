@@ -97,10 +97,11 @@ class Checkpoint:
         self.path.mkdir(parents=True, exist_ok=True)
         self._write(self.path / _START, StreamOffsets(starts).text())
 
-    def rebuild(self, commit: Commit) -> None:
+    def rebuild(self, commit: Commit, half_done: Commit | None = None) -> None:
         """Make it anew, so that Spark goes on behind a commit of the table.
 
-        What was there is kept beside it, under a name that ends with ``.old``.
+        Of a batch that is ``half_done`` the dead letters are committed: it is planned
+        as it was. What was there is kept beside it, under a name that ends with ``.old``.
         """
         if self.path.exists():
             old = self.path.with_name(f"{self.path.name}.{uuid.uuid4().hex[:8]}.old")
@@ -114,6 +115,11 @@ class Checkpoint:
         self._write(fresh / _START, offsets)
         text = f"v1\n{json.dumps(_SETTINGS)}\n{offsets}"
         self._write(fresh / "offsets" / batch, text)
+        if half_done is not None:
+            text = (
+                f"v1\n{json.dumps(_SETTINGS)}\n{StreamOffsets(half_done.ends).text()}"
+            )
+            self._write(fresh / "offsets" / str(half_done.batch), text)
         self._write(fresh / "commits" / batch, 'v1\n{"nextBatchWatermarkMs":0}')
         os.rename(fresh, self.path)
         sync(self.path.parent)

@@ -175,6 +175,14 @@ class Committer:
         before = table.last_commit(self._job)
         if before is not None and before.batch >= commit.batch:
             # The driver died between the two commits.
+            if before.ends != commit.ends:
+                raise JobStopped(
+                    f"the dead letters of batch {commit.batch} were committed to "
+                    f"{table.location} up to {_ends_text(before.ends)}, the batch ends "
+                    f"at {_ends_text(commit.ends)} now: the checkpoint was lost in "
+                    "between; move that table away, and give the job a new name and "
+                    "table"
+                )
             if before.row_count != written.dead_letter_count:
                 raise JobStopped(
                     f"batch {commit.batch} had {before.row_count} dead letters when it "

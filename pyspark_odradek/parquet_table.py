@@ -15,6 +15,7 @@ that to the next one. Readers pass over names that begin with an underscore.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -172,6 +173,13 @@ class ParquetTable:
                 file.flush()
                 os.fsync(file.fileno())
             os.link(temporary, path)
+        except OSError as error:
+            if error.errno in (errno.EPERM, errno.ENOTSUP):
+                raise JobError(
+                    f"the file system of {self.location} has no links, with which "
+                    'batches are committed; use format = "delta", or another place'
+                ) from None
+            raise
         finally:
             temporary.unlink(missing_ok=True)
         sync(path.parent)

@@ -131,7 +131,9 @@ class Sink:
                 f"the table {self._table.location} has no commit of the job "
                 f"{self._job.name!r}: there is nothing to make a checkpoint of"
             )
-        self._checkpoint.rebuild(last)
+        letters = self._dead_letters and self._dead_letters.last_commit(self._job.name)
+        is_half_done = letters and letters.batch == last.batch + 1
+        self._checkpoint.rebuild(last, letters if is_half_done else None)
         self._progress.note("rebuilt checkpoint", batch=last.batch)
 
     def _check_checkpoint(self, last: Commit | None) -> None:
@@ -188,18 +190,27 @@ class Sink:
             pause_s = min(pause_s * 2, _PAUSE_S_MAX)
 
     def _run_query(self, once: bool) -> None:
+        from py4j.protocol import Py4JError, Py4JJavaError
         from pyspark.errors import StreamingQueryException
 
         self._failure = None
         self._progress.begin()
-        query = self._start(once)
         try:
+            query = self._start(once)
             while not query.awaitTermination(1):
                 if self._is_stopped:
                     self._stop(query)
                     return
         except StreamingQueryException as error:
             raise failure_of(self._failure, str(error)) from error
+        except Py4JJavaError as error:
+            raise failure_of(self._failure, str(error)) from error
+        except (Py4JError, ConnectionError) as error:
+            raise JobError(
+                "Spark's JVM has ended: it was killed, or had too little memory "
+                '([spark.conf] "spark.driver.memory" = "2g"); start the job again, it '
+                "goes on where the table ends"
+            ) from error
         finally:
             self._progress.end()
 

@@ -52,6 +52,15 @@ def test_rebuilt_from_a_commit(tmp_path: Path) -> None:
     assert (old / "offsets" / "3").exists()
 
 
+def test_rebuilt_with_a_batch_that_is_half_done(tmp_path: Path) -> None:
+    checkpoint = Checkpoint(str(tmp_path / "c"))
+    done = Commit("j", 12, (CommittedRange("t", 0, 2, 7, "id", 0),))
+    half = Commit("j", 13, (CommittedRange("t", 0, 7, 9, "id", 0),))
+    checkpoint.rebuild(done, half)
+    assert (checkpoint.last_planned(), checkpoint.last_done()) == (13, 12)
+    assert checkpoint.planned(13) == [OffsetRange("t", 0, 7, 9)]
+
+
 def test_what_is_lost_or_of_another_query_is_said(tmp_path: Path) -> None:
     checkpoint = Checkpoint(str(tmp_path))
     with pytest.raises(JobStopped, match="lost the offsets of batch 4"):

@@ -241,6 +241,18 @@ def test_decoding_changed_between_the_two_commits(
         driver(table, dead).run(0, range_of(0), write)
 
 
+def test_batch_has_other_offsets_than_its_dead_letters(
+    made: Callable[[], tuple[Table, Table]],
+) -> None:
+    """The checkpoint was lost between the two commits, and nobody rebuilt it."""
+    table, dead = made()
+    with pytest.raises(DriverDied):
+        with_driver(table, dead, 0, Step.DEAD_LETTERS_COMMITTED)
+    planned = [OffsetRange(*PLACE, 0, 30)]
+    with pytest.raises(JobStopped, match="were committed to .* up to t-0: 10"):
+        driver(table, dead).run(0, planned, writer(planned))
+
+
 def test_mostly_dead_letters_commit_nothing(
     made: Callable[[], tuple[Table, Table]],
 ) -> None:

@@ -9,8 +9,8 @@ from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
 
 from pyspark_odradek.commit import Commit
 from pyspark_odradek.delta_table import DeltaTableOfJob
-from pyspark_odradek.job_errors import JobStopped
-from tests.pyspark_odradek.fake_job import JOB, SCHEMA, run_batches
+from pyspark_odradek.job_errors import CommitRefused, JobStopped
+from tests.pyspark_odradek.fake_job import JOB, SCHEMA, range_of, run_batches, writer
 from tests.pyspark_odradek.table_readers import rows_of
 
 
@@ -51,6 +51,20 @@ def test_commit_says_the_transaction(tmp_path: Path) -> None:
     assert table.transaction_version(JOB) == 2
     (entry,) = table.history(1)
     assert json.loads(entry["odradek"])[0]["batch"] == 2
+
+
+def test_second_driver_whose_view_is_old(tmp_path: Path) -> None:
+    """It had loaded the table before the first one committed the same batch."""
+    filled(tmp_path / "t", 2)
+    slow = DeltaTableOfJob(tmp_path / "t", JOB)
+    staged = slow.staging(2)
+    written = writer(range_of(2))(staged, None)
+    view = DeltaTable(str(tmp_path / "t"))
+    DeltaTableOfJob(tmp_path / "t", JOB).commit(Commit(JOB, 2, ()), [])
+    slow._table = lambda: view  # type: ignore[method-assign]
+    with pytest.raises(CommitRefused):
+        slow.commit(Commit(JOB, 2, ()), written.files)
+    assert rows_of("deltalake", tmp_path / "t", "_offset") == list(range(20))
 
 
 def test_transaction_without_offsets(tmp_path: Path) -> None:

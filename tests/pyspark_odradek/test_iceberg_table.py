@@ -8,9 +8,9 @@ from pyiceberg.catalog import Catalog, load_catalog
 
 from pyspark_odradek.commit import Commit
 from pyspark_odradek.iceberg_table import IcebergTableOfJob
-from pyspark_odradek.job_errors import JobError
+from pyspark_odradek.job_errors import CommitRefused, JobError
 from pyspark_odradek.table import Table
-from tests.pyspark_odradek.fake_job import JOB, SCHEMA, run_batches
+from tests.pyspark_odradek.fake_job import JOB, SCHEMA, range_of, run_batches, writer
 from tests.pyspark_odradek.table_readers import rows_of
 
 
@@ -56,6 +56,27 @@ def test_other_writers_and_jobs_come_between(tmp_path: Path) -> None:
     assert [each and each.batch for each in found] == [7, 2]
     other.close()
     assert rows_of("pyiceberg", tmp_path / "t", "_offset") == [*range(30), 100]
+
+
+def test_second_driver_whose_view_is_old(tmp_path: Path) -> None:
+    """It had loaded the table before the first one committed the same batch."""
+
+    def made() -> tuple[Table, None]:
+        return IcebergTableOfJob(tmp_path / "t", JOB, {}), None
+
+    run_batches(made, range(2))
+    slow, fast = made()[0], made()[0]
+    assert isinstance(slow, IcebergTableOfJob)
+    written = writer(range_of(2))(slow.staging(2), None)
+    views = [slow.load(), slow.load()]
+    load = slow.load
+    fast.commit(Commit(JOB, 2, ()), [])
+    slow.load = lambda: views.pop() if views else load()  # type: ignore[method-assign]
+    with pytest.raises(CommitRefused):
+        slow.commit(Commit(JOB, 2, ()), written.files)
+    slow.close()
+    fast.close()
+    assert rows_of("pyiceberg", tmp_path / "t", "_offset") == list(range(20))
 
 
 def test_table_that_would_retry_is_refused(tmp_path: Path) -> None:
