@@ -101,7 +101,7 @@ class Checkpoint:
         """Make it anew, so that Spark goes on behind a commit of the table.
 
         Of a batch that is ``half_done`` the dead letters are committed: it is planned
-        as it was. What was there is kept beside it, under a name that ends with ``.old``.
+        as it was. What was there is kept beside it, with ``.old`` behind its name.
         """
         if self.path.exists():
             old = self.path.with_name(f"{self.path.name}.{uuid.uuid4().hex[:8]}.old")
@@ -116,9 +116,8 @@ class Checkpoint:
         text = f"v1\n{json.dumps(_SETTINGS)}\n{offsets}"
         self._write(fresh / "offsets" / batch, text)
         if half_done is not None:
-            text = (
-                f"v1\n{json.dumps(_SETTINGS)}\n{StreamOffsets(half_done.ends).text()}"
-            )
+            offsets = StreamOffsets(half_done.ends).text()
+            text = f"v1\n{json.dumps(_SETTINGS)}\n{offsets}"
             self._write(fresh / "offsets" / str(half_done.batch), text)
         self._write(fresh / "commits" / batch, 'v1\n{"nextBatchWatermarkMs":0}')
         os.rename(fresh, self.path)

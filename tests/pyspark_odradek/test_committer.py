@@ -249,7 +249,7 @@ def test_batch_has_other_offsets_than_its_dead_letters(
     with pytest.raises(DriverDied):
         with_driver(table, dead, 0, Step.DEAD_LETTERS_COMMITTED)
     planned = [OffsetRange(*PLACE, 0, 30)]
-    with pytest.raises(JobStopped, match="were committed to .* up to t-0: 10"):
+    with pytest.raises(JobStopped, match=r"were committed to .* up to t-0: 10"):
         driver(table, dead).run(0, planned, writer(planned))
 
 
