@@ -35,8 +35,12 @@ def real_listener() -> Listener:
     """Our own listener and dispatcher, as far as ApiVersions needs them."""
     broker.handlers.load()
     clock, config = FakeClock(), BrokerConfig()
-    telemetry = SimpleNamespace(is_wanted=False)
-    services: Any = SimpleNamespace(bugs=Bugs(), config=config, telemetry=telemetry)
+    services: Any = SimpleNamespace(
+        bugs=Bugs(),
+        config=config,
+        telemetry=SimpleNamespace(is_wanted=False),
+        features=SimpleNamespace(epoch=0, level_of=lambda name: 0),
+    )
     network = Network(
         options=config,
         dispatcher=Dispatcher(services, registered_handlers()),
