@@ -1,10 +1,23 @@
 from pathlib import Path
 
+import pytest
+
 from broker.clock import SystemClock
 from broker.config.broker_config import BrokerConfig
 from broker.jobs import CLEANING_JOB, make_cleaning
 from broker.network.admission import Admission
 from broker.reconfiguration import follow_changes, follow_cleaning_changes
+from client.configs import (
+    ConfigChange,
+    ConfigResource,
+    ConfigResourceType,
+    Operation,
+    alter_configs,
+    describe_configs,
+)
+from protocol.errors import MessageTooLarge
+from tests.broker_process import running_broker
+from tests.client.live import connected, create_topic, produce
 from tests.fakes.replicas import batch_of, replicas
 
 
@@ -54,3 +67,41 @@ async def test_compaction_follows_the_options(tmp_path: Path) -> None:
         assert cleaning.limits.rounds_max == 3
         assert services.scheduler.interval_of(CLEANING_JOB) == 5
         await services.scheduler.stop()
+
+
+def test_a_change_holds_at_once_and_after_a_kill(tmp_path: Path) -> None:
+    of_all = ConfigResource(ConfigResourceType.BROKER, "")
+    of_one = ConfigResource(ConfigResourceType.BROKER, "1")
+    of_group = ConfigResource(ConfigResourceType.GROUP, "g")
+    option = "message.max.bytes"
+
+    def check(port: int) -> None:
+        with connected(port) as cluster:
+            produce(cluster, "t", 0, range(1))
+            with pytest.raises(MessageTooLarge):
+                produce(cluster, "t", 0, range(100))
+            [shown] = describe_configs(cluster, of_one, [option])
+            assert (shown.value, shown.source) == ("200", "DYNAMIC_BROKER_CONFIG")
+            assert [each.value for each in shown.synonyms] == ["200", "99", "1048588"]
+            found = describe_configs(cluster, of_group, ["share.isolation.level"])
+            assert found[0].value == "read_committed"
+
+    with running_broker(tmp_path / "data") as process:
+        with connected(process.port) as cluster:
+            create_topic(cluster, "t", 1)
+            produce(cluster, "t", 0, range(100))
+            alter_configs(cluster, of_all, [ConfigChange(Operation.SET, option, "99")])
+            alter_configs(cluster, of_one, [ConfigChange(Operation.SET, option, "200")])
+            name, value = "share.isolation.level", "read_committed"
+            change = ConfigChange(Operation.SET, name, value)
+            alter_configs(cluster, of_group, [change])
+        check(process.port)
+        process.kill()
+        process.start()
+        check(process.port)
+        with connected(process.port) as cluster:
+            for resource in (of_all, of_one):
+                change = ConfigChange(Operation.DELETE, option)
+                alter_configs(cluster, resource, [change])
+            produce(cluster, "t", 0, range(100))
+        assert "Traceback" not in process.log()
