@@ -127,8 +127,8 @@ class Client:
         answer = self.link.request(request, MetadataResponse, WITH_NAMES)
         assert answer.topics[0].error_code == 0
         find = FindCoordinatorRequest(coordinator_keys=["g"])
-        answer = self.link.request(find, FindCoordinatorResponse)
-        assert answer.coordinators[0].error_code == 0
+        found = self.link.request(find, FindCoordinatorResponse)
+        assert found.coordinators[0].error_code == 0
 
     def produce(self, value: bytes) -> tuple[int, int]:
         """Error code and base offset; notes how long a refusal took."""

@@ -147,5 +147,5 @@ def fullest(cls: type[Request], version: int, field: Field, count: int) -> bytes
     if element.kind in ("bytes", "records", "array", "float64", "boolean"):
         return None
     message = cls()
-    setattr(message, field.name, [item()] * count)  # type: ignore[operator, misc]
+    setattr(message, field.name, [item()] * count)
     return b"".join(map(bytes, encoder(cls, version)(message)))

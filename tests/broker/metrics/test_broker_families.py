@@ -2,6 +2,18 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
+from client.connection import Connection
+from protocol.errors import ErrorCode
+from protocol.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
+from protocol.record_batch import COMPRESSION_ZSTD
+from protocol.records import NewRecord, build_batch
 from storage.files import StorageFailure
 from tests.broker.metrics.served import HTTP, commit, scraped
 from tests.broker.test_server import create_topic, produce, running, with_client
@@ -23,6 +35,35 @@ async def test_requests_and_syncs_are_counted(tmp_path: Path) -> None:
     assert found["odradek_sync_seconds_count"][str(tmp_path),] >= 1
     assert found["odradek_bugs_total"][()] == 0
     assert found["kafka_controller_kafkacontroller_globaltopiccount"][()] == 1
+
+
+async def test_limits_that_were_reached_are_counted(tmp_path: Path) -> None:
+    options = {"request_decompressed_max_bytes": 1024, "max_connections": 1}
+
+    def ask_too_much(connection: Connection, port: int) -> None:
+        create_topic(connection)
+        record = NewRecord(b"k", bytes(2000), 1)
+        batch = build_batch([record], compression=COMPRESSION_ZSTD)
+        data = PartitionProduceData(index=0, records=bytes(batch))
+        request = ProduceRequest(
+            acks=1,
+            timeout_ms=1000,
+            topic_data=[TopicProduceData(name="t", partition_data=[data])],
+        )
+        answer = connection.request(request, ProduceResponse, 9)
+        (partition,) = answer.responses[0].partition_responses
+        assert partition.error_code == ErrorCode.MESSAGE_TOO_LARGE
+        with pytest.raises(ConnectionError):
+            Connection("127.0.0.1", port)
+
+    async with running(tmp_path, http_listener=HTTP, **options) as server:
+        port = server.listeners[0].port
+        await with_client(server, lambda found: ask_too_much(found, port))
+        found = await scraped(server)
+    assert found["odradek_limit_hits_total"] == {
+        ("max.connections",): 1,
+        ("request.decompressed.max.bytes",): 1,
+    }
 
 
 async def test_a_failed_directory_is_told(tmp_path: Path) -> None:
