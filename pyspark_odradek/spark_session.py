@@ -29,6 +29,8 @@ _OPTIONS = {
     # Enough rows at once that Arrow pays, few enough for a worker's memory.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
     "spark.sql.execution.arrow.maxBytesPerBatch": str(64 << 20),
+    # A Python worker that starts slowly, on a busy machine, has not failed.
+    "spark.python.authenticate.socketTimeout": "60s",
     # Spark looks for a word in messages of failures with a regular expression, which
     # overflows the usual stack when the message is a long traceback.
     "spark.driver.extraJavaOptions": "-Xss16m",

@@ -15,6 +15,7 @@ from . import errors
 from .job_errors import JobError, JobStopped
 
 _RAISED = re.compile(r"pyspark_odradek(?:\._odradek)?[.\w]*\.([A-Z]\w+): (.+)")
+_ENDED = re.compile(r"terminated with exception: *([^\n]*?\S) *(?:SQLSTATE|\n|$)")
 _LINE_MAX = 400
 # Of our own errors, those that another try does not mend.
 _FINAL = (
@@ -63,6 +64,9 @@ def _reason(text: str) -> str:
     for line in reversed(lines):
         if any(word in line for word in _LOST):
             return line[:_LINE_MAX]
+    ended = _ENDED.search(text)
+    if ended:
+        return ended[1][:_LINE_MAX]
     for line in lines:
         if re.match(r"(\w+\.)*\w*(Error|Exception): ", line):
             return line[:_LINE_MAX]

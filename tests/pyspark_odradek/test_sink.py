@@ -59,7 +59,7 @@ def job(
 def once(job: Job, spark: "SparkSession", **options: bool) -> list[dict[str, Any]]:
     """Run it once; what it said."""
     said = io.StringIO()
-    sink = Sink(job, lambda: spark, progress=Progress(said), give_up_after_s=0)
+    sink = Sink(job, lambda: spark, progress=Progress(said), give_up_after_s=300)
     try:
         sink.prepare(**options)
         sink.run(once=True)

@@ -44,4 +44,7 @@ def test_anything_else_is_one_line_and_tried_again() -> None:
     found = failure_of(None, text)
     assert isinstance(found, StreamFailure)
     assert str(found) == "org.apache.spark.SparkException: Python worker exited"
+    ended = "[STREAM_FAILED] Query [id = 1] terminated with exception: Python worker"
+    ended += " failed to connect back. SQLSTATE: XXKST\nmore"
+    assert str(failure_of(None, ended)) == "Python worker failed to connect back."
     assert "without a reason" in str(failure_of(None, ""))
