@@ -1,5 +1,6 @@
 """The checkpoints of a log directory: taken in order, written in any."""
 
+import errno
 import threading
 from pathlib import Path
 
@@ -99,6 +100,15 @@ def test_two_threads_do_not_write_at_the_same_time() -> None:
         assert not files.paths()
     writer.join()
     assert files.paths()
+
+
+def test_the_first_checkpoint_finds_room_on_a_full_disk() -> None:
+    files = FakeFiles()
+    manager = started(files)
+    made(manager)
+    files.fail("append", error=errno.ENOSPC)
+    manager.checkpoint_job()()
+    assert b"a 0 0" in files.content("recovery-point-offset-checkpoint")
 
 
 def test_a_failed_directory_promises_nothing() -> None:
