@@ -3,6 +3,7 @@
 ``compact`` (``topic``, and ``partitions`` if not all): an item for each partition, when
 it is compacted or it is known why not. ``uncleanable``: an item for each log that
 cleaning leaves alone. ``health``: an item for each reason why the broker is not ready.
+``client-metrics``: an item for each number that clients have pushed last (KIP-714).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from protocol.topic_partition import TopicPartition
+from protocol.uuids import to_text
 
 from .admin_socket import AdminError
 from .config.option import did_you_mean
@@ -48,7 +50,24 @@ def admin_requests(
         for reason in why_not_ready(services, listeners):
             yield {"reason": reason}
 
-    return {"compact": compact, "uncleanable": uncleanable, "health": health}
+    async def client_metrics(request: Request) -> Items:
+        _check_names(request, ())
+        for client in list(services.telemetry):
+            for sample in client.samples:
+                yield {
+                    "client": client.selectors.get("client_id"),
+                    "instance": to_text(client.client_instance_id),
+                    "name": sample.name,
+                    "attributes": dict(sample.attributes),
+                    "value": sample.value,
+                }
+
+    return {
+        "compact": compact,
+        "uncleanable": uncleanable,
+        "health": health,
+        "client-metrics": client_metrics,
+    }
 
 
 def _places(services: Services, request: Request) -> list[TopicPartition]:

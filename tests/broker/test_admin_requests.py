@@ -7,8 +7,11 @@ import pytest
 
 from broker.admin_requests import admin_requests
 from broker.admin_socket import AdminError
+from protocol.record_batch import COMPRESSION_NONE
+from protocol.uuids import ZERO_UUID
 from tests.broker.replica.test_cleaning import append, cleaning_of, compacted
 from tests.fakes.replicas import Replicas, replicas
+from tests.protocol.test_otlp_metrics import GAUGE, data_of
 
 
 async def ask(broker: Replicas, name: str, **request: Any) -> list[Any]:
@@ -86,3 +89,19 @@ async def test_logs_that_are_left_alone_are_named(tmp_path: Path) -> None:
         cleaning.uncleanable[log.topic_partition] = "why"
         expected = [{"topic": "t", "partition": 0, "reason": "why"}]
         assert [item async for item in known({})] == expected
+
+
+async def test_the_metrics_of_clients_are_told(tmp_path: Path) -> None:
+    async with replicas(tmp_path) as broker:
+        telemetry = broker.services.telemetry
+        wanted = telemetry.subscribe(ZERO_UUID, {"client_id": "app"})
+        pushed = memoryview(data_of(GAUGE))
+        telemetry.push(*wanted[:2], pushed, COMPRESSION_NONE, terminating=False)
+        [item] = await ask(broker, "client-metrics")
+        assert len(item.pop("instance")) == 22
+        assert item == {
+            "client": "app",
+            "name": "a.gauge",
+            "attributes": {"client_id": "c"},
+            "value": 1.5,
+        }
