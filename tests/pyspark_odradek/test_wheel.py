@@ -9,9 +9,13 @@ import sys
 import zipfile
 from pathlib import Path
 
+import pyarrow.parquet
 import pytest
 
+from client.list_offsets import LATEST, list_offsets
+from protocol.topic_partition import TopicPartition
 from tests.broker_process import BrokerProcess
+from tests.client.live import connected
 
 from . import feeding, spark_jars
 from .conftest import skip_or_fail
@@ -127,6 +131,7 @@ def test_what_is_mapped_twice_is_the_same(wheel: Path) -> None:
     assert list((wheel / "pyspark_odradek/_odradek/protocol").glob("speedups*.so"))
 
 
+@pytest.mark.timeout(600)
 def test_a_script_of_the_user_runs_where_all_names_are_taken(
     wheel: Path, taken: Path, broker_process: BrokerProcess, topic: str
 ) -> None:
@@ -149,6 +154,58 @@ def test_a_script_of_the_user_runs_where_all_names_are_taken(
     assert Path(place).is_relative_to(wheel)
 
 
+JOB = """
+name = "job"
+[source]
+bootstrap_servers = "{address}"
+topics = ["{topic}"]
+[value]
+format = "string"
+[table]
+path = "sunk"
+"""
+
+
+@pytest.mark.timeout(900)
+def test_the_commands_run_where_all_names_are_taken(
+    wheel: Path, taken: Path, broker_process: BrokerProcess, topic: str
+) -> None:
+    skip_or_fail(spark_jars.java_missing())
+    address = broker_process.address
+    feeding.create(address, topic)
+    feeding.create(address, f"{topic}-copy")
+    feeding.send(address, topic, [b"a", b"b", b"c"])
+    (taken / "job.toml").write_text(JOB.format(address=address, topic=topic))
+    server = ["--bootstrap-server", address]
+    small = ["--master", "local[1]", "--conf", "spark.driver.memory=512m"]
+    load = ["--table", "exported", "--topic", f"{topic}-copy", "--job", topic]
+    for command in (
+        ["export", topic, "exported", *server, *small],
+        ["sink", "once", "job.toml"],
+        ["load", *load, *server, *small],
+    ):
+        # As the script `odradek` does it, which has no current folder on its path.
+        run = subprocess.run(
+            [sys.executable, "-P", "-m", "broker", "pipeline", *command],
+            cwd=taken,
+            env=environment(wheel),
+            capture_output=True,
+            text=True,
+        )
+        assert run.returncode == 0, (command, run.stdout, run.stderr[-5000:])
+    found = [
+        pyarrow.parquet.read_table(taken / name).column("value").to_pylist()
+        for name in ("exported", "sunk")
+    ]
+    assert sorted(found[0]) == [b"a", b"b", b"c"]
+    assert sorted(found[1]) == ["a", "b", "c"]
+    with connected(broker_process.port) as cluster:
+        place = TopicPartition(f"{topic}-copy", 0)
+        ends = list_offsets(cluster, {place: LATEST}, committed=True).found
+    assert ends[place].offset >= 3
+
+
+@pytest.mark.timeout(600)
 def test_without_a_compiler_the_wheel_is_slower_and_works(
     tmp_path: Path, taken: Path
 ) -> None:
