@@ -14,7 +14,7 @@ from typing import Any
 
 from confluent_kafka import Producer
 
-TIMEOUT_S = 300
+TIMEOUT_S = 800
 # A JVM that lives for seconds is best off without its second compiler.
 JAVA_OPTIONS = "-Xss16m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 JOB = """
