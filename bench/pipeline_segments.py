@@ -117,24 +117,22 @@ def measure(root: Path, size: int, rounds: int) -> None:
     spark = session(root)
     data, copy, written = root / "data", str(root / "parquet"), str(root / "written")
 
-    def segments() -> DataFrame:
-        reader = spark.read.format("odradek").option("path", str(data))
-        return reader.option("subscribe", TOPIC).option("includeHeaders", "true").load()
+    reader = spark.read.format("odradek").option("path", str(data))
+    reader = reader.option("subscribe", TOPIC).option("includeHeaders", "true")
+    segments = reader.load()
 
     def audit() -> None:
         directory = DataDirectory(data)
         spans = audit_spans(spark, plan_audit(directory, []))
         assert conclude(directory, spans).is_sound
 
-    segments().write.mode("overwrite").parquet(copy)
+    segments.write.mode("overwrite").parquet(copy)
     parquet = spark.read.parquet(copy)
-    assert parquet.count() == segments().count()
+    assert parquet.count() == segments.count()
     works: dict[str, Callable[[], object]] = {
-        "segments → count": lambda: count_all(segments()),
+        "segments → count": lambda: count_all(segments),
         "Parquet → count": lambda: count_all(parquet),
-        "segments → Parquet": lambda: (
-            segments().write.mode("overwrite").parquet(written)
-        ),
+        "segments → Parquet": lambda: segments.write.mode("overwrite").parquet(written),
         "Parquet → Parquet": lambda: parquet.write.mode("overwrite").parquet(written),
         "audit": audit,
     }
