@@ -196,13 +196,16 @@ def test_clean_stop_under_load_loses_nothing_and_scans_nothing(tmp_path: Path) -
     with running_broker(tmp_path / "data") as broker:
         create_topic(broker, "numbers")
         with Load(broker.address, "numbers") as load:
+            slowest_s = 0.0
             for _ in range(max(3, KILLS // 10)):
                 progress(load, 1000)
-                assert broker.terminate() <= 5
+                slowest_s = max(slowest_s, broker.terminate())
                 assert (tmp_path / "data" / ".kafka_cleanshutdown").exists()
                 broker.start()
                 assert not (tmp_path / "data" / ".kafka_cleanshutdown").exists()
             progress(load, 100)
+        print(f"stopped in {slowest_s:.2f} s at most")
+        assert slowest_s <= 5
         check(load, broker.address)
         assert "recover" not in broker.log().lower()
         assert "Traceback" not in broker.log()

@@ -20,7 +20,6 @@ from tests.fuzz.strangers import (
     connect,
     many,
     ping,
-    read_exactly,
     resident_bytes,
 )
 
@@ -227,19 +226,4 @@ def ping_of(broker: BrokerProcess) -> bool:
     try:
         return ping(sock)
     finally:
-        sock.close()
-
-
-def test_a_frame_that_comes_byte_by_byte_is_answered(tmp_path: Path) -> None:
-    with running_broker(tmp_path / "data") as broker:
-        sock = connect(broker.port)
-        data = b"".join(
-            bytes(encode_request(FetchRequest(), 11, number, "slow"))
-            for number in range(3)
-        )
-        for position in range(len(data)):
-            sock.sendall(data[position : position + 1])
-        for number in range(3):
-            size = int.from_bytes(read_exactly(sock, 4), "big")
-            assert int.from_bytes(read_exactly(sock, size)[:4], "big") == number
         sock.close()
