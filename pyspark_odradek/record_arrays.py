@@ -70,20 +70,20 @@ class RecordArrays:
 
     def __init__(self, place: TopicPartition, columns: RecordColumns) -> None:
         self._schema = columns.arrow_schema()
-        topic, partition = pa.scalar(place.topic, pa.string()), place.partition
+        topic = _one(pa.string(), place.topic.encode())
         make: dict[str, Callable[[RecordRows], Any]] = {
             "key": lambda rows: _bytes(rows.data, rows.cells[2], rows.cells[3]),
             "value": lambda rows: _bytes(rows.data, rows.cells[4], rows.cells[5]),
             "topic": _Repeated(topic).of,
-            "partition": _Repeated(pa.scalar(partition, pa.int32())).of,
+            "partition": _Repeated(_int32(place.partition)).of,
             "offset": _offsets,
             "timestamp": lambda rows: timestamp_array(rows.timestamps),
             "timestampType": self._time_types,
             HEADERS: self._headers,
         }
         self._make = [make[name] for name in columns.names]
-        self._time_type = [_Repeated(pa.scalar(n, pa.int32())) for n in (0, 1)]
-        self._no_headers = _Repeated(pa.scalar(None, _HEADERS_TYPE))
+        self._time_type = [_Repeated(_int32(n)) for n in (0, 1)]
+        self._no_headers = _Repeated(pa.nulls(1, _HEADERS_TYPE)[0])
 
     def batch(self, rows: RecordRows) -> pa.RecordBatch:
         """The columns of some records."""
@@ -116,6 +116,19 @@ class RecordArrays:
         return pa.Array.from_buffers(
             _HEADERS_TYPE, rows.count, buffers, children=[entries]
         )
+
+
+# `pa.scalar` would say the same, and load pandas to do it: 0.3 s in every worker.
+
+
+def _one(type: Any, data: bytes) -> Any:
+    ends = pa.py_buffer(np.array([0, len(data)], np.int32))
+    return pa.Array.from_buffers(type, 1, [None, ends, pa.py_buffer(data)])[0]
+
+
+def _int32(number: int) -> Any:
+    data = pa.py_buffer(np.array([number], np.int32))
+    return pa.Array.from_buffers(pa.int32(), 1, [None, data])[0]
 
 
 class _Repeated:

@@ -1,4 +1,7 @@
-"""``spark.read.format("odradek")`` and ``spark.readStream.format("odradek")``."""
+"""``spark.read.format("odradek")`` and ``spark.readStream.format("odradek")``.
+
+What makes rows of batches is loaded only for them: it costs pandas, 0.3 s.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,6 @@ from pyspark.sql.datasource import (
     InputPartition,
 )
 
-from .batch_rows import BATCH_DDL, BATCH_TYPES, BatchesToArrow, read_batches
 from .columns import RecordColumns, check_types
 from .options import BATCHES, read_options, read_stream_options, wanted_mode
 from .path_view import SegmentPartition, log_view, segment_partitions
@@ -48,6 +50,8 @@ class DefaultSource(DataSource):
         """The columns of Spark's Kafka connector, or those of batches."""
         mode, include_headers = wanted_mode(self.options)
         if mode == BATCHES:
+            from .batch_rows import BATCH_DDL
+
             return BATCH_DDL
         return RecordColumns.of(include_headers=include_headers).ddl
 
@@ -77,6 +81,8 @@ class Decoding:
     def of(cls, options: SourceOptions, schema: StructType) -> Decoding:
         """The columns that the schema names."""
         if options.mode == BATCHES:
+            from .batch_rows import BATCH_TYPES
+
             check_types(schema, BATCH_TYPES)
             return cls(options.mode, RecordColumns(tuple(schema.fieldNames())), options)
         return cls(options.mode, RecordColumns.of_schema(schema), options)
@@ -84,6 +90,8 @@ class Decoding:
     def of_segment(self, piece: SegmentRange) -> Iterator[pyarrow.RecordBatch]:
         """The rows of a piece of a segment."""
         if self.mode == BATCHES:
+            from .batch_rows import read_batches
+
             return read_batches(
                 piece,
                 self.columns.names,
@@ -100,6 +108,8 @@ class Decoding:
     def of_answer(self, fetched: Fetched) -> Decoder:
         """A decoder for what a broker answered."""
         if self.mode == BATCHES:
+            from .batch_rows import BatchesToArrow
+
             return BatchesToArrow(
                 fetched.place,
                 self.columns.names,
