@@ -167,3 +167,20 @@ def test_nothing_of_spark_is_loaded_before_it_is_needed() -> None:
         [sys.executable, "-P", "-c", program], capture_output=True, text=True
     )
     assert run.stdout == "odradek False\n", run.stderr
+
+
+def test_a_worker_does_not_load_pandas() -> None:
+    """Which takes longer than all else that it loads."""
+    program = (
+        "import sys, pyspark_odradek.source, pyspark_odradek.stream_source\n"
+        "from protocol.topic_partition import TopicPartition\n"
+        "from pyspark_odradek.columns import RecordColumns\n"
+        "from pyspark_odradek.records_arrow import RecordsToArrow\n"
+        "columns = RecordColumns.of(include_headers=True)\n"
+        "RecordsToArrow(TopicPartition('t', 0), columns)\n"
+        "print('pandas' in sys.modules)"
+    )
+    run = subprocess.run(
+        [sys.executable, "-P", "-c", program], capture_output=True, text=True
+    )
+    assert run.stdout == "False\n", run.stderr
