@@ -109,17 +109,19 @@ class Checkpoint:
         fresh = self.path.with_name(f".{self.path.name}.{uuid.uuid4().hex[:8]}")
         for folder in ("offsets", "commits"):
             (fresh / folder).mkdir(parents=True)
-        offsets = StreamOffsets(commit.ends).text()
-        batch = str(commit.batch)
         self._write(fresh / "metadata", json.dumps({"id": str(uuid.uuid4())}))
-        self._write(fresh / _START, offsets)
-        text = f"v1\n{json.dumps(_SETTINGS)}\n{offsets}"
-        self._write(fresh / "offsets" / batch, text)
+        starts = {each.place: each.start for each in commit.ranges}
+        self._write(fresh / _START, StreamOffsets(starts).text())
+        planned = {commit.batch: commit.ends}
+        if commit.batch:  # Spark asks for the last but one as well
+            planned[commit.batch - 1] = starts
         if half_done is not None:
-            offsets = StreamOffsets(half_done.ends).text()
-            text = f"v1\n{json.dumps(_SETTINGS)}\n{offsets}"
-            self._write(fresh / "offsets" / str(half_done.batch), text)
-        self._write(fresh / "commits" / batch, 'v1\n{"nextBatchWatermarkMs":0}')
+            planned[half_done.batch] = half_done.ends
+        for batch, ends in planned.items():
+            lines = ["v1", json.dumps(_SETTINGS), StreamOffsets(ends).text()]
+            self._write(fresh / "offsets" / str(batch), "\n".join(lines))
+        done = fresh / "commits" / str(commit.batch)
+        self._write(done, 'v1\n{"nextBatchWatermarkMs":0}')
         os.rename(fresh, self.path)
         sync(self.path.parent)
 

@@ -48,6 +48,11 @@ def test_rebuilt_from_a_commit(tmp_path: Path) -> None:
         OffsetRange("t", 0, 7, 9),
         OffsetRange("t", 1, 4, 4),
     ]
+    # Of two batches Spark asks for the offsets; what they say is the last one's range.
+    assert checkpoint.planned(12) == [
+        OffsetRange("t", 0, 2, 7),
+        OffsetRange("t", 1, 4, 4),
+    ]
     (old,) = tmp_path.glob("c.*.old")
     assert (old / "offsets" / "3").exists()
 
