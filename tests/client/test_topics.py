@@ -28,22 +28,28 @@ from tests.fakes.scripted import scripted_cluster
 
 def test_a_topic_is_made_widened_described_and_deleted(cluster: Cluster) -> None:
     config = {"cleanup.policy": "compact"}
-    made = create_topic(cluster, NewTopic("life", 2, 1, config))
-    assert (made.name, made.partitions, made.replication_factor) == ("life", 2, 1)
-    with pytest.raises(TopicAlreadyExists, match="'life' already exists"):
-        create_topic(cluster, NewTopic("life"))
-    create_partitions(cluster, "life", 3, validate_only=True)
-    create_partitions(cluster, "life", 4)
-    topic = describe_topics(cluster, ["life"]).found["life"]
+    made = create_topic(cluster, NewTopic("made-and-deleted", 2, 1, config))
+    assert (made.name, made.partitions, made.replication_factor) == (
+        "made-and-deleted",
+        2,
+        1,
+    )
+    with pytest.raises(TopicAlreadyExists, match="'made-and-deleted' already exists"):
+        create_topic(cluster, NewTopic("made-and-deleted"))
+    create_partitions(cluster, "made-and-deleted", 3, validate_only=True)
+    create_partitions(cluster, "made-and-deleted", 4)
+    topic = describe_topics(cluster, ["made-and-deleted"]).found["made-and-deleted"]
     assert (topic.topic_id, topic.is_internal) == (made.topic_id, False)
     assert [each.partition for each in topic.partitions] == [0, 1, 2, 3]
     assert topic.partitions[3][1:] == (1, [1], [1], [])
     with pytest.raises(InvalidPartitions):
-        create_partitions(cluster, "life", 4)
-    delete_topic(cluster, "life")
+        create_partitions(cluster, "made-and-deleted", 4)
+    delete_topic(cluster, "made-and-deleted")
     with pytest.raises(UnknownTopicOrPartition):
-        delete_topic(cluster, "life")
-    assert set(describe_topics(cluster, ["life"]).failed) == {"life"}
+        delete_topic(cluster, "made-and-deleted")
+    assert set(describe_topics(cluster, ["made-and-deleted"]).failed) == {
+        "made-and-deleted"
+    }
 
 
 def test_what_could_be_made_is_not_made(cluster: Cluster) -> None:
