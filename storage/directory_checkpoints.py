@@ -153,6 +153,13 @@ class DirectoryCheckpoints:
         except (StorageFailure, *MISSING) as error:
             raise DirectoryFailure(self._directory, error) from error
 
+    def keep_room(self) -> None:
+        """Take the room for writing them again: there may be some now. For a disk
+        thread.
+        """
+        with self._lock:
+            self._reserve.keep()
+
     def _write(self, path: Path, offsets: Mapping[TopicPartition, int]) -> None:
         """Write one, on a full disk into the room that was kept for that."""
         try:

@@ -266,7 +266,17 @@ class LogManager:
         """The removal of what is due by ``now_ms``, for a disk thread: old segments
         and deleted partitions. None when there is nothing.
         """
-        return self._removals.job(now_ms)
+        job = self._removals.job(now_ms)
+        if job is None:
+            return None
+
+        def remove() -> None:
+            job()
+            for directory in self.directories:
+                if directory.failure is None:
+                    directory.checkpoints.keep_room()
+
+        return remove
 
     @property
     def unremoved_partitions(self) -> set[TopicPartition]:

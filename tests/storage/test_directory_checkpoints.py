@@ -10,6 +10,7 @@ from protocol.errors import KafkaStorageError
 from protocol.topic_partition import TopicPartition
 from storage.directory_checkpoints import DirectoryCheckpoints, DirectoryFailure
 from storage.files import StorageFailure
+from storage.reserve import RESERVE_BYTES, RESERVE_NAME
 from storage.unified_log import UnifiedLog
 from tests.fakes.files import FakeFiles
 
@@ -109,6 +110,22 @@ def test_the_first_checkpoint_finds_room_on_a_full_disk() -> None:
     files.fail("append", error=errno.ENOSPC)
     manager.checkpoint_job()()
     assert b"a 0 0" in files.content("recovery-point-offset-checkpoint")
+
+
+def test_room_is_kept_again_when_something_was_removed() -> None:
+    files = FakeFiles()
+    manager = started(files)
+    made(manager)
+    reserve = ROOT / RESERVE_NAME
+    for nth in (1, 3, 5, 7):  # what goes into it is written, and it is not kept again
+        files.fail("append", nth=nth, error=errno.ENOSPC)
+    manager.checkpoint_job()()
+    assert not files.exists(reserve) or not files.content(reserve)
+    manager.delete(A)
+    removal = manager.removal_job(1 << 62)
+    assert removal is not None
+    removal()
+    assert len(files.content(reserve)) == RESERVE_BYTES
 
 
 def test_a_failed_directory_promises_nothing() -> None:

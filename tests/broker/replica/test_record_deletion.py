@@ -211,7 +211,7 @@ async def test_a_full_disk_is_given_the_room_of_what_is_deleted(
         await filled(broker, count=40, internal_segment_bytes="200")
         first = LOG_DIR / "t-0" / "00000000000000000000.log"
         assert broker.files.exists(first)
-        fill_up(broker.files)
+        fill_up(broker.files, 2)  # nor where room is kept
         assert await deleted(broker, 30) == result(30)
         deleted_files = [p for p in broker.files.paths() if p.suffix == ".deleted"]
         assert not broker.files.exists(first)
@@ -229,7 +229,7 @@ async def test_on_a_full_disk_the_room_that_was_kept_is_taken(tmp_path: Path) ->
 async def test_a_disk_that_stays_full_is_told_and_tried_again(tmp_path: Path) -> None:
     async with replicas(tmp_path) as broker:
         await filled(broker)
-        fill_up(broker.files, 2)
+        fill_up(broker.files, 3)
         assert await deleted(broker, 2) == refused(ErrorCode.KAFKA_STORAGE_ERROR)
         assert not broker.committer.directories[LOG_DIR].failure
         assert await deleted(broker, 2) == result(2), "there is room again"
