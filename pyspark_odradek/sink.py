@@ -131,9 +131,12 @@ class Sink:
                 f"the table {self._table.location} has no commit of the job "
                 f"{self._job.name!r}: there is nothing to make a checkpoint of"
             )
-        letters = self._dead_letters and self._dead_letters.last_commit(self._job.name)
-        is_half_done = letters and letters.batch == last.batch + 1
-        self._checkpoint.rebuild(last, letters if is_half_done else None)
+        letters = None
+        if self._dead_letters is not None:
+            letters = self._dead_letters.last_commit(self._job.name)
+        if letters is not None and letters.batch != last.batch + 1:
+            letters = None  # those of a batch that is whole
+        self._checkpoint.rebuild(last, letters)
         self._progress.note("rebuilt checkpoint", batch=last.batch)
 
     def _check_checkpoint(self, last: Commit | None) -> None:

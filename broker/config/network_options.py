@@ -166,7 +166,7 @@ class NetworkOptions:
         at_most=STORED_SIZE_MAX,
     )
     request_objects_max: int = option(
-        20_000,
+        100_000,
         "request.objects.max",
         "Most array elements and tagged fields of one request. A request of more"
         " closes its connection.",

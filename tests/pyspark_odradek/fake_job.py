@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,6 +14,10 @@ from pyspark_odradek.committer import Committer, Step, Written
 from pyspark_odradek.dead_letters import dead_letter_schema
 from pyspark_odradek.offset_range import OffsetRange
 from pyspark_odradek.table import DataFile, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
 
 JOB = "job-a"
 PLACE = TopicPartition("t", 0)

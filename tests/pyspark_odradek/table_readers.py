@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pandas as pd
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 READERS = {
     "parquet": ("duckdb", "pandas"),
