@@ -223,19 +223,25 @@ class Delivery:
             for batches in self._oldest_by_leader():
                 self._send(batches)
             self._drain()
-            if self._failures:
+            # To halve what is too large, there is nothing to wait for.
+            if not all(self._is_divisible(*each) for each in self._failures.items()):
                 raise _Unsettled
 
     def _judge(self, place: TopicPartition, error: KafkaError) -> None:
         """Prepare the next try for a partition, if there is any sense in one."""
         batches = self._unanswered[place]
-        if isinstance(error, _TOO_LARGE) and batches[0].records_count > 1:
+        if self._is_divisible(place, error):
             halves = split(batches.popleft(), self._compression_level)
             batches.extendleft(reversed(halves))
         elif error.retriable:
             self._routes.forget(place.topic)
         else:
             raise self._given_up(place, error)
+
+    def _is_divisible(self, place: TopicPartition, error: KafkaError) -> bool:
+        """Whether halves of the batch that failed first may be taken."""
+        first = self._unanswered[place][0]
+        return isinstance(error, _TOO_LARGE) and first.records_count > 1
 
     def _oldest_by_leader(self) -> list[list[SealedBatch]]:
         requests: list[list[SealedBatch]] = []

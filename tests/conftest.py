@@ -15,8 +15,8 @@ LoopFactory = Callable[[], asyncio.AbstractEventLoop]
 HERE = Path(__file__).parent
 BOTH_LOOPS = [HERE / "broker" / "network", HERE / "client", HERE / "clients"]
 BOTH_LOOPS += [HERE / "broker" / "test_server.py"]
-# Folders whose tests share what is dear to start, a JVM.
-ONE_PROCESS = [HERE / "apache_kafka", HERE / "pyspark_odradek"]
+# Tests that share what is dear to start, a JVM: of a folder, or with a fixture.
+KAFKA, SPARK = HERE / "apache_kafka", "spark"
 
 
 def loop_factories() -> dict[str, LoopFactory]:
@@ -42,7 +42,9 @@ def pytest_asyncio_loop_factories(
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Of several processes (pytest-xdist), one gets all tests of a module."""
     for item in items:
-        together = next(
-            (folder for folder in ONE_PROCESS if folder in item.path.parents), item.path
-        )
-        item.add_marker(pytest.mark.xdist_group(str(together.relative_to(HERE))))
+        group = str(item.path.relative_to(HERE))
+        if KAFKA in item.path.parents:
+            group = KAFKA.name
+        elif SPARK in getattr(item, "fixturenames", ()):
+            group = SPARK
+        item.add_marker(pytest.mark.xdist_group(group))

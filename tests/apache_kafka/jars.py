@@ -1,5 +1,6 @@
 """Apache Kafka's classes, fetched once by Maven, and how they are run."""
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -20,15 +21,16 @@ def missing() -> str | None:
 
 def fetch() -> None:
     """Have Maven put the jars into place, unless they are there for this pom."""
-    pom = (HERE / "pom.xml").read_text()
-    if _COMPLETE.exists() and _COMPLETE.read_text() == pom:
-        return
-    command = ["mvn", "-q", "-B", "-f", str(HERE / "pom.xml")]
-    run = subprocess.run(
-        command + ["dependency:copy-dependencies"], capture_output=True, text=True
-    )
-    assert run.returncode == 0, run.stdout + run.stderr
-    _COMPLETE.write_text(pom)
+    pom = HERE / "pom.xml"
+    with pom.open() as lock:  # of several processes with tests, one fetches
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        text = pom.read_text()
+        if _COMPLETE.exists() and _COMPLETE.read_text() == text:
+            return
+        command = ["mvn", "-q", "-B", "-f", str(pom), "dependency:copy-dependencies"]
+        run = subprocess.run(command, capture_output=True, text=True)
+        assert run.returncode == 0, run.stdout + run.stderr
+        _COMPLETE.write_text(text)
 
 
 def java(

@@ -34,6 +34,13 @@ def topic(request: pytest.FixtureRequest) -> str:
     return "".join(names).strip("-")[:200]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def collected_at_last() -> Iterator[None]:
+    """The same for a whole module: some of it is only let go when that is over."""
+    yield
+    _collect()
+
+
 @pytest.fixture
 def collected() -> Iterator[None]:
     """What clients left lying about is collected here, and not in another test.
@@ -41,6 +48,10 @@ def collected() -> Iterator[None]:
     Sockets and tasks of theirs are their own affair, and no error of ours.
     """
     yield
+    _collect()
+
+
+def _collect() -> None:
     hook, sys.unraisablehook = sys.unraisablehook, lambda _: None
     try:
         gc.collect()

@@ -1,5 +1,6 @@
 """Java for Spark, and the jars of its own Kafka connector, fetched once by Maven."""
 
+import fcntl
 import shutil
 import subprocess
 from functools import cache
@@ -19,17 +20,19 @@ def java_missing() -> str | None:
 @cache
 def connector_missing() -> str | None:
     """Why Spark's Kafka connector is not here; None when its jars are in place."""
-    pom = POM.read_text()
-    if _COMPLETE.exists() and _COMPLETE.read_text() == pom:
-        return None
-    if shutil.which("mvn") is None:
-        return "needs mvn"
-    shutil.rmtree(LIBS, ignore_errors=True)
-    command = ["mvn", "-q", "-B", "-f", str(POM), "dependency:copy-dependencies"]
-    run = subprocess.run(command, capture_output=True, text=True)
-    if run.returncode:
-        return f"Maven did not fetch the connector: {run.stdout}{run.stderr}"
-    _COMPLETE.write_text(pom)
+    with POM.open() as lock:  # of several processes with tests, one fetches
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        pom = POM.read_text()
+        if _COMPLETE.exists() and _COMPLETE.read_text() == pom:
+            return None
+        if shutil.which("mvn") is None:
+            return "needs mvn"
+        shutil.rmtree(LIBS, ignore_errors=True)
+        command = ["mvn", "-q", "-B", "-f", str(POM), "dependency:copy-dependencies"]
+        run = subprocess.run(command, capture_output=True, text=True)
+        if run.returncode:
+            return f"Maven did not fetch the connector: {run.stdout}{run.stderr}"
+        _COMPLETE.write_text(pom)
     return None
 
 

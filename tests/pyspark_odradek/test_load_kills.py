@@ -28,7 +28,7 @@ from . import spark_jars
 from .conftest import skip_or_fail
 
 IS_LONG = bool(os.environ.get("ODRADEK_LONG"))
-ROUNDS = 50 if IS_LONG else 2
+ROUNDS = 50 if IS_LONG else 1
 FILES, ROWS = 6, 1500
 PARTITIONS = 3
 RUN_TIMEOUT_S = 240

@@ -22,7 +22,7 @@ def test_topics_are_named(cluster: Cluster, shell: Shell) -> None:
         "partitions": 2,
         "replicationFactor": 1,
     }
-    assert shell.run("topic", "list", "--pattern", "listed") == ["no topics"]
+    assert shell.run("topic", "list", "--pattern", "listed-") == ["no topics"]
 
 
 def test_internal_topics_only_when_asked_for(cluster: Cluster, shell: Shell) -> None:
