@@ -60,7 +60,14 @@ def lose_last_commit(folder: Path) -> bool:
 
 
 @pytest.mark.timeout(7200)
-@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize(
+    "kind",
+    [
+        # Each takes most of a minute; without Spark test_committer_kill has them all.
+        pytest.param(kind, marks=[pytest.mark.long] if kind != "parquet" else [])
+        for kind in FORMATS
+    ],
+)
 def test_driver_and_executors_are_killed(
     kind: str, broker_process: BrokerProcess, topic: str, tmp_path: Path
 ) -> None:
