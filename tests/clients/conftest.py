@@ -1,12 +1,11 @@
 """One broker for each event loop, shared by the client tests."""
 
-import gc
-import sys
 from collections.abc import Iterator
 
 import pytest
 
 from tests.broker_process import BrokerProcess, running_broker
+from tests.collected import collect_garbage
 
 OPTIONS = (
     # The records are dated long ago; retention would be right to delete them.
@@ -38,22 +37,11 @@ def topic(request: pytest.FixtureRequest) -> str:
 def collected_at_last() -> Iterator[None]:
     """The same for a whole module: some of it is only let go when that is over."""
     yield
-    _collect()
+    collect_garbage()
 
 
 @pytest.fixture
 def collected() -> Iterator[None]:
-    """What clients left lying about is collected here, and not in another test.
-
-    Sockets and tasks of theirs are their own affair, and no error of ours.
-    """
+    """What clients left lying about is collected here, and not in another test."""
     yield
-    _collect()
-
-
-def _collect() -> None:
-    hook, sys.unraisablehook = sys.unraisablehook, lambda _: None
-    try:
-        gc.collect()
-    finally:
-        sys.unraisablehook = hook
+    collect_garbage()
