@@ -263,7 +263,7 @@ def test_space_is_kept_back_and_deletion_makes_room(tmp_path: Path, kind: str) -
             start = 0
             for turn in range(ROUNDS):
                 # Slowly: the space is measured four times a second.
-                assert written.fill(20_000) == ErrorCode.KAFKA_STORAGE_ERROR
+                assert written.fill(4_000) == ErrorCode.KAFKA_STORAGE_ERROR
                 written.stay_refused()
                 assert client.commit(turn) == 0
                 written.check(start)
