@@ -2,17 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from protocol.errors import (
-    FencedLeaderEpoch,
-    KafkaError,
-    LeaderNotAvailable,
-    NetworkException,
-    NotLeaderOrFollower,
-    UnknownLeaderEpoch,
-)
 from protocol.messages.list_offsets import (
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
@@ -22,21 +13,16 @@ from protocol.messages.list_offsets import (
 from protocol.topic_partition import TopicPartition
 
 from .errors import error_of
+from .leaders import SETTLE_S, ask_leaders
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from protocol.errors import KafkaError
+
     from .cluster import Cluster
 
 UNKNOWN = -1
-_SETTLE_S = 3.0
-_PASSING = (
-    LeaderNotAvailable,
-    NotLeaderOrFollower,
-    FencedLeaderEpoch,
-    UnknownLeaderEpoch,
-    NetworkException,
-)
 
 
 class EpochEnd(NamedTuple):
@@ -53,14 +39,10 @@ class EpochEnds(NamedTuple):
     failed: dict[TopicPartition, KafkaError]
 
 
-class _Unsettled(Exception):
-    """Partitions whose leader may be another one soon."""
-
-
 def epoch_ends(
     cluster: Cluster,
     epochs: Mapping[TopicPartition, int],
-    settle_s: float = _SETTLE_S,
+    settle_s: float = SETTLE_S,
 ) -> EpochEnds:
     """Where the log of each partition's leader leaves the given epoch (KIP-320).
 
@@ -68,39 +50,11 @@ def epoch_ends(
     """
     ends = EpochEnds({}, {})
 
-    def ask_for_rest() -> None:
-        rest = {place: n for place, n in epochs.items() if place not in ends.found}
-        ends.failed.clear()
-        for node_id, places in _by_leader(cluster, rest, ends).items():
-            try:
-                _ask_leader(cluster, node_id, places, ends)
-            except OSError as error:
-                for place in places:
-                    ends.failed[place] = NetworkException(str(error))
-        if any(isinstance(error, _PASSING) for error in ends.failed.values()):
-            raise _Unsettled
+    def ask(node_id: int, places: Mapping[TopicPartition, int]) -> None:
+        _ask_leader(cluster, node_id, places, ends)
 
-    # In the end what is known is known, and the rest has its error.
-    with suppress(_Unsettled):
-        cluster.retry.run(
-            ask_for_rest, lambda error: isinstance(error, _Unsettled), settle_s
-        )
+    ask_leaders(cluster, epochs, ends.found.keys(), ends.failed, ask, settle_s)
     return ends
-
-
-def _by_leader(
-    cluster: Cluster, epochs: Mapping[TopicPartition, int], ends: EpochEnds
-) -> dict[int, dict[TopicPartition, int]]:
-    if not epochs:
-        return {}
-    metadata = cluster.metadata(sorted({place.topic for place in epochs}))
-    leaders: dict[int, dict[TopicPartition, int]] = {}
-    for place, epoch in epochs.items():
-        try:
-            leaders.setdefault(metadata.leader_of(place), {})[place] = epoch
-        except KafkaError as error:
-            ends.failed[place] = error
-    return leaders
 
 
 def _ask_leader(

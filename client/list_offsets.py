@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from protocol.errors import (
-    FencedLeaderEpoch,
-    KafkaError,
-    LeaderNotAvailable,
-    NetworkException,
-    NotLeaderOrFollower,
-    OffsetNotAvailable,
-    UnknownLeaderEpoch,
-)
+from protocol.errors import KafkaError, OffsetNotAvailable
 from protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
@@ -23,6 +14,7 @@ from protocol.messages.list_offsets import (
 from protocol.topic_partition import TopicPartition
 
 from .errors import error_of
+from .leaders import PASSING, SETTLE_S, ask_leaders
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,15 +27,7 @@ NO_OFFSET = -1
 READ_UNCOMMITTED = 0
 READ_COMMITTED = 1
 _CONSUMER = -1
-_SETTLE_S = 3.0
-_PASSING = (
-    LeaderNotAvailable,
-    NotLeaderOrFollower,
-    FencedLeaderEpoch,
-    UnknownLeaderEpoch,
-    OffsetNotAvailable,
-    NetworkException,
-)
+_PASSING = (*PASSING, OffsetNotAvailable)
 
 
 class ListedOffset(NamedTuple):
@@ -64,14 +48,10 @@ class Listing(NamedTuple):
     failed: dict[TopicPartition, KafkaError]
 
 
-class _Unsettled(Exception):
-    """Partitions whose leader may be another one soon."""
-
-
 def list_offsets(
     cluster: Cluster,
     wanted: Mapping[TopicPartition, int],
-    settle_s: float = _SETTLE_S,
+    settle_s: float = SETTLE_S,
     *,
     committed: bool = False,
 ) -> Listing:
@@ -84,42 +64,13 @@ def list_offsets(
     listing = Listing({}, {})
     isolation_level = READ_COMMITTED if committed else READ_UNCOMMITTED
 
-    def ask_for_rest() -> None:
-        rest = {
-            place: time for place, time in wanted.items() if place not in listing.found
-        }
-        listing.failed.clear()
-        for node_id, places in _by_leader(cluster, rest, listing).items():
-            try:
-                request = _request(places, isolation_level, cluster.timeout_s)
-                _ask_leader(cluster, node_id, request, listing)
-            except OSError as error:
-                for place in places:
-                    listing.failed[place] = NetworkException(str(error))
-        if any(isinstance(error, _PASSING) for error in listing.failed.values()):
-            raise _Unsettled
+    def ask(node_id: int, places: Mapping[TopicPartition, int]) -> None:
+        request = _request(places, isolation_level, cluster.timeout_s)
+        _ask_leader(cluster, node_id, request, listing)
 
-    # In the end what is known is known, and the rest has its error.
-    with suppress(_Unsettled):
-        cluster.retry.run(
-            ask_for_rest, lambda error: isinstance(error, _Unsettled), settle_s
-        )
+    found, failed = listing.found.keys(), listing.failed
+    ask_leaders(cluster, wanted, found, failed, ask, settle_s, _PASSING)
     return listing
-
-
-def _by_leader(
-    cluster: Cluster, wanted: Mapping[TopicPartition, int], listing: Listing
-) -> dict[int, dict[TopicPartition, int]]:
-    if not wanted:
-        return {}
-    metadata = cluster.metadata(sorted({place.topic for place in wanted}))
-    leaders: dict[int, dict[TopicPartition, int]] = {}
-    for place, time in wanted.items():
-        try:
-            leaders.setdefault(metadata.leader_of(place), {})[place] = time
-        except KafkaError as error:
-            listing.failed[place] = error
-    return leaders
 
 
 def _request(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from protocol.errors import KafkaError
 from protocol.messages.txn_admin import (
     DescribeProducersRequest,
     DescribeProducersResponse,
@@ -15,9 +14,12 @@ from protocol.topic_partition import TopicPartition
 
 from .cluster import may_pass
 from .errors import error_of
+from .leaders import by_leader
 
 if TYPE_CHECKING:
     from collections.abc import Collection
+
+    from protocol.errors import KafkaError
 
     from .cluster import Cluster
 
@@ -51,7 +53,8 @@ def describe_producers(
 ) -> Producers:
     """Who writes to these partitions with a producer id, as their leaders know it."""
     producers = Producers({}, {})
-    for node_id, led in _by_leader(cluster, places, producers).items():
+    wanted = dict.fromkeys(places)
+    for node_id, led in by_leader(cluster, wanted, producers.failed).items():
         topics: dict[str, list[int]] = {}
         for topic, partition in led:
             topics.setdefault(topic, []).append(partition)
@@ -82,21 +85,6 @@ def describe_producers(
                     for state in each.active_producers
                 ]
     return producers
-
-
-def _by_leader(
-    cluster: Cluster, places: Collection[TopicPartition], producers: Producers
-) -> dict[int, list[TopicPartition]]:
-    if not places:
-        return {}
-    metadata = cluster.metadata(sorted({place.topic for place in places}))
-    leaders: dict[int, list[TopicPartition]] = {}
-    for place in places:
-        try:
-            leaders.setdefault(metadata.leader_of(place), []).append(place)
-        except KafkaError as error:
-            producers.failed[place] = error
-    return leaders
 
 
 def _or_none(offset: int) -> int | None:

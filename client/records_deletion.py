@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from protocol.errors import KafkaError
 from protocol.messages.topics import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,
@@ -16,9 +15,12 @@ from protocol.topic_partition import TopicPartition
 
 from .cluster import may_pass
 from .errors import error_of
+from .leaders import by_leader
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from protocol.errors import KafkaError
 
     from .cluster import Cluster
 
@@ -35,7 +37,7 @@ class Deletion(NamedTuple):
 def delete_records(cluster: Cluster, before: Mapping[TopicPartition, int]) -> Deletion:
     """Forget the records before an offset, or `HIGH_WATERMARK` for all there are."""
     deletion = Deletion({}, {})
-    for node_id, led in _by_leader(cluster, before, deletion).items():
+    for node_id, led in by_leader(cluster, before, deletion.failed).items():
         topics: dict[str, list[DeleteRecordsPartition]] = {}
         for place, offset in led.items():
             partition = DeleteRecordsPartition(
@@ -58,18 +60,3 @@ def delete_records(cluster: Cluster, before: Mapping[TopicPartition, int]) -> De
                 else:
                     deletion.log_starts[place] = each.low_watermark
     return deletion
-
-
-def _by_leader(
-    cluster: Cluster, before: Mapping[TopicPartition, int], deletion: Deletion
-) -> dict[int, dict[TopicPartition, int]]:
-    if not before:
-        return {}
-    metadata = cluster.metadata(sorted({place.topic for place in before}))
-    leaders: dict[int, dict[TopicPartition, int]] = {}
-    for place, offset in before.items():
-        try:
-            leaders.setdefault(metadata.leader_of(place), {})[place] = offset
-        except KafkaError as error:
-            deletion.failed[place] = error
-    return leaders

@@ -1,0 +1,89 @@
+"""Asking the leaders of partitions, each of them about those that it leads."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, TypeVar
+
+from protocol.errors import (
+    FencedLeaderEpoch,
+    KafkaError,
+    LeaderNotAvailable,
+    NetworkException,
+    NotLeaderOrFollower,
+    UnknownLeaderEpoch,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+    from protocol.topic_partition import TopicPartition
+
+    from .cluster import Cluster
+
+SETTLE_S = 3.0
+# Of partitions whose leader may be another one soon.
+PASSING = (
+    LeaderNotAvailable,
+    NotLeaderOrFollower,
+    FencedLeaderEpoch,
+    UnknownLeaderEpoch,
+    NetworkException,
+)
+
+_Wish = TypeVar("_Wish")
+
+
+class _Unsettled(Exception):
+    """Partitions whose leader may be another one soon."""
+
+
+def by_leader(
+    cluster: Cluster,
+    wanted: Mapping[TopicPartition, _Wish],
+    failed: dict[TopicPartition, KafkaError],
+) -> dict[int, dict[TopicPartition, _Wish]]:
+    """What is wanted of each broker; partitions without a leader go to ``failed``."""
+    if not wanted:
+        return {}
+    metadata = cluster.metadata(sorted({place.topic for place in wanted}))
+    leaders: dict[int, dict[TopicPartition, _Wish]] = {}
+    for place, wish in wanted.items():
+        try:
+            leaders.setdefault(metadata.leader_of(place), {})[place] = wish
+        except KafkaError as error:
+            failed[place] = error
+    return leaders
+
+
+def ask_leaders(
+    cluster: Cluster,
+    wanted: Mapping[TopicPartition, _Wish],
+    found: Collection[TopicPartition],
+    failed: dict[TopicPartition, KafkaError],
+    ask: Callable[[int, Mapping[TopicPartition, _Wish]], None],
+    settle_s: float,
+    passing: tuple[type[KafkaError], ...] = PASSING,
+) -> None:
+    """Have ``ask`` ask each leader; where leaders change, again for ``settle_s``.
+
+    ``ask`` puts partitions into what ``found`` is a view of, or into ``failed``. In
+    the end what is known is known, and the rest has its error.
+    """
+
+    def ask_for_rest() -> None:
+        rest = {place: wish for place, wish in wanted.items() if place not in found}
+        failed.clear()
+        for node_id, places in by_leader(cluster, rest, failed).items():
+            try:
+                ask(node_id, places)
+            except OSError as error:
+                for place in places:
+                    failed[place] = NetworkException(str(error))
+        if any(isinstance(error, passing) for error in failed.values()):
+            raise _Unsettled
+
+    with suppress(_Unsettled):
+        cluster.retry.run(
+            ask_for_rest, lambda error: isinstance(error, _Unsettled), settle_s
+        )

@@ -1,0 +1,93 @@
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import Any
+
+from client.leaders import ask_leaders, by_leader
+from client.retry import Retry
+from protocol.errors import (
+    KafkaError,
+    LeaderNotAvailable,
+    NetworkException,
+    NotLeaderOrFollower,
+    UnknownTopicOrPartition,
+)
+from protocol.topic_partition import TopicPartition
+
+A, B, LOST = (TopicPartition("t", number) for number in range(3))
+LEADERS = {A: 1, B: 2}
+
+
+class FakeCluster:
+    """Two brokers that lead a partition each; sleeping moves the time."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+        self.retry = Retry(30, lambda: self.now_s, self._sleep)
+
+    def metadata(self, topics: list[str]) -> Any:
+        assert topics == ["t"]
+        return SimpleNamespace(leader_of=self._leader_of)
+
+    def _leader_of(self, place: TopicPartition) -> int:
+        if place not in LEADERS:
+            raise UnknownTopicOrPartition
+        return LEADERS[place]
+
+    def _sleep(self, seconds: float) -> None:
+        self.now_s += seconds
+
+
+def ask_all(
+    answers: dict[TopicPartition, list[KafkaError | OSError | str]],
+) -> tuple[dict[TopicPartition, str], dict[TopicPartition, KafkaError], float]:
+    """What is found and failed when the leaders answer so, and the seconds it took."""
+    cluster: Any = FakeCluster()
+    found: dict[TopicPartition, str] = {}
+    failed: dict[TopicPartition, KafkaError] = {}
+
+    def ask(node_id: int, places: Mapping[TopicPartition, None]) -> None:
+        for place in places:
+            assert LEADERS[place] == node_id
+            queue = answers[place]
+            answer = queue.pop(0) if len(queue) > 1 else queue[0]
+            if isinstance(answer, OSError):
+                raise answer
+            if isinstance(answer, KafkaError):
+                failed[place] = answer
+            else:
+                found[place] = answer
+
+    wanted = dict.fromkeys([A, B, LOST])
+    ask_leaders(cluster, wanted, found.keys(), failed, ask, 3)
+    return found, failed, cluster.now_s
+
+
+def test_partitions_are_sorted_by_who_leads_them() -> None:
+    cluster: Any = FakeCluster()
+    failed: dict[TopicPartition, KafkaError] = {}
+    assert by_leader(cluster, {A: 5, B: 6, LOST: 7}, failed) == {1: {A: 5}, 2: {B: 6}}
+    assert isinstance(failed[LOST], UnknownTopicOrPartition)
+    assert by_leader(cluster, {}, failed) == {}
+
+
+def test_who_answers_is_asked_once() -> None:
+    found, failed, took_s = ask_all({A: ["a"], B: ["b"]})
+    assert found == {A: "a", B: "b"}
+    assert list(failed) == [LOST]
+    assert took_s == 0
+
+
+def test_a_leader_that_changes_is_asked_again_and_the_others_are_not() -> None:
+    again: list[KafkaError | OSError | str] = [NotLeaderOrFollower(), "b"]
+    found, failed, took_s = ask_all({A: ["a", "not again"], B: again})
+    assert found == {A: "a", B: "b"}
+    assert list(failed) == [LOST]
+    assert took_s > 0
+
+
+def test_what_does_not_settle_has_its_error_in_the_end() -> None:
+    found, failed, took_s = ask_all({A: [LeaderNotAvailable()], B: [OSError("gone")]})
+    assert found == {}
+    assert isinstance(failed[A], LeaderNotAvailable)
+    assert isinstance(failed[B], NetworkException)
+    assert 1 < took_s <= 3
