@@ -136,11 +136,12 @@ def _worktree(revision: str) -> Iterator[Path]:
 
 
 def _add_speedups(tree: Path) -> None:
-    source = Path("protocol") / "speedups.c"
-    if not (tree / source).exists():
+    names = [path.name for path in (tree / "protocol").glob("speedups*.[ch]")]
+    if not names:
         return
     built = list((ROOT / "protocol").glob("speedups*.so"))
-    if built and filecmp.cmp(ROOT / source, tree / source, shallow=False):
+    _, *other = filecmp.cmpfiles(ROOT / "protocol", tree / "protocol", names, False)
+    if built and not any(other):
         shutil.copy(built[0], tree / "protocol")
         return
     build = [sys.executable, "setup.py", "--quiet", "build_ext", "--inplace"]

@@ -12,6 +12,9 @@
 #define RECORD_SIZE_MIN 7
 #define BATCH_OVERHEAD 61
 #define LOG_OVERHEAD 12
+#define CRC_START 21
+#define LOG_APPEND_TIME 0x08
+#define HAS_DELETE_HORIZON 0x40
 
 static const char GOOD[] = "";
 static const char BAD_NUMBER[] = "holds a number that is cut short or too large";
@@ -242,13 +245,51 @@ release_buffers(Py_buffer *buffers, int count)
     }
 }
 
+static inline int
+read_numbers(PyObject *const *arguments, int64_t *numbers, int count)
+{
+    for (int i = 0; i < count; i++) {
+        numbers[i] = PyLong_AsLongLong(arguments[i]);
+        if (numbers[i] == -1 && PyErr_Occurred()) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+#ifdef __GNUC__
+#pragma GCC visibility push(hidden)
+#endif
+
 /* speedups_crc.c */
 void prepare_crc32c(void);
 extern uint32_t (*compute_crc32c)(const uint8_t *at, Py_ssize_t size);
 
+#define DECLARE(name) \
+    PyObject *name(PyObject *module, PyObject *const *arguments, Py_ssize_t given)
+
+/* speedups_records.c */
+DECLARE(summarize);
+DECLARE(index_records);
+
+/* speedups_batches.c */
+DECLARE(walk_batches);
+
+/* speedups_keys.c */
+DECLARE(map_keys);
+
+/* speedups_latest.c */
+DECLARE(keep_latest);
+
 /* speedups_columns.c */
-PyObject *walk_records(PyObject *module, PyObject *const *arguments, Py_ssize_t given);
-PyObject *walk_headers(PyObject *module, PyObject *const *arguments, Py_ssize_t given);
-PyObject *gather(PyObject *module, PyObject *const *arguments, Py_ssize_t given);
+DECLARE(walk_records);
+DECLARE(walk_headers);
+DECLARE(gather);
+
+#undef DECLARE
+
+#ifdef __GNUC__
+#pragma GCC visibility pop
+#endif
 
 #endif

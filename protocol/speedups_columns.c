@@ -22,7 +22,6 @@ enum {
 enum { NAME_POSITION, NAME_LENGTH, DATA_POSITION, DATA_LENGTH, HEADER_COLUMNS };
 
 #define COMPRESSION_MASK 0x07
-#define LOG_APPEND_TIME 0x08
 #define CELL ((Py_ssize_t)sizeof(int64_t))
 #define GATHERED_MAX ((int64_t)INT32_MAX)
 #define SMALL 32

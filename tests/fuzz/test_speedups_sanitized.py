@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-SOURCES = ("speedups.h", "speedups.c", "speedups_columns.c", "speedups_crc.c")
 IS_LONG = os.environ.get("ODRADEK_LONG") == "1"
 FLAGS = [
     "-shared",
@@ -41,7 +40,8 @@ def libasan() -> str:
 
 
 def read_sources() -> dict[str, str]:
-    return {name: (ROOT / "protocol" / name).read_text() for name in SOURCES}
+    paths = sorted((ROOT / "protocol").glob("speedups*.[ch]"))
+    return {path.name: path.read_text() for path in paths}
 
 
 def build(sources: dict[str, str], folder: Path, *flags: str) -> Path:
