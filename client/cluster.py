@@ -196,12 +196,17 @@ class Cluster:
         return self.at_coordinator(key, lambda broker: broker, kind)
 
     def at_coordinator(
-        self, key: str, attempt: Callable[[Broker], Result], kind: int = GROUP
+        self,
+        key: str,
+        attempt: Callable[[Broker], Result],
+        kind: int = GROUP,
+        timeout_s: float | None = None,
     ) -> Result:
         """What ``attempt`` returns, which asks that broker.
 
         It is called again when the coordinator has moved or is loading, and when
-        the connection was lost: it may then have been done already.
+        the connection was lost: it may then have been done already. That goes on for
+        ``timeout_s``, by default the cluster's.
         """
 
         def once() -> Result:
@@ -211,7 +216,7 @@ class Cluster:
                 self._coordinators.pop((kind, key), None)
                 raise
 
-        return self.retry.run(once, may_pass)
+        return self.retry.run(once, may_pass, timeout_s)
 
     def _find_coordinator(self, key: str, kind: int) -> Broker:
         if (kind, key) in self._coordinators:

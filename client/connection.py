@@ -85,6 +85,10 @@ class Connection:
         """Close the socket."""
         self._socket.close()
 
+    def wait_for(self, timeout_s: float) -> None:
+        """Wait so long for what is asked from now on."""
+        self._socket.settimeout(timeout_s)
+
     def request(
         self,
         request: Request,

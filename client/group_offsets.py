@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from .cluster import Cluster
     from .metadata import Broker
 
-_LAST_VERSION_WITH_NAMES = 9
+LAST_VERSION_WITH_NAMES = 9
 _NONE = -1
 _OF_WHOLE_GROUP = (CoordinatorLoadInProgress, CoordinatorNotAvailable, NotCoordinator)
 
@@ -54,11 +54,13 @@ class CommittedOffset(NamedTuple):
 
 
 def committed_offsets(
-    cluster: Cluster, group_id: str
+    cluster: Cluster, group_id: str, *, stable: bool = False
 ) -> dict[TopicPartition, CommittedOffset]:
     """Everything that the group has committed; nothing for a group that is not there.
 
     Raises:
+        UnstableOffsetCommit: it was to be ``stable``, and a transaction is open that
+            has offsets of this group.
         KafkaError: the coordinator refuses, or an offset cannot be told.
     """
     # One group until version 7, many from version 8 on.
@@ -66,11 +68,12 @@ def committed_offsets(
         group_id=group_id,
         topics=None,
         groups=[OffsetFetchRequestGroup(group_id=group_id, topics=None)],
+        require_stable=stable,
     )
 
     def fetch(coordinator: Broker) -> dict[TopicPartition, CommittedOffset]:
         response = cluster.request(
-            request, OffsetFetchResponse, coordinator.node_id, _LAST_VERSION_WITH_NAMES
+            request, OffsetFetchResponse, coordinator.node_id, LAST_VERSION_WITH_NAMES
         )
         return _committed(response)
 
@@ -103,7 +106,22 @@ def commit_offsets(
 
     UnknownMemberId for a partition says that the group has members.
     """
-    request = OffsetCommitRequest(
+    request = commit_request(group_id, offsets)
+
+    def commit(coordinator: Broker) -> dict[TopicPartition, KafkaError]:
+        response = cluster.request(
+            request, OffsetCommitResponse, coordinator.node_id, LAST_VERSION_WITH_NAMES
+        )
+        return refused_offsets(response)
+
+    return cluster.at_coordinator(group_id, commit)
+
+
+def commit_request(
+    group_id: str, offsets: Mapping[TopicPartition, int]
+) -> OffsetCommitRequest:
+    """What commits these offsets for who is no member."""
+    return OffsetCommitRequest(
         group_id=group_id,
         topics=[
             OffsetCommitRequestTopic(
@@ -118,14 +136,6 @@ def commit_offsets(
             for name, places in _by_topic(offsets).items()
         ],
     )
-
-    def commit(coordinator: Broker) -> dict[TopicPartition, KafkaError]:
-        response = cluster.request(
-            request, OffsetCommitResponse, coordinator.node_id, _LAST_VERSION_WITH_NAMES
-        )
-        return _refused(response)
-
-    return cluster.at_coordinator(group_id, commit)
 
 
 def delete_offsets(
@@ -153,7 +163,7 @@ def delete_offsets(
     def delete(coordinator: Broker) -> dict[TopicPartition, KafkaError]:
         response = cluster.request(request, OffsetDeleteResponse, coordinator.node_id)
         raise_for(response.error_code)
-        return _refused(response)
+        return refused_offsets(response)
 
     return cluster.at_coordinator(group_id, delete)
 
@@ -167,9 +177,14 @@ def _by_topic(
     return topics
 
 
-def _refused(
+def refused_offsets(
     response: OffsetCommitResponse | OffsetDeleteResponse,
 ) -> dict[TopicPartition, KafkaError]:
+    """The partitions whose offset was refused, and why.
+
+    Raises:
+        CoordinatorLoadInProgress, CoordinatorNotAvailable, NotCoordinator: all were.
+    """
     refused: dict[TopicPartition, KafkaError] = {}
     for topic in response.topics:
         for each in topic.partitions:

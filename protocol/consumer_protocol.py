@@ -4,6 +4,7 @@ Both lie in the records of a group as bytes: a version int16, then the message. 
 member may know versions that are not known here; they only ever append fields.
 """
 
+from collections.abc import Iterable, Sequence
 from struct import Struct as Layout
 from typing import TypeVar
 
@@ -42,6 +43,22 @@ class ConsumerProtocolAssignment(Message, versions=(0, 3)):
     user_data: bytes | None = bytes_(nullable=True, default=None)
 
 
+def encode_subscription(topics: Sequence[str]) -> bytes:
+    """What a member says that wants these topics, and owns nothing."""
+    return _encode(ConsumerProtocolSubscription(topics=list(topics)))
+
+
+def encode_assignment(places: Iterable[TopicPartition]) -> bytes:
+    """What a member is told that shall read these partitions."""
+    numbers: dict[str, list[int]] = {}
+    for place in places:
+        numbers.setdefault(place.topic, []).append(place.partition)
+    assigned = [
+        OwnedPartition(topic=name, partitions=of) for name, of in numbers.items()
+    ]
+    return _encode(ConsumerProtocolAssignment(assigned_partitions=assigned))
+
+
 def decode_assignment(data: Buffer) -> list[TopicPartition]:
     """The partitions in a member's assignment; none when it is empty.
 
@@ -67,6 +84,11 @@ def decode_subscription(data: Buffer) -> ConsumerProtocolSubscription:
         MalformedRequest: ``data`` is no subscription.
     """
     return _decode(ConsumerProtocolSubscription, data, "a subscription")
+
+
+def _encode(said: Message) -> bytes:
+    """In the first version, which every client reads."""
+    return _VERSION.pack(0) + said.encode(0)
 
 
 def _decode(cls: type[_Said], data: Buffer, what: str) -> _Said:

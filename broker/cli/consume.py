@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from .cluster_options import FAILED, cluster_parser, count, error_text, run, topic
 from .parser import fail
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Callable, Iterator
 
     from client.cluster import Cluster
-    from client.fetcher import Fetcher
+    from client.fetcher import Fetched, Fetcher, FetchLimits
     from protocol.records import Record
     from protocol.topic_partition import TopicPartition
 
+    from .group_reading import GroupReading
     from .read_range import Edge
     from .record_format import RecordFormat
 
@@ -30,6 +32,7 @@ _EXAMPLES = (
     "odradek consume orders:0,2 -o -10 -e --json",
     r"odradek consume orders -f '%p/%o %T %k: %s\n' -c 5",
     "odradek consume orders -o @2026-01-31T12:00:00Z --until @2026-02-01",
+    "odradek consume orders payments --group billing   # shared with its other members",
 )
 
 
@@ -42,11 +45,21 @@ def command(arguments: list[str]) -> int:
 def _parse(arguments: list[str]) -> argparse.Namespace:
     parser = cluster_parser(
         _COMMAND,
-        "Read records of topics, without a group, and write their values, one a line.",
+        "Read records of topics and write their values, one a line; alone, or as a"
+        " member of a group, which knows what was written.",
         _EXAMPLES,
     )
     parser.add_argument("topic", nargs="+", type=topic, metavar="TOPIC[:0,1]")
     _range_arguments(parser)
+    parser.add_argument(
+        "-g",
+        "--group",
+        type=_group,
+        metavar="GROUP",
+        help="share the topics with the other members of this group, go on where it"
+        " is, and commit what was written; --offset is for partitions where the group"
+        " has no offset",
+    )
     parser.add_argument(
         "-f",
         "--format",
@@ -73,7 +86,16 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         parser.error("--json has its own format; leave -f and -K out")
     if options.format and options.key_separator is not None:
         parser.error("put the key into the format: %k")
+    chosen = [name for name, numbers in options.topic if numbers is not None]
+    if options.group and chosen:
+        parser.error(f"a group gives out partitions itself; write only {chosen[0]}")
     return options
+
+
+def _group(text: str) -> str:
+    if not text:
+        raise argparse.ArgumentTypeError("a group has a name")
+    return text
 
 
 def _range_arguments(parser: argparse.ArgumentParser) -> None:
@@ -119,29 +141,61 @@ def _bytes(text: str) -> bytes:
 
 
 def _consume(cluster: Cluster, options: argparse.Namespace) -> int:
+    from client.errors import TopicRecreated
     from protocol.errors import KafkaError
 
     from .group_plan import Refused
 
-    write = _writer(options)
-    output = sys.stdout.buffer
-    left = options.count
     try:
-        for pieces in _Reading(cluster, options).answers():
-            for place, record in pieces:
-                if left == 0:
-                    return 0
-                output.write(write(place, record))
-                if left is not None:
-                    left -= 1
-            output.flush()
-            if left == 0:
-                return 0
-    except (Refused, KafkaError) as error:
-        output.flush()
+        with _reading(cluster, options) as reading:
+            _copy(reading, _writer(options), options.count)
+    except (Refused, KafkaError, TopicRecreated) as error:
+        sys.stdout.flush()
         text = error_text(error) if isinstance(error, KafkaError) else error
         return fail(_COMMAND, FAILED, text)
     return 0
+
+
+@contextmanager
+def _reading(
+    cluster: Cluster, options: argparse.Namespace
+) -> Iterator[_Reading | GroupReading]:
+    from client.fetcher import FetchLimits
+
+    limits = FetchLimits(max_bytes=_FETCH_SIZE, max_wait_ms=_WAIT_MS)
+    if options.group is None:
+        yield _Reading(cluster, options, limits)
+        return
+    from .group_reading import GroupReading, leaving_when_told
+
+    with leaving_when_told(), GroupReading(cluster, options, limits) as reading:
+        yield reading
+
+
+def _copy(
+    reading: _Reading | GroupReading,
+    write: Callable[[TopicPartition, Record], bytes],
+    count: int | None,
+) -> None:
+    """Write records, so many at most."""
+    output = sys.stdout.buffer
+    if count == 0:
+        return
+    left = -1 if count is None else count
+    try:
+        for pieces in reading.answers():
+            for place, record in pieces:
+                output.write(write(place, record))
+                left -= 1
+                if not left:
+                    break
+            output.flush()
+            if not left:
+                reading.written()
+                return
+    except (KeyboardInterrupt, SystemExit):
+        output.flush()  # what is left out counts as not written
+        raise
 
 
 def _writer(options: argparse.Namespace) -> Callable[[TopicPartition, Record], bytes]:
@@ -172,7 +226,9 @@ def _writer(options: argparse.Namespace) -> Callable[[TopicPartition, Record], b
 class _Reading:
     """Where each partition goes on, and where it ends, if it does."""
 
-    def __init__(self, cluster: Cluster, options: argparse.Namespace) -> None:
+    def __init__(
+        self, cluster: Cluster, options: argparse.Namespace, limits: FetchLimits
+    ) -> None:
         from client.fetcher import Fetcher
 
         from .group_plan import scope
@@ -189,14 +245,15 @@ class _Reading:
         elif options.exit:
             self._ends = {place: each.end for place, each in bounds.items()}
         self._fetcher: Fetcher = Fetcher(cluster, committed=committed)
+        self._limits = limits
+
+    def written(self) -> None:
+        """Nobody is told."""
 
     def answers(self) -> Iterator[Iterator[tuple[TopicPartition, Record]]]:
         """The records of one answer after the other, until all partitions end."""
-        from client.fetcher import FetchLimits
-
-        limits = FetchLimits(max_bytes=_FETCH_SIZE, max_wait_ms=_WAIT_MS)
         while wanted := self._unfinished():
-            fetched = self._fetcher.fetch_many(wanted, limits)
+            fetched = self._fetcher.fetch_many(wanted, self._limits)
             for place, each in fetched.items():
                 offset = wanted[place]
                 self._offsets[place] = each.next_offset(offset)
@@ -219,7 +276,3 @@ class _Reading:
             if end is not None and record.offset >= end:
                 return
             yield place, record
-
-
-if TYPE_CHECKING:
-    from client.fetcher import Fetched
