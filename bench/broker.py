@@ -15,6 +15,7 @@ two rounds, 17 for three.
 """
 
 import argparse
+import os
 import resource
 import statistics
 import sys
@@ -33,7 +34,7 @@ from peers import kafka  # noqa: E402
 from sizes import QUICK, Size  # noqa: E402
 from starts import STARTING  # noqa: E402
 from tables import machine, replace_section, short, table  # noqa: E402
-from targets import Broker, Target, odradek  # noqa: E402
+from targets import Broker, Target, compile_packages, odradek  # noqa: E402
 from work import Figures, disturbances  # noqa: E402
 
 SECTION = "whole broker"
@@ -48,6 +49,7 @@ def main() -> None:
     rounds = 1 if args.quick else args.rounds
     _, files_max = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (files_max, files_max))
+    compile_packages()
     run = Run(args.scenarios, args.targets, size, rounds)
     with tempfile.TemporaryDirectory(prefix="bench-", dir=args.dir) as root:
         run.measure_starting(Path(root))
@@ -150,6 +152,7 @@ class Run:
     ) -> None:
         """One scenario on one broker. A failure leaves a gap; the run goes on."""
         disturbances.clear()
+        os.sync()  # what the one before left unwritten would hold up this one's syncs
         began = time.monotonic()
         try:
             figures = scenario(*args)

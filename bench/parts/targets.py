@@ -3,6 +3,7 @@
 Command lines hold ``{port}`` and, if the broker keeps data, ``{data_dir}``.
 """
 
+import compileall
 import os
 import random
 import shlex
@@ -21,6 +22,8 @@ import processes
 
 _START_SECONDS_MAX = 120
 _STOP_SECONDS_MAX = 60
+_NEVER_COMPILED = "PYTHONDONTWRITEBYTECODE"
+ROOT = Path(__file__).resolve().parents[2]
 ASK_VERSIONS = struct.pack(">ihhih", 10, 18, 0, 1, -1)
 
 
@@ -124,12 +127,24 @@ class Broker:
         words = [word.format(**self._values) for word in shlex.split(command)]
         with self._output.open("ab") as out:
             # Not where a folder could be taken for one of its packages.
+            folder = self._output.parent
             return subprocess.Popen(
-                words, stdout=out, stderr=out, cwd=self._output.parent, env=os.environ
+                words, stdout=out, stderr=out, cwd=folder, env=environment()
             )
 
     def _last_words(self) -> str:
         return " / ".join(self._output.read_text(errors="replace").splitlines()[-3:])
+
+
+def compile_packages() -> None:
+    """Compile odradek's modules, as an installation does."""
+    for package in ("protocol", "storage", "client", "broker"):
+        compileall.compile_dir(ROOT / package, quiet=1)
+
+
+def environment() -> dict[str, str]:
+    """That of this process, but that modules are not compiled at each start."""
+    return {name: os.environ[name] for name in os.environ if name != _NEVER_COMPILED}
 
 
 def free_port() -> int:
