@@ -1,5 +1,7 @@
 """Batches many at a time, in columns: the same as one by one."""
 
+from random import Random
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -73,3 +75,19 @@ def test_more_batches_than_the_columns_hold() -> None:
     assert run is not None
     assert run.length == 1 << 14
     assert run.end == run.length * len(batch)
+
+
+def test_checksums_of_every_length() -> None:
+    """Which parts of a batch are taken in by stretches, words and bytes differs."""
+    random = Random(3)
+    sizes = [*range(500), 4096, 16_384, 100_001]
+    values = [random.randbytes(size) for size in sizes]
+    data = laid_out([build_batch([NewRecord(None, value)]) for value in values])
+    run = walked(data)
+    assert run is not None
+    assert (run.length, run.end) == (len(sizes), len(data))
+    for place in (0, 100, 499, 500, 502):
+        damaged = bytearray(data)
+        damaged[run.columns.positions[place] + 65] ^= 1
+        found = walked(bytes(damaged))
+        assert (found.length if found else 0) == place
