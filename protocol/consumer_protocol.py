@@ -45,7 +45,8 @@ class ConsumerProtocolAssignment(Message, versions=(0, 3)):
 
 def encode_subscription(topics: Sequence[str]) -> bytes:
     """What a member says that wants these topics, and owns nothing."""
-    return _encode(ConsumerProtocolSubscription(topics=list(topics)))
+    # librdkafka, as the leader of a cooperative group, crashes on version 0.
+    return _encode(ConsumerProtocolSubscription(topics=list(topics)), 1)
 
 
 def encode_assignment(places: Iterable[TopicPartition]) -> bytes:
@@ -56,7 +57,7 @@ def encode_assignment(places: Iterable[TopicPartition]) -> bytes:
     assigned = [
         OwnedPartition(topic=name, partitions=of) for name, of in numbers.items()
     ]
-    return _encode(ConsumerProtocolAssignment(assigned_partitions=assigned))
+    return _encode(ConsumerProtocolAssignment(assigned_partitions=assigned), 0)
 
 
 def decode_assignment(data: Buffer) -> list[TopicPartition]:
@@ -86,9 +87,8 @@ def decode_subscription(data: Buffer) -> ConsumerProtocolSubscription:
     return _decode(ConsumerProtocolSubscription, data, "a subscription")
 
 
-def _encode(said: Message) -> bytes:
-    """In the first version, which every client reads."""
-    return _VERSION.pack(0) + said.encode(0)
+def _encode(said: Message, version: int) -> bytes:
+    return _VERSION.pack(version) + said.encode(version)
 
 
 def _decode(cls: type[_Said], data: Buffer, what: str) -> _Said:

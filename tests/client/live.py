@@ -46,9 +46,9 @@ def connected(port: int) -> Cluster:
     return Cluster([Address("127.0.0.1", port)], timeout_s=TIMEOUT_S)
 
 
-def wait_until(condition: Callable[[], bool]) -> None:
+def wait_until(condition: Callable[[], bool], timeout_s: float = TIMEOUT_S) -> None:
     """Return when it is true, which it will be soon."""
-    deadline = time.monotonic() + TIMEOUT_S
+    deadline = time.monotonic() + timeout_s
     while not condition():
         assert time.monotonic() < deadline, "it did not come true"
         time.sleep(0.01)

@@ -5,8 +5,12 @@ from protocol.consumer_protocol import (
     ConsumerProtocolSubscription,
     OwnedPartition,
     decode_assignment,
+    decode_subscription,
+    encode_assignment,
+    encode_subscription,
 )
 from protocol.errors import MalformedRequest
+from protocol.topic_partition import TopicPartition
 
 
 def test_subscriptions_of_every_version() -> None:
@@ -53,3 +57,13 @@ def test_the_partitions_of_an_assignment() -> None:
 def test_what_is_no_assignment(data: bytes) -> None:
     with pytest.raises(MalformedRequest):
         decode_assignment(data)
+
+
+def test_what_members_write_is_read() -> None:
+    subscription = encode_subscription(["b", "a"])
+    assert subscription[:2] == b"\0\1"  # librdkafka crashes on version 0
+    said = decode_subscription(subscription)
+    assert (said.topics, said.owned_partitions) == (["b", "a"], [])
+    places = [TopicPartition("a", 3), TopicPartition("b", 0), TopicPartition("a", 1)]
+    assert sorted(decode_assignment(encode_assignment(places))) == sorted(places)
+    assert decode_assignment(encode_assignment([])) == []
