@@ -43,6 +43,8 @@ class _Line:
 
     events: int = 0
     held: list[tuple[int, Held]] = field(default_factory=list)
+    ends: int = 0  # with the broker, which is not done with them
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 class Disorder(Policy):
@@ -63,11 +65,16 @@ class Disorder(Policy):
         # offsets would be committed with it.
         if request.api_key in BEGINNINGS:
             await self._deliver(line, [ApiKey.END_TXN])
+            while line.ends:  # of one that the client has lost its patience with
+                line.ended.clear()
+                await line.ended.wait()
         elif request.api_key == ApiKey.END_TXN and request.version < END_THAT_BUMPS:
             await self._deliver(line, OF_OFFSETS)
         await self._event(line)
         (fate,) = self._chance.choices(list(FATES), list(FATES.values()))
         self.counts[f"{ApiKey(request.api_key).name} {fate.name}"] += 1
+        if request.api_key == ApiKey.END_TXN and fate in (Fate.PASS, Fate.LOSE_ANSWER):
+            line.ends += 1
         return fate
 
     async def hold(self, held: Held) -> None:
@@ -78,6 +85,15 @@ class Disorder(Policy):
     async def answered(self, request: Request) -> None:
         if request.api_key in DELAYED:
             await self._event(self._line(request))
+
+    def is_awaited(self, request: Request) -> bool:
+        return request.api_key == ApiKey.END_TXN
+
+    def over(self, request: Request) -> None:
+        if request.api_key == ApiKey.END_TXN:
+            line = self._line(request)
+            line.ends -= 1
+            line.ended.set()
 
     async def deliver_all(self) -> None:
         """Nothing is held any more, and everything is answered."""

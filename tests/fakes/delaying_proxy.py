@@ -52,6 +52,13 @@ class Policy:
     async def answered(self, request: Request) -> None:
         """The answer is here, and the client does not have it yet."""
 
+    def is_awaited(self, request: Request) -> bool:
+        """Whether the broker's answer is waited for when the client has gone."""
+        return False
+
+    def over(self, request: Request) -> None:
+        """It had passed, and the broker is done with it, or its connection is."""
+
 
 class Held:
     """A request that the broker does not have yet, and its way there."""
@@ -119,6 +126,7 @@ class _Passage:
         self._broker_reader, self._broker = broker
         self._sent: dict[int, tuple[Request, Fate]] = {}
         self._late: asyncio.Future[bytes | None] | None = None
+        self._answer: asyncio.Future[None] | None = None
         self._backward = asyncio.create_task(self._take_answers())
 
     async def run(self) -> None:
@@ -126,6 +134,7 @@ class _Passage:
         while True:
             frame = await _read_frame(self._client_reader)
             if frame is None:
+                await self._done()
                 await self.close()
                 return
             request = _request(frame)
@@ -139,6 +148,15 @@ class _Passage:
                 return
             self._sent[request.number] = request, fate
             self._broker.write(_LENGTH.pack(len(frame)) + frame)
+
+    async def _done(self) -> None:
+        """What is awaited of what was sent is answered."""
+        while not self._backward.done() and any(
+            self._policy.is_awaited(request) for request, _ in self._sent.values()
+        ):
+            self._answer = asyncio.get_running_loop().create_future()
+            done = [self._backward, self._answer]
+            await asyncio.wait(done, return_when=asyncio.FIRST_COMPLETED)
 
     async def deliver(self, request: Request) -> bytes | None:
         """Send what was held, and wait for the answer."""
@@ -158,7 +176,10 @@ class _Passage:
                     if self._late is not None and not self._late.done():
                         self._late.set_result(frame)
                     continue
+                self._policy.over(request)
                 await self._policy.answered(request)
+                if self._answer is not None and not self._answer.done():
+                    self._answer.set_result(None)
                 if fate is Fate.LOSE_ANSWER:
                     break
                 if not self._client.is_closing():
@@ -173,6 +194,8 @@ class _Passage:
         self._proxy.passages.discard(self)
         self._backward.cancel()
         await asyncio.wait([self._backward])
+        while self._sent:
+            self._policy.over(self._sent.popitem()[1][0])
         await _close(self._client)
         await _close(self._broker)
 
