@@ -13,6 +13,8 @@ import confluent_kafka
 import confluent_kafka.admin
 import kafka
 
+from . import dropped_sockets as dropped_sockets
+
 Headers = tuple[tuple[str, bytes | None], ...]
 READ_TIMEOUT_S = 60
 UNCOMMITTED, COMMITTED = "read_uncommitted", "read_committed"
