@@ -40,6 +40,10 @@ class UnknownSchema(ValueError):
     """The registry has no schema of this id: the value cannot be decoded."""
 
 
+class RegistryAway(JobError):
+    """It does not answer now; a stream tries again."""
+
+
 class SchemaRegistry:
     """Asks a registry, as Confluent's and others answer."""
 
@@ -57,7 +61,8 @@ class SchemaRegistry:
 
         Raises:
             UnknownSchema: there is none of that id.
-            JobError: the registry cannot be reached, or refuses.
+            RegistryAway: the registry cannot be reached.
+            JobError: it refuses.
         """
         query = f"?format={text_format}" if text_format else ""
         try:
@@ -83,7 +88,8 @@ class SchemaRegistry:
             raise self._failed(error) from None
 
     def _failed(self, error: HTTPError) -> JobError:
-        return JobError(f"the registry {self._url} answers {error.code} {error.reason}")
+        kind = RegistryAway if error.code >= 500 else JobError
+        return kind(f"the registry {self._url} answers {error.code} {error.reason}")
 
     def _get(self, path: str) -> dict[str, Any]:
         request = Request(self._url + path, headers=self._headers)
@@ -97,7 +103,7 @@ class SchemaRegistry:
             except (URLError, TimeoutError, ConnectionError) as error:
                 if not left:
                     reason = getattr(error, "reason", error)
-                    raise JobError(f"the registry {self._url}: {reason}") from None
+                    raise RegistryAway(f"the registry {self._url}: {reason}") from None
             except ValueError:
                 raise JobError(f"{self._url} answers, but is no registry") from None
         raise AssertionError

@@ -14,42 +14,47 @@ from typing import TYPE_CHECKING
 
 from client.address import parse_addresses
 from client.cluster import Cluster
-from client.list_offsets import EARLIEST, LATEST, NO_OFFSET
 from protocol.topic_partition import TopicPartition
 
 from .batch_writer import BatchWriter, folders
 from .columns import RecordColumns
+from .commit import NO_EPOCH, CommittedRange
 from .committer import Committer
 from .continuity import Continuity
 from .dead_letters import DeadLetterLimit
+from .errors import SourceError
 from .job_errors import JobError
+from .log_view import BrokerView
 from .offset_range import OffsetRange
-from .starting_offsets import listed, moment_ms, subscribed
-from .table import open_table
+from .path_view import DirectoryView
+from .starting_offsets import moment_ms
+from .stream_failure import in_one_line
+from .table import local_path, open_table
 from .value_decoding import HEADERS, RowMaker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
 
     from .commit import Commit
-    from .committer import Written
+    from .committer import Log, Written
     from .job_file import Source
+    from .log_view import LogView
     from .progress import Progress
     from .table import Table
     from .value_decoding import ValueFormat
 
 _TELL_S = 1.0
-_NAMED = {"earliest": EARLIEST, "latest": LATEST}
 
 
 @dataclass(frozen=True)
 class Export:
     """What is exported, from where on, up to where, and how it is written.
 
-    ``starting`` and ``ending`` are ``earliest``, ``latest``, an offset, or a time.
+    ``starting`` and ``ending`` are ``earliest``, ``latest``, an offset, or a time. A
+    source without brokers is the data directory of one that was stopped cleanly.
     """
 
     source: Source
@@ -80,7 +85,6 @@ def run_export(
         JobError: it cannot be done, or has been done with other offsets.
         KafkaError: a leader does not answer in time.
     """
-    bootstrap = parse_addresses(export.source.bootstrap_servers)
     options = dict(export.catalog)
     table = open_table(export.table_format, export.table_path, export.name, options)
     dead = None
@@ -88,23 +92,49 @@ def run_export(
         path = export.dead_letters
         dead = open_table(export.table_format, path, export.name, options)
     try:
-        with Cluster(bootstrap, client_id="odradek-export") as cluster:
-            return _run(export, cluster, table, dead, open_spark, progress)
+        with _logs(export.source) as (view, log):
+            planned = plan(export, view)
+            return _run(export, planned, log, table, dead, open_spark, progress)
+    except SourceError as error:
+        raise JobError(str(error)) from error
     finally:
         for each in (table, dead):
             if each is not None:
                 each.close()
 
 
+@contextmanager
+def _logs(source: Source) -> Iterator[tuple[LogView, Log]]:
+    """How far the logs go, and whether their offsets stay what they are."""
+    committed = source.is_committed
+    if not source.bootstrap_servers:
+        path = local_path(source.path)
+        yield DirectoryView(path, committed=committed), _StoppedLog()
+        return
+    bootstrap = parse_addresses(source.bootstrap_servers)
+    with Cluster(bootstrap, client_id="odradek-export") as cluster:
+        yield BrokerView(cluster, committed=committed), Continuity(cluster)
+
+
+class _StoppedLog:
+    """The log of a broker that is stopped: nobody changes it."""
+
+    def confirm(
+        self, last: Commit | None, planned: Sequence[OffsetRange]
+    ) -> tuple[CommittedRange, ...]:
+        """As they are planned; of ids and epochs nothing is known."""
+        return tuple(CommittedRange(*each, "", NO_EPOCH) for each in planned)
+
+
 def _run(
     export: Export,
-    cluster: Cluster,
+    planned: Sequence[OffsetRange],
+    log: Log,
     table: Table,
     dead: Table | None,
     open_spark: Callable[[], SparkSession],
     progress: Progress,
 ) -> Commit:
-    planned = plan(export, cluster)
     has_headers = HEADERS in export.value.columns
     records = RecordColumns.of(include_headers=has_headers).arrow_schema()
     maker = RowMaker(export.value, records)
@@ -112,7 +142,7 @@ def _run(
     if dead is not None:
         dead.create(maker.dead_schema)
     limit = DeadLetterLimit(export.dlq_max_ratio)
-    committer = Committer(export.name, table, Continuity(cluster), dead, limit)
+    committer = Committer(export.name, table, log, dead, limit)
     last = committer.recover()
     if last is not None:
         return _done_before(last, planned, table.location)
@@ -124,11 +154,12 @@ def _run(
 
     def write(staging: Path, dead_staging: Path | None) -> Written:
         nonlocal size
-        frame = _records(export, planned, spark)
+        with in_one_line():
+            frame = _records(export, planned, spark)
         writer = BatchWriter(
             export.value, *folders(staging, dead_staging), export.compression
         )
-        with telling(spark, staging, progress):
+        with telling(spark, staging, progress), in_one_line():
             written = writer.write(frame)
         size = sum(file.size for file in written.files + written.dead_letters)
         return written
@@ -154,25 +185,26 @@ def _done_before(
     )
 
 
-def plan(export: Export, cluster: Cluster) -> list[OffsetRange]:
+def plan(export: Export, view: LogView) -> list[OffsetRange]:
     """The offsets of each partition.
 
     Raises:
         JobError: there is no such partition, or nothing between start and end.
+        SourceError: there is no such topic.
     """
-    topics = subscribed(cluster, export.source)
     places = []
-    for name, numbers in topics.items():
+    for name, topic in view.topics(export.source.topics).items():
+        numbers = sorted(topic.partitions)
         for number in export.partitions or numbers:
             if number not in numbers:
                 raise JobError(
                     f"topic {name} has no partition {number}; it has 0 to {numbers[-1]}"
                 )
             places.append(TopicPartition(name, number))
-    first = listed(cluster, dict.fromkeys(places, EARLIEST), export.source)
-    last = listed(cluster, dict.fromkeys(places, LATEST), export.source)
-    starts = _offsets(export.starting, cluster, export, first, last, "--from")
-    ends = _offsets(export.ending, cluster, export, first, last, "--to")
+    first = dict(view.starts(places))
+    last = {place: end.offset for place, end in view.ends(places).items()}
+    starts = _offsets(export, view, "--from", export.starting, first, last)
+    ends = _offsets(export, view, "--to", export.ending, first, last)
     ranges = []
     for place in sorted(places):
         start, end = starts[place], ends[place]
@@ -185,22 +217,26 @@ def plan(export: Export, cluster: Cluster) -> list[OffsetRange]:
 
 
 def _offsets(
-    wanted: str,
-    cluster: Cluster,
     export: Export,
-    first: dict[TopicPartition, int],
-    last: dict[TopicPartition, int],
+    view: LogView,
     option: str,
-) -> dict[TopicPartition, int]:
-    if wanted in _NAMED:
+    wanted: str,
+    first: Mapping[TopicPartition, int],
+    last: Mapping[TopicPartition, int],
+) -> Mapping[TopicPartition, int]:
+    if wanted in ("earliest", "latest"):
         return first if wanted == "earliest" else last
     if wanted.isascii() and wanted.isdigit():
         return dict.fromkeys(first, int(wanted))
     times = dict.fromkeys(first, moment_ms(option, wanted))
-    found = listed(cluster, times, export.source)
+    if not export.source.bootstrap_servers:
+        raise JobError(
+            f"{option} {wanted}: a broker finds offsets by time; start it, or say "
+            "offsets"
+        )
     return {
-        place: last[place] if offset == NO_OFFSET else offset
-        for place, offset in found.items()
+        place: last[place] if offset is None else offset
+        for place, offset in view.offsets_since(times).items()
     }
 
 
@@ -210,7 +246,6 @@ def _records(
     source = export.source
     has_headers = HEADERS in export.value.columns
     options = {
-        "kafka.bootstrap.servers": source.bootstrap_servers,
         "kafka.isolation.level": source.isolation_level,
         "includeHeaders": str(has_headers).lower(),
         "failOnDataLoss": "true",
@@ -218,6 +253,8 @@ def _records(
         "startingOffsets": _by_topic({e.place: e.start for e in planned}, dict),
         "endingOffsets": _by_topic({e.place: e.end for e in planned}, dict),
     }
+    if source.bootstrap_servers:
+        options["kafka.bootstrap.servers"] = source.bootstrap_servers
     if source.path:
         options["path"] = source.path
     if export.min_partitions:

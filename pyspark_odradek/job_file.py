@@ -286,6 +286,8 @@ def _source(given: dict[str, Any], path: Any) -> Source:
         raise JobError('[source] needs topics = ["orders"], or topic_pattern, not both')
     if not all(isinstance(topic, str) and topic for topic in given["topics"]):
         raise JobError("[source] topics must be a list of names")
+    if given["path"] and given["format"] != "odradek":
+        raise JobError('[source] path is read by format = "odradek" only')
     if given["max_offsets_per_trigger"] < 1:
         raise JobError("[source] max_offsets_per_trigger must be more than 0")
     values = dict(given)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from .directory_exchange import exchange
 from .parquet_table import LOG, STAGE, ParquetTable
 from .table import DataFile, sync
-from .table_compaction import NOTHING, Compaction, groups_of
+from .table_compaction import NOTHING, Compaction, groups_of, open_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,11 +47,9 @@ def compact_parquet(location: Path, file_size: int, rewrite: Rewrite) -> Compact
 
 
 def _compact(location: Path, file_size: int, rewrite: Rewrite) -> Compaction:
-    import pyarrow.parquet as pq
-
     paths = sorted(location.glob("*.parquet"))
     files = [
-        DataFile(str(path), pq.read_metadata(path).num_rows, path.stat().st_size)
+        DataFile(str(path), open_file(path).metadata.num_rows, path.stat().st_size)
         for path in paths
     ]
     groups = groups_of(files, file_size)

@@ -6,6 +6,7 @@ have been stopped cleanly.
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,12 +14,14 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import InputPartition
 
-from protocol.uuids import ZERO_UUID
+from protocol.uuids import ZERO_UUID, to_text
 
 from .errors import OptionError, SourceError, did_you_mean
 from .log_view import BrokerView, LogEnd, TopicView, connected
 from .segment_directory import DataDirectory
 from .segment_planning import plan_segments
+
+_TOPIC_ID = re.compile(r"^topic_id: (\S+)$", re.MULTILINE)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -102,10 +105,18 @@ def log_view(options: SourceOptions) -> Iterator[LogView]:
 
 
 def segment_partitions(
-    ranges: Sequence[OffsetRange], options: SourceOptions
+    ranges: Sequence[OffsetRange],
+    options: SourceOptions,
+    topic_ids: Mapping[str, bytes],
 ) -> list[InputPartition]:
-    """Pieces of segments that have these offsets, each for one task."""
+    """Pieces of segments that have these offsets, each for one task.
+
+    Raises:
+        SourceError: the directory has other topics of these names than the broker.
+    """
     assert options.path is not None
+    for each in ranges:
+        _check_id(Path(options.path), each.place, topic_ids.get(each.topic, ZERO_UUID))
     pieces = plan_segments(
         Path(options.path),
         ranges,
@@ -113,3 +124,18 @@ def segment_partitions(
         fails_on_data_loss=options.fails_on_data_loss,
     )
     return [SegmentPartition(piece) for piece in pieces]
+
+
+def _check_id(path: Path, place: TopicPartition, topic_id: bytes) -> None:
+    """Files of another cluster, or of a topic that was created again, are not read."""
+    try:
+        text = (path / str(place) / "partition.metadata").read_text()
+    except (OSError, UnicodeDecodeError):
+        return  # brokers before 2.8 wrote none
+    found = _TOPIC_ID.search(text)
+    if found and topic_id != ZERO_UUID and found[1] != to_text(topic_id):
+        raise SourceError(
+            f"Option path: {path} has another topic {place.topic} than the broker: its"
+            f" id is {found[1]}, and not {to_text(topic_id)}. Is it this broker's"
+            " directory (log.dirs)?"
+        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .job_errors import JobError
 from .json_values import Decoded
 
 if TYPE_CHECKING:
@@ -22,6 +23,9 @@ def decode_rows(
     """The columns of what ``read`` makes of each value; what it raises is a reason.
 
     A null value (a tombstone) is a row of nulls.
+
+    Raises:
+        JobError: as ``read`` does, where it is not the value that is wrong.
     """
     import pyarrow as pa
 
@@ -33,6 +37,8 @@ def decode_rows(
         try:
             rows.append({} if value is None else read(value))
             places.append(place)
+        except JobError:
+            raise  # the registry is away: nothing is known of the value
         except Exception as error:  # libraries raise whatever they like
             reasons[place] = _reason(error)
     try:

@@ -67,7 +67,7 @@ class DataDirectory:
     @property
     def is_stopped(self) -> bool:
         """Whether a broker stopped cleanly here, and has not been started since."""
-        return (self.path / _CLEAN_MARKER).exists()
+        return is_stopped(self.path)
 
     def check_stopped(self) -> None:
         """Return if `is_stopped`.
@@ -165,6 +165,11 @@ class DataDirectory:
                 if each.current_txn_first_offset >= 0
             }
         return 0, {}
+
+
+def is_stopped(path: Path) -> bool:
+    """Whether a broker stopped cleanly on this directory, and has not begun since."""
+    return (path / _CLEAN_MARKER).exists()
 
 
 def _ends_transaction(batch: memoryview) -> bool:

@@ -28,7 +28,7 @@ from .dead_letters import DeadLetterLimit
 from .job_errors import JobError, JobStopped
 from .progress import Progress
 from .starting_offsets import listed, starting_offsets
-from .stream_failure import StreamFailure, failure_of
+from .stream_failure import JVM_ENDED, StreamFailure, failure_of
 from .table import open_table
 from .value_decoding import HEADERS, RowMaker
 
@@ -194,7 +194,7 @@ class Sink:
 
     def _run_query(self, once: bool) -> None:
         from py4j.protocol import Py4JError, Py4JJavaError
-        from pyspark.errors import StreamingQueryException
+        from pyspark.errors import PySparkException
 
         self._failure = None
         self._progress.begin()
@@ -204,15 +204,11 @@ class Sink:
                 if self._is_stopped:
                     self._stop(query)
                     return
-        except StreamingQueryException as error:
-            raise failure_of(self._failure, str(error)) from error
-        except Py4JJavaError as error:
+        except (PySparkException, Py4JJavaError) as error:
             raise failure_of(self._failure, str(error)) from error
         except (Py4JError, ConnectionError) as error:
             raise JobError(
-                "Spark's JVM has ended: it was killed, or had too little memory "
-                '([spark.conf] "spark.driver.memory" = "2g"); start the job again, it '
-                "goes on where the table ends"
+                f"{JVM_ENDED}; start the job again, it goes on where the table ends"
             ) from error
         finally:
             self._progress.end()

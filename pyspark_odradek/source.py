@@ -145,7 +145,7 @@ class BatchReader(DataSourceReader):
             planner = Planner(view, self._options)
             ranges = self._narrowing.of(planner.ranges(), view)
             if self._options.path is not None:
-                return segment_partitions(ranges, self._options)
+                return segment_partitions(ranges, self._options, planner.topic_ids)
             return [
                 WirePartition(each, planner.topic_ids[each.topic])
                 for each in split(ranges, self._options)

@@ -106,8 +106,8 @@ def check_java() -> None:
         JobError: there is no Java, or one that is too old.
     """
     home = os.environ.get("JAVA_HOME")
-    java = os.path.join(home, "bin", "java") if home else shutil.which("java")
-    if not java or not os.path.exists(java):
+    java = shutil.which(os.path.join(home, "bin", "java") if home else "java")
+    if not java:
         where = f"JAVA_HOME is {home}, where there is none" if home else "none is found"
         raise JobError(
             f"Spark needs Java {_JAVA_MIN} or later; {where}. Install it (apt install "
@@ -117,6 +117,11 @@ def check_java() -> None:
         [java, "-version"], capture_output=True, text=True, check=False
     )
     version = java_version(asked.stderr)
+    if asked.returncode:
+        raise JobError(
+            f"{java} does not run: {' '.join(asked.stderr.split())[:200]}. Spark needs "
+            f"Java {_JAVA_MIN} or later; set JAVA_HOME to one"
+        )
     if version is not None and version < _JAVA_MIN:
         raise JobError(
             f"Spark needs Java {_JAVA_MIN} or later; {java} is Java {version}. Set "

@@ -1,4 +1,4 @@
-"""Why a streaming query ended: in one line, and whether it may pass.
+"""Why a job of Spark ended: in one line, and whether it may pass.
 
 An error of the committer is known as it was raised; one of the source comes out of
 Spark as text, with the tracebacks of several processes.
@@ -7,12 +7,17 @@ Spark as text, with the tracebacks of several processes.
 from __future__ import annotations
 
 import re
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from client.errors import NoAnswer, Unreachable
 from protocol.errors import RetriableError
 
 from . import errors
 from .job_errors import JobError, JobStopped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _RAISED = re.compile(r"pyspark_odradek(?:\._odradek)?[.\w]*\.([A-Z]\w+): (.+)")
 _ENDED = re.compile(r"terminated with exception: *([^\n]*?\S) *(?:SQLSTATE|\n|$)")
@@ -28,6 +33,19 @@ _FINAL = (
     "JobStopped",
 )
 _LOST = ("Connection refused", "Unreachable", "NoAnswer", "NetworkException")
+# Of Spark's own errors, by their names, what would help.
+_ADVICE = {
+    "KAFKA_DATA_SOURCE_NOT_ENABLED": "Spark's own Kafka connector is not there: name "
+    'its jars with [spark.conf] "spark.jars" = "a.jar,b.jar"; [source] format = '
+    '"odradek" reads the same without a jar',
+    "DATA_SOURCE_NOT_FOUND": "Spark's Python does not find odradek: install it there, "
+    "or set PYSPARK_PYTHON to the Python that has it; `odradek pipeline doctor` says "
+    "which one Spark runs",
+}
+JVM_ENDED = (
+    "Spark's JVM has ended: it was killed, or had too little memory "
+    "(spark.driver.memory=2g)"
+)
 
 
 class StreamFailure(Exception):
@@ -52,6 +70,9 @@ def failure_of(raised: BaseException | None, text: str) -> Exception:
     found = _RAISED.search(text if raised is None else f"{raised}\n{text}")
     if found and found[1] in _FINAL:
         return JobStopped(found[2].strip())
+    for name, advice in _ADVICE.items():
+        if f"[{name}]" in text:
+            return JobError(advice)
     if found:
         return StreamFailure(found[2].strip(), may_pass=True)
     said = text if raised is None else f"{type(raised).__name__}: {raised}"
@@ -71,3 +92,18 @@ def _reason(text: str) -> str:
         if re.match(r"(\w+\.)*\w*(Error|Exception): ", line):
             return line[:_LINE_MAX]
     return (lines or ["it ended without a reason"])[0][:_LINE_MAX]
+
+
+@contextmanager
+def in_one_line() -> Iterator[None]:
+    """What a job of Spark fails with becomes a `JobError`, without tracebacks."""
+    from py4j.protocol import Py4JError, Py4JJavaError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (PySparkException, Py4JJavaError) as error:
+        found = failure_of(None, str(error))
+        raise found if isinstance(found, JobError) else JobError(str(found)) from error
+    except (Py4JError, ConnectionError) as error:
+        raise JobError(f"{JVM_ENDED}; run it again") from error

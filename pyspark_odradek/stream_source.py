@@ -128,7 +128,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             if starts[place] < end_offset
         ]
         if self._options.path is not None:
-            return segment_partitions(ranges, self._options)
+            return segment_partitions(ranges, self._options, after.topic_ids)
         return [
             WirePartition(each, after.topic_ids.get(each.topic, ZERO_UUID))
             for each in split(ranges, self._options)

@@ -11,7 +11,7 @@ import os
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .job_errors import JobError
 from .table import DataFile, local_path
@@ -134,12 +134,12 @@ def rewrite_group(group: Group, folder: Path) -> Rewritten:
     """Write the rows of a group to one file in a folder.
 
     Raises:
-        JobError: the new file has not all rows.
+        JobError: a file cannot be read, or the new one has not all rows.
     """
     import pyarrow.parquet as pq
 
     path = Path(folder) / f"{uuid.uuid4().hex}.parquet"
-    first = pq.ParquetFile(group.files[0].path)
+    first = open_file(group.files[0].path)
     schema, compression = first.schema_arrow, _compression(first)
     with pq.ParquetWriter(path, schema, compression=compression) as writer:
         _copy(group, writer)
@@ -153,6 +153,24 @@ def rewrite_group(group: Group, folder: Path) -> Rewritten:
     return Rewritten(group, DataFile(str(path), row_count, size))
 
 
+def open_file(path: str | Path) -> Any:
+    """A Parquet file of the table.
+
+    Raises:
+        JobError: it is none.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return pq.ParquetFile(path)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise JobError(
+            f"{path} cannot be read: {error} The table is as it was; files that no "
+            "job has written belong elsewhere"
+        ) from None
+
+
 def _copy(group: Group, writer: object) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -161,7 +179,7 @@ def _copy(group: Group, writer: object) -> None:
     pending: list[pa.RecordBatch] = []
     count = 0
     for file in group.files:
-        for batch in pq.ParquetFile(file.path).iter_batches():
+        for batch in open_file(file.path).iter_batches():
             pending.append(batch)
             count += batch.num_rows
             if count >= _ROW_GROUP_COUNT:

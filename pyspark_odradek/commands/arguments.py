@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from client.address import Address
 
+BOOTSTRAP_SERVER = "127.0.0.1:9092"
 USAGE_ERROR = 2
 FAILED = 1
 _UNKNOWN = "unrecognized arguments: "
@@ -63,10 +64,10 @@ def cluster_arguments(parser: Parser) -> None:
     """Add the options of every command that reads a cluster with Spark."""
     parser.add_argument(
         "--bootstrap-server",
-        default="127.0.0.1:9092",
+        default=BOOTSTRAP_SERVER,
         metavar="HOST:PORT",
         help="a broker of the cluster, or several with commas (default:"
-        " 127.0.0.1:9092)",
+        f" {BOOTSTRAP_SERVER})",
     )
     spark_arguments(parser)
 
@@ -98,8 +99,10 @@ def addresses(text: str) -> list[Address]:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
-def spark_options(given: Sequence[str]) -> dict[str, str]:
-    """What the ``--conf`` arguments say.
+def spark_options(
+    given: Sequence[str], name: str = "--conf", example: str = "spark.driver.memory=2g"
+) -> dict[str, str]:
+    """What arguments like those of ``--conf`` say.
 
     Raises:
         ValueError: one of them has no ``=``.
@@ -108,7 +111,7 @@ def spark_options(given: Sequence[str]) -> dict[str, str]:
     for text in given:
         key, separator, value = text.partition("=")
         if not separator or not key:
-            raise ValueError(f"--conf {text}: write it like spark.driver.memory=2g")
+            raise ValueError(f"{name} {text}: write it like {example}")
         options[key.strip()] = value.strip()
     return options
 

@@ -49,7 +49,8 @@ def command(arguments: list[str]) -> int:
     )
     options = parser.parse(arguments)
     try:
-        conf, catalog = spark_options(options.conf), spark_options(options.catalog)
+        conf = spark_options(options.conf)
+        catalog = spark_options(options.catalog, "--catalog", "type=sql")
     except ValueError as error:
         return fail(_COMMAND, USAGE_ERROR, error)
     return _run(options, conf, catalog)
@@ -93,13 +94,15 @@ def _run(
 
 def _on_spark(spark: object) -> Rewrite:
     from ..spark_session import SparkOfCommand
+    from ..stream_failure import in_one_line
     from ..table_compaction import rewrite_group
 
     assert isinstance(spark, SparkOfCommand)
 
     def rewrite(groups: Sequence[Group], folder: Path) -> list[Rewritten]:
         context = spark.session().sparkContext
-        parts = context.parallelize(groups, len(groups))
-        return parts.map(lambda group: rewrite_group(group, folder)).collect()
+        with in_one_line():
+            parts = context.parallelize(groups, len(groups))
+            return parts.map(lambda group: rewrite_group(group, folder)).collect()
 
     return rewrite

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from .arguments import (
+    BOOTSTRAP_SERVER,
     FAILED,
     USAGE_ERROR,
     Parser,
@@ -14,6 +15,10 @@ from .arguments import (
 )
 
 _COMMAND = "pipeline export"
+_SEGMENTS_HINT = (
+    "; the broker of --data-dir says how far it goes (--bootstrap-server). Only a"
+    " directory that was stopped cleanly needs none"
+)
 
 
 def command(arguments: list[str]) -> int:
@@ -21,10 +26,12 @@ def command(arguments: list[str]) -> int:
     parser = _parser()
     options = parser.parse(arguments)
     try:
-        conf, catalog = spark_options(options.conf), spark_options(options.catalog)
+        conf = spark_options(options.conf)
+        catalog = spark_options(options.catalog, "--catalog", "type=sql")
+        more = spark_options(options.option, "--option", "onCorrupt=skip")
     except ValueError as error:
         return fail(_COMMAND, USAGE_ERROR, error)
-    return _run(options, conf, catalog)
+    return _run(options, conf, catalog, more)
 
 
 def _parser() -> Parser:
@@ -38,6 +45,7 @@ def _parser() -> Parser:
     )
     parser.add_argument("table", metavar="PATH", help="the folder of the table to make")
     cluster_arguments(parser)
+    parser.set_defaults(bootstrap_server=None)
     parser.add_argument(
         "--table-format", choices=("parquet", "delta", "iceberg"), default="parquet"
     )
@@ -63,7 +71,15 @@ def _parser() -> Parser:
     parser.add_argument(
         "--data-dir",
         metavar="PATH",
-        help="read the segments of the broker's data directory, not over the wire",
+        help="read the segments of the broker's data directory, not over the wire;"
+        " one that was stopped cleanly needs no broker",
+    )
+    parser.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an option of the source, like onCorrupt=skip; may be given often",
     )
     _value_arguments(parser)
     parser.add_argument(
@@ -138,8 +154,23 @@ def _words(text: str) -> tuple[str, ...]:
     return words
 
 
+def _brokers(given: str | None, data_dir: str) -> str:
+    """The brokers to ask; none for a data directory that was stopped cleanly."""
+    if given is None and data_dir:
+        from pathlib import Path
+
+        from ..segment_directory import is_stopped
+
+        if is_stopped(Path(data_dir)):
+            return ""
+    return given or BOOTSTRAP_SERVER
+
+
 def _run(
-    options: argparse.Namespace, conf: dict[str, str], catalog: dict[str, str]
+    options: argparse.Namespace,
+    conf: dict[str, str],
+    catalog: dict[str, str],
+    more: dict[str, str],
 ) -> int:
     import os
 
@@ -154,13 +185,12 @@ def _run(
 
     topic, partitions = options.topic
     path = os.path.abspath(options.data_dir) if options.data_dir else ""
+    brokers = _brokers(options.bootstrap_server, path)
     isolation = "read_committed" if options.read_committed else "read_uncommitted"
     is_decoded = options.value_format != "none"
     table = options.table.rstrip("/")
     export = Export(
-        Source(
-            options.bootstrap_server, (topic,), isolation_level=isolation, path=path
-        ),
+        Source(brokers, (topic,), isolation_level=isolation, path=path, options=more),
         ValueFormat(
             format=options.value_format,
             schema=options.schema,
@@ -189,7 +219,8 @@ def _run(
     except (JobError, KafkaError, ValueError) as error:
         return fail(_COMMAND, FAILED, error)
     except OSError as error:
-        return fail(_COMMAND, FAILED, error.strerror or error)
+        hint = _SEGMENTS_HINT if path and brokers else ""
+        return fail(_COMMAND, FAILED, f"{error.strerror or error}{hint}")
     dead = f", {commit.dead_letter_count} dead letters" * bool(commit.dead_letter_count)
     print(f"{commit.row_count} rows in {export.table_path}{dead}")
     return 0

@@ -10,6 +10,7 @@ import fastavro
 import pyarrow as pa
 import pytest
 
+from pyspark_odradek.confluent import RegistryAway
 from pyspark_odradek.job_errors import JobError
 from pyspark_odradek.value_decoding import ValueFormat
 from tests.pyspark_odradek.fake_registry import FakeRegistry
@@ -106,3 +107,15 @@ def test_what_is_missing_is_said(tmp_path: Path) -> None:
         ValueFormat("avro").decoder()
     with pytest.raises(JobError, match="No such file"):
         ValueFormat("avro", schema_file=str(tmp_path / "none.avsc")).decoder()
+
+
+def test_a_registry_that_is_away_makes_no_dead_letters() -> None:
+    """Nothing is wrong with the values: the job has to wait for it."""
+    with FakeRegistry({1: OLD}, {"orders-value": 1}) as registry:
+        how = ValueFormat(
+            "avro", registry=registry.url, subject="orders-value", has_prefix=True
+        )
+        decoder = how.decoder()
+        assert decoder is not None
+    with pytest.raises(RegistryAway, match=registry.url):
+        decoder.decode(pa.array([encoded(OLD, 1, id=5)]))

@@ -10,12 +10,14 @@ import pytest
 from client.cluster import Cluster
 from client.records_deletion import delete_records
 from protocol.topic_partition import TopicPartition
+from pyspark_odradek import export as export_module
 from pyspark_odradek.export import Export, plan, run_export
 from pyspark_odradek.job_errors import JobError
 from pyspark_odradek.job_file import Source
+from pyspark_odradek.log_view import BrokerView
 from pyspark_odradek.progress import Progress
 from pyspark_odradek.value_decoding import ValueFormat
-from tests.broker_process import BrokerProcess
+from tests.broker_process import BrokerProcess, running_broker
 from tests.pyspark_odradek.feeding import create, send
 from tests.pyspark_odradek.sink_process import bad, good, send_rows
 from tests.pyspark_odradek.table_readers import READERS, rows_of
@@ -35,7 +37,8 @@ def export_of(broker: BrokerProcess, topic: str, folder: Path, **more: Any) -> E
 
 
 def spans(export: Export, cluster: Cluster) -> list[tuple[int, int, int]]:
-    return [(each.partition, each.start, each.end) for each in plan(export, cluster)]
+    view = BrokerView(cluster, committed=False)
+    return [(each.partition, each.start, each.end) for each in plan(export, view)]
 
 
 def test_ranges(
@@ -53,11 +56,11 @@ def test_ranges(
     beyond = replace(whole, starting="5", ending="100")
     assert spans(beyond, cluster) == [(0, 5, 9), (1, 5, 5)]
     with pytest.raises(JobError, match="no partition 7; it has 0 to 1"):
-        plan(replace(whole, partitions=(7,)), cluster)
+        spans(replace(whole, partitions=(7,)), cluster)
     delete_records(cluster, {TopicPartition(topic, 0): 4})
     assert spans(whole, cluster) == [(0, 4, 9), (1, 0, 3)]
     with pytest.raises(JobError, match=f"{topic}-0 begins at offset 4; --from 2"):
-        plan(replace(whole, starting="2"), cluster)
+        spans(replace(whole, starting="2"), cluster)
 
 
 def test_rows_of_every_format(
@@ -82,3 +85,28 @@ def test_rows_of_every_format(
     assert run_export(export, no_spark, Progress(io.StringIO())) == commit
     with pytest.raises(JobError, match="of other offsets"):
         run_export(replace(export, starting="5"), no_spark, Progress(io.StringIO()))
+
+
+def test_a_broker_that_dies_meanwhile_leaves_nothing(
+    spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    records = export_module._records
+    with running_broker(tmp_path / "data") as broker:
+        create(broker.address, "orders", 3)
+        send_rows(broker.address, "orders", 0, 200)
+        export = export_of(broker, "orders", tmp_path)
+        quick = {"kafka.request.timeout.ms": "1000"}
+        export = replace(export, source=replace(export.source, options=quick))
+
+        def dies(*given: Any) -> Any:
+            broker.kill()
+            return records(*given)
+
+        monkeypatch.setattr(export_module, "_records", dies)
+        with pytest.raises(JobError, match=f"does not answer: {broker.address}"):
+            run_export(export, lambda: spark, Progress(io.StringIO()))
+        assert list((tmp_path / "rows").glob("*.parquet")) == []
+        monkeypatch.undo()
+        broker.start()
+        run_export(export, lambda: spark, Progress(io.StringIO()))
+        assert rows_of("duckdb", tmp_path / "rows", "id") == good(200)

@@ -76,6 +76,6 @@ def test_a_broker_is_asked_if_one_is_named(
 def test_pieces_for_tasks(tmp_path: Path) -> None:
     make_directory(tmp_path, small_batches(30))
     options = read_options({"path": str(tmp_path)})
-    parts = segment_partitions(wanted(0, 60), options)
+    parts = segment_partitions(wanted(0, 60), options, {})
     assert all(isinstance(part, SegmentPartition) for part in parts)
     assert len(parts) == 3

@@ -3,7 +3,9 @@
 from typing import Any
 
 import pyarrow as pa
+import pytest
 
+from pyspark_odradek.job_errors import JobError
 from pyspark_odradek.row_values import decode_rows
 
 SCHEMA = pa.schema([("n", pa.int32())])
@@ -28,3 +30,11 @@ def test_what_no_column_can_hold() -> None:
     assert found.columns.to_pylist() == [{"n": 1}, {"n": 2}]
     assert found.rows.to_pylist() == [0, 2]
     assert list(found.reasons) == [1]
+
+
+def test_what_is_no_fault_of_a_value_is_raised() -> None:
+    def away(_: bytes) -> dict[str, Any]:
+        raise JobError("the registry is away")
+
+    with pytest.raises(JobError):
+        decode_rows(pa.array([b"1"]), SCHEMA, away)

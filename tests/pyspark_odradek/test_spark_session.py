@@ -15,10 +15,11 @@ def test_versions() -> None:
     assert java_version("no such thing") is None
 
 
-def fake_java(folder: Path, version: str) -> None:
+def fake_java(folder: Path, version: str, code: int = 0) -> None:
     path = folder / "bin" / "java"
-    path.parent.mkdir(parents=True)
-    path.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\"' >&2\n")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    said = f"echo 'openjdk version \"{version}\"' >&2\nexit {code}\n"
+    path.write_text(f"#!/bin/sh\n{said}")
     path.chmod(0o755)
 
 
@@ -36,4 +37,17 @@ def test_old_java_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
     fake_java(tmp_path, "1.8.0_402")
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with pytest.raises(JobError, match="is Java 8"):
+        check_java()
+
+
+def test_java_that_does_not_run_is_said(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As the one of macOS that only says where to get one."""
+    fake_java(tmp_path, "17", code=1)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(JobError, match="java does not run: openjdk"):
+        check_java()
+    (tmp_path / "bin" / "java").chmod(0o644)
+    with pytest.raises(JobError, match=r"JAVA_HOME is .*, where there is none"):
         check_java()

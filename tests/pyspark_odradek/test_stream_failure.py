@@ -5,8 +5,8 @@ import pytest
 from client.errors import Unreachable
 from protocol.errors import NetworkException
 from pyspark_odradek.errors import DataLoss
-from pyspark_odradek.job_errors import JobStopped, TooManyDeadLetters
-from pyspark_odradek.stream_failure import StreamFailure, failure_of
+from pyspark_odradek.job_errors import JobError, JobStopped, TooManyDeadLetters
+from pyspark_odradek.stream_failure import StreamFailure, failure_of, in_one_line
 
 TRACEBACK = """[STREAM_FAILED] Query [id = 1] terminated with exception: x
 Traceback (most recent call last):
@@ -48,3 +48,35 @@ def test_anything_else_is_one_line_and_tried_again() -> None:
     ended += " failed to connect back. SQLSTATE: XXKST\nmore"
     assert str(failure_of(None, ended)) == "Python worker failed to connect back."
     assert "without a reason" in str(failure_of(None, ""))
+
+
+def test_spark_without_what_it_needs() -> None:
+    for name, helps in {
+        "KAFKA_DATA_SOURCE_NOT_ENABLED": 'format = "odradek"',
+        "DATA_SOURCE_NOT_FOUND": "odradek pipeline doctor",
+    }.items():
+        found = failure_of(None, f"[{name}] Failed to find data source")
+        assert isinstance(found, JobError)
+        assert helps in str(found)
+
+
+def test_registry_that_is_away_may_come_back() -> None:
+    text = "pyspark_odradek.confluent.RegistryAway: the registry http://r: refused"
+    found = failure_of(RuntimeError("it failed"), text)
+    assert isinstance(found, StreamFailure)
+    assert found.may_pass
+    assert str(found) == "the registry http://r: refused"
+
+
+def test_commands_say_it_in_one_line() -> None:
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    lost = TRACEBACK.format(kind="DataLoss", said="offsets 1 to 5 are gone.")
+    for error, said in {
+        PySparkException(lost): "offsets 1 to 5 are gone",
+        PySparkException("a\nx.SparkException: no memory"): "no memory",
+        Py4JError("Answer from Java side is empty"): "spark.driver.memory",
+    }.items():
+        with pytest.raises(JobError, match=said), in_one_line():
+            raise error

@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 
 from pyspark_odradek.commands import compact
-from pyspark_odradek.table import open_table
+from pyspark_odradek.table import FORMATS, open_table
 from tests.pyspark_odradek.fake_job import JOB, run_batches
-from tests.pyspark_odradek.table_readers import rows_of
+from tests.pyspark_odradek.table_readers import READERS, rows_of
+
+from .test_load import shared_spark as shared_spark
 
 
 def test_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -32,3 +34,33 @@ def test_mistakes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         compact.command([str(tmp_path), "--file-sise", "1m"])
     assert "did you mean --file-size?" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("shared_spark")
+@pytest.mark.parametrize("kind", FORMATS)
+def test_spark_rewrites_the_files(
+    kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    location = tmp_path / "t"
+    run_batches(lambda: (open_table(kind, str(location), JOB), None), range(3))
+    assert compact.command([str(location), "--master", "local[2]"]) == 0
+    assert capsys.readouterr().out.startswith("6 files, now 1 (")
+    for reader in READERS[kind]:
+        assert rows_of(reader, location, "_offset") == list(range(30)), reader
+
+
+@pytest.mark.usefixtures("shared_spark")
+def test_a_torn_file_of_the_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One that something else has written there, or has damaged."""
+    location = tmp_path / "t"
+    run_batches(lambda: (open_table("iceberg", str(location), JOB), None), range(3))
+    torn = min(location.glob("data/*/*.parquet"))
+    torn.write_bytes(torn.read_bytes()[:100])
+    for options in [], ["--master", "local[2]"]:
+        assert compact.command([str(location), *options]) == 1
+        said = capsys.readouterr().err
+        assert said.startswith("odradek pipeline compact: ")
+        assert said.count("\n") == 1
+        assert torn.name in said

@@ -5,6 +5,14 @@ from pathlib import Path
 import pytest
 
 from pyspark_odradek.commands import export
+from tests.broker_process import BrokerProcess, running_broker
+from tests.pyspark_odradek.feeding import create, send
+from tests.pyspark_odradek.sink_process import bad, good, send_rows
+from tests.pyspark_odradek.table_readers import rows_of
+
+from .test_load import shared_spark as shared_spark
+
+Captured = pytest.CaptureFixture[str]
 
 
 @pytest.mark.parametrize(
@@ -36,3 +44,75 @@ def test_what_is_wrong_is_said_without_spark(
     assert "paths of a file system" in capsys.readouterr().err
     assert export.command(["orders", "rows", "--conf", "x"]) == 2
     assert "write it like" in capsys.readouterr().err
+    assert export.command(["orders", "rows", "--option", "x"]) == 2
+    assert "--option x: write it like onCorrupt=skip" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("shared_spark")
+def test_segments_instead_of_answers(
+    broker_process: BrokerProcess, tmp_path: Path, capsys: Captured
+) -> None:
+    """With the broker that writes them, and without one when it has stopped."""
+    values = ["--value-format", "json", "--schema", "id BIGINT"]
+    segments = ["--data-dir", str(tmp_path / "data")]
+    beside, after = str(tmp_path / "beside"), str(tmp_path / "after")
+    with running_broker(tmp_path / "data") as broker:
+        create(broker.address, "orders", 3)
+        send_rows(broker.address, "orders", 0, 200)
+        server = ["--bootstrap-server", broker.address]
+        given = [*values, *segments, *server]
+        assert export.command(["orders", beside, *given]) == 0
+        said = capsys.readouterr().out
+        assert said == f"196 rows in {beside}, 4 dead letters\n"
+        broker.terminate()
+    assert export.command(["orders", after, *values, *segments]) == 0
+    for name in ("beside", "after"):
+        assert rows_of("duckdb", tmp_path / name, "id") == good(200)
+        letters = tmp_path / f"{name}-dead-letters"
+        assert rows_of("duckdb", letters, "value") == bad(200)
+
+    mistakes(broker_process, segments, tmp_path, capsys)
+
+
+def mistakes(
+    running: BrokerProcess, segments: list[str], tmp_path: Path, capsys: Captured
+) -> None:
+    rows = str(tmp_path / "rows")
+    assert export.command(["ordres", rows, *segments]) == 1
+    assert "Did you mean orders?" in capsys.readouterr().err
+    since = ["--from", "2026-01-31T12:00:00Z"]
+    assert export.command(["orders", rows, *segments, *since]) == 1
+    assert "start it, or say offsets" in capsys.readouterr().err
+    # Another broker than the one whose directory it is.
+    create(running.address, "orders", 3)
+    send(running.address, "orders", [b"{}"] * 9)
+    given = [*segments, "--bootstrap-server", running.address]
+    assert export.command(["orders", rows, *given]) == 1
+    assert "has another topic orders than the broker" in capsys.readouterr().err
+    given = [*segments, "--bootstrap-server", "127.0.0.1:1"]
+    assert export.command(["orders", rows, *given]) == 1
+    assert "stopped cleanly needs none" in capsys.readouterr().err
+    assert list(Path(rows).glob("*.parquet")) == []
+
+
+@pytest.mark.usefixtures("shared_spark")
+def test_a_damaged_segment(tmp_path: Path, capsys: Captured) -> None:
+    with running_broker(tmp_path / "data") as broker:
+        create(broker.address, "orders")
+        for number in range(3):
+            send(broker.address, "orders", [b"%d" % number] * 10)
+        broker.terminate()
+    (log,) = tmp_path.glob("data/orders-0/*.log")
+    content = bytearray(log.read_bytes())
+    content[len(content) // 2] ^= 1
+    log.write_bytes(content)
+    given = ["orders", str(tmp_path / "rows"), "--data-dir", str(tmp_path / "data")]
+    assert export.command(given) == 1
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert "offsets from 10 on are damaged" in said
+    assert "onCorrupt=report" in said
+    assert "odradek fsck" in said
+    assert list((tmp_path / "rows").glob("*.parquet")) == []
+    assert export.command([*given, "--option", "onCorrupt=skip"]) == 0
+    found = rows_of("duckdb", tmp_path / "rows", "offset")
+    assert found == [*range(10), *range(20, 30)]
