@@ -9,10 +9,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from ..config.option import did_you_mean
-from .parser import USAGE_ERROR, fail
+from .parser import EXAMPLES, USAGE_ERROR, fail
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     # The module and the summary of each action.
     Actions = Mapping[str, tuple[str, str]]
@@ -20,10 +20,12 @@ if TYPE_CHECKING:
 _HELP = ("-h", "--help", "help")
 
 
-def run_action(command: str, actions: Actions, arguments: list[str]) -> int:
+def run_action(
+    command: str, actions: Actions, arguments: list[str], examples: Sequence[str]
+) -> int:
     """The exit code of the action that the first of the arguments names."""
     if not arguments or arguments[0] in _HELP:
-        print(_overview(command, actions))
+        print(_overview(command, actions, examples))
         return 0 if arguments else USAGE_ERROR
     name, rest = arguments[0], arguments[1:]
     if name not in actions:
@@ -41,7 +43,7 @@ def _unknown(name: str, actions: Actions) -> str:
     return f"there is no action {name}; {hint}"
 
 
-def _overview(command: str, actions: Actions) -> str:
+def _overview(command: str, actions: Actions, examples: Sequence[str]) -> str:
     lines = [
         f"usage: odradek {command} ACTION [--bootstrap-server HOST:PORT] [--json] ...",
         "",
@@ -49,4 +51,5 @@ def _overview(command: str, actions: Actions) -> str:
     ]
     lines += [f"  {name:<15} {summary}" for name, (_, summary) in actions.items()]
     lines += ["", f"odradek {command} ACTION --help says more."]
+    lines += ["", EXAMPLES, *(f"  {example}" for example in examples)]
     return "\n".join(lines)

@@ -12,8 +12,13 @@ ACTIONS = {
     "describe": ("config_describe", "the options of a topic, broker or group"),
     "alter": ("config_alter", "change options of a topic, broker or group"),
 }
+_EXAMPLES = (
+    "odradek config show --config server.properties",
+    "odradek config describe topic orders",
+    "odradek config alter topic orders --set retention.ms=86400000",
+)
 
 
 def command(arguments: list[str]) -> int:
     """Show and change options."""
-    return run_action("config", ACTIONS, arguments)
+    return run_action("config", ACTIONS, arguments, _EXAMPLES)

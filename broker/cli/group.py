@@ -14,8 +14,13 @@ ACTIONS = {
     "reset-offsets": ("group_reset", "let a group go on from other offsets"),
     "delete-offsets": ("group_delete_offsets", "forget what was committed for topics"),
 }
+_EXAMPLES = (
+    "odradek group list",
+    "odradek group describe billing",
+    "odradek group reset-offsets billing --topic orders --to-earliest --execute",
+)
 
 
 def command(arguments: list[str]) -> int:
     """Show consumer groups and their lag; delete them; reset their offsets."""
-    return run_action("group", ACTIONS, arguments)
+    return run_action("group", ACTIONS, arguments, _EXAMPLES)

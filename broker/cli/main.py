@@ -68,6 +68,12 @@ BUILT_IN = {
     "completion": ("broker.cli.completion", "Let a shell complete commands."),
 }
 GROUP = "odradek.commands"
+_EXAMPLES = (
+    "examples:",
+    "  odradek serve",
+    "  echo hello | odradek produce greetings",
+    "  odradek consume greetings -e",
+)
 _HELP = ("-h", "--help", "help")
 
 
@@ -123,7 +129,7 @@ def _unknown(name: str) -> str:
 def _overview() -> str:
     lines = ["usage: odradek COMMAND ...", "", "commands:"]
     lines += [f"  {name:<12} {_summary(name)}".rstrip() for name in _names()]
-    lines += ["", "odradek COMMAND --help says more."]
+    lines += ["", "odradek COMMAND --help says more.", "", *_EXAMPLES]
     return "\n".join(lines)
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 USAGE_ERROR = 2
-_EXAMPLES = "examples:"
+EXAMPLES = "examples:"
 _UNKNOWN = "unrecognized arguments: "
 _REQUIRED = "is required"
 _REQUIRED_TOO = "arguments are required"
@@ -25,7 +25,7 @@ class _Formatter(argparse.HelpFormatter):
     """Fills paragraphs, and leaves examples as they are written."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
-        if text.startswith(_EXAMPLES):
+        if text.startswith(EXAMPLES):
             return text
         return super()._fill_text(text, width, indent)
 
@@ -40,7 +40,7 @@ class Parser(argparse.ArgumentParser):
         super().__init__(
             prog=f"odradek {command}",
             description=description,
-            epilog="\n  ".join([_EXAMPLES, *examples]) if examples else None,
+            epilog="\n  ".join([EXAMPLES, *examples]) if examples else None,
             formatter_class=_Formatter,
             allow_abbrev=False,
         )

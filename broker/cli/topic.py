@@ -15,8 +15,13 @@ ACTIONS = {
     "delete": ("topic_delete", "delete topics with all their records"),
     "delete-records": ("topic_delete_records", "delete the oldest records"),
 }
+_EXAMPLES = (
+    "odradek topic create orders --partitions 3",
+    "odradek topic list",
+    "odradek topic describe orders --json",
+)
 
 
 def command(arguments: list[str]) -> int:
     """Make, show, change and delete topics."""
-    return run_action("topic", ACTIONS, arguments)
+    return run_action("topic", ACTIONS, arguments, _EXAMPLES)

@@ -13,8 +13,13 @@ ACTIONS = {
     "abort": ("txn_abort", "abort a transaction, and shut its producer out"),
     "find-hanging": ("txn_find_hanging", "find what is open in logs for too long"),
 }
+_EXAMPLES = (
+    "odradek txn list",
+    "odradek txn describe import-7",
+    "odradek txn find-hanging",
+)
 
 
 def command(arguments: list[str]) -> int:
     """Show transactions and what they hold up; abort them."""
-    return run_action("txn", ACTIONS, arguments)
+    return run_action("txn", ACTIONS, arguments, _EXAMPLES)

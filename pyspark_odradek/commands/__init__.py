@@ -7,8 +7,12 @@ answered without Spark.
 from __future__ import annotations
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
-from .arguments import USAGE_ERROR, did_you_mean, fail
+from .arguments import EXAMPLES, USAGE_ERROR, did_you_mean, fail
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 # The module and the summary of each action.
 ACTIONS = {
@@ -20,20 +24,28 @@ ACTIONS = {
     "audit": ("audit", "check every batch of a data directory"),
     "compact": ("compact", "make few large files of a table's many small ones"),
 }
+_EXAMPLES = (
+    "odradek pipeline doctor                  # what is missing here, if anything",
+    "odradek pipeline export orders ./orders  # a topic becomes a table, once",
+    "odradek pipeline sink start orders.toml  # and goes on becoming one",
+)
 _HELP = ("-h", "--help", "help")
 
 
 def command(arguments: list[str]) -> int:
     """Move topics to tables and tables to topics, with Spark."""
-    return run_action("pipeline", ACTIONS, arguments)
+    return run_action("pipeline", ACTIONS, arguments, _EXAMPLES)
 
 
 def run_action(
-    name: str, actions: dict[str, tuple[str, str]], arguments: list[str]
+    name: str,
+    actions: dict[str, tuple[str, str]],
+    arguments: list[str],
+    examples: Sequence[str],
 ) -> int:
     """The exit code of the action that the first of the arguments names."""
     if not arguments or arguments[0] in _HELP:
-        print(_overview(name, actions))
+        print(_overview(name, actions, examples))
         return 0 if arguments else USAGE_ERROR
     action, rest = arguments[0], arguments[1:]
     if action not in actions:
@@ -64,8 +76,11 @@ def _missing(error: ModuleNotFoundError) -> str:
     return f"the package {package} is not installed; pip install {install}"
 
 
-def _overview(name: str, actions: dict[str, tuple[str, str]]) -> str:
+def _overview(
+    name: str, actions: dict[str, tuple[str, str]], examples: Sequence[str]
+) -> str:
     lines = [f"usage: odradek {name} ACTION ...", "", "actions:"]
     lines += [f"  {action:<10} {summary}" for action, (_, summary) in actions.items()]
     lines += ["", f"odradek {name} ACTION --help says more."]
+    lines += ["", EXAMPLES, *(f"  {example}" for example in examples)]
     return "\n".join(lines)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from client.address import Address
 
 BOOTSTRAP_SERVER = "127.0.0.1:9092"
+EXAMPLES = "examples:"
 USAGE_ERROR = 2
 FAILED = 1
 _UNKNOWN = "unrecognized arguments: "
@@ -21,13 +22,28 @@ _SIZE = re.compile(r"(\d+)\s*([kKmMgG])?(?:i?[bB])?", re.ASCII)
 _SHIFTS = {"": 0, "k": 10, "m": 20, "g": 30}
 
 
+class _Formatter(argparse.HelpFormatter):
+    """Fills paragraphs, and leaves examples as they are written."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        if text.startswith(EXAMPLES):
+            return text
+        return super()._fill_text(text, width, indent)
+
+
 class Parser(argparse.ArgumentParser):
     """An ArgumentParser whose errors are one line and know what was meant."""
 
-    def __init__(self, command: str, description: str) -> None:
+    def __init__(
+        self, command: str, description: str, examples: Sequence[str] = ()
+    ) -> None:
         self._given: list[str] = []
         super().__init__(
-            prog=f"odradek {command}", description=description, allow_abbrev=False
+            prog=f"odradek {command}",
+            description=description,
+            epilog="\n  ".join([EXAMPLES, *examples]) if examples else None,
+            formatter_class=_Formatter,
+            allow_abbrev=False,
         )
 
     def parse(self, arguments: Sequence[str]) -> argparse.Namespace:

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 _NAME = "pipeline audit"
 _STEP = "audit"
+_EXAMPLES = (
+    "odradek pipeline audit ./data",
+    "odradek pipeline audit /var/lib/odradek --topic orders --report ./audit",
+)
 
 
 def command(arguments: list[str]) -> int:
@@ -73,7 +77,9 @@ def _parser() -> Parser:
     parser = Parser(
         _NAME,
         "Check every batch of a data directory with Spark: checksums, offsets that"
-        " follow each other, how many there are. Exit status 1 when one is damaged.",
+        " follow each other, how many there are. Exit code: 0 all are sound, 1 one is"
+        " damaged, 2 usage.",
+        _EXAMPLES,
     )
     parser.add_argument(
         "path", type=Path, metavar="PATH", help="a log directory of a broker (log.dirs)"

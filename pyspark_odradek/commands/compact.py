@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from ..table_compaction import Group, Rewrite, Rewritten
 
 _COMMAND = "pipeline compact"
+_EXAMPLES = (
+    "odradek pipeline compact ./orders",
+    "odradek pipeline compact ./orders --file-size 256m --master 'local[4]'",
+)
 
 
 def command(arguments: list[str]) -> int:
@@ -23,6 +27,7 @@ def command(arguments: list[str]) -> int:
         "Make few large files of a table's many small ones. Rows and what jobs have"
         " committed stay as they are. A Parquet table must not be written to meanwhile."
         " Exit code: 0 done, 1 failed, 2 usage.",
+        _EXAMPLES,
     )
     parser.add_argument("table", metavar="PATH", help="the table's folder")
     parser.add_argument(

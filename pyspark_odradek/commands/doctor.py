@@ -23,14 +23,18 @@ _COMMAND = "pipeline doctor"
 _DESCRIPTION = (
     "Find out what the pipeline lacks here: Java, packages and their versions, a broker"
     " that can be reached, a Spark that starts, workers that can import odradek. Exit"
-    " code: 0 all is well, 1 something is not, 2 usage. Example: odradek pipeline"
-    " doctor --bootstrap-server kafka-1:9092 --master spark://host:7077"
+    " code: 0 all is well, 1 something is not, 2 usage."
+)
+_EXAMPLES = (
+    "odradek pipeline doctor",
+    "odradek pipeline doctor --no-spark --json",
+    "odradek pipeline doctor --bootstrap-server kafka-1:9092 --master spark://host:7077",
 )
 
 
 def command(arguments: list[str]) -> int:
     """Find out what the pipeline lacks here."""
-    parser = Parser(_COMMAND, _DESCRIPTION)
+    parser = Parser(_COMMAND, _DESCRIPTION, _EXAMPLES)
     parser.add_argument(
         "--no-spark", action="store_true", help="leave Spark out, which takes seconds"
     )

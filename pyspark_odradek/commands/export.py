@@ -15,6 +15,14 @@ from .arguments import (
 )
 
 _COMMAND = "pipeline export"
+_EXAMPLES = (
+    "odradek pipeline export orders ./orders",
+    "odradek pipeline export orders:0,2 ./january --from 2026-01-01T00:00:00Z"
+    " --to 2026-02-01T00:00:00Z",
+    "odradek pipeline export orders ./typed --table-format delta --value-format json"
+    " --schema 'id BIGINT, name STRING'",
+    "odradek pipeline export orders ./orders --data-dir ./data",
+)
 _SEGMENTS_HINT = (
     "; the broker of --data-dir says how far it goes (--bootstrap-server). Only a"
     " directory that was stopped cleanly needs none"
@@ -39,6 +47,7 @@ def _parser() -> Parser:
         _COMMAND,
         "Write a topic, or a part of it, to a Parquet, Delta or Iceberg table, in one"
         " commit. Exit code: 0 done, 1 failed, 2 usage.",
+        _EXAMPLES,
     )
     parser.add_argument(
         "topic", type=_topic, metavar="TOPIC", help="like orders, or orders:0,2"
@@ -46,9 +55,13 @@ def _parser() -> Parser:
     parser.add_argument("table", metavar="PATH", help="the folder of the table to make")
     cluster_arguments(parser)
     parser.set_defaults(bootstrap_server=None)
-    parser.add_argument(
-        "--table-format", choices=("parquet", "delta", "iceberg"), default="parquet"
-    )
+    _source_arguments(parser)
+    _value_arguments(parser)
+    _table_arguments(parser)
+    return parser
+
+
+def _source_arguments(parser: Parser) -> None:
     parser.add_argument(
         "--from",
         dest="starting",
@@ -81,7 +94,18 @@ def _parser() -> Parser:
         metavar="NAME=VALUE",
         help="an option of the source, like onCorrupt=skip; may be given often",
     )
-    _value_arguments(parser)
+    parser.add_argument(
+        "--min-partitions",
+        type=int,
+        metavar="N",
+        help="read with at least so many tasks, and so many files",
+    )
+
+
+def _table_arguments(parser: Parser) -> None:
+    parser.add_argument(
+        "--table-format", choices=("parquet", "delta", "iceberg"), default="parquet"
+    )
     parser.add_argument(
         "--compression",
         choices=("zstd", "snappy", "lz4", "gzip", "none"),
@@ -94,13 +118,6 @@ def _parser() -> Parser:
         metavar="KEY=VALUE",
         help="a property of an Iceberg catalog; may be given often",
     )
-    parser.add_argument(
-        "--min-partitions",
-        type=int,
-        metavar="N",
-        help="read with at least so many tasks, and so many files",
-    )
-    return parser
 
 
 def _value_arguments(parser: Parser) -> None:

@@ -33,8 +33,14 @@ _DESCRIPTION = (
     " ended. Rows of new files follow when it runs again later. Columns named key,"
     " value, headers, timestamp and partition are those parts of a record; without a"
     " column value, the value is a JSON object of all columns. Exit code: 0 loaded, 1"
-    " failed, 2 usage. Example: odradek pipeline load --table ./orders --topic orders"
-    " --job orders-1 --key order_id -z zstd"
+    " failed, 2 usage."
+)
+_EXAMPLES = (
+    "odradek pipeline load --table ./orders --topic orders --job orders-1 --key id",
+    "odradek pipeline load --table ./lake --format delta --topic orders --job lake-1"
+    " -z zstd",
+    "odradek pipeline load --table ./in --format csv --option header=true --topic rows"
+    " --job rows-1",
 )
 
 
@@ -63,7 +69,7 @@ def run_job(name: str, act: Callable[[], int]) -> int:
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
-    parser = Parser(_COMMAND, _DESCRIPTION)
+    parser = Parser(_COMMAND, _DESCRIPTION, _EXAMPLES)
     table_arguments(parser)
     parser.add_argument("--topic", required=True, metavar="TOPIC", help="where to")
     job_arguments(parser)

@@ -16,8 +16,13 @@ _DESCRIPTION = (
     "Write the dead letters of a sink back to a topic, as they came, each exactly once"
     " for a job: when what they failed at has been mended. A header"
     " odradek.replayed.from says topic-partition@offset. Exit code: 0 replayed, 1"
-    " failed, 2 usage. Example: odradek pipeline replay --table ./orders_dead"
-    " --topic orders --job mended-june --reason 'Expecting value'"
+    " failed, 2 usage."
+)
+_EXAMPLES = (
+    "odradek pipeline replay --table ./orders-dead-letters --topic orders"
+    " --job mended-june",
+    "odradek pipeline replay --table ./orders-dead-letters --topic orders"
+    " --job mended-july --reason 'Expecting value'",
 )
 
 
@@ -28,7 +33,7 @@ def command(arguments: list[str]) -> int:
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
-    parser = Parser(_COMMAND, _DESCRIPTION)
+    parser = Parser(_COMMAND, _DESCRIPTION, _EXAMPLES)
     table_arguments(parser)
     parser.add_argument("--topic", required=True, metavar="TOPIC", help="where to")
     job_arguments(parser)

@@ -18,10 +18,22 @@ ACTIONS = {
     "status": ("sink_status", "show the last batch, and how far behind it is"),
 }
 
+_EXAMPLES = (
+    "odradek pipeline sink start orders.toml   # until Ctrl-C or SIGTERM",
+    "odradek pipeline sink once orders.toml    # from cron",
+    "odradek pipeline sink status orders.toml",
+)
+_JOB_FILE = (
+    "# orders.toml, at the least:",
+    'name = "orders"',
+    'source.topics = ["orders"]',
+    'table.path = "./orders"',
+)
+
 
 def command(arguments: list[str]) -> int:
     """Let topics flow into a table."""
-    return run_action("pipeline sink", ACTIONS, arguments)
+    return run_action("pipeline sink", ACTIONS, arguments, _EXAMPLES)
 
 
 def run_sink(action: str, arguments: list[str], *, once: bool) -> int:
@@ -30,6 +42,7 @@ def run_sink(action: str, arguments: list[str], *, once: bool) -> int:
         f"pipeline sink {action}",
         "Write topics to a table, exactly once, as a job file says. Exit code: 0 done,"
         " 1 failed, 2 usage.",
+        [f"odradek pipeline sink {action} orders.toml", *_JOB_FILE],
     )
     parser.add_argument("job", metavar="JOB.toml")
     parser.add_argument(

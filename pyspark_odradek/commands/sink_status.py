@@ -12,6 +12,10 @@ def command(arguments: list[str]) -> int:
         "Show what a job has committed to its table, and how far behind it is. The"
         " table and the cluster are asked, not the job. Exit code: 0 done, 1 failed,"
         " 2 usage.",
+        (
+            "odradek pipeline sink status orders.toml",
+            "odradek pipeline sink status orders.toml --json",
+        ),
     )
     parser.add_argument("job", metavar="JOB.toml")
     parser.add_argument("--json", action="store_true", help="one JSON object")

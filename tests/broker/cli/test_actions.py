@@ -7,17 +7,18 @@ Captured = pytest.CaptureFixture[str]
 
 
 def test_an_action_is_found_and_gets_the_rest(capsys: Captured) -> None:
-    assert run_action("thing", ACTIONS, ["list"]) == 0
+    assert run_action("thing", ACTIONS, ["list"], ["odradek thing list"]) == 0
     assert capsys.readouterr().out
 
 
 def test_nothing_said_shows_the_actions(capsys: Captured) -> None:
-    assert run_action("thing", ACTIONS, []) == 2
-    assert run_action("thing", ACTIONS, ["--help"]) == 0
+    assert run_action("thing", ACTIONS, [], ["odradek thing list"]) == 2
+    assert run_action("thing", ACTIONS, ["--help"], ["odradek thing list"]) == 0
     shown = capsys.readouterr().out
     assert shown.startswith("usage: odradek thing ACTION ")
     assert "  list            say it\n" in shown
-    assert shown.endswith("odradek thing ACTION --help says more.\n")
+    assert "\nodradek thing ACTION --help says more.\n" in shown
+    assert shown.endswith("examples:\n  odradek thing list\n")
 
 
 @pytest.mark.parametrize(
@@ -29,5 +30,5 @@ def test_nothing_said_shows_the_actions(capsys: Captured) -> None:
     ],
 )
 def test_an_unknown_action(word: str, complaint: str, capsys: Captured) -> None:
-    assert run_action("thing", ACTIONS, [word]) == 2
+    assert run_action("thing", ACTIONS, [word], ["odradek thing list"]) == 2
     assert capsys.readouterr().err == f"odradek thing: {complaint}\n"
