@@ -129,6 +129,16 @@ class DirectoryCommitter:
             self._urgent[partition] = None
         self._start_soon()
 
+    def forget(self, partition: Syncable) -> None:
+        """Sync ``partition`` here no more: it has moved to another directory."""
+        for listed in (
+            self._dirty,
+            self._urgent,
+            self._unsnapshotted,
+            self._snapshots_due,
+        ):
+            listed.pop(partition, None)
+
     async def flush(self) -> None:
         """Return once everything that is dirty now is durable.
 

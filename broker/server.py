@@ -148,6 +148,7 @@ class Server:
         # gets what there is.
         await services.transactions.close()
         await services.groups.close()
+        await services.moving.close()
         await services.replica_manager.close()
         await asyncio.gather(*draining)
         if self._cleaning is not None:
@@ -268,7 +269,7 @@ class Server:
     async def _begin_jobs(self) -> None:
         assert self._files is not None
         services = self.services
-        self._cleaning = make_cleaning(services, self._files)
+        services.moving.cleaning = self._cleaning = make_cleaning(services, self._files)
         if self._metric_sources is not None:
             self._metric_sources.cleaning = self._cleaning
         add_jobs(
@@ -294,6 +295,7 @@ class Server:
             await services.replica_manager.open_all()
             await services.transactions.runtime.loaded()
             services.transactions.orphans.end_all()
+            await services.moving.resume()
         except Exception as error:
             self.bugs.record("open logs", error)
 

@@ -15,6 +15,7 @@ from .metadata.resource_options import ResourceKind
 from .metadata.scram_credentials import ScramCredentials
 from .producer_ids import ProducerIds
 from .replica.fetch_sessions import FetchSessions
+from .replica.moving import Moving
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,6 +78,7 @@ class Services:
     fetch_sessions: FetchSessions = field(init=False)
     groups: GroupCoordinator = field(init=False)
     transactions: TransactionCoordinator = field(init=False)
+    moving: Moving = field(init=False)
 
     def __post_init__(self) -> None:
         self.quotas = ClientQuotas(self.resources)
@@ -93,6 +95,7 @@ class Services:
         self.resources.watch(self._take_change)
         self.groups = GroupCoordinator(self)
         self.transactions = TransactionCoordinator(self)
+        self.moving = Moving(self)
 
     def _take_config(self, config: BrokerConfig) -> None:
         self.config = config

@@ -9,11 +9,12 @@ the threads come along. A log start that was promised to a client stays.
 """
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
+from protocol.errors import KafkaStorageError
 from protocol.topic_partition import TopicPartition
 
 from .checkpoints import (
@@ -209,3 +210,24 @@ class DirectoryCheckpoints:
             for topic_partition, offset in offsets.items()
             if topic_partition in partitions
         }
+
+
+def writing_job(
+    jobs: Sequence[tuple[DirectoryCheckpoints, TakenOffsets]],
+) -> Callable[[], None]:
+    """Writes several, for a disk thread; one that fails does not keep the others.
+
+    The job raises `KafkaStorageError`: if there is one, `DirectoryFailure`.
+    """
+
+    def write() -> None:
+        errors: list[KafkaStorageError] = []
+        for checkpoints, taken in jobs:
+            try:
+                checkpoints.write(taken)
+            except KafkaStorageError as error:
+                errors.append(error)
+        if errors:
+            raise max(errors, key=lambda each: isinstance(each, DirectoryFailure))
+
+    return write

@@ -53,6 +53,7 @@ class LocalLog:
         self.end = OffsetMetadata(
             next_offset, self.active.base_offset, self.active.size
         )
+        self.cut_count = 0  # how often its end was cut
         self._kept_for_readers = 0  # bytes to come
 
     @classmethod
@@ -221,6 +222,7 @@ class LocalLog:
         went, the files of which are to be deleted. ``offset`` is not below the first
         segment, nor above the end.
         """
+        self.cut_count += 1
         gone = [segment for segment in self.segments if segment.base_offset > offset]
         self._remove_from_end(gone)
         self.active = self.segments.last
@@ -230,6 +232,7 @@ class LocalLog:
 
     def truncate_fully_and_start_at(self, offset: int, now_ms: int) -> list[LogSegment]:
         """Replace all segments by an empty one; returns those that went."""
+        self.cut_count += 1
         gone = list(self.segments)
         self._remove_from_end(gone)
         self._remove_stale_files(offset)
@@ -254,6 +257,14 @@ class LocalLog:
         for segment in segments:
             self.segments.remove(segment.base_offset)
             segment.rename_deleted()
+
+    def use_copy(self, directory: Path, segments: LogSegments) -> LogSegments:
+        """Go on with ``segments``, which hold the same bytes; returns the old ones."""
+        old, self.segments, self.directory = self.segments, segments, directory
+        self.active = segments.last
+        place = self.active.base_offset, self.active.size
+        assert place == self.end[1:], (place, self.end)
+        return old
 
     def moved(self, directory: Path) -> None:
         """The directory has another name now."""

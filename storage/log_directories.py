@@ -15,6 +15,7 @@ from typing import NamedTuple, TypeAlias
 from protocol.errors import KafkaStorageError
 from protocol.topic_partition import TopicPartition
 
+from .files import MISSING
 from .log_directory import BadLogDirectory, DirectoryKind, LogDirectory, TakeLock
 
 _log = logging.getLogger(__name__)
@@ -33,11 +34,13 @@ Lookup: TypeAlias = Callable[[TopicPartition], KnownPartition | None]
 class LogDirectories:
     """All log directories, and in which of them a partition is.
 
-    ``homes`` has the partitions that have a directory.
+    ``homes`` has the partitions that have a directory, ``unfinished`` those that were
+    being moved into another when the last broker stopped, and are to be moved anew.
     """
 
     def __init__(self, directories: Sequence[LogDirectory]) -> None:
         self.homes: dict[TopicPartition, LogDirectory] = {}
+        self.unfinished: dict[TopicPartition, Path] = {}
         self._directories = directories
 
     def __iter__(self) -> Iterator[LogDirectory]:
@@ -64,6 +67,9 @@ class LogDirectories:
                 if directory.failure is None:
                     self._check_copy(directory)
                     self._take_in(directory, lookup)
+            for directory in self._directories:
+                if directory.failure is None:
+                    self._settle_moves(directory, lookup)
             if all(each.failure is not None for each in self._directories):
                 reasons = "; ".join(str(each.failure) for each in self._directories)
                 raise KafkaStorageError(reasons)
@@ -151,6 +157,40 @@ class LogDirectories:
                 aside,
             )
             self.homes[topic_partition] = home
+
+    def _settle_moves(self, directory: LogDirectory, lookup: Lookup) -> None:
+        for path, topic_partition in list(directory.futures.items()):
+            try:
+                self._settle_move(directory, path, lookup(topic_partition))
+            except (KafkaStorageError, *MISSING) as error:
+                _log.error("%s is left as it is: %s", path, error)
+
+    def _settle_move(
+        self, directory: LogDirectory, path: Path, known: KnownPartition | None
+    ) -> None:
+        """What a move has left of its copy; `log_move` says when it is the log."""
+        topic_partition = directory.futures[path]
+        home = self.homes.get(topic_partition)
+        if known is None:
+            _log.warning("%s is of no topic; it is left as it is", path)
+        elif home is not None:
+            directory.discard(path)
+            if home is not directory:
+                self.unfinished[topic_partition] = directory.path
+            _log.info("%s was not finished; it begins anew", path)
+        elif known.log_dir == directory.path and (
+            directory.future_topic_id(path) == known.topic_id
+        ):
+            directory.promote(path)
+            self.homes[topic_partition] = directory
+            _log.info("%s is where it was being moved, in %s", topic_partition, path)
+        else:
+            _log.error(
+                "%s is an unfinished copy of %s, the directory of which is gone; it is "
+                "left as it is",
+                path,
+                topic_partition,
+            )
 
 
 def _right_one(

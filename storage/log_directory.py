@@ -2,7 +2,8 @@
 
 A partition lives in ``topic-partition``. A deleted one is first renamed to
 ``topic-partition.<32 hex>-delete``, its topic shortened if the name would be longer
-than a file system takes; Kafka's ``-stray`` and ``-future`` directories look alike.
+than a file system takes; Kafka's ``-stray`` and ``-future`` directories look alike, the
+last of which are partitions on their way here (`log_move`).
 Anything else in a log directory is not ours: left alone, and reported.
 
 The marker says that everything was synced and closed in order. It is believed once:
@@ -152,8 +153,9 @@ class LogDirectory:
     """One of the broker's log directories.
 
     ``partitions`` are the directories of the partitions in it, ``deleted`` those that
-    the broker before this one did not get to remove. ``was_clean`` says that it closed
-    everything, or that there was none.
+    the broker before this one did not get to remove, ``futures`` those of partitions
+    that it was moving here. ``was_clean`` says that it closed everything, or that there
+    was none.
     """
 
     def __init__(
@@ -164,6 +166,7 @@ class LogDirectory:
         self.cleaner_checkpoint = CleanerCheckpoint(files, path)
         self.partitions: dict[TopicPartition, Path] = {}
         self.deleted: dict[Path, TopicPartition] = {}
+        self.futures: dict[Path, TopicPartition] = {}
         self.was_clean = False
         self.directory_id: bytes | None = None
         self.failure: KafkaStorageError | None = None
@@ -181,9 +184,11 @@ class LogDirectory:
         self._lock = take_lock(self.path)
         self._check_identity(cluster_id, node_id)
         self._list_names()
-        self.checkpoints.load(self.partitions)
+        self.checkpoints.load({*self.partitions, *self.futures.values()})
         marker = self.path / CLEAN_MARKER_NAME
-        self.was_clean = self._files.exists(marker) or not self.partitions
+        self.was_clean = self._files.exists(marker) or not (
+            self.partitions or self.futures
+        )
         # Nothing may change in here while it is still said to be clean.
         self._files.unlink(marker)
         self._files.sync_directory(self.path)
@@ -196,10 +201,15 @@ class LogDirectory:
 
     def topic_id_of(self, topic_partition: TopicPartition) -> bytes | None:
         """The topic id in a partition's directory; None when that does not say."""
+        return self._read_topic_id(self.partitions[topic_partition])
+
+    def future_topic_id(self, path: Path) -> bytes | None:
+        """The same of a future log."""
+        return self._read_topic_id(path)
+
+    def _read_topic_id(self, path: Path) -> bytes | None:
         try:
-            return read_partition_metadata(
-                self._files, self.partitions[topic_partition]
-            )
+            return read_partition_metadata(self._files, path)
         except BadPartitionMetadata as error:
             _log.warning("%s", error)
             return None
@@ -223,6 +233,33 @@ class LogDirectory:
         self.checkpoints.forget(topic_partition)
         self.cleaner_checkpoint.forget(topic_partition)
         return path
+
+    def promote(self, path: Path) -> None:
+        """Give a future log its name: the partition lives here now.
+
+        Raises:
+            KafkaStorageError: the disk fails.
+        """
+        topic_partition = self.futures[path]
+        target = self.path / str(topic_partition)
+        self._files.rename(path, target)
+        self._files.sync_directory(self.path)
+        del self.futures[path]
+        self.partitions[topic_partition] = target
+
+    def discard(self, path: Path) -> None:
+        """Let a future log be one to be removed.
+
+        Raises:
+            KafkaStorageError: the disk fails.
+        """
+        topic_partition = self.futures[path]
+        target = self.path / suffixed_name(topic_partition, DirectoryKind.DELETE)
+        self._files.rename(path, target)
+        del self.futures[path]
+        self.deleted[target] = topic_partition
+        if topic_partition not in self.partitions:
+            self.checkpoints.forget(topic_partition)
 
     def mark_clean(self) -> None:
         """Say that everything in here is durable: the last thing to be done.
@@ -276,5 +313,7 @@ class LogDirectory:
                 self.partitions[parsed.topic_partition] = self.path / name
             elif parsed.kind is DirectoryKind.DELETE:
                 self.deleted[self.path / name] = parsed.topic_partition
+            elif parsed.kind is DirectoryKind.FUTURE:
+                self.futures[self.path / name] = parsed.topic_partition
             else:
                 _log.warning("%s is left as it is", self.path / name)

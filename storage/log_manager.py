@@ -15,17 +15,13 @@ from protocol.errors import InconsistentTopicId, KafkaStorageError
 from protocol.topic_partition import TopicPartition
 
 from .cleaner.cleaner_checkpoint import CleanerCheckpoint
-from .directory_checkpoints import (
-    DirectoryCheckpoints,
-    DirectoryFailure,
-    MakeLock,
-    TakenOffsets,
-)
+from .directory_checkpoints import DirectoryFailure, MakeLock, writing_job
 from .files import MISSING, Files, StorageFailure
 from .log_config import LogConfig
 from .log_directories import LogDirectories, Lookup
 from .log_directory import DirectoryKind, DirectoryLock, LogDirectory, TakeLock
 from .log_loader import Surroundings, create_log, load_log
+from .log_move import LogMove
 from .log_retention import delete_old_segments
 from .log_segment import LogSegment
 from .meta_properties import META_PROPERTIES_NAME
@@ -219,7 +215,8 @@ class LogManager:
             DirectoryFailure: it cannot be renamed, and is as it was.
         """
         path, log = self._rename(topic_partition, DirectoryKind.DELETE)
-        self._removals.add_directory(path, topic_partition, removal_ms, log)
+        segments = () if log is None else log.local.segments
+        self._removals.add_directory(path, topic_partition, removal_ms, segments)
         return path
 
     def set_aside(self, topic_partition: TopicPartition) -> Path:
@@ -237,6 +234,29 @@ class LogManager:
         if log is not None:
             log.retire(path)
         return path, log
+
+    # Moving to another log directory
+
+    def begin_move(self, log: UnifiedLog, directory: Path) -> LogMove:
+        """A move of ``log`` to one of the directories; nothing is done yet.
+
+        Raises:
+            KafkaStorageError: the directory has failed.
+        """
+        home = self._homes[log.topic_partition]
+        return LogMove(self._files, log, home, self.directories.choose(directory))
+
+    def exchange(self, move: LogMove, now_ms: int) -> None:
+        """Let the log go on in the directory that it moves to.
+
+        Raises:
+            KafkaStorageError, FileNotFoundError: it is where it was.
+        """
+        topic_partition = move.log.topic_partition
+        path, old = move.exchange()
+        self._homes[topic_partition] = move.target
+        due_ms = now_ms + move.log.config.file_delete_delay_ms
+        self._removals.add_directory(path, topic_partition, due_ms, old)
 
     # What is done from time to time
 
@@ -301,7 +321,7 @@ class LogManager:
         One that cannot be written does not keep the others. The job then raises
         `KafkaStorageError`: if there is one, `DirectoryFailure`.
         """
-        return _writing(
+        return writing_job(
             [
                 (each.checkpoints, each.checkpoints.take(self._open_logs(each)))
                 for each in self.directories
@@ -322,7 +342,7 @@ class LogManager:
         for home in homes:
             if home.failure is not None:
                 raise home.failure
-        return _writing(
+        return writing_job(
             [
                 (
                     each.checkpoints,
@@ -367,19 +387,3 @@ class LogManager:
             for topic_partition in directory.partitions
             if topic_partition in self._logs
         ]
-
-
-def _writing(
-    jobs: Sequence[tuple[DirectoryCheckpoints, TakenOffsets]],
-) -> Callable[[], None]:
-    def write() -> None:
-        errors: list[KafkaStorageError] = []
-        for checkpoints, taken in jobs:
-            try:
-                checkpoints.write(taken)
-            except KafkaStorageError as error:
-                errors.append(error)
-        if errors:
-            raise max(errors, key=lambda each: isinstance(each, DirectoryFailure))
-
-    return write

@@ -63,6 +63,7 @@ class LogState:
         self.appended_bytes = 0  # since it was opened, as the next one
         self.fetched_bytes = 0  # by consumers
         self._failure: KafkaError | None = None
+        self._is_held = False  # nothing becomes durable
         # No transaction index says more of markers behind it. None: not looked yet.
         self._last_abort_offset: int | None = None
 

@@ -119,6 +119,10 @@ class Quarantine:
         """Forget every range."""
         self._keep(())
 
+    def encode(self) -> bytes:
+        """The text of the file."""
+        return format_quarantine(self).encode()
+
     def moved(self, directory: Path) -> None:
         """The partition's directory has another name now."""
         self._directory = directory
@@ -148,8 +152,7 @@ class Quarantine:
         path = self._directory / QUARANTINE_NAME
         try:
             if self._by_segment:
-                text = format_quarantine(self)
-                self._files.write_atomic(path, text.encode())
+                self._files.write_atomic(path, self.encode())
             else:
                 self._files.unlink(path)
         except KafkaStorageError as error:

@@ -8,7 +8,7 @@ a power cut must not bring its log back without its transaction index.
 
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -20,7 +20,6 @@ from .files import Files
 
 if TYPE_CHECKING:
     from .log_segment import LogSegment
-    from .unified_log import UnifiedLog
 
 RETRY_AFTER_MS: Final = 60_000
 
@@ -60,16 +59,16 @@ class Removals:
         path: Path,
         topic_partition: TopicPartition,
         due_ms: int,
-        log: "UnifiedLog | None" = None,
+        segments: "Iterable[LogSegment]" = (),
     ) -> None:
-        """Remove the directory of a deleted partition at ``due_ms``.
+        """Remove the directory of a partition, deleted or moved, at ``due_ms``.
 
-        The files of ``log`` that are open give back their room when they are closed.
+        The files of ``segments`` that are open give back their room when closed.
         """
         self._directories[path] = topic_partition
 
         def remove() -> None:
-            for segment in log.local.segments if log is not None else ():
+            for segment in segments:
                 with suppress(KafkaStorageError, FileNotFoundError):
                     segment.close()
             self._files.rmtree(path)

@@ -199,6 +199,10 @@ class Unsynced:
             return ticket
         return None
 
+    def has_drawn(self, ticket: SyncTicket) -> bool:
+        """Whether the ticket is of these files: the log may have others since."""
+        return ticket in self._drawn
+
     def take_back(self, ticket: SyncTicket, epochs: LeaderEpochs) -> None:
         """Keep what the disk had no room for, for the next ticket."""
         if ticket in self._drawn:

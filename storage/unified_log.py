@@ -33,7 +33,7 @@ from .offset_lookup import find_offset
 from .offset_metadata import OffsetMetadata
 from .producer_state import NO_OFFSET
 from .record_count import count_records
-from .sync_ticket import SyncTicket
+from .sync_ticket import SyncTicket, Unsynced
 
 
 def last_abort_offset(segments: LogSegments) -> int:
@@ -208,7 +208,7 @@ class UnifiedLog(LogWriter):
         ``with_snapshot`` adds the indexes of the active segment and a producer
         snapshot, so that a recovery need not begin further back.
         """
-        if self._failure is not None:
+        if self._failure is not None or self._is_held:
             return None
         return self._unsynced.draw(
             self.local,
@@ -223,7 +223,7 @@ class UnifiedLog(LogWriter):
         Raises:
             StorageFailure: the directory of the log is gone; the log has failed.
         """
-        if self._failure is not None:
+        if self._failure is not None or not self._unsynced.has_drawn(ticket):
             return
         if ticket.has_lost_directory:
             raise self.fail_without_files(FileNotFoundError("the directory is gone"))
@@ -290,6 +290,35 @@ class UnifiedLog(LogWriter):
     def retire(self, directory: Path) -> None:
         """Follow the directory to the name under which it is to be removed."""
         self._failure = KafkaStorageError(f"{self.topic_partition} is deleted")
+        self.follow_directory(directory)
+
+    def follow_directory(self, directory: Path) -> None:
+        """The directory has another name now."""
         self.local.moved(directory)
         self.epochs.moved(directory)
         self.quarantine.moved(directory)
+
+    # Moving to another log directory: see `log_move`
+
+    def hold(self) -> None:
+        """Let nothing become durable that is not, until `release`."""
+        self._is_held = True
+
+    def release(self) -> None:
+        """Let the next sync make durable what there is."""
+        self._is_held = False
+
+    def use_copy(
+        self, directory: Path, segments: LogSegments, unsynced: Unsynced
+    ) -> LogSegments:
+        """Go on with the files in ``directory``, which hold what these hold.
+
+        ``unsynced`` is what of them is not durable besides the active segment. What is
+        durable stays where it is. Returns the old segments.
+        """
+        old = self.local.use_copy(directory, segments)
+        self.epochs.moved(directory)
+        self.epochs.is_dirty = True
+        self.quarantine.moved(directory)
+        self._unsynced = unsynced
+        return old

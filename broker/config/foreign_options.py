@@ -95,7 +95,7 @@ _WHY: tuple[tuple[str, str], ...] = (
     ("metric", "there is no JVM with metrics of its own"),
     ("kafka.metrics.", "there is no JVM with metrics of its own"),
     ("socket.connection.setup.", "the broker opens no connections"),
-    ("alter.log.dirs.replication.", "moves between directories are not slowed"),
+    ("alter.log.dirs.replication.", "moves are slowed evenly, not by windows"),
     ("log.dir.failure.", "a failed directory does not stop the broker"),
     ("cordoned.log.dirs", "every directory takes new partitions"),
     ("offsets.topic.compression.", "committed offsets are not compressed"),

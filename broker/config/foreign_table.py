@@ -150,7 +150,6 @@ remote.log.storage.manager.class.name STRING
 remote.log.storage.manager.class.path STRING
 remote.log.storage.manager.impl.prefix STRING rsm.config.
 remote.log.storage.system.enable BOOLEAN false
-replica.alter.log.dirs.io.max.bytes.per.second* LONG 9223372036854775807
 replica.fetch.backoff.ms INT 1000
 replica.fetch.max.bytes INT 1048576
 replica.fetch.min.bytes INT 1

@@ -290,6 +290,14 @@ class LogOptions:
         at_least=1.0,
         is_dynamic=True,
     )
+    replica_alter_log_dirs_io_max_bytes_per_second: int = option(
+        LONG_MAX,
+        "replica.alter.log.dirs.io.max.bytes.per.second",
+        "Most bytes a second that each move of a partition between directories copies.",
+        kind=Kind.LONG,
+        at_least=1,
+        is_dynamic=True,
+    )
     log_cleaner_backoff_ms: int = option(
         15_000,
         "log.cleaner.backoff.ms",

@@ -1,16 +1,29 @@
-"""DescribeLogDirs 1-5: which partition lies in which directory, and how large it is.
+"""Log directories (KIP-113): DescribeLogDirs 1-5 and AlterReplicaLogDirs 1-2.
 
-A partition that was never written to has no directory yet: it is shown, with size 0,
-where it would get one now.
+Which partition lies in which directory, how large it is, and having it moved to another
+one. A partition that was never written to has no directory yet: it is shown, with size
+0, where it would get one now. One that moves is shown in both.
 """
 
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from protocol.errors import ErrorCode, KafkaStorageError
+from protocol.errors import (
+    ErrorCode,
+    InvalidTopic,
+    KafkaError,
+    KafkaStorageError,
+    LogDirNotFound,
+    UnknownTopicOrPartition,
+)
 from protocol.messages.log_dirs import (
+    AlterReplicaLogDirPartitionResult,
+    AlterReplicaLogDirsRequest,
+    AlterReplicaLogDirsResponse,
+    AlterReplicaLogDirTopicResult,
     DescribeLogDirsPartition,
     DescribeLogDirsRequest,
     DescribeLogDirsResponse,
@@ -22,14 +35,15 @@ from protocol.topic_partition import TopicPartition
 from .registry import handles
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
+    from collections.abc import Container, Iterable, Mapping
 
     from ..network.request_context import RequestContext
     from ..services import Services
 
 UNKNOWN_SIZE = -1
 _LOG_SUFFIX = ".log"
+_NAME_SIZE_MAX = 255
+_FUTURE_SUFFIX_SIZE = len(".-future") + 32
 _Places = dict["Path", list[TopicPartition]]
 
 
@@ -46,7 +60,8 @@ async def handle_describe_log_dirs(
 ) -> DescribeLogDirsResponse:
     """Every directory, with those of the partitions that were asked for."""
     services = ctx.services
-    places = _places(services, _wanted(services, request))
+    wanted = dict.fromkeys(_wanted(services, request))
+    places = _places(services, wanted)
     sizes: dict[TopicPartition, int] = {}
     unopened: dict[TopicPartition, Path] = {}
     homes = services.log_manager.directories_of()
@@ -67,7 +82,9 @@ async def handle_describe_log_dirs(
         else:
             listed = places.get(directory.path, [])
             space = spaces[directory.path]
-            results.append(_described(directory.path, listed, sizes, space))
+            result = _described(directory.path, listed, sizes, space)
+            _add_futures(result, services, directory.path, wanted)
+            results.append(result)
     return DescribeLogDirsResponse(results=results)
 
 
@@ -101,8 +118,10 @@ def _places(services: Services, wanted: Iterable[TopicPartition]) -> _Places:
         info = services.metadata.partition(topic_partition)
         if home is not None:
             places.setdefault(home.parent, []).append(topic_partition)
-        elif next_home is not None and info is not None and not info.written:
-            places.setdefault(next_home, []).append(topic_partition)
+        elif info is not None and not info.written:
+            chosen = next_home if info.log_dir is None else Path(info.log_dir)
+            if chosen is not None:
+                places.setdefault(chosen, []).append(topic_partition)
     return places
 
 
@@ -128,6 +147,32 @@ def _size_of(path: Path) -> int:
         return sum(each.stat().st_size for each in files)
     except OSError:  # it is just being moved, or deleted
         return 0
+
+
+def _add_futures(
+    result: DescribeLogDirsResult,
+    services: Services,
+    path: Path,
+    wanted: Container[TopicPartition],
+) -> None:
+    """Add the partitions that are on their way into a directory."""
+    topics = {each.name: each for each in result.topics}
+    for topic_partition, move in services.moving.moves.items():
+        if move.directory != path or topic_partition not in wanted:
+            continue
+        name = topic_partition.topic
+        topic = topics.get(name)
+        if topic is None:
+            topic = topics[name] = DescribeLogDirsTopic(name=name)
+            result.topics.append(topic)
+        topic.partitions.append(
+            DescribeLogDirsPartition(
+                partition_index=topic_partition.partition,
+                partition_size=move.size,
+                offset_lag=move.offset_lag,
+                is_future_key=True,
+            )
+        )
 
 
 def _failed(path: Path) -> DescribeLogDirsResult:
@@ -159,3 +204,52 @@ def _described(
         total_bytes=space.total_bytes,
         usable_bytes=space.usable_bytes,
     )
+
+
+@handles(AlterReplicaLogDirsRequest, versions=(1, 2))
+async def handle_alter_replica_log_dirs(
+    ctx: RequestContext, request: AlterReplicaLogDirsRequest
+) -> AlterReplicaLogDirsResponse:
+    """Have partitions live in other directories; answered when moves have begun."""
+    services = ctx.services
+    topics: dict[str, list[AlterReplicaLogDirPartitionResult]] = {}
+    for wanted in request.dirs:
+        for topic in wanted.topics:
+            results = topics.setdefault(topic.name, [])
+            for number in topic.partitions:
+                topic_partition = TopicPartition(topic.name, number)
+                try:
+                    await _place(services, topic_partition, wanted.path)
+                    code = ErrorCode.NONE
+                except KafkaError as error:
+                    code = ErrorCode(error.code)
+                results.append(
+                    AlterReplicaLogDirPartitionResult(
+                        partition_index=number, error_code=code
+                    )
+                )
+    return AlterReplicaLogDirsResponse(
+        results=[
+            AlterReplicaLogDirTopicResult(topic_name=name, partitions=results)
+            for name, results in topics.items()
+        ]
+    )
+
+
+async def _place(
+    services: Services, topic_partition: TopicPartition, path: str
+) -> None:
+    if len(str(topic_partition)) + _FUTURE_SUFFIX_SIZE > _NAME_SIZE_MAX:
+        raise InvalidTopic("The topic name is too long.")
+    for directory in services.log_manager.directories:
+        if str(directory.path.absolute()) == path:
+            break
+    else:
+        raise LogDirNotFound(f"Log dir {path} is not found in the config.")
+    if directory.failure is not None:
+        raise KafkaStorageError(f"Log directory {path} is offline")
+    if services.metadata.partition(topic_partition) is None:
+        raise UnknownTopicOrPartition
+    manager = services.replica_manager
+    await manager.open([topic_partition])
+    await services.moving.place(manager.partition(topic_partition), directory.path)

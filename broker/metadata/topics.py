@@ -205,6 +205,17 @@ class Topics(TopicIndex):
         # Shielded: others wait for the same commit.
         await asyncio.shield(marking)
 
+    async def move(self, topic_partition: TopicPartition, log_dir: str) -> None:
+        """Commit in which log directory a partition lives, or is to be made."""
+
+        def decide() -> Change:
+            info = self.partition(topic_partition)
+            if info is None or info.log_dir == log_dir:
+                return self._put({})
+            return self._put({topic_partition: info._replace(log_dir=log_dir)})
+
+        await self._catalog.change(decide)
+
     async def set_leader_epochs(self, epochs: Mapping[TopicPartition, int]) -> None:
         """Commit the leader epochs of partitions; an epoch never falls."""
 

@@ -221,12 +221,16 @@ class Cleaning:
             and not self._is_busy(log.topic_partition)
         )
 
-    @asynccontextmanager
-    async def _turn(self, topic_partition: TopicPartition) -> AsyncIterator[None]:
+    def pause(self, topic_partition: TopicPartition) -> asyncio.Lock:
+        """Who holds this keeps rounds away from the log."""
         lock = self._locks.get(topic_partition)
         if lock is None:
             lock = self._locks[topic_partition] = asyncio.Lock()
-        async with lock, self._rounds:
+        return lock
+
+    @asynccontextmanager
+    async def _turn(self, topic_partition: TopicPartition) -> AsyncIterator[None]:
+        async with self.pause(topic_partition), self._rounds:
             yield
 
     def _is_busy(self, topic_partition: TopicPartition) -> bool:
@@ -327,7 +331,7 @@ class Cleaning:
             reason = "records were deleted while it was cleaned"
             _logger.info("%s is not cleaned yet: %s", log.topic_partition, reason)
             raise NotCleaned(Obstacle.GIVEN_UP, reason)
-        await self._note(log, ended.next_dirty_offset)
+        await self.note(log, ended.next_dirty_offset)
         stats, elapsed_ms = ended.stats, self._clock.monotonic_ms() - started_ms
         self.gauges.note_round(stats, elapsed_ms, plan.map_size)
         _logger.info(
@@ -377,7 +381,8 @@ class Cleaning:
         self._log_manager.remove_later(log, replacement.old, now_ms)
         return bool(replacement.old)
 
-    async def _note(self, log: UnifiedLog, next_dirty_offset: int) -> None:
+    async def note(self, log: UnifiedLog, next_dirty_offset: int) -> None:
+        """Write down up to where a log is clean."""
         async with self._checkpoint_turn:
             self.check(log)
             checkpoint = self._log_manager.cleaner_checkpoint(log)

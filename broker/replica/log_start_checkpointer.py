@@ -45,6 +45,18 @@ class LogStartCheckpointer:
         self._clock = clock
         self._waiting: dict[Path, dict[Partition, None]] = {}
         self._tasks: dict[Path, asyncio.Task[None]] = {}
+        self._held: dict[Partition, bool] = {}  # whether it is to be written then
+
+    def hold(self, partition: Partition) -> None:
+        """Write nothing of ``partition`` until `release`: it changes directories."""
+        # One that is being written now was taken before; what waits is not.
+        waits = [each.pop(partition, True) is None for each in self._waiting.values()]
+        self._held[partition] = any(waits)
+
+    def release(self, partition: Partition) -> None:
+        """Write what is to be written, where it is now."""
+        if self._held.pop(partition, False):
+            self.write(partition)
 
     def write(self, partition: Partition) -> None:
         """Write the log start as it is now, or a later one.
@@ -53,6 +65,9 @@ class LogStartCheckpointer:
         ``on_log_start_unwritten`` when the disk has no room. When it fails, so does the
         directory.
         """
+        if partition in self._held:
+            self._held[partition] = True
+            return
         assert partition.committer is not None
         directory = partition.committer.directory
         self._waiting.setdefault(directory, {})[partition] = None

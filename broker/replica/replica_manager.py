@@ -114,11 +114,11 @@ class ReplicaManager:
             FreeSpace(config.log_dirs, config.log_min_free_bytes),
             self.checkpointer,
         )
-        self._log_starts = LogStartCheckpointer(
+        self.log_starts = LogStartCheckpointer(
             log_manager, committer, disk_threads, clock
         )
         self._record_deletion = RecordDeletion(
-            self._partitions, self.deletions, self._log_starts
+            self._partitions, self.deletions, self.log_starts
         )
         self._written_partitions = WrittenPartitions(topics)
         self.fetch_executor = FetchExecutor(
@@ -186,7 +186,7 @@ class ReplicaManager:
         await self._opener.close()
         self.produces.close()
         self.fetches.close()
-        await self._log_starts.close()
+        await self.log_starts.close()
         self.deletions.close()
         await self._written_partitions.recorded()
         await self.checkpointer.close()
@@ -352,6 +352,10 @@ class ReplicaManager:
         committer = partition.committer
         assert committer is not None
         self._clock.call_later(delay_ms, partial(committer.request_sync, partition))
+
+    async def recorded(self) -> None:
+        """Return once the catalogue knows what is written and durable by now."""
+        await self._written_partitions.recorded()
 
     def record_written(self, partition: Partition) -> None:
         """Commit to the catalogue that the partition is written, then tell it."""
