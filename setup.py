@@ -55,6 +55,7 @@ setup(
                 "protocol/speedups_keys.c",
                 "protocol/speedups_latest.c",
                 "protocol/speedups_records.c",
+                "protocol/speedups_usual.c",
             ],
             depends=["protocol/speedups.h", "protocol/speedups_keys.h"],
             define_macros=[("Py_LIMITED_API", "0x030B0000")],

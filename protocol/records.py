@@ -44,9 +44,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import Buffer
 
-# What `summarize` returns as a bare tuple; ValueError for what breaks a rule.
-sum_up = _summarize
-
 _ROW = Struct("=6q")
 _INT64_LIMIT = 1 << 63
 _ONE_BYTE = tuple(bytes([number]) for number in range(0x80))

@@ -1,7 +1,8 @@
 /* The module: what C does for records, batches and keys, each in a file of its own.
  *
  * speedups_records.c walks the records of one batch and checks every byte of them, at
- * about 10 ns each; speedups_batches.c the batches of a log, with their checksums
+ * about 10 ns each; speedups_usual.c does so with header and checksum of the batch that
+ * most producers send; speedups_batches.c walks the batches of a log, with their checksums
  * (speedups_crc.c), at several gigabytes a second; speedups_keys.c notes the last offset
  * of each key and speedups_latest.c writes what stays, for compaction, at 0.1 to 0.6 µs a
  * key; speedups_columns.c makes columns of records, for the pipeline.
@@ -22,6 +23,10 @@ static PyMethodDef methods[] = {
     {"index_records", (PyCFunction)(void (*)(void))index_records, METH_FASTCALL,
      "index_records(payload, count, rows, /)\n--\n\n"
      "Say where the fields of each record are; see records_plain.index_records."},
+    {"check_usual", (PyCFunction)(void (*)(void))check_usual, METH_FASTCALL,
+     "check_usual(batch, now_ms, before_max_ms, after_max_ms, takes_null_keys, /)"
+     "\n--\n\n"
+     "Check what most producers send, all of it; see usual_batch_plain."},
     {"walk_batches", (PyCFunction)(void (*)(void))walk_batches, METH_FASTCALL,
      "walk_batches(data, columns, next_offset, offset_max, checks_crc, /)\n--\n\n"
      "Say what the headers of the batches hold; see batch_columns_plain."},

@@ -39,6 +39,13 @@ typedef struct {
     uint8_t attributes;
 } Record;
 
+typedef struct {
+    int64_t timestamp_min; /* without records -1, as the next two */
+    int64_t timestamp_max;
+    Py_ssize_t place_of_max;
+    Py_ssize_t null_keys;
+} Summary;
+
 /* A zigzag varint of at most 32 bits: five bytes, four bits in the fifth. */
 static inline int
 read_varint(const uint8_t **at, const uint8_t *end, int32_t *number)
@@ -265,12 +272,20 @@ read_numbers(PyObject *const *arguments, int64_t *numbers, int count)
 void prepare_crc32c(void);
 extern uint32_t (*compute_crc32c)(const uint8_t *at, Py_ssize_t size);
 
+/* speedups_records.c: checks and sums up records as a client may send them. Answers
+ * NULL, or what is wrong with the record at place. */
+const char *sum_records(const uint8_t **at, const uint8_t *end, Py_ssize_t count,
+                        int64_t base_timestamp, Summary *summary, Py_ssize_t *place);
+
 #define DECLARE(name) \
     PyObject *name(PyObject *module, PyObject *const *arguments, Py_ssize_t given)
 
 /* speedups_records.c */
 DECLARE(summarize);
 DECLARE(index_records);
+
+/* speedups_usual.c */
+DECLARE(check_usual);
 
 /* speedups_batches.c */
 DECLARE(walk_batches);

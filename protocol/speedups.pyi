@@ -4,6 +4,14 @@ def summarize(
     payload: Buffer, count: int, base_timestamp: int, /
 ) -> tuple[int, int, int, int]: ...
 def index_records(payload: Buffer, count: int, rows: Buffer, /) -> None: ...
+def check_usual(
+    batch: Buffer,
+    now_ms: int,
+    before_max_ms: int,
+    after_max_ms: int,
+    takes_null_keys: bool,
+    /,
+) -> tuple[int, ...] | None: ...
 def walk_batches(
     data: Buffer,
     columns: Buffer,

@@ -7,20 +7,15 @@
 #define INDEX_COLUMNS 6
 #define INDEX_ROW_SIZE ((Py_ssize_t)(INDEX_COLUMNS * sizeof(int64_t)))
 
-static PyObject *
-summarize_buffer(const Py_buffer *payload, Py_ssize_t count, int64_t base_timestamp)
+const char *
+sum_records(const uint8_t **at, const uint8_t *end, Py_ssize_t count,
+            int64_t base_timestamp, Summary *summary, Py_ssize_t *bad_place)
 {
-    const uint8_t *at = payload->buf, *end = at + payload->len;
-    int64_t timestamp, timestamp_min = -1, timestamp_max = -1;
-    Py_ssize_t place_of_max = -1, null_keys = 0;
-    const char *problem;
+    Summary sums = {-1, -1, -1, 0};
     Record record;
 
-    if (!check_count(count, payload->len)) {
-        return NULL;
-    }
     for (Py_ssize_t place = 0; place < count; place++) {
-        problem = read_record(&at, end, &record);
+        const char *problem = read_record(at, end, &record);
         if (problem == GOOD && record.attributes != 0) {
             problem = BAD_ATTRIBUTES;
         }
@@ -28,25 +23,45 @@ summarize_buffer(const Py_buffer *payload, Py_ssize_t count, int64_t base_timest
             problem = BAD_OFFSET;
         }
         if (problem != GOOD) {
-            return bad_record(place, problem);
+            *bad_place = place;
+            return problem;
         }
         /* Wraps as Java's long does; unsigned, for C leaves the other undefined. */
-        timestamp = (int64_t)((uint64_t)base_timestamp +
-                              (uint64_t)record.timestamp_delta);
-        if (place == 0 || timestamp > timestamp_max) {
-            timestamp_max = timestamp;
-            place_of_max = place;
+        int64_t timestamp = (int64_t)((uint64_t)base_timestamp +
+                                      (uint64_t)record.timestamp_delta);
+        if (place == 0 || timestamp > sums.timestamp_max) {
+            sums.timestamp_max = timestamp;
+            sums.place_of_max = place;
         }
-        if (place == 0 || timestamp < timestamp_min) {
-            timestamp_min = timestamp;
+        if (place == 0 || timestamp < sums.timestamp_min) {
+            sums.timestamp_min = timestamp;
         }
-        null_keys += record.key_length < 0;
+        sums.null_keys += record.key_length < 0;
+    }
+    *summary = sums;
+    return NULL;
+}
+
+static PyObject *
+summarize_buffer(const Py_buffer *payload, Py_ssize_t count, int64_t base_timestamp)
+{
+    const uint8_t *at = payload->buf, *end = at + payload->len;
+    Py_ssize_t place;
+    Summary sums;
+
+    if (!check_count(count, payload->len)) {
+        return NULL;
+    }
+    const char *problem = sum_records(&at, end, count, base_timestamp, &sums, &place);
+    if (problem != NULL) {
+        return bad_record(place, problem);
     }
     if (!check_end(at, end)) {
         return NULL;
     }
-    return Py_BuildValue("(LLnn)", (long long)timestamp_min,
-                         (long long)timestamp_max, place_of_max, null_keys);
+    return Py_BuildValue("(LLnn)", (long long)sums.timestamp_min,
+                         (long long)sums.timestamp_max, sums.place_of_max,
+                         sums.null_keys);
 }
 
 static PyObject *

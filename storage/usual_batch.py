@@ -6,26 +6,17 @@ that, or not right, is for `log_validator` to judge, which would pass the same b
 unchanged: there alone is said what is wrong, and what is put right.
 """
 
-from typing import Final
-
-from protocol.checksum import crc32c
-from protocol.record_batch import (
-    BATCH_OVERHEAD,
-    CHECKED_POSITION,
-    CURRENT_MAGIC,
-    LOG_OVERHEAD,
-    NO_TIMESTAMP,
-    TRANSACTIONAL,
-    BatchHeader,
-    unpack_header,
-)
-from protocol.records import sum_up
+from protocol.record_batch import NO_TIMESTAMP, BatchHeader
 
 from .files import Buffer
 from .log_config import LogConfig
 from .log_validator import ValidBatch
 
-_UNUSUAL: Final = ~TRANSACTIONAL  # the attributes that such a batch has not
+try:
+    from protocol.speedups import check_usual
+except ImportError:  # installed where there was no compiler
+    from protocol.usual_batch_plain import check_usual
+
 # NamedTuple's own constructor costs twice as much as the tuple.
 _new = tuple.__new__
 
@@ -33,38 +24,25 @@ _new = tuple.__new__
 def usual_batch(data: Buffer, config: LogConfig, now_ms: int) -> ValidBatch | None:
     """The batch in ``data`` as `log_validator.validate` returns it, or None: ask there.
 
-    One function of straight tests, because each call in the path of a request costs
-    0.3 µs: 2.3 µs instead of 5.5 for 100 bytes.
+    One call of C, because each in the path of a request costs 0.1 to 0.3 µs: 0.8 µs
+    instead of 5.5 for 100 bytes.
     """
-    size = len(data)
-    if size < BATCH_OVERHEAD or type(data) is not memoryview or data.readonly:
-        return None
-    header = unpack_header(data)
-    base_offset, length, _, magic, crc, attributes, last_offset_delta = header[:7]
-    if magic != CURRENT_MAGIC or attributes & _UNUSUAL or length + LOG_OVERHEAD != size:
-        return None
-    if config.compression_type != "producer" or size > config.max_message_bytes:
-        return None
-    base_timestamp, max_timestamp, producer_id, _, sequence, count = header[7:]
-    if config.message_timestamp_type != "CreateTime":
-        return None
-    if base_offset or count <= 0 or count != last_offset_delta + 1:
-        return None
-    if (producer_id >= 0 and sequence < 0) or crc32c(data[CHECKED_POSITION:]) != crc:
-        return None
-    try:
-        earliest, latest, _, null_key_count = sum_up(
-            data[BATCH_OVERHEAD:], count, base_timestamp
-        )
-    except ValueError:
-        return None
-    if latest != max_timestamp or latest < NO_TIMESTAMP:
+    if type(data) is not memoryview or data.readonly:
         return None
     if (
-        now_ms - earliest > config.message_timestamp_before_max_ms
-        or latest - now_ms > config.message_timestamp_after_max_ms
-        or (null_key_count and "compact" in config.cleanup_policy)
+        config.compression_type != "producer"
+        or config.message_timestamp_type != "CreateTime"
+        or len(data) > config.max_message_bytes
     ):
         return None
-    batch_header = _new(BatchHeader, header)
-    return _new(ValidBatch, (data, batch_header, max_timestamp, NO_TIMESTAMP))
+    header = check_usual(
+        data,
+        now_ms,
+        config.message_timestamp_before_max_ms,
+        config.message_timestamp_after_max_ms,
+        "compact" not in config.cleanup_policy,
+    )
+    if header is None:
+        return None
+    fields = data, _new(BatchHeader, header), header[8], NO_TIMESTAMP
+    return _new(ValidBatch, fields)

@@ -1,33 +1,57 @@
 """Runs a build of speedups on random payloads, in a process that may be aborted.
 
-Arguments: the path of the built module, the seconds of CPU time to run, the seed.
+Arguments: the path of the built module, the seconds of CPU time to run, the seed, and
+how many calls of its functions there shall be at least.
 """
 
 import sys
 import time
 from array import array
 from collections.abc import Callable
+from functools import partial
 from importlib.machinery import ExtensionFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 from random import Random
 from types import ModuleType
+from typing import Any
 
 from protocol import (
     batch_columns_plain,
     last_offsets_plain,
     record_columns_plain,
     records_plain,
+    usual_batch_plain,
 )
 from protocol.record_batch import (
+    BATCH_OVERHEAD,
     HAS_DELETE_HORIZON,
+    LOG_OVERHEAD,
     BatchHeader,
     pack_header,
+    restamp_crc,
     stamp,
 )
 from protocol.records import NewRecord, build_batch
 from tests.plain.records import PlainRecord, write_record
 
 BORDERS = (0, 1, 2, 0x0F, 0x10, 0x7F, 0x80, 0xFF)
+
+
+class Counted:
+    """The functions of a module, and how often they were called."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self.calls = 0
+        for name in dir(module):
+            if callable(function := getattr(module, name)):
+                setattr(self, name, partial(self._call, function))
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        raise AttributeError(name)  # for mypy: every function is an attribute
+
+    def _call(self, function: Callable[..., object], *arguments: object) -> object:
+        self.calls += 1
+        return function(*arguments)
 
 
 def load(path: str) -> ModuleType:
@@ -81,7 +105,7 @@ def outcome(function: Callable[..., object], *arguments: object) -> object:
         return str(error)
 
 
-def check(speedups: ModuleType, random: Random) -> None:
+def check(speedups: Counted, random: Random) -> None:
     payload, count = random_payload(random)
     for _ in range(random.choice((0, 1, 1, 2, 4))):
         mutate(random, payload)
@@ -100,6 +124,36 @@ def check(speedups: ModuleType, random: Random) -> None:
     assert fast is not None or rows == wanted, (payload.hex(), count)
 
 
+def check_usual(speedups: Counted, random: Random) -> None:
+    time = random.choice((0, 0, 9, 1_700_000_000_000, 2**62))
+    records = [
+        NewRecord(
+            random_field(random), random_field(random), time + random.randrange(3)
+        )
+        for _ in range(random.randrange(1, 4))
+    ]
+    data = build_batch(records)
+    for _ in range(random.choice((0, 1, 1, 2))):
+        mutate(random, data)
+    if random.random() < 0.1:
+        del data[random.randrange(len(data) + 1) :]
+    if len(data) >= BATCH_OVERHEAD and random.random() < 0.8:
+        # That what is wrong is not always the checksum, nor the length.
+        data[8:12] = (len(data) - LOG_OVERHEAD).to_bytes(4, "big")
+        restamp_crc(data)
+    spans = (0, 2, 10**9, 2**63 - 1)
+    rules = (
+        random.choice((time, time + 2, 0, 2**63 - 1, -(2**63))),
+        random.choice((*spans, spans[-1], -1)),
+        random.choice((*spans, spans[-1], -1)),
+        random.random() < 0.5,
+    )
+    exact = array("B", data)[:]
+    fast = outcome(speedups.check_usual, exact, *rules)
+    plain = outcome(usual_batch_plain.check_usual, data, *rules)
+    assert fast == plain, (data.hex(), rules, fast, plain)
+
+
 def random_batches(random: Random) -> bytearray:
     data = bytearray()
     offset = random.choice((0, 5, 2**31, 2**62))
@@ -112,7 +166,7 @@ def random_batches(random: Random) -> bytearray:
     return data
 
 
-def check_walk(speedups: ModuleType, random: Random) -> None:
+def check_walk(speedups: Counted, random: Random) -> None:
     data = random_batches(random)
     for _ in range(random.choice((0, 1, 1, 2))):
         mutate(random, data)
@@ -151,7 +205,7 @@ def random_keyed_batches(random: Random) -> bytearray:
     return data
 
 
-def check_last_offsets(speedups: ModuleType, random: Random) -> None:
+def check_last_offsets(speedups: Counted, random: Random) -> None:
     data = random_keyed_batches(random)
     for _ in range(random.choice((0, 0, 1, 2))):
         mutate(random, data)
@@ -161,7 +215,7 @@ def check_last_offsets(speedups: ModuleType, random: Random) -> None:
     tables.append(tables[0][:])
     base = int.from_bytes(data[:8], "big") if random.random() < 0.5 else 0
     numbers = min(base, 2**63 - 1), random.choice((0, 1, 9)), random.choice((0, 16))
-    modules = speedups, last_offsets_plain
+    modules: tuple[Any, ...] = speedups, last_offsets_plain
     fast, plain = (
         outcome(module.map_keys, exact, table, secret, *numbers)
         for module, table in zip(modules, tables, strict=True)
@@ -207,12 +261,12 @@ def random_columns_data(random: Random) -> tuple[bytearray, list[int]]:
     return data, positions
 
 
-def check_columns(speedups: ModuleType, random: Random) -> None:
+def check_columns(speedups: Counted, random: Random) -> None:
     data, positions = random_columns_data(random)
     exact = array("B", data[: len(data) - random.choice((0, 0, 0, 1))])[:]
     batches = array("q", positions)[:]
     cells = array("q", bytes(56 * random.randrange(12) + random.choice((0, 8))))[:]
-    modules = speedups, record_columns_plain
+    modules: tuple[Any, ...] = speedups, record_columns_plain
     columns = [cells[:], cells[:]]
     fast, plain = (
         outcome(module.walk_records, exact, batches, each)
@@ -231,7 +285,7 @@ def check_columns(speedups: ModuleType, random: Random) -> None:
         blocks.append(random.choice((-1, 0, 5, len(exact), len(exact) + 1, 2**62)))
     room = array("q", bytes(32 * random.randrange(9)))[:]
     rooms = [room[:], room[:]]
-    walked = [
+    walked: list[Any] = [
         outcome(module.walk_headers, exact, blocks[:], each)
         for module, each in zip(modules, rooms, strict=True)
     ]
@@ -243,7 +297,7 @@ def check_columns(speedups: ModuleType, random: Random) -> None:
 
 
 def check_gather(
-    speedups: ModuleType,
+    speedups: Counted,
     random: Random,
     data: "array[int]",
     slices: list[tuple[int, int]],
@@ -268,19 +322,22 @@ def check_gather(
     assert results[0] == results[1], (data.tobytes().hex(), slices, total, results)
 
 
-def main(path: str, seconds: str, seed: str) -> None:
-    speedups, random = load(path), Random(int(seed))
-    random_walks, random_keys = Random(int(seed) + 1), Random(int(seed) + 2)
-    random_columns = Random(int(seed) + 3)
-    end, runs = time.process_time() + float(seconds), 0
-    while time.process_time() < end:
+def main(path: str, seconds: str, seed: str, calls: str = "0") -> None:
+    speedups = Counted(load(path))
+    # Numbers of its own for each, so that one may be changed alone.
+    checks = [
+        (one, Random(int(seed) + place))
+        for place, one in enumerate(
+            (check, check_walk, check_last_offsets, check_columns, check_usual)
+        )
+    ]
+    end, runs, calls_min = time.process_time() + float(seconds), 0, int(calls)
+    while time.process_time() < end or speedups.calls < calls_min:
         for _ in range(100):
-            check(speedups, random)
-            check_walk(speedups, random_walks)
-            check_last_offsets(speedups, random_keys)
-            check_columns(speedups, random_columns)
+            for one, random in checks:
+                one(speedups, random)
         runs += 100
-    print(f"{runs} payloads")
+    print(f"{runs} payloads, {speedups.calls} calls, seed {seed}")
 
 
 if __name__ == "__main__":
