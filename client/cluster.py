@@ -178,9 +178,15 @@ class Cluster:
         """
         return self._connect(node_id)[1]
 
-    def metadata(self, topics: Collection[str] | None = None) -> Metadata:
-        """The brokers, and these topics, or all."""
-        request = metadata_request(topics)
+    def metadata(
+        self, topics: Collection[str] | None = None, *, creates_topics: bool = False
+    ) -> Metadata:
+        """The brokers, and these topics, or all.
+
+        With ``creates_topics`` a broker that makes topics when they are named
+        (auto.create.topics.enable) makes those that are missing.
+        """
+        request = metadata_request(topics, creates_topics=creates_topics)
         metadata = self.retry.run(
             lambda: read_metadata(self.request(request, MetadataResponse)), _is_lost
         )

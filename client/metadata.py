@@ -64,13 +64,15 @@ class Metadata(NamedTuple):
         return leader
 
 
-def metadata_request(topics: Collection[str] | None) -> MetadataRequest:
-    """Ask for these topics, for all when None; none is created by asking."""
+def metadata_request(
+    topics: Collection[str] | None, *, creates_topics: bool = False
+) -> MetadataRequest:
+    """Ask for these topics, for all when None; none is made by asking, unless said."""
     return MetadataRequest(
         topics=None
         if topics is None
         else [MetadataRequestTopic(name=name) for name in topics],
-        allow_auto_topic_creation=False,
+        allow_auto_topic_creation=creates_topics,
     )
 
 

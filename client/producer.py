@@ -61,6 +61,7 @@ class ProducerSettings:
     in_flight_max: int = 5  # requests to one leader
     request_timeout_ms: int = 30_000
     delivery_timeout_ms: int = 120_000
+    creates_topics: bool = False  # where the broker makes those that are named
 
 
 class Producer:
@@ -275,7 +276,8 @@ class Producer:
 
     def _look_up(self, name: str) -> Topic:
         def ask() -> Topic:
-            metadata = self._cluster.metadata([name])
+            creates = self._settings.creates_topics
+            metadata = self._cluster.metadata([name], creates_topics=creates)
             if name not in metadata.topics:
                 raise metadata.failed.get(name) or UnknownTopicOrPartition()
             return metadata.topics[name]

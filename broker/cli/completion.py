@@ -58,8 +58,18 @@ def words() -> Words:
         actions = _actions(text)
         known[name] = actions or _flags(text)
         for action in actions:
-            known[f"{name} {action}"] = _flags(_help(run, [action]))
+            known[f"{name} {action}"] = _following(run, action)
     return known
+
+
+def _following(run: Command, action: str) -> list[str]:
+    """The options of an action; before them its own actions, where it has some."""
+    text = _help(run, [action])
+    inner = _actions(text)
+    if not inner:
+        return _flags(text)
+    flags = {flag for each in inner for flag in _flags(_help(run, [action, each]))}
+    return [*inner, *sorted(flags)]
 
 
 def _help(run: Command, arguments: list[str]) -> str:

@@ -270,6 +270,7 @@ class _Sending:
             compression=_CODECS.index(self._options.compression),
             request_timeout_ms=timeout_ms,
             delivery_timeout_ms=timeout_ms,
+            creates_topics=True,
         )
 
     def _records(self, on_idle: Any) -> Iterator[Addressed]:

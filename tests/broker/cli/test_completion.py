@@ -18,6 +18,9 @@ def test_words_follow_each_other() -> None:
     )
     assert {"--offset", "--format"} <= set(known["consume"])
     assert all(word.startswith("--") for word in known["consume"])
+    sink = known["pipeline sink"]
+    assert sink[:3] == ["start", "once", "status"]
+    assert {"--json", "--rebuild-checkpoint"} <= set(sink[3:])
 
 
 def completed(script: str, *typed: str) -> list[str]:

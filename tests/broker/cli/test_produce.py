@@ -8,6 +8,7 @@ import pytest
 
 from broker.cli.main import main
 from client.cluster import Cluster
+from client.producer import ProducerSettings
 from client.topics import NewTopic, create_topic
 from tests.broker.cli.conftest import Shell
 from tests.client.live import settle
@@ -24,6 +25,18 @@ def typed(tmp_path: Path, data: bytes) -> Iterator[None]:
     with path.open() as source, pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.stdin", source)
         yield
+
+
+def never_creating(**given: Any) -> ProducerSettings:
+    return ProducerSettings(**{**given, "creates_topics": False})
+
+
+def test_a_topic_is_made_when_it_is_named(shell: Shell, tmp_path: Path) -> None:
+    for more in ((), ("--transaction", "making")):
+        topic = f"made-{len(more)}"
+        with typed(tmp_path, b"hello\n"):
+            shell.run("produce", topic, *more)
+        assert shell.run("consume", topic, "-c", "1") == ["hello"]
 
 
 def records(cluster: Cluster, topic: str) -> Found:
@@ -148,7 +161,8 @@ def test_what_the_broker_refuses(
     assert shell.error.startswith("odradek produce: keyed-only-0: INVALID_RECORD: ")
     assert shell.error.endswith("; 1 not written, 0 written\n")
     monkeypatch.setattr("client.producer._UNKNOWN_TOPIC_S", 0.1)
-    with typed(tmp_path, b"x\n"):
+    monkeypatch.setattr("client.producer.ProducerSettings", never_creating)
+    with typed(tmp_path, b"x\n"):  # as where auto.create.topics.enable is false
         shell.run("produce", "no-such-topic", code=1)
     assert "UNKNOWN_TOPIC_OR_PARTITION" in shell.error
     assert "odradek topic create no-such-topic makes one" in shell.error
