@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from client.cluster import Cluster
+from tests.apache_kafka import jars
+from tests.apache_kafka.node import KafkaNode, running_kafka
 from tests.broker_process import BrokerProcess, running_broker
 from tests.client.live import connected
 
@@ -95,6 +97,16 @@ def broker_process(
     with running_broker(data_dir, *BROKER_OPTIONS) as process:
         yield process
         assert "Traceback" not in process.log()
+
+
+@pytest.fixture(scope="session")
+def kafka_node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaNode]:
+    """Apache Kafka, for all tests of the pipeline on it."""
+    skip_or_fail(jars.missing())
+    jars.fetch()
+    keep = {"log.retention.ms": "-1"}
+    with running_kafka(tmp_path_factory.mktemp("kafka"), keep) as node:
+        yield node
 
 
 @pytest.fixture

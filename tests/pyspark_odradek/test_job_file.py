@@ -106,6 +106,11 @@ def test_every_key_with_a_typo_is_answered_with_the_key(
             'topics = ["t"]\nisolation_level = "read_comitted"',
             "Did you mean read_committed?",
         ),
+        (
+            'topics = ["t"]',
+            'topics = ["t"]\nformat = "kafka"\npath = "data"',
+            'by format = "odradek" only',
+        ),
         ('path = "rows"', 'path = "rows"\nformat = "parket"', "mean parquet"),
         ('path = "rows"', 'path = "rows"\ncolumns = ["ofset"]', "mean offset"),
         ('path = "rows"', 'path = "rows"\ntopics = ["t"]', r"belongs to \[source\]"),

@@ -4,7 +4,6 @@ Every test runs against odradek and against Apache Kafka itself.
 """
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,12 +11,9 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col
 
-from tests.apache_kafka import jars
-from tests.apache_kafka.node import running_kafka
 from tests.broker_process import BrokerProcess
 
 from . import feeding
-from .conftest import skip_or_fail
 from .feeding import TIME_MS
 
 WORDS = ("kafka", "odradek")
@@ -32,20 +28,11 @@ class Fed(NamedTuple):
     address: str
 
 
-@pytest.fixture(scope="session")
-def kafka_node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    skip_or_fail(jars.missing())
-    jars.fetch()
-    keep = {"log.retention.ms": "-1"}
-    with running_kafka(tmp_path_factory.mktemp("kafka"), keep) as node:
-        yield node.address
-
-
 @pytest.fixture(scope="session", params=["odradek", "apache-kafka"])
 def fed(request: pytest.FixtureRequest, broker_process: BrokerProcess) -> Fed:
     address = broker_process.address
     if request.param == "apache-kafka":
-        address = request.getfixturevalue("kafka_node")
+        address = request.getfixturevalue("kafka_node").address
     feeding.feed_shapes(address, "shapes")
     feeding.feed_transactions(address, "transactions")
     feeding.create(address, "appended", 1, {"message.timestamp.type": "LogAppendTime"})

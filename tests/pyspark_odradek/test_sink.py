@@ -1,5 +1,6 @@
 """The streaming job: what it refuses before Spark is there, and what it writes."""
 
+import base64
 import io
 import json
 from collections.abc import Callable
@@ -7,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from client.cluster import Cluster
@@ -20,9 +22,12 @@ from pyspark_odradek.progress import Progress
 from pyspark_odradek.sink import Sink
 from pyspark_odradek.status import job_status, status_lines
 from tests.broker_process import BrokerProcess
+from tests.pyspark_odradek.fake_registry import FakeRegistry
 from tests.pyspark_odradek.feeding import create, delete, send
 from tests.pyspark_odradek.sink_process import bad, good, send_rows
 from tests.pyspark_odradek.table_readers import rows_of
+from tests.pyspark_odradek.test_avro_values import NEW, OLD, encoded
+from tests.pyspark_odradek.test_protobuf_values import order, order_file
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -208,3 +213,80 @@ def test_new_job_keeps_where_it_begins(
     send(broker_process.address, topic, [b"x"] * 3)
     prepare(this)
     assert Checkpoint(this.checkpoint).start() == {TopicPartition(topic, 0): 3}
+
+
+def test_one_word_chooses_what_reads_and_a_path_reads_segments(
+    job: Callable[..., Job],
+    spark: "SparkSession",
+    kafka_connector: str,
+    broker_process: BrokerProcess,
+    topic: str,
+    tmp_path: Path,
+) -> None:
+    """The same job goes on, whichever of them has read its last batch."""
+    create(broker_process.address, topic, 3)
+    path = str(broker_process.data_dir)
+    for turn, source in enumerate(
+        [{"format": kafka_connector}, {"format": "odradek"}, {"path": path}], start=1
+    ):
+        send_rows(broker_process.address, topic, 100 * (turn - 1), 100)
+        (step,) = once(job(source=source), spark)
+        assert step["batch"] == turn - 1
+        assert rows_of("duckdb", tmp_path / "rows", "id") == good(100 * turn)
+    letters = rows_of("duckdb", tmp_path / "rows-dead-letters", "value")
+    assert letters == bad(300)
+
+
+def test_an_option_that_there_is_not(
+    job: Callable[..., Job],
+    spark: "SparkSession",
+    broker_process: BrokerProcess,
+    topic: str,
+) -> None:
+    create(broker_process.address, topic)
+    wrong = job(source={"options": {"minPartitons": 3}})
+    with pytest.raises(JobStopped, match=r"^Option minpartitons: .* minPartitions\?$"):
+        once(wrong, spark)
+
+
+@pytest.mark.parametrize("kind", ["avro", "protobuf"])
+def test_values_whose_schemas_are_in_a_registry(
+    kind: str,
+    job: Callable[..., Job],
+    spark: "SparkSession",
+    broker_process: BrokerProcess,
+    topic: str,
+    tmp_path: Path,
+) -> None:
+    """Written by an older and a newer producer, and by one that nobody knows."""
+    create(broker_process.address, topic)
+    schemas, values = REGISTERED[kind]()
+    send(broker_process.address, topic, [*values, b"\0\0\0\0\x63?", b"{}", None])
+    with FakeRegistry(schemas, {"orders-value": 2}) as registry:
+        value = {"format": kind, "registry": registry.url, "subject": "orders-value"}
+        this = job(value={**value, "schema": ""})
+        (step,) = once(this, spark)
+    assert (step["records"], step["dead_letters"]) == (7, 2)
+    rows = pq.read_table(tmp_path / "rows").sort_by("_offset").to_pylist()
+    found = [(row["id"], row["customer"] or None) for row in rows]
+    assert found == [(0, None), (1, None), (2, "c2"), (3, "c3"), (None, None)]
+
+
+def avro() -> tuple[dict[int, Any], list[bytes]]:
+    new = [encoded(NEW, 2, id=n, customer=f"c{n}") for n in (2, 3)]
+    return {1: OLD, 2: NEW}, [*(encoded(OLD, 1, id=n) for n in (0, 1)), *new]
+
+
+def protobuf() -> tuple[dict[int, Any], list[bytes]]:
+    """One file; its second message, as the indexes behind the id say."""
+    file = order_file()
+    del file.message_type[0]
+    text = base64.b64encode(file.SerializeToString()).decode()
+    found = [
+        b"\0\0\0\0\x02\0" + order(id=n, customer=f"c{n}" if n > 1 else "")
+        for n in range(4)
+    ]
+    return {2: text}, found
+
+
+REGISTERED = {"avro": avro, "protobuf": protobuf}
