@@ -18,15 +18,23 @@ fi
 # for the network around it to say.
 export KAFKA_ALLOW_UNAUTHENTICATED="${KAFKA_ALLOW_UNAUTHENTICATED:-true}"
 
+file=$own
 if [ -f "$shared" ]; then
     file=$shared
-else
-    file=$own
-    # As in the apache/kafka image, but only where nobody says otherwise: a listener
-    # that is reached by a published port, and told as localhost.
-    if [ -z "${KAFKA_LISTENERS:-}" ]; then
+fi
+
+# Where nobody says on what to listen, it is as in the apache/kafka image: on the ports
+# that clients are told, or else on 9092, which is reached by a published port and told
+# as localhost.
+if [ -z "${KAFKA_LISTENERS:-}${KAFKA_CFG_LISTENERS:-}" ] &&
+    ! grep -Eq '^[[:space:]]*listeners[[:space:]]*[=:]' "$file"; then
+    told=${KAFKA_ADVERTISED_LISTENERS:-${KAFKA_CFG_ADVERTISED_LISTENERS:-}}
+    if [ -n "$told" ]; then
+        KAFKA_LISTENERS=$(printf %s "$told" | sed -E 's#://(\[[^]]*\]|[^:,]*):#://:#g')
+        export KAFKA_LISTENERS
+    else
         export KAFKA_LISTENERS=PLAINTEXT://:9092
-        if [ -z "${KAFKA_ADVERTISED_LISTENERS:-}" ]; then
+        if [ "$file" = "$own" ]; then
             export KAFKA_ADVERTISED_LISTENERS=PLAINTEXT://localhost:9092
         fi
     fi

@@ -33,6 +33,27 @@ COMPOSED_FOR_KAFKA = {
     "KAFKA_HEAP_OPTS": "-Xmx512m",
 }
 
+COMPOSED_FOR_BITNAMI = {
+    "ALLOW_PLAINTEXT_LISTENER": "yes",
+    "BITNAMI_DEBUG": "false",
+    "KAFKA_ENABLE_KRAFT": "yes",
+    "KAFKA_KRAFT_CLUSTER_ID": "abcdefghijklmnopqrstuv",
+    "KAFKA_CFG_NODE_ID": "0",
+    "KAFKA_CFG_PROCESS_ROLES": "controller,broker",
+    "KAFKA_CFG_CONTROLLER_QUORUM_VOTERS": "0@kafka:9093",
+    "KAFKA_CFG_CONTROLLER_LISTENER_NAMES": "CONTROLLER",
+    "KAFKA_CFG_LISTENERS": "PLAINTEXT://:9092,CONTROLLER://:9093,EXTERNAL://:9094",
+    "KAFKA_CFG_ADVERTISED_LISTENERS": (
+        "PLAINTEXT://kafka:9092,EXTERNAL://localhost:9094"
+    ),
+    "KAFKA_CFG_LISTENER_SECURITY_PROTOCOL_MAP": (
+        "CONTROLLER:PLAINTEXT,EXTERNAL:PLAINTEXT,PLAINTEXT:PLAINTEXT"
+    ),
+    "KAFKA_CFG_INTER_BROKER_LISTENER_NAME": "PLAINTEXT",
+    "KAFKA_CFG_AUTO_CREATE_TOPICS_ENABLE": "true",
+    "KAFKA_HEAP_OPTS": "-Xmx512m",
+}
+
 
 class Container:
     """The entry point, with an odradek that only tells how it was called."""
@@ -102,7 +123,37 @@ def test_a_file_that_was_mounted_takes_the_place_of_the_images_own(
         *("serve", "--config", str(container.shared)),
         *("-o", "durability=none"),
     ]
-    assert options == {"KAFKA_ALLOW_UNAUTHENTICATED": "true"}
+    everybody = {"KAFKA_ALLOW_UNAUTHENTICATED": "true"}
+    assert options == {**everybody, "KAFKA_LISTENERS": "PLAINTEXT://:9092"}
+    container.shared.write_text("num.partitions=7\n listeners = PLAINTEXT://:9192\n")
+    assert container.start()[1] == everybody
+
+
+@pytest.mark.parametrize(
+    ("told", "listened"),
+    [
+        ("PLAINTEXT://localhost:29092", "PLAINTEXT://:29092"),
+        ("A://[::1]:9092,B://broker.example:19092", "A://:9092,B://:19092"),
+    ],
+)
+def test_it_listens_on_the_ports_that_clients_are_told(
+    container: Container, told: str, listened: str
+) -> None:
+    _, options = container.start(KAFKA_ADVERTISED_LISTENERS=told)
+    assert options["KAFKA_LISTENERS"] == listened
+    assert options["KAFKA_ADVERTISED_LISTENERS"] == told
+    _, options = container.start(KAFKA_CFG_ADVERTISED_LISTENERS=told)
+    assert options["KAFKA_LISTENERS"] == listened
+
+
+def test_listeners_of_a_bitnami_compose_file_are_left_alone(
+    container: Container,
+) -> None:
+    _, options = container.start(**COMPOSED_FOR_BITNAMI)
+    assert "KAFKA_LISTENERS" not in options
+    loaded = load(ROOT / "config" / "container.properties", options)
+    assert [each.port for each in loaded.config.client_listeners] == [9092, 9094]
+    assert loaded.config.advertised_address("EXTERNAL") == ("localhost", 9094)
 
 
 def test_health_asks_with_the_same_options(container: Container) -> None:
