@@ -57,6 +57,14 @@ _OF_EARLIER = frozenset(
         "unstable.feature.versions.enable",
     }
 )
+# No options of a broker, but in the environment of images and compose files.
+_OF_IMAGES = frozenset(
+    {
+        "allow.everyone.if.no.acl.found",
+        "max.partition.fetch.bytes",
+        "max.request.size",
+    }
+)
 _MEANINGLESS = "Means nothing here"
 # The beginning of a name, and why the option means nothing.
 _WHY: tuple[tuple[str, str], ...] = (
@@ -127,6 +135,7 @@ def is_meaningless(name: str) -> bool:
     return (
         name.startswith(_MEANINGLESS_PREFIXES)
         or name in _OF_EARLIER
+        or name in _OF_IMAGES
         or (name in foreign_table() and not is_refusable(name))
     )
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _ENVIRONMENT_PREFIXES = ("KAFKA_CFG_", "KAFKA_")
 # Applications have variables like KAFKA_BROKERS: only near misses are mistakes.
 _NEAR_MISS = 0.85
+_CLUSTER_ID = ("CLUSTER_ID", "KAFKA_KRAFT_CLUSTER_ID")  # of apache/kafka, of bitnami
 _LEVELS_OF_IMAGE = {
     "ALL": "debug",
     "TRACE": "debug",
@@ -156,7 +157,7 @@ def _of_environment(
 def _of_image(variable: str, text: str) -> Setting | None:
     """What a variable means that the image of Apache Kafka calls otherwise."""
     where = f"environment {variable}"
-    if variable == "CLUSTER_ID" and text.strip():
+    if variable in _CLUSTER_ID and text.strip():
         return Setting(where, "cluster.id", text)
     level = _LEVELS_OF_IMAGE.get(text.strip().upper())
     if variable == "KAFKA_LOG4J_ROOT_LOGLEVEL" and level is not None:

@@ -234,6 +234,11 @@ def test_the_image_of_apache_kafka_has_names_of_its_own() -> None:
     assert config.cluster_id == cluster_id
     assert config.logging_level == "warning"
     assert "no options, ignored: KAFKA_LOG4J_LOGGERS" in notes
+    of_bitnami = {"KAFKA_KRAFT_CLUSTER_ID": cluster_id}
+    assert load(environment=of_bitnami).config.cluster_id == cluster_id
+    of_bitnami = {"KAFKA_CFG_MAX_REQUEST_SIZE": "9", "KAFKA_ENABLE_KRAFT": "yes"}
+    notes = load(environment=of_bitnami).notes
+    assert "accepted, but they mean nothing here: max.request.size" in notes
     odd, notes = load(environment={"KAFKA_LOG4J_ROOT_LOGLEVEL": "LOUD"})
     assert odd.logging_level == "info"
     assert "no options, ignored: KAFKA_LOG4J_ROOT_LOGLEVEL" in notes
