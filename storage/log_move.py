@@ -33,8 +33,8 @@ from .log_directory import DirectoryKind, LogDirectory, suffixed_name
 from .log_segments import LogSegments
 from .unified_log import UnifiedLog
 
-# What is copied on the loop at the end, at most.
-LAST_BYTES_MAX: Final = 256 << 10
+# What is copied on the loop at the end, unless more comes all the while.
+LAST_BYTES_MAX: Final = 512 << 10
 
 _log = logging.getLogger(__name__)
 

@@ -26,7 +26,7 @@ from .log_files import (
 )
 from .log_segment import LogSegment
 
-CHUNK_BYTES: Final = 1 << 20
+CHUNK_BYTES: Final = 4 << 20
 # The disk gets its work evenly: others sync beside it.
 _UNSYNCED_MAX: Final = 16 << 20
 
@@ -89,7 +89,7 @@ class SegmentCopy:
 
         Raises:
             Uncopyable: it is the active one, and damaged.
-            FileNotFoundError: the segment has gone meanwhile.
+            FileNotFoundError: the segment has gone meanwhile, or was cut.
             KafkaStorageError: a disk fails, or is full.
         """
         before = self.size
@@ -126,6 +126,8 @@ class SegmentCopy:
 
     def _append(self, source: File, room: int, size: int) -> None:
         data = source.read_at(self.size, size)
+        if len(data) < size:
+            raise FileNotFoundError(f"{source.path} was cut")
         if self._is_raw:
             self.segment.log.append(data)
         else:
@@ -165,8 +167,6 @@ class SegmentCopy:
             self.segment.transactions.append(entry)
         if piece.is_sealed:
             self.segment.seal()
-            for file in self.segment.dirty_files():
-                file.sync()
             self.is_sealed = True
 
     def _copy_indexes(self, origin: Path) -> None:

@@ -31,10 +31,11 @@ if TYPE_CHECKING:
     from .cleaning import Cleaning
     from .partition import Partition
 
-CHUNK_BYTES = 4 << 20
+CHUNK_BYTES = 16 << 20
 # So little is missing that copying and syncing it is a matter of milliseconds.
 NEARLY_BYTES = 8 << 20
 MISSES_MAX = 1000
+LAST_ROUNDS_MAX = 20
 
 _logger = logging.getLogger(__name__)
 
@@ -189,9 +190,9 @@ class Moving:
     async def _catch_up(self, move: Move, future: FutureLog) -> None:
         """Copy until nearly all of the log is there, and durable."""
         services = self._services
+        plan = future.plan()
         while True:
             self._check(move)
-            plan = future.plan()
             try:
                 before = future.size
                 is_done = await services.disk_threads.run(
@@ -201,13 +202,17 @@ class Moving:
                     await services.disk_threads.run(future.sync)
             except Uncopyable:
                 self._roll(move, future)
+                plan = future.plan()
                 continue
             except MISSING:
                 self._note_miss(move)
+                plan = future.plan()
                 continue
             move.copied_bytes += max(future.size - before, 0)
-            if is_done and future.missing(future.plan()) <= NEARLY_BYTES:
-                return
+            if is_done:
+                plan = future.plan()
+                if future.missing(plan) <= NEARLY_BYTES:
+                    return
             await self._pace(move)
 
     def _copy(self, future: FutureLog, plan: CopyPlan, directory: Path) -> bool:
@@ -267,7 +272,9 @@ class Moving:
                 self._check(move)
                 is_decided = True
                 await services.metadata.move(topic_partition, str(move.directory))
-                while (plan := step.last_plan()) is not None:
+                for _ in range(LAST_ROUNDS_MAX):
+                    if (plan := step.last_plan()) is None:
+                        break
                     await run(step.future.copy, plan, plan.size)
                 self._check(move)
                 services.log_manager.exchange(step, services.clock.now_ms())
