@@ -4,7 +4,8 @@
 
 The connector reads from Apache Kafka, as it comes and tuned (10,000 records a poll,
 fetches of 16 MB, two Spark partitions for each partition), our source from odradek.
-Each broker has the same records in two partitions, and Spark has two threads. The
+Each broker has the same records in two partitions. Spark has two threads, and is set up
+as the jobs of odradek set it up, for both (`pyspark_odradek.spark_session`). The
 figures are the best of the rounds, in MB of keys and values a second. Needs Java and
 Maven, once for the jars. Takes three to four minutes.
 """
@@ -29,6 +30,7 @@ from confluent_kafka import Producer  # noqa: E402
 from pyspark.sql import DataFrame, SparkSession  # noqa: E402
 from tables import short, table  # noqa: E402
 
+from pyspark_odradek.spark_session import spark_session  # noqa: E402
 from tests.apache_kafka import jars  # noqa: E402
 from tests.apache_kafka.node import running_kafka  # noqa: E402
 from tests.broker_process import running_broker  # noqa: E402
@@ -186,19 +188,13 @@ def fill(address: str, count: int, record_size: int) -> None:
 
 @contextlib.contextmanager
 def session(root: Path) -> Iterator[SparkSession]:
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     warnings.simplefilter("ignore", ResourceWarning)
-    spark = (
-        SparkSession.builder.master("local[2]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.driver.memory", "1g")
-        .config("spark.local.dir", str(root))
-        .config("spark.jars", ",".join(spark_jars.connector_jars()))
-        .getOrCreate()
-    )
-    spark.sparkContext.setLogLevel("ERROR")
+    options = {
+        "spark.driver.memory": "1g",
+        "spark.local.dir": str(root),
+        "spark.jars": ",".join(spark_jars.connector_jars()),
+    }
+    spark = spark_session("bench", "local[2]", options)
     try:
         yield spark
     finally:

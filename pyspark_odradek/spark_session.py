@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from .job_errors import JobError
+from .worker_python import socket_options, worker_python
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -84,11 +85,14 @@ def spark_session(
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    options = dict(_OPTIONS)
     if master.startswith("local"):
+        options |= socket_options()
+        os.environ.setdefault("PYSPARK_PYTHON", worker_python())
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(f"odradek {name}").master(master)
-    for option, value in {**_OPTIONS, **(conf or {})}.items():
+    for option, value in {**options, **(conf or {})}.items():
         builder = builder.config(option, value)
     try:
         return builder.getOrCreate()
@@ -97,6 +101,19 @@ def spark_session(
             f"Spark does not start: {str(error).splitlines()[0]}; `odradek pipeline "
             "doctor` says what is missing"
         ) from None
+
+
+def register_source(spark: SparkSession) -> None:
+    """Let a session know ``format("odradek")``, also where it finds none by itself.
+
+    It looks into the folders of the path, in which an editable install may not be.
+    """
+    from pyspark.errors import AnalysisException
+
+    from .source import DefaultSource
+
+    with suppress(AnalysisException):  # it has found it
+        spark.dataSource.register(DefaultSource)
 
 
 def check_java() -> None:
