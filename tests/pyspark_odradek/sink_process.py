@@ -1,22 +1,21 @@
-"""``odradek pipeline sink`` as its users start it, to be killed part by part."""
+"""Drivers of sinks as processes of their own, to be killed part by part."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 from confluent_kafka import Producer
 
 TIMEOUT_S = 800
-# A JVM that lives for seconds is best off without its second compiler.
-JAVA_OPTIONS = "-Xss16m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+_BATCH = re.compile(r'^\{"step": "batch"', re.MULTILINE)
 JOB = """
 name = "{name}"
 [source]
@@ -27,13 +26,12 @@ max_offsets_per_trigger = {limit}
 format = "json"
 schema = "id BIGINT NOT NULL, text STRING"
 [table]
-path = "rows"
+path = "{name}-rows"
 format = "{kind}"
 [spark]
-master = "local[1,4]"
+master = "local[2,4]"
 [spark.conf]
 "spark.driver.memory" = "512m"
-"spark.driver.extraJavaOptions" = "{java}"
 "spark.sql.codegen.wholeStage" = false
 """
 
@@ -41,16 +39,10 @@ master = "local[1,4]"
 def write_job(
     folder: Path, kind: str, address: str, topic: str, limit: int = 200
 ) -> Path:
-    path = folder / "job.toml"
+    """A job named after the format, whose table is ``KIND-rows`` beside it."""
+    path = folder / f"{kind}.toml"
     path.write_text(
-        JOB.format(
-            name=topic,
-            address=address,
-            topic=topic,
-            kind=kind,
-            limit=limit,
-            java=JAVA_OPTIONS,
-        )
+        JOB.format(name=kind, address=address, topic=topic, kind=kind, limit=limit)
     )
     return path
 
@@ -75,37 +67,59 @@ def bad(count: int) -> list[bytes]:
     return sorted(b"bad %d" % number for number in range(count) if number % 50 == 13)
 
 
-class SinkProcess:
-    """One driver; its steps are read from its standard error."""
+class Driver:
+    """One driver with some jobs; what each did is read from the log beside its file."""
 
-    def __init__(self, action: str, job: Path, *options: str) -> None:
-        self.log_path = job.with_suffix(".err")
-        self._position = self.log_path.stat().st_size if self.log_path.exists() else 0
-        command = [sys.executable, "-P", "-m", "broker", "pipeline", "sink", action]
-        with self.log_path.open("a") as log:
+    def __init__(self, command: list[str], *jobs: Path) -> None:
+        logs = {job: job.with_suffix(".err") for job in jobs}
+        self._logs = {job: (log, _size(log)) for job, log in logs.items()}
+        with logs[jobs[0]].open("a") as log:
             self.process = subprocess.Popen(
-                [*command, str(job), *options],
+                [sys.executable, "-P", "-m", *command],
                 stdout=subprocess.DEVNULL,
                 stderr=log,
                 env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"},
             )
 
+    @classmethod
+    def of_all(cls, *jobs: Path) -> Driver:
+        """One Spark with all of the jobs, until each has what there is."""
+        module = "tests.pyspark_odradek.sinks_worker"
+        return cls([module, *map(str, jobs)], *jobs)
+
+    @classmethod
+    def of_command(cls, action: str, job: Path) -> Driver:
+        """``odradek pipeline sink`` as its users start it."""
+        return cls(["broker", "pipeline", "sink", action, str(job)], job)
+
     def log(self) -> str:
-        with self.log_path.open() as log:
-            log.seek(self._position)
+        """What was said since it began."""
+        return "".join(self._said(job) for job in self._logs)
+
+    def _said(self, job: Path) -> str:
+        path, position = self._logs[job]
+        if not path.exists():
+            return ""
+        with path.open() as log:
+            log.seek(position)
             return log.read()
 
-    def batches(self) -> list[dict[str, Any]]:
-        lines = (line for line in self.log().splitlines() if line.startswith("{"))
-        steps = [json.loads(line) for line in lines]
-        return [step for step in steps if step["step"] == "batch"]
+    def batches(self, job: Path) -> int:
+        """How many it has committed of this job."""
+        return len(_BATCH.findall(self._said(job)))
 
-    def wait_for_batches(self, count: int) -> None:
-        """Return when it has committed so many, or has ended."""
+    def wait_for_batches(self, count: int, each: int = 0) -> None:
+        """Return when it has committed so many of all jobs, and ``each`` of each.
+
+        Or has ended.
+        """
         deadline = time.monotonic() + TIMEOUT_S
-        while self.process.poll() is None and len(self.batches()) < count:
+        while self.process.poll() is None:
+            counts = [self.batches(job) for job in self._logs]
+            if sum(counts) >= count and min(counts) >= each:
+                return
             assert time.monotonic() < deadline, self.log()[-2000:]
-            time.sleep(0.02)
+            time.sleep(0.05)
 
     def end(self) -> int:
         return self.process.wait(TIMEOUT_S)
@@ -114,7 +128,7 @@ class SinkProcess:
         self.process.terminate()
         return self.end()
 
-    def kill_driver(self) -> None:
+    def kill(self) -> None:
         """The driver, and with it the JVM, which would end by itself a little later."""
         jvm = self._jvm()
         workers = self._workers()
@@ -138,6 +152,10 @@ class SinkProcess:
         below = [p for jvm in self._jvm() for p in _descendants(jvm)]
         parents = {_parent(pid) for pid in below}
         return [pid for pid in below if pid not in parents and "python" in _name(pid)]
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
 
 
 def _kill(pid: int) -> None:

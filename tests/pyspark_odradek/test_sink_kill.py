@@ -1,7 +1,7 @@
 """kill -9 of driver and executors of a sink, at random moments; and other accidents.
 
-Each driver is a process of its own with a Spark of its own. The tables are read by
-DuckDB, pandas and their own readers.
+Drivers that are killed are processes of their own, each with a Spark of its own. The
+tables are read by DuckDB, pandas and their own readers.
 """
 
 import os
@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from pyspark_odradek.commands.sink import command
 from pyspark_odradek.job_file import read_job_file
 from pyspark_odradek.table import FORMATS, open_table
 from tests.broker_process import BrokerProcess, running_broker
@@ -18,7 +19,7 @@ from tests.pyspark_odradek import spark_jars
 from tests.pyspark_odradek.conftest import BROKER_OPTIONS, skip_or_fail
 from tests.pyspark_odradek.feeding import create
 from tests.pyspark_odradek.sink_process import (
-    SinkProcess,
+    Driver,
     bad,
     good,
     send_rows,
@@ -26,9 +27,11 @@ from tests.pyspark_odradek.sink_process import (
 )
 from tests.pyspark_odradek.table_readers import READERS, rows_of
 
+from .commands.test_load import shared_spark as shared_spark
+
 IS_LONG = bool(os.environ.get("ODRADEK_LONG"))
-# Of the driver; as many of executors go with them.
-KILLS = int(os.environ.get("ODRADEK_KILLS", "100" if IS_LONG else "1"))
+# Of the driver, each under all formats; as many of executors go with them.
+KILLS = int(os.environ.get("ODRADEK_KILLS", "100" if IS_LONG else "2"))
 COUNT = 600
 
 
@@ -37,16 +40,24 @@ def _java() -> None:
     skip_or_fail(spark_jars.java_missing())
 
 
-def check(kind: str, folder: Path, count: int) -> None:
-    for reader in READERS[kind]:
-        assert rows_of(reader, folder / "rows", "id") == good(count), reader
-        values = rows_of(reader, folder / "rows-dead-letters", "value")
+@pytest.fixture
+def _commands_here(shared_spark: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What only has to end well needs no process, and no Spark, of its own."""
+    monkeypatch.setattr("pyspark_odradek.commands.sink.stop_on_signals", lambda _: None)
+
+
+def check(job: Path, count: int) -> None:
+    """All readers of the format find each row once."""
+    table = job.with_name(f"{job.stem}-rows")
+    for reader in READERS[job.stem]:
+        assert rows_of(reader, table, "id") == good(count), reader
+        values = rows_of(reader, Path(f"{table}-dead-letters"), "value")
         assert values == bad(count), reader
 
 
-def lose_last_commit(folder: Path) -> bool:
+def lose_last_commit(folder: Path, table: str = "rows") -> bool:
     """What Spark knows of its last batch is lost, as when the disk was not synced."""
-    commits = folder / "rows-checkpoint" / "commits"
+    commits = folder / f"{table}-checkpoint" / "commits"
     done = (
         sorted(int(n) for n in os.listdir(commits) if n.isdigit())
         if (commits.exists())
@@ -60,78 +71,69 @@ def lose_last_commit(folder: Path) -> bool:
 
 
 @pytest.mark.timeout(7200)
-@pytest.mark.parametrize(
-    "kind",
-    [
-        # Each takes most of a minute; without Spark test_committer_kill has them all.
-        pytest.param(kind, marks=[pytest.mark.long] if kind != "parquet" else [])
-        for kind in FORMATS
-    ],
-)
+@pytest.mark.usefixtures("_commands_here")
 def test_driver_and_executors_are_killed(
-    kind: str, broker_process: BrokerProcess, topic: str, tmp_path: Path
+    broker_process: BrokerProcess, topic: str, tmp_path: Path
 ) -> None:
+    """One driver writes the tables of all formats: when it dies, all are torn."""
     seed = random.randrange(1 << 32)
     print(f"seed {seed}")
     chance = random.Random(seed)
     address = broker_process.address
     create(address, topic, 3)
-    job = write_job(tmp_path, kind, address, topic)
+    jobs = [write_job(tmp_path, kind, address, topic) for kind in FORMATS]
     count = 0
     for kill in range(KILLS):
         send_rows(address, topic, count, COUNT)
         count += COUNT
-        sink = SinkProcess("once", job)
-        sink.wait_for_batches(1)
+        driver = Driver.of_all(*jobs)
+        driver.wait_for_batches(1)
         time.sleep(chance.uniform(0, 0.3))
-        sink.kill_executor()
-        sink.wait_for_batches(2)
+        driver.kill_executor()
+        driver.wait_for_batches(len(jobs) + 1, each=1)
         time.sleep(chance.uniform(0, 0.5))
-        sink.kill_driver()
+        driver.kill()
         if kill % 2 == 0:
-            lose_last_commit(tmp_path)
-        if IS_LONG and kill % 10 == 9:
-            sink = SinkProcess("once", job)
-            assert sink.end() == 0, sink.log()[-3000:]
-            check(kind, tmp_path, count)
-    sink = SinkProcess("once", job)
-    assert sink.end() == 0, sink.log()[-3000:]
-    check(kind, tmp_path, count)
+            for kind in FORMATS:
+                lose_last_commit(tmp_path, f"{kind}-rows")
+        if kill % 10 == 9 or kill == KILLS - 1:
+            for job in jobs:
+                assert command(["once", str(job)]) == 0
+                check(job, count)
 
 
 @pytest.mark.timeout(3000)
+@pytest.mark.usefixtures("_commands_here")
 def test_broker_is_killed_under_the_stream_and_the_checkpoint_is_lost(
-    topic: str, tmp_path: Path
+    topic: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with running_broker(tmp_path / "data", *BROKER_OPTIONS) as broker:
         create(broker.address, topic, 3)
         send_rows(broker.address, topic, 0, 300)
         job = write_job(tmp_path, "parquet", broker.address, topic)
-        sink = SinkProcess("start", job)
-        sink.wait_for_batches(2)
+        driver = Driver.of_command("start", job)
+        driver.wait_for_batches(2)
         broker.kill()
         time.sleep(1)
         broker.start()
         send_rows(broker.address, topic, 300, 300)
-        table = open_table("parquet", str(tmp_path / "rows"), topic)
+        described = read_job_file(job)
+        table = open_table("parquet", described.table_path, described.name)
 
         def committed() -> int:
-            last = table.last_commit(topic)
+            last = table.last_commit(described.name)
             return sum(last.ends.values()) if last else 0
 
         deadline = time.monotonic() + 500
-        while committed() < 600 and sink.process.poll() is None:
-            assert time.monotonic() < deadline, sink.log()[-3000:]
+        while committed() < 600 and driver.process.poll() is None:
+            assert time.monotonic() < deadline, driver.log()[-3000:]
             time.sleep(0.05)
-        assert sink.terminate() == 0, sink.log()[-3000:]
-        check("parquet", tmp_path, 600)
+        assert driver.terminate() == 0, driver.log()[-3000:]
+        check(job, 600)
 
-        checkpoint = Path(read_job_file(job).checkpoint)
-        checkpoint.rename(tmp_path / "gone")
-        sink = SinkProcess("once", job)
-        assert sink.end() == 1
-        assert "--rebuild-checkpoint" in sink.log()
+        Path(described.checkpoint).rename(tmp_path / "gone")
+        assert command(["once", str(job)]) == 1
+        assert "--rebuild-checkpoint" in capsys.readouterr().err
         send_rows(broker.address, topic, 600, 300)
-        sink = SinkProcess("once", job, "--rebuild-checkpoint")
-        assert sink.end() == 0, sink.log()[-3000:]
-        check("parquet", tmp_path, 900)
+        assert command(["once", str(job), "--rebuild-checkpoint"]) == 0
+        check(job, 900)
