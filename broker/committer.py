@@ -127,7 +127,8 @@ class DirectoryCommitter:
         self._dirty[partition] = None
         if not self._syncs_at_once:
             self._urgent[partition] = None
-        self._start_soon()
+        if not self._is_running:
+            self._start_soon()
 
     def forget(self, partition: Syncable) -> None:
         """Sync ``partition`` here no more: it has moved to another directory."""

@@ -21,13 +21,15 @@ class Parked:
     of state: it may take note, and must leave the rest for later.
     """
 
-    __slots__ = ("_is_done", "_listener", "_response", "error")
+    __slots__ = ("error", "is_done", "listener", "response")
+
+    error: BaseException | None
+    response: Any  # None until it is there
+    listener: Listener | None
 
     def __init__(self) -> None:
-        self.error: BaseException | None = None
-        self._is_done = False
-        self._response: Any = None
-        self._listener: Listener | None = None
+        self.error = self.response = self.listener = None
+        self.is_done = False
 
     @classmethod
     def behind(cls, future: asyncio.Future[Any]) -> Parked:
@@ -41,18 +43,18 @@ class Parked:
 
     def done(self) -> bool:
         """Whether the answer is there, or will never be."""
-        return self._is_done
+        return self.is_done
 
     def result(self) -> Any:
         """The answer, which must be there; raises the error that came instead."""
-        assert self._is_done, "the answer is not there yet"
+        assert self.is_done, "the answer is not there yet"
         if self.error is not None:
             raise self.error
-        return self._response
+        return self.response
 
     def set_result(self, response: Any) -> None:
         """Here is the answer."""
-        self._response = response
+        self.response = response
         self._settle()
 
     def set_exception(self, error: BaseException) -> None:
@@ -69,31 +71,31 @@ class Parked:
 
     def listen(self, listener: Listener) -> None:
         """Call ``listener``, in place of the one before, when the answer is there."""
-        if self._is_done:
+        if self.is_done:
             listener(self)
         else:
-            self._listener = listener
+            self.listener = listener
 
     def __await__(self) -> Generator[Any, None, Any]:
-        if not self._is_done:
+        if not self.is_done:
             future = asyncio.get_running_loop().create_future()
             self.listen(partial(_wake, future))
             yield from future
         return self.result()
 
     def _settle(self) -> None:
-        assert not self._is_done, "answered twice"
-        self._is_done = True
-        listener = self._listener
+        assert not self.is_done, "answered twice"
+        self.is_done = True
+        listener = self.listener
         if listener is not None:
-            self._listener = None
+            self.listener = None
             listener(self)
 
     def _copy(self, answered: Parked) -> None:
         if answered.error is not None:
             self.set_exception(answered.error)
         else:
-            self.set_result(answered._response)
+            self.set_result(answered.response)
 
     def _take(self, future: asyncio.Future[Any]) -> None:
         if future.cancelled():

@@ -31,20 +31,20 @@ class ReceiveChunk:
     loop makes a receive of one socket in one go.
     """
 
-    __slots__ = ("_left",)
+    __slots__ = ("left",)
 
     def __init__(self) -> None:
-        self._left = _NO_BUFFER
+        self.left = _NO_BUFFER
 
     def get_room(self, size: int) -> memoryview:
         """At least ``size`` bytes; the same again until some of them are kept."""
-        if len(self._left) < size:
-            self._left = memoryview(bytearray(CHUNK_SIZE_MAX))
-        return self._left
+        if len(self.left) < size:
+            self.left = memoryview(bytearray(CHUNK_SIZE_MAX))
+        return self.left
 
     def keep(self, size: int) -> None:
         """Give the first ``size`` bytes of the room to nobody else."""
-        self._left = self._left[size:]
+        self.left = self.left[size:]
 
 
 class FrameReader:
@@ -86,7 +86,7 @@ class FrameReader:
         if self._refusal is not None:
             raise self._refusal
         filled = self.pending
-        view = self._view if filled else self._chunk.get_room(0)
+        view = self._view if filled else self._chunk.left
         frames = []
         start, end, size = 0, filled + count, 0
         while end - start >= 4:

@@ -66,13 +66,16 @@ class LogTail:
         self._next_offset = next_offset
         if size <= _COPIED_SIZE_MAX:
             batch = bytes(batch)
+            memory.size += ENTRY_SIZE + size
+        else:
+            memory.size += _kept_size(batch)
         self._base_offsets.append(base_offset)
         self._positions.append(position)
         self._batches.append(batch)
         self._joined = None
-        memory.order.append(self)
-        memory.size += _kept_size(batch)
-        if memory.size > memory.size_max or len(memory.order) > memory.count_max:
+        order = memory.order
+        order.append(self)
+        if memory.size > memory.size_max or len(order) > memory.count_max:
             memory.make_room()
 
     def clear(self) -> None:

@@ -25,6 +25,7 @@ from protocol.errors import MalformedRequest
 from protocol.framing import FrameReader
 
 from ..handlers.dispatch import has_bulky_answer, request_log
+from ..parked import Parked
 from .deadlines import Deadlines
 from .limits import LIMITS
 from .request_context import ConnectionInfo
@@ -80,8 +81,7 @@ class Connection(asyncio.BufferedProtocol):
         self._backlog_size = 0
         self._task: asyncio.Task[Any] | None = None
         self._task_size = 0
-        self._held = 0
-        self._frame_count = 0
+        self._held = self._frame_count = 0
         self._deadlines = Deadlines(network.options, network.clock.monotonic_ms())
         # Set once the client is let in; until then nothing is served.
         self._is_closed = True
@@ -269,7 +269,7 @@ class Connection(asyncio.BufferedProtocol):
     def _park(self, exchange: Exchange, size: int) -> None:
         """Queue an answer that is not there yet."""
         route, correlation_id, answer, request = exchange
-        if inspect.iscoroutine(answer):
+        if not isinstance(answer, Parked) and inspect.iscoroutine(answer):
             task = self._listener.start_task(answer, route.name)
             self._responses.add(route, correlation_id, task, request, size)
             # After the queue's own callback, which brings it the answer.
@@ -280,8 +280,8 @@ class Connection(asyncio.BufferedProtocol):
             self._account()
             return
         # The request is not kept: it would hold the memory of its records.
-        if self._responses.add(route, correlation_id, answer, None, size):
-            self._block_if_full()
+        self._responses.add(route, correlation_id, answer, None, size)
+        self._block_if_full()
 
     def _task_ended(self, task: asyncio.Task[Any]) -> None:
         self._task = None

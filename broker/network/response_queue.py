@@ -42,7 +42,6 @@ _WRITELINES_PAUSES = not (
     (3, 12) <= _VERSION < (3, 12, 9) or (3, 13) <= _VERSION < (3, 13, 2)
 )
 
-_LATER = (Parked, asyncio.Future)
 # NamedTuple's own constructor costs three times as much as the tuple.
 _new = tuple.__new__
 
@@ -153,14 +152,17 @@ class ResponseQueue:
         ``request`` is what the error of a failed future is built from, ``size`` is
         counted as ``parked_size`` until the answer is there.
         """
-        if not isinstance(answer, _LATER):
-            return self.add_ready(route, correlation_id, answer, request)
         if not isinstance(answer, Parked):
+            if not isinstance(answer, asyncio.Future):
+                return self.add_ready(route, correlation_id, answer, request)
             answer = Parked.behind(answer)
         self.parked_size += size
         waiting = _new(Waiting, (route, correlation_id, answer, request, size))
         self.waiting.append(waiting)
-        answer.listen(self._answered)  # it may be there: then at once
+        if answer.is_done:
+            self._answered(answer)
+        else:
+            answer.listener = self._answered
         return True
 
     def add_ready(
@@ -243,15 +245,15 @@ class ResponseQueue:
                 self.unsent_size -= size
                 self._out.extend(answer)
                 self._out_size += size
-            elif answer.done():
+            elif answer.is_done:
                 waiting.popleft()
                 self.parked_size -= size
-                response = (
-                    answer.result()
-                    if answer.error is None
-                    else self._failed(route, request, answer.error)
-                )
-                if response is not None:
+                response = answer.response
+                if answer.error is not None:
+                    response = self._failed(route, request, answer.error)
+                if type(response) is bytes:  # nothing can go wrong with it
+                    self._out_size += route.write(correlation_id, response, self._out)
+                elif response is not None:
                     self._out_size += self._encode(
                         route, correlation_id, response, request, self._out
                     )

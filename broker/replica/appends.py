@@ -148,10 +148,9 @@ class Appends:
         result, waits = self._note(found, info, acks, now_ms)
         if waits is None:
             return finish(result)
-        parked = Parked()
-        delayed = DelayedAppend(waits, result, parked, finish)
+        delayed = DelayedAppend(waits, result, finish)
         self._waiting.watch(delayed, (key,), timeout_ms)
-        return parked
+        return delayed
 
     def _now_ms(self) -> int:
         now_ms = self._clock.now_ms()
@@ -172,7 +171,10 @@ class Appends:
         must_sync = found.has_flush_options and found.must_sync_now(now_ms)
         # Unless it is bound to what is durable, the high watermark has risen.
         if acks and (must_sync or (acks == ACKS_ALL and self._is_durable_first)):
-            error_code = found.acknowledgement(next_offset, must_sync)
+            if info.is_duplicate:  # else it cannot be durable yet
+                error_code = found.acknowledgement(next_offset, must_sync)
+            else:
+                error_code = None
             if error_code is None:
                 waits = _new(PendingAppend, (found, next_offset, must_sync))
         fields = (error_code or 0, base_offset, time_ms, log_start, next_offset)

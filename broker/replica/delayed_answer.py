@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 from protocol.errors import ErrorCode
 from protocol.topic_partition import TopicPartition
 
-from .purgatory import DelayedOperation
+from .purgatory import OPERATION, DelayedOperation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +33,7 @@ class DelayedAnswer(DelayedOperation[TopicPartition], Generic[Result, Pending]):
     is answered REQUEST_TIMED_OUT.
     """
 
-    __slots__ = ("_finish", "_parked", "_pending", "_results")
+    __slots__ = (*OPERATION, "_finish", "_parked", "_pending", "_results")
 
     def __init__(
         self,

@@ -12,7 +12,7 @@ from protocol.errors import KafkaError
 from protocol.topic_partition import TopicPartition
 from storage.log_read import FetchIsolation
 
-from .purgatory import DelayedOperation
+from .purgatory import OPERATION, DelayedOperation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,6 +29,7 @@ class DelayedFetch(DelayedOperation[TopicPartition]):
     """
 
     __slots__ = (
+        *OPERATION,
         "_answer",
         "_counted",
         "_counted_bytes",

@@ -25,15 +25,25 @@ K = TypeVar("K", bound=Hashable)
 _logger = logging.getLogger(__name__)
 
 
+# The attributes of an operation: slots of the classes that are made of it, as a class
+# of two bases may have slots of one of them.
+OPERATION = ("_bucket", "_purgatory", "_watch_count", "is_completed")
+_ELSEWHERE: tuple[str, ...] = ()
+
+
 class DelayedOperation(ABC, Generic[K]):
     """Something to be done once, when its conditions hold or its time is over."""
 
-    __slots__ = ("_bucket", "_purgatory", "_watch_count", "is_completed")
+    __slots__ = _ELSEWHERE
+
+    is_completed: bool
+    _purgatory: Purgatory[K] | None
+    _bucket: dict[DelayedOperation[K], None] | None
+    _watch_count: int
 
     def __init__(self) -> None:
         self.is_completed = False
-        self._purgatory: Purgatory[K] | None = None
-        self._bucket: dict[DelayedOperation[K], None] | None = None
+        self._purgatory = self._bucket = None
         self._watch_count = 0
 
     @abstractmethod
@@ -61,7 +71,7 @@ class DelayedOperation(ABC, Generic[K]):
             return False
         self.is_completed = True
         if self._purgatory is not None:
-            self._purgatory._forget(self)
+            self._purgatory.forget(self)
         self.on_complete()
         return True
 
@@ -83,6 +93,10 @@ class Purgatory(Generic[K]):
         self._watchers: dict[K, list[DelayedOperation[K]]] = {}
         self._buckets: dict[int, dict[DelayedOperation[K], None]] = {}
         self._due_heap_ms: list[int] = []
+        # The bucket that was used last: for so long a wait, until then.
+        self._recent: dict[DelayedOperation[K], None] | None = None
+        self._recent_timeout_ms = 0
+        self._recent_until_ms = 0
         self._timer: TimerHandle | None = None
         self._timer_due_ms = 0
 
@@ -176,25 +190,40 @@ class Purgatory(Generic[K]):
             self._timer = None
 
     def _add_deadline(self, operation: DelayedOperation[K], timeout_ms: int) -> None:
+        now_ms = self._clock.monotonic_ms()
+        bucket = self._recent
+        if (
+            bucket is None
+            or timeout_ms != self._recent_timeout_ms
+            or now_ms > self._recent_until_ms
+        ):
+            bucket = self._bucket_of(now_ms, timeout_ms)
+        bucket[operation] = None
+        operation._bucket = bucket
+
+    def _bucket_of(
+        self, now_ms: int, timeout_ms: int
+    ) -> dict[DelayedOperation[K], None]:
         shift = max(0, timeout_ms.bit_length() - 7)
-        latest_ms = self._clock.monotonic_ms() + timeout_ms
-        due_ms = ((latest_ms - 1 >> shift) + 1) << shift
+        due_ms = ((now_ms + timeout_ms - 1 >> shift) + 1) << shift
         bucket = self._buckets.get(due_ms)
         if bucket is None:
             bucket = self._buckets[due_ms] = {}
             heapq.heappush(self._due_heap_ms, due_ms)
             if self._timer is None or due_ms < self._timer_due_ms:
                 self._schedule(due_ms)
-        bucket[operation] = None
-        operation._bucket = bucket
+        self._recent, self._recent_timeout_ms = bucket, timeout_ms
+        self._recent_until_ms = due_ms - timeout_ms
+        return bucket
 
     def _fail(self, operation: DelayedOperation[K], error: Exception) -> None:
         if not operation.is_completed:
             operation.is_completed = True
-            self._forget(operation)
+            self.forget(operation)
         operation.on_error(error)
 
-    def _forget(self, operation: DelayedOperation[K]) -> None:
+    def forget(self, operation: DelayedOperation[K]) -> None:
+        """It is complete: it has no deadline any more, and counts no longer."""
         if operation._bucket is not None:
             operation._bucket.pop(operation, None)
             operation._bucket = None
@@ -223,6 +252,7 @@ class Purgatory(Generic[K]):
         while heap and (heap[0] <= now_ms or not self._buckets[heap[0]]):
             for operation in list(self._buckets.pop(heapq.heappop(heap))):
                 self._expire(operation)
+        self._recent = None  # it may have gone
         if heap and self._timer is None:
             self._schedule(heap[0])
         if self.watched_count - self._live_watch_count > self._purge_interval:

@@ -75,32 +75,31 @@ async def test_a_bug_is_told_to_the_asker() -> None:
         parked.result()
 
 
-def delayed_append(partition: FakePartition) -> tuple[DelayedAppend, Parked]:
-    parked = Parked()
+def delayed_append(partition: FakePartition) -> DelayedAppend:
     append = PendingAppend(partition, 1, False)  # type: ignore[arg-type]
     result = AppendResult(ErrorCode.NONE, 5)
-    return DelayedAppend(append, result, parked, lambda found: found), parked
+    return DelayedAppend(append, result, lambda found: found)
 
 
 @pytest.mark.parametrize("code", [ErrorCode.NONE, ErrorCode.KAFKA_STORAGE_ERROR])
 async def test_one_append_is_answered_when_its_partition_knows(code: int) -> None:
     partition = FakePartition()
-    operation, parked = delayed_append(partition)
+    operation = delayed_append(partition)
     assert not operation.try_complete_for(A)
-    assert not parked.done()
+    assert not operation.done()
     partition.error_code = code
     assert operation.try_complete_for(A)
-    assert parked.result() == AppendResult(code, 5)
+    assert operation.result() == AppendResult(code, 5)
     assert not operation.force_complete()
 
 
 async def test_one_append_times_out() -> None:
-    operation, parked = delayed_append(FakePartition())
+    operation = delayed_append(FakePartition())
     assert operation.force_complete()
-    assert parked.result() == AppendResult(ErrorCode.REQUEST_TIMED_OUT, 5)
+    assert operation.result() == AppendResult(ErrorCode.REQUEST_TIMED_OUT, 5)
 
 
 async def test_a_bug_of_one_append_is_told() -> None:
-    operation, parked = delayed_append(FakePartition())
+    operation = delayed_append(FakePartition())
     operation.on_error(KeyError("a bug"))
-    assert isinstance(parked.error, KeyError)
+    assert isinstance(operation.error, KeyError)
