@@ -43,7 +43,7 @@ class _Line:
 
     events: int = 0
     held: list[tuple[int, Held]] = field(default_factory=list)
-    ends: int = 0  # with the broker, which is not done with them
+    ends: int = 0  # that have arrived and are neither held nor answered
     ended: asyncio.Event = field(default_factory=asyncio.Event)
 
 
@@ -60,27 +60,24 @@ class Disorder(Policy):
         if request.api_key not in DELAYED:
             return Fate.PASS
         line = self._line(request)
+        line.ends += request.api_key == ApiKey.END_TXN
         # The first version has nothing by which a transaction could be told from the
         # next: a late end would be that of the one which is about to begin, and late
         # offsets would be committed with it.
         if request.api_key in BEGINNINGS:
-            await self._deliver(line, [ApiKey.END_TXN])
-            while line.ends:  # of one that the client has lost its patience with
-                line.ended.clear()
-                await line.ended.wait()
+            await self._deliver_ends(line)
         elif request.api_key == ApiKey.END_TXN and request.version < END_THAT_BUMPS:
             await self._deliver(line, OF_OFFSETS)
         await self._event(line)
         (fate,) = self._chance.choices(list(FATES), list(FATES.values()))
         self.counts[f"{ApiKey(request.api_key).name} {fate.name}"] += 1
-        if request.api_key == ApiKey.END_TXN and fate in (Fate.PASS, Fate.LOSE_ANSWER):
-            line.ends += 1
         return fate
 
     async def hold(self, held: Held) -> None:
         line = self._line(held.request)
         due = line.events + self._chance.randint(1, EVENTS_MAX)
         line.held.append((due, held))
+        self.over(held.request)
 
     async def answered(self, request: Request) -> None:
         if request.api_key in DELAYED:
@@ -122,6 +119,14 @@ class Disorder(Policy):
             await self._deliver_one(each)
         if self._tasks:
             await asyncio.wait(self._tasks)
+
+    async def _deliver_ends(self, line: _Line) -> None:
+        """The same, also of those that the client has lost its patience with."""
+        await self._deliver(line, [ApiKey.END_TXN])
+        while line.ends:
+            line.ended.clear()
+            await line.ended.wait()
+            await self._deliver(line, [ApiKey.END_TXN])
 
     async def _deliver_one(self, held: Held) -> None:
         answer = await held.deliver()
