@@ -162,7 +162,10 @@ class Connection:
             ConnectionClosed: there will be none.
             MalformedRequest: what came is no such answer.
         """
-        (size,) = _SIZE.unpack(self._read(_SIZE.size))
+        prefix = self._read(_SIZE.size)
+        if bytes(prefix) == b"HTTP":
+            raise MalformedRequest("a web server answers")
+        (size,) = _SIZE.unpack(prefix)
         if not _SIZE.size <= size <= _ANSWER_SIZE_MAX:
             raise MalformedRequest(f"an answer of {size} bytes")
         frame = memoryview(self._read(size))
