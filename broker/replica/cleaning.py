@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import asynccontextmanager
 from enum import StrEnum
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
@@ -31,7 +30,7 @@ from storage.segment_replacement import SegmentReplacement
 from .cleaning_gauges import CleaningGauges
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping
+    from collections.abc import Callable, Mapping
 
     from protocol.topic_partition import TopicPartition
     from storage.cleaner.choice import Cleanable
@@ -174,7 +173,7 @@ class Cleaning:
         Raises:
             NotCleaned: why not.
         """
-        async with self._turn(log.topic_partition):
+        async with self.pause(log.topic_partition), self._rounds:
             self.check(log)
             if log.recovery_point < self.cleanable(log).end_offset:
                 # A power cut must not take a record that has replaced another one.
@@ -223,15 +222,9 @@ class Cleaning:
 
     def pause(self, topic_partition: TopicPartition) -> asyncio.Lock:
         """Who holds this keeps rounds away from the log."""
-        lock = self._locks.get(topic_partition)
-        if lock is None:
-            lock = self._locks[topic_partition] = asyncio.Lock()
+        lock = self._locks.get(topic_partition) or asyncio.Lock()
+        self._locks[topic_partition] = lock
         return lock
-
-    @asynccontextmanager
-    async def _turn(self, topic_partition: TopicPartition) -> AsyncIterator[None]:
-        async with self.pause(topic_partition), self._rounds:
-            yield
 
     def _is_busy(self, topic_partition: TopicPartition) -> bool:
         lock = self._locks.get(topic_partition)

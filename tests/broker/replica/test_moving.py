@@ -8,22 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from broker.config.broker_config import BrokerConfig
-from broker.config.listener import Listener
 from broker.replica import moving
-from broker.replica.partition import Partition
 from broker.server import Server
 from client.connection import Connection
 from protocol.errors import ErrorCode, KafkaStorageError
-from protocol.messages.log_dirs import (
-    AlterReplicaLogDir,
-    AlterReplicaLogDirsRequest,
-    AlterReplicaLogDirsResponse,
-    AlterReplicaLogDirTopic,
-    DescribeLogDirsPartition,
-    DescribeLogDirsRequest,
-    DescribeLogDirsResponse,
-)
 from protocol.messages.produce import (
     PartitionProduceData,
     ProduceRequest,
@@ -37,125 +25,10 @@ from tests.crash.broker_life import (
     create_topic,
     delete_records,
     delete_topic,
-    produce,
-    read_all,
     topic_names,
 )
 from tests.fakes.broker import until
-
-T = TopicPartition("t", 0)
-SMALL_SEGMENTS = {"internal.segment.bytes": "20000"}
-
-
-class TwoDirectories:
-    """A broker on two log directories, and what clients ask it."""
-
-    def __init__(self, root: Path, **options: object) -> None:
-        self.paths = [root / "one", root / "two"]
-        self.config = BrokerConfig(
-            log_dirs=tuple(self.paths),
-            metadata_log_dir=root / "catalogue",
-            listeners=(Listener("PLAINTEXT", "127.0.0.1", 0),),
-            log_min_free_bytes=0,
-            offsets_topic_num_partitions=1,
-            **options,  # type: ignore[arg-type]
-        )
-        self.server = Server(self.config)
-
-    async def restart(self) -> None:
-        await self.server.stop()
-        assert self.server.bugs.count == 0
-        self.server = Server(self.config)
-        await self.server.start()
-
-    async def fill(self, count: int = 40, size: int = 500) -> None:
-        await with_client(
-            self.server, lambda client: create_topic(client, "t", SMALL_SEGMENTS)
-        )
-        await self.produce(count, size)
-
-    async def produce(self, count: int, size: int = 500) -> None:
-        def talk(client: Connection) -> None:
-            for _ in range(count):
-                assert produce(client, "t", bytes(size)) is not None
-
-        await with_client(self.server, talk)
-
-    async def ask(self, path: Path | str, *topics: str) -> list[ErrorCode]:
-        """Ask that partition 0 of these be in ``path``; the error of each."""
-        wanted = [AlterReplicaLogDirTopic(name=each, partitions=[0]) for each in topics]
-        request = AlterReplicaLogDirsRequest(
-            dirs=[AlterReplicaLogDir(path=str(path), topics=wanted)]
-        )
-
-        def talk(client: Connection) -> list[ErrorCode]:
-            answer = client.request(request, AlterReplicaLogDirsResponse, 2)
-            assert [each.topic_name for each in answer.results] == list(topics)
-            return [ErrorCode(each.partitions[0].error_code) for each in answer.results]
-
-        return await with_client(self.server, talk)
-
-    async def move(self, path: Path, *, is_waited_for: bool = True) -> None:
-        assert await self.ask(path, "t") == [ErrorCode.NONE]
-        if is_waited_for:
-            await self.moved()
-
-    async def moved(self) -> None:
-        await until(lambda: not self.moving._tasks, timeout_s=30)
-
-    async def described(self) -> dict[Path, DescribeLogDirsPartition]:
-        """Partition 0 of topic t, in each directory that has it."""
-        request = DescribeLogDirsRequest(topics=None)
-        answer = await with_client(
-            self.server,
-            lambda client: client.request(request, DescribeLogDirsResponse, 4),
-        )
-        return {
-            Path(result.log_dir): partition
-            for result in answer.results
-            for topic in result.topics
-            for partition in topic.partitions
-            if topic.name == "t"
-        }
-
-    async def records(self) -> dict[int, bytes | None]:
-        found, _ = await with_client(self.server, read_all)
-        return found
-
-    @property
-    def moving(self) -> moving.Moving:
-        return self.server.services.moving
-
-    @property
-    def partition(self) -> Partition:
-        return self.server.services.replica_manager.partition(T)
-
-    @property
-    def home(self) -> Path:
-        assert self.partition.log is not None
-        return self.partition.log.directory.parent
-
-    @property
-    def other(self) -> Path:
-        return next(each for each in self.paths if each != self.home)
-
-    def names(self, path: Path) -> list[str]:
-        """What there is of topic t, but for what is only to be removed."""
-        found = [each.name for each in path.iterdir() if each.name.startswith("t-0")]
-        return [each for each in found if not each.endswith("-delete")]
-
-
-@contextlib.asynccontextmanager
-async def two_directories(
-    root: Path, **options: object
-) -> AsyncIterator[TwoDirectories]:
-    disks = TwoDirectories(root, **options)
-    await disks.server.start()
-    try:
-        yield disks
-    finally:
-        await disks.server.stop()
-        assert disks.server.bugs.count == 0
+from tests.fakes.two_directories import T, two_directories
 
 
 def send(client: Connection, value: bytes) -> int:
@@ -267,9 +140,9 @@ async def test_a_move_is_seen_and_called_off(
     ) as disks:
         await disks.fill()
         home, other = disks.home, disks.other
-        await disks.move(other, is_waited_for=False)
+        await disks.begin(other)
         await until(lambda: disks.moving.moves[T].size > 0)
-        await disks.move(other, is_waited_for=False)  # it is already
+        await disks.begin(other)  # it is already
         shown = await disks.described()
         assert not shown[home].is_future_key
         assert shown[other].is_future_key
@@ -281,7 +154,7 @@ async def test_a_move_is_seen_and_called_off(
         await disks.move(home)
         assert list(await disks.described()) == [home]
         assert disks.names(other) == []
-        assert disks.server.services.metadata.partition(T).log_dir == str(home)  # type: ignore[union-attr]
+        assert disks.known_home == home
 
 
 async def test_a_topic_is_deleted_while_it_moves(tmp_path: Path) -> None:
@@ -290,7 +163,7 @@ async def test_a_topic_is_deleted_while_it_moves(tmp_path: Path) -> None:
     ) as disks:
         await disks.fill()
         home, other = disks.home, disks.other
-        await disks.move(other, is_waited_for=False)
+        await disks.begin(other)
         await until(lambda: disks.moving.moves[T].size > 0)
         await with_client(disks.server, lambda client: delete_topic(client, "t"))
         await disks.moved()
@@ -306,7 +179,7 @@ async def test_a_move_that_a_stop_interrupts_begins_anew(
         home, other = disks.home, disks.other
         found = await disks.records()
         monkeypatch.setattr(moving.Moving, "_rate", 4000)
-        await disks.move(other, is_waited_for=False)
+        await disks.begin(other)
         await until(lambda: disks.moving.moves[T].size > 0)
         monkeypatch.undo()
         await disks.restart()
@@ -353,12 +226,12 @@ async def test_nothing_is_durable_in_one_directory_alone(
 
         monkeypatch.setattr(metadata, "move", held)
         home, other = disks.home, disks.other
-        await disks.move(other, is_waited_for=False)
+        await disks.begin(other)
         await until(lambda: len(asked) == 2)
         assert asked == [str(home), str(other)]
+        questions = (lambda c: send(c, b"x"), lambda c: delete_records(c, 7))
         asking = [
-            asyncio.ensure_future(with_client(disks.server, question))
-            for question in (_send_one, _delete_some)
+            asyncio.ensure_future(with_client(disks.server, each)) for each in questions
         ]
         await until(lambda: disks.partition.log_end_offset == 41)
         await until(lambda: disks.partition.log_start_offset == 7)
@@ -387,7 +260,7 @@ async def test_a_failure_at_the_end_leaves_it_where_it_is(
         assert disks.home == home
         assert disks.names(other) == []
         await disks.produce(1)
-        assert disks.server.services.metadata.partition(T).log_dir == str(home)  # type: ignore[union-attr]
+        assert disks.known_home == home
         await disks.move(other)
         assert disks.names(other) == ["t-0"]
         assert len(await disks.records()) == 41
@@ -395,11 +268,3 @@ async def test_a_failure_at_the_end_leaves_it_where_it_is(
 
 def _failing(*_: object) -> Callable[[], None]:
     raise KafkaStorageError("no")
-
-
-def _send_one(client: Connection) -> int:
-    return send(client, b"x")
-
-
-def _delete_some(client: Connection) -> ErrorCode:
-    return delete_records(client, 7)
