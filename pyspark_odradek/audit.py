@@ -15,6 +15,7 @@ from storage.formats.checkpoint import CheckpointError, parse_offsets
 
 from .audit_span import NO_OFFSET, AuditSpan, audit_piece
 from .errors import SourceError
+from .garbage_collection import freeze_once
 from .offset_range import OffsetRange
 from .resync import OFFSET_MAX
 from .segment_files import list_quarantined, list_segments
@@ -134,6 +135,7 @@ def audit_spans(
 
 
 def _audit_task(pieces: Sequence[SegmentRange]) -> list[AuditSpan]:
+    freeze_once()
     return [span for piece in pieces for span in audit_piece_or_nothing(piece)]
 
 

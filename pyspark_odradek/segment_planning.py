@@ -1,7 +1,8 @@
 """Which bytes of which segments have to be read: the input partitions of Spark.
 
-A range is cut where the ``.index`` says that a batch begins, at most every 64 MiB, and
-left out where the broker has quarantined it.
+A range is cut where the ``.index`` says that a batch begins, about every 64 MiB, and
+left out where the broker has quarantined it. A short rest stays with what is before it:
+segments are often a batch longer than a round number, and a task has its price.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from .offset_range import OffsetRange
 
 SPLIT_BYTES = 64 << 20
+# Of a piece, what is no piece of its own.
+_REST = 1 / 8
 
 _log = logging.getLogger(__name__)
 
@@ -188,7 +191,8 @@ class _Plan:
         if last is not None:
             end = Border(last.position, last.offset)
         borders = [Border(first.position, first.offset)]
-        while end.position - (position := borders[-1].position) > self._split_bytes:
+        size_max = int(self._split_bytes * (1 + _REST))
+        while end.position - (position := borders[-1].position) > size_max:
             cut = index.within(position, position + self._split_bytes)
             cut = cut or index.behind_position(position)
             if cut is None or cut.position >= end.position:

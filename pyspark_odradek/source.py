@@ -15,6 +15,7 @@ from pyspark.sql.datasource import (
 )
 
 from .columns import RecordColumns, check_types
+from .garbage_collection import freeze_once
 from .options import BATCHES, read_options, read_stream_options, wanted_mode
 from .path_view import SegmentPartition, log_view, segment_partitions
 from .planning import Planner, split
@@ -173,6 +174,7 @@ def read_partition(
     partition: InputPartition, options: SourceOptions, decoding: Decoding
 ) -> Iterator[pyarrow.RecordBatch]:
     """The rows of a stretch; none where Spark made a task of an empty plan."""
+    freeze_once()
     if isinstance(partition, SegmentPartition):
         yield from decoding.of_segment(partition.piece)
     elif isinstance(partition, WirePartition):

@@ -37,13 +37,26 @@ def test_pieces_cover_every_byte_once(tmp_path: Path) -> None:
     assert len(pieces) > 8
     read = b""
     for piece in pieces:
-        assert piece.size <= 600
+        assert piece.size <= 675  # an eighth more
         data = Path(piece.path).read_bytes()
         read += data[piece.position : piece.end_position]
     assert read == DATA
     assert [piece.reaches_end for piece in pieces] == [False] * (len(pieces) - 1) + [
         True
     ]
+
+
+def test_a_short_rest_is_no_piece_of_its_own(tmp_path: Path) -> None:
+    root = make_directory(tmp_path, DATA)
+    size = log_file(root, 0).stat().st_size
+
+    def sizes(split_bytes: int) -> list[int]:
+        pieces = plan_segments(root, wanted(0, 20), split_bytes=split_bytes)
+        return [piece.size for piece in pieces]
+
+    assert sizes(size - 1) == [size]
+    assert sizes(size * 8 // 9 + 1) == [size]
+    assert len(sizes(size * 3 // 4)) == 2
 
 
 @settings(deadline=None, max_examples=60)
