@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from protocol.errors import (
     CoordinatorLoadInProgress,
     CoordinatorNotAvailable,
+    MalformedRequest,
     NotCoordinator,
 )
 from protocol.messages.groups import FindCoordinatorRequest, FindCoordinatorResponse
@@ -265,6 +266,8 @@ class Cluster:
             return Connection(
                 *address, client_id=self._client_id, timeout_s=self.timeout_s
             )
+        except MalformedRequest as error:
+            raise MalformedRequest(f"{address}: {error}") from None
         except UnicodeError as error:  # a host name with a part that is too long
             raise OSError(str(error)) from error
 

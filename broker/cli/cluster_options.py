@@ -74,6 +74,14 @@ def count(text: str) -> int:
     return int(text)
 
 
+def offset(text: str) -> int:
+    """A whole number, which may be negative; for ``type=``."""
+    digits = text.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit() and int(digits) < 1 << 63):
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number")
+    return int(text)
+
+
 def topic(text: str) -> tuple[str, tuple[int, ...] | None]:
     """A topic with partitions, like ``orders:0,2``, or all of it; for ``type=``."""
     found = _TOPIC.fullmatch(text)
@@ -121,10 +129,11 @@ def run(
     except KafkaError as error:
         return fail(command, FAILED, error_text(error))
     except MalformedRequest as error:
-        reason = f"no Kafka broker answers there, or a broken one: {error}"
+        reason = f"no Kafka broker, or a broken one: {error}"
         return fail(command, FAILED, reason)
     except OSError as error:
-        return fail(command, FAILED, error.strerror or error)
+        what = f"{error.filename}: " if error.filename else ""
+        return fail(command, FAILED, f"{what}{error.strerror or error}")
 
 
 def error_text(error: Exception) -> str:

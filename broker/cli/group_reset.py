@@ -11,6 +11,7 @@ from .cluster_options import (
     FAILED,
     cluster_parser,
     error_text,
+    offset,
     print_json,
     run,
     topic,
@@ -57,7 +58,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         "--to-earliest", action="store_true", help="to where the logs begin"
     )
     target.add_argument("--to-latest", action="store_true", help="to where they end")
-    target.add_argument("--to-offset", type=int, metavar="N", help="to this offset")
+    target.add_argument("--to-offset", type=offset, metavar="N", help="to this offset")
     target.add_argument(
         "--to-datetime",
         type=moment_ms,
@@ -71,7 +72,10 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         help="to the first record of the last 2h, 7d, PT30M",
     )
     target.add_argument(
-        "--shift-by", type=int, metavar="N", help="on by N offsets, back when negative"
+        "--shift-by",
+        type=offset,
+        metavar="N",
+        help="on by N offsets, back when negative",
     )
     scope = parser.add_mutually_exclusive_group(required=True)
     scope.add_argument(

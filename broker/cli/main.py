@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 from .parser import USAGE_ERROR, fail
+from .pipe import drop_output, mend_streams
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,19 +81,33 @@ _HELP = ("-h", "--help", "help")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the named command; returns its exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    if not given or given[0] in _HELP:
-        print(_overview())
-        return 0 if given else USAGE_ERROR
-    name = "version" if given[0] == "--version" else given[0]
-    command = find(name)
-    if command is None:
-        return fail(name, USAGE_ERROR, _unknown(name))
+    name = "version" if given[:1] == ["--version"] else "".join(given[:1])
+    mend_streams(is_quiet=name == "serve")
+    code = 0
     try:
-        return command(given[1:])
+        code = _run(name, given)
+        sys.stdout.flush()
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:  # the reader of our output has gone
+        drop_output()
         return 1
+    except OSError as error:
+        if name == "serve":
+            raise
+        drop_output()
+        return code or fail(name, 1, error.strerror or error)
+    return code
+
+
+def _run(name: str, given: list[str]) -> int:
+    if not given or name in _HELP:
+        print(_overview())
+        return 0 if given else USAGE_ERROR
+    command = find(name)
+    if command is None:
+        return fail(name, USAGE_ERROR, _unknown(name))
+    return command(given[1:])
 
 
 def find(name: str) -> Command | None:

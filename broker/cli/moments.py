@@ -35,11 +35,24 @@ def moment_ms(text: str) -> int:
     )
 
 
+def instant_ms(text: str) -> int:
+    """The same, or the ms since 1970 themselves; for ``type=``."""
+    if text.isascii() and text.isdigit():
+        return _int64(int(text), text)
+    return moment_ms(text)
+
+
+def _int64(value: float, text: str) -> int:
+    if value >= 1 << 63:
+        raise argparse.ArgumentTypeError(f"{text!r} is too much")
+    return int(value)
+
+
 def duration_ms(text: str) -> int:
     """A duration like ``2h``, ``7d`` or ``PT2H``, in ms; for ``type=``."""
     found = _DURATION.fullmatch(text)
     if found is not None:
-        return int(float(found[1]) * _UNIT_MS[found[2]])
+        return _int64(float(found[1]) * _UNIT_MS[found[2]], text)
     iso = _ISO_DURATION.fullmatch(text)
     if iso is None or not any(iso.groups()):
         raise argparse.ArgumentTypeError(
@@ -47,7 +60,8 @@ def duration_ms(text: str) -> int:
         )
     counts = [float(count or 0) for count in iso.groups()]
     units = [_UNIT_MS[unit] for unit in ("d", "h", "m", "s")]
-    return int(sum(count * unit for count, unit in zip(counts, units, strict=True)))
+    spans = (count * unit for count, unit in zip(counts, units, strict=True))
+    return _int64(sum(spans), text)
 
 
 def moment_text(moment_ms: int) -> str:

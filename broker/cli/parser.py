@@ -18,6 +18,7 @@ _UNKNOWN = "unrecognized arguments: "
 _REQUIRED = "is required"
 _REQUIRED_TOO = "arguments are required"
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)?", re.ASCII)
+_SECONDS_MAX = 500 * 3600  # as ms it is sent as an int32
 _SECONDS = {"ms": 0.001, "s": 1, None: 1, "m": 60, "h": 3600}
 
 
@@ -87,7 +88,10 @@ def seconds(text: str) -> float:
     found = _DURATION.fullmatch(text)
     if found is None:
         raise argparse.ArgumentTypeError(f"{text!r} is no duration; write it like 30s")
-    return float(found[1]) * _SECONDS[found[2]]
+    value = float(found[1]) * _SECONDS[found[2]]
+    if value > _SECONDS_MAX:
+        raise argparse.ArgumentTypeError(f"{text!r} is too long; at most 500h")
+    return value
 
 
 def fail(command: str, code: int, message: object) -> int:

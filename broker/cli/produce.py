@@ -16,7 +16,7 @@ from .cluster_options import (
     print_json,
     run,
 )
-from .moments import moment_ms
+from .moments import instant_ms
 from .parser import fail
 from .table import printable
 
@@ -115,7 +115,7 @@ def _what_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--timestamp",
-        type=_timestamp,
+        type=instant_ms,
         metavar="TIME",
         help="the time of every record, in ms or like 2026-01-31T12:00:00Z"
         " (default: now)",
@@ -161,10 +161,6 @@ def _header(text: str) -> tuple[str, bytes | None]:
     return name, value.encode("utf-8", "surrogateescape") if equals else None
 
 
-def _timestamp(text: str) -> int:
-    return int(text) if text.isascii() and text.isdigit() else moment_ms(text)
-
-
 def _acks(text: str) -> int:
     if text not in _ACKS:
         raise argparse.ArgumentTypeError(f"{text!r} is none of all, 1, 0")
@@ -178,6 +174,7 @@ def _produce(cluster: Cluster, options: argparse.Namespace) -> int:
     from .record_json import BadRecord
 
     sending = _Sending(cluster, options)
+    topic = printable(options.topic)
     try:
         sending.run()
     except BadRecord as error:
@@ -192,12 +189,12 @@ def _produce(cluster: Cluster, options: argparse.Namespace) -> int:
         )
     except UnknownTopicOrPartition as error:
         hint = f"odradek topic create {options.topic} makes one"
-        return fail(_COMMAND, FAILED, f"{error_text(error)} ({hint})")
+        return fail(_COMMAND, FAILED, f"{topic}: {error_text(error)} ({hint})")
     except KafkaError as error:
-        return fail(_COMMAND, FAILED, error_text(error))
+        return fail(_COMMAND, FAILED, f"{topic}: {error_text(error)}")
     if not options.json:
         word = "record" if sending.written == 1 else "records"
-        print(f"{printable(options.topic)}: {sending.written} {word} written")
+        print(f"{topic}: {sending.written} {word} written")
     return 0
 
 

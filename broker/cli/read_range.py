@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, NamedTuple
 
-from .moments import moment_ms
+from .moments import instant_ms
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,9 +37,7 @@ def parse_edge(text: str) -> Edge:
     if text in (END, "latest"):
         return Edge(before_end=0)
     if text.startswith("@"):
-        moment = text[1:]
-        is_number = moment.isascii() and moment.isdigit()
-        return Edge(time_ms=int(moment) if is_number else moment_ms(moment))
+        return Edge(time_ms=instant_ms(text[1:]))
     digits = text.removeprefix("-")
     if not (digits.isascii() and digits.isdigit() and int(digits) < 1 << 63):
         raise argparse.ArgumentTypeError(

@@ -182,8 +182,15 @@ def test_an_answer_to_something_else_is_noticed() -> None:
         Connection("127.0.0.1", port)
 
 
-@pytest.mark.parametrize("answer", [b"HTTP/1.1 400 Bad Request", b"\xff" * 4, bytes(4)])
-def test_what_is_no_answer_is_noticed(answer: bytes) -> None:
+@pytest.mark.parametrize(
+    ("answer", "complaint"),
+    [
+        (b"HTTP/1.1 400 Bad Request", "a web server answers"),
+        (b"\xff" * 4, "an answer of"),
+        (bytes(4), "an answer of"),
+    ],
+)
+def test_what_is_no_answer_is_noticed(answer: bytes, complaint: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def serve() -> None:
@@ -194,7 +201,7 @@ def test_what_is_no_answer_is_noticed(answer: bytes) -> None:
 
         thread = threading.Thread(target=serve)
         thread.start()
-        with pytest.raises(MalformedRequest, match="an answer of"):
+        with pytest.raises(MalformedRequest, match=complaint):
             Connection("127.0.0.1", server.getsockname()[1], timeout_s=TIMEOUT_S)
         thread.join(TIMEOUT_S)
 

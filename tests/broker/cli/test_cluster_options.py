@@ -4,8 +4,9 @@ import threading
 
 import pytest
 
-from broker.cli.cluster_options import cluster_parser, topic, word_of
+from broker.cli.cluster_options import cluster_parser, offset, topic, word_of
 from broker.cli.group import command
+from broker.cli.main import main
 
 Captured = pytest.CaptureFixture[str]
 
@@ -67,7 +68,7 @@ def test_nobody_there_is_one_line_and_code_1(capsys: Captured) -> None:
 @pytest.mark.parametrize(
     ("answer", "complaint"),
     [
-        (b"HTTP/1.1 400 Bad Request", "no Kafka broker answers there, or a broken one"),
+        (b"HTTP/1.1 400 Bad Request", "no Kafka broker, or a broken one: 127.0.0.1:"),
         (b"", "the broker closed the connection"),
     ],
 )
@@ -88,3 +89,17 @@ def test_somebody_else_there(answer: bytes, complaint: str, capsys: Captured) ->
     error = capsys.readouterr().err
     assert complaint in error
     assert error.count("\n") == 1
+
+
+def test_whole_numbers_may_be_negative() -> None:
+    assert (offset("-3"), offset("0"), offset("12")) == (-3, 0, 12)
+    for text in ("", "x", "1.5", "--1", "\uff13", "9" * 30):
+        with pytest.raises(argparse.ArgumentTypeError, match="no whole number"):
+            offset(text)
+
+
+def test_a_file_that_is_not_there_is_named(capsys: Captured) -> None:
+    given = ["produce", "t", "--file", "/not/there"]
+    assert main([*given, "--bootstrap-server", "127.0.0.1:1"]) == 1
+    error = capsys.readouterr().err
+    assert error == "odradek produce: /not/there: No such file or directory\n"

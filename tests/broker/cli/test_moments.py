@@ -2,7 +2,13 @@ from argparse import ArgumentTypeError
 
 import pytest
 
-from broker.cli.moments import duration_ms, duration_text, moment_ms, moment_text
+from broker.cli.moments import (
+    duration_ms,
+    duration_text,
+    instant_ms,
+    moment_ms,
+    moment_text,
+)
 
 
 @pytest.mark.parametrize(
@@ -79,3 +85,14 @@ def test_how_a_moment_is_shown(moment: int, expected: str) -> None:
 )
 def test_how_a_duration_is_shown(duration: int, expected: str) -> None:
     assert duration_text(duration) == expected
+
+
+def test_instants() -> None:
+    assert instant_ms("1970-01-01T00:00:01.234Z") == instant_ms("1234") == 1234
+    for parse, text in (
+        (instant_ms, "9" * 30),
+        (duration_ms, "9" * 30 + "d"),
+        (duration_ms, f"P{'9' * 30}D"),
+    ):
+        with pytest.raises(ArgumentTypeError, match="is too much"):
+            parse(text)

@@ -86,3 +86,9 @@ def test_what_is_no_duration(text: str) -> None:
 def test_a_failure_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert fail("health", 1, "first\n  second") == 1
     assert capsys.readouterr().err == "odradek health: first second\n"
+
+
+def test_durations_are_such_that_a_request_can_say_them() -> None:
+    assert seconds("500h") * 1000 < 1 << 31
+    with pytest.raises(argparse.ArgumentTypeError, match="too long; at most 500h"):
+        seconds("99999999999999999999")

@@ -2,6 +2,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[3]
 MANY_LINES = (
     "from broker.cli.pipe import quiet_pipe\n"
@@ -43,3 +45,26 @@ def test_what_the_output_cannot_show_is_escaped() -> None:
         check=True,
     )
     assert done.stdout == "\\u952e\n"
+
+
+def shell(line: str) -> tuple[int, str]:
+    """The exit code of a line, and what it said on standard error."""
+    done = subprocess.run(
+        ["sh", "-c", line, sys.executable], cwd=ROOT, stderr=subprocess.PIPE, text=True
+    )
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "error"),
+    [
+        ("version >&-", 1, "odradek version: Bad file descriptor\n"),
+        ("version >/dev/full", 1, "odradek version: No space left on device\n"),
+        ("--help >/dev/full", 1, "odradek --help: No space left on device\n"),
+        ("--help | head -0", 0, ""),
+        ("tpoic 2>&-", 2, ""),
+        ("completion fish <&- | head -1 >/dev/null", 0, ""),
+    ],
+)
+def test_streams_that_are_closed_or_full(line: str, code: int, error: str) -> None:
+    assert shell(f'"$0" -m broker {line}') == (code, error)

@@ -33,7 +33,7 @@ def never_creating(**given: Any) -> ProducerSettings:
 
 def test_a_topic_is_made_when_it_is_named(shell: Shell, tmp_path: Path) -> None:
     for more in ((), ("--transaction", "making")):
-        topic = f"made-{len(more)}"
+        topic = f"named-{len(more)}"
         with typed(tmp_path, b"hello\n"):
             shell.run("produce", topic, *more)
         assert shell.run("consume", topic, "-c", "1") == ["hello"]
