@@ -167,6 +167,7 @@ def _spark(
         return
     master = spark.sparkContext.master
     yield Finding("Spark", True, f"{spark.version} on {master}")
+    yield _source(spark)
     try:
         found = dict(_ask_worker(spark, addresses))
     except Exception as error:
@@ -190,6 +191,20 @@ def _spark(
         yield Finding("worker: broker", False, found["broker"], advice)
     else:
         yield Finding("worker: broker", True, "a worker reaches a broker")
+
+
+def _source(spark: SparkSession) -> Finding:
+    try:
+        spark.read.format("odradek").load()
+    except Exception as error:
+        return Finding(
+            "source",
+            False,
+            f'format("odradek"): {_first_line(error)}',
+            "Spark looks for it in the folders of its Python's path: install odradek"
+            " there as a wheel (pip install 'odradek[pipeline]'), not by -e.",
+        )
+    return Finding("source", True, 'Spark finds format("odradek")')
 
 
 def _ask_worker(

@@ -27,6 +27,7 @@ from .job_errors import JobError
 from .log_view import BrokerView
 from .offset_range import OffsetRange
 from .path_view import DirectoryView
+from .spark_session import register_source
 from .starting_offsets import moment_ms
 from .stream_failure import in_one_line
 from .table import local_path, open_table
@@ -259,6 +260,7 @@ def _records(
         options["path"] = source.path
     if export.min_partitions:
         options["minPartitions"] = str(export.min_partitions)
+    register_source(spark)
     reader = spark.read.format(source.format)
     for name, value in {**options, **source.options}.items():
         reader = reader.option(name, value)

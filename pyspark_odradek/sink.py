@@ -27,6 +27,7 @@ from .continuity import Continuity
 from .dead_letters import DeadLetterLimit
 from .job_errors import JobError, JobStopped
 from .progress import Progress
+from .spark_session import register_source
 from .starting_offsets import listed, starting_offsets
 from .stream_failure import JVM_ENDED, StreamFailure, failure_of
 from .table import open_table
@@ -216,7 +217,9 @@ class Sink:
     def _start(self, once: bool) -> StreamingQuery:
         job = self._job
         source = job.source
-        reader = self._open_spark().readStream.format(source.format)
+        spark = self._open_spark()
+        register_source(spark)
+        reader = spark.readStream.format(source.format)
         for name, value in self._source_options().items():
             reader = reader.option(name, value)
         columns = RecordColumns.of(include_headers=HEADERS in job.value.columns)

@@ -33,14 +33,17 @@ _FINAL = (
     "JobStopped",
 )
 _LOST = ("Connection refused", "Unreachable", "NoAnswer", "NetworkException")
-# Of Spark's own errors, by their names, what would help.
+_NOT_INSTALLED = (
+    "Spark's Python does not find odradek: install it there, or set PYSPARK_PYTHON to "
+    "the Python that has it; `odradek pipeline doctor` says which one Spark runs"
+)
+# Of Spark's own errors, by words in them, what would help.
 _ADVICE = {
     "KAFKA_DATA_SOURCE_NOT_ENABLED": "Spark's own Kafka connector is not there: name "
     'its jars with [spark.conf] "spark.jars" = "a.jar,b.jar"; [source] format = '
     '"odradek" reads the same without a jar',
-    "DATA_SOURCE_NOT_FOUND": "Spark's Python does not find odradek: install it there, "
-    "or set PYSPARK_PYTHON to the Python that has it; `odradek pipeline doctor` says "
-    "which one Spark runs",
+    "DATA_SOURCE_NOT_FOUND": _NOT_INSTALLED,
+    "No module named 'pyspark_odradek'": _NOT_INSTALLED,
 }
 JVM_ENDED = (
     "Spark's JVM has ended: it was killed, or had too little memory "
@@ -67,11 +70,12 @@ def failure_of(raised: BaseException | None, text: str) -> Exception:
         return JobStopped(str(raised))
     if isinstance(raised, Unreachable | NoAnswer | RetriableError | ConnectionError):
         return StreamFailure(str(raised), may_pass=True)
-    found = _RAISED.search(text if raised is None else f"{raised}\n{text}")
+    text = text if raised is None else f"{raised}\n{text}"
+    found = _RAISED.search(text)
     if found and found[1] in _FINAL:
         return JobStopped(found[2].strip())
-    for name, advice in _ADVICE.items():
-        if f"[{name}]" in text:
+    for words, advice in _ADVICE.items():
+        if words in text:
             return JobError(advice)
     if found:
         return StreamFailure(found[2].strip(), may_pass=True)

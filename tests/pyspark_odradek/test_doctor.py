@@ -1,5 +1,5 @@
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
@@ -18,7 +18,7 @@ def test_all_is_well(spark: "SparkSession", broker_process: BrokerProcess) -> No
     assert [each for each in found if not each.is_ok] == []
     checks = [each.check for each in found]
     assert {"pyspark", "Java", "host name", "broker: metadata"} <= set(checks)
-    assert checks[-3:] == ["Spark", "worker", "worker: broker"]
+    assert checks[-4:] == ["Spark", "source", "worker", "worker: broker"]
 
 
 def java_of(tmp_path: Path, says: str) -> Finding:
@@ -90,3 +90,23 @@ def test_a_worker_that_cannot_reach_the_broker(spark: "SparkSession") -> None:
     found = list(examine(lambda: spark, [Address("127.0.0.1", 1)], 1))
     assert (found[-1].check, found[-1].is_ok) == ("worker: broker", False)
     assert "127.0.0.1:1: " in found[-1].detail
+
+
+class BlindSpark:
+    """A session that finds no source of ours."""
+
+    def __init__(self) -> None:
+        self.read = self
+
+    def format(self, _: str) -> "BlindSpark":
+        return self
+
+    def load(self) -> None:
+        raise RuntimeError("at x\nx.NotFoundError: [DATA_SOURCE_NOT_FOUND]\nat y")
+
+
+def test_a_spark_that_does_not_find_the_source() -> None:
+    found = doctor._source(cast("SparkSession", BlindSpark()))
+    assert found[:2] == ("source", False)
+    assert "DATA_SOURCE_NOT_FOUND" in found.detail
+    assert "pip install" in found.advice

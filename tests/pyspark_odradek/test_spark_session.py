@@ -1,11 +1,22 @@
 """Java is looked for before Spark is started."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import pytest
+from pyspark.errors import AnalysisException
 
 from pyspark_odradek.job_errors import JobError
-from pyspark_odradek.spark_session import SparkOfCommand, check_java, java_version
+from pyspark_odradek.source import DefaultSource
+from pyspark_odradek.spark_session import (
+    SparkOfCommand,
+    check_java,
+    java_version,
+    register_source,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 def test_versions() -> None:
@@ -51,3 +62,24 @@ def test_java_that_does_not_run_is_said(
     (tmp_path / "bin" / "java").chmod(0o644)
     with pytest.raises(JobError, match=r"JAVA_HOME is .*, where there is none"):
         check_java()
+
+
+class FakeSpark:
+    """A session that is told of sources."""
+
+    def __init__(self, *, has_found: bool) -> None:
+        self.dataSource = self
+        self.registered: list[str] = []
+        self._has_found = has_found
+
+    def register(self, source: type[DefaultSource]) -> None:
+        if self._has_found:
+            raise AnalysisException("[DATA_SOURCE_ALREADY_EXISTS]")
+        self.registered.append(source.name())
+
+
+def test_a_session_is_told_of_the_source_that_it_does_not_find() -> None:
+    for has_found, registered in {True: [], False: ["odradek"]}.items():
+        spark = FakeSpark(has_found=has_found)
+        register_source(cast("SparkSession", spark))
+        assert spark.registered == registered
