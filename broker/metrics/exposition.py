@@ -9,8 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from ..histogram import Histogram
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -63,22 +61,20 @@ def labels(**values: object) -> str:
     """``{name="value",...}``, or nothing without any."""
     if not values:
         return ""
-    pairs = (f'{name}="{_escaped(str(value))}"' for name, value in values.items())
+    pairs = (f'{name}="{escaped(str(value))}"' for name, value in values.items())
     return f"{{{','.join(pairs)}}}"
 
 
-def exposition(families: Iterable[Family]) -> bytes:
-    """The text of those families that have samples."""
-    parts = []
-    for family in families:
-        if family.lines:
-            parts.append(f"# HELP {family.name} {family.meaning}")
-            parts.append(f"# TYPE {family.name} {family.kind}")
-            parts += family.lines
-    return ("\n".join(parts) + "\n").encode()
+def exposition(family: Family) -> str:
+    """The text of a family; nothing without samples."""
+    if not family.lines:
+        return ""
+    head = f"# HELP {family.name} {family.meaning}\n# TYPE {family.name} {family.kind}"
+    return "\n".join([head, *family.lines, ""])
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
+    """A label's value as it stands between quotes."""
     if "\\" in text or '"' in text or "\n" in text:
         return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return text

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from protocol.topic_partition import TopicPartition
 
 from ..coordinator.shard import Phase
-from .exposition import Family, gauge, labels
+from .exposition import Family, escaped, gauge, labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def group_families(services: Services) -> Iterator[list[Family]]:
-    """The families of all groups; one item for each group looked at, and the last.
+    """The families of all groups; an empty item for each offset, and the last.
 
     Whoever asks may do something else in between.
     """
@@ -27,8 +27,8 @@ def group_families(services: Services) -> Iterator[list[Family]]:
             continue
         names = dict.fromkeys([*shard.state.groups, *shard.state.offsets.group_ids()])
         for group_id in names:
-            made.add(shard.state, group_id)
-            yield []
+            for _ in made.add(shard.state, group_id):
+                yield []
     yield made.families
 
 
@@ -52,23 +52,27 @@ class _GroupFamilies:
         """All of them."""
         return [value for value in vars(self).values() if isinstance(value, Family)]
 
-    def add(self, state: GroupShard, group_id: str) -> None:
-        """What there is to tell of one group."""
+    def add(self, state: GroupShard, group_id: str) -> Iterator[None]:
+        """What there is to tell of one group; one item for each of its offsets."""
         group = state.group(group_id)
         members = 0 if group is None else len(group.members)
         self.members.add(members, labels(consumergroup=group_id))
+        escaped_id = escaped(group_id)
         sums: dict[str, tuple[int, int]] = {}
-        for (topic, partition), committed in state.offsets.of_group(group_id).items():
+        offsets = list(state.offsets.of_group(group_id).items())  # as they are now
+        for (topic, partition), committed in offsets:
             log = self._log_manager.get(TopicPartition(topic, partition))
             end = 0 if log is None else log.high_watermark
             lag = max(end - committed.offset, 0)
-            label_text = labels(
-                consumergroup=group_id, topic=topic, partition=partition
+            label_text = (
+                f'{{consumergroup="{escaped_id}",topic="{escaped(topic)}",'
+                f'partition="{partition}"}}'
             )
             self.offset.add(committed.offset, label_text)
             self.lag.add(lag, label_text)
             offset_sum, lag_sum = sums.get(topic, (0, 0))
             sums[topic] = offset_sum + committed.offset, lag_sum + lag
+            yield
         for topic, (offset_sum, lag_sum) in sums.items():
             label_text = labels(consumergroup=group_id, topic=topic)
             self.offset_sum.add(offset_sum, label_text)

@@ -76,8 +76,11 @@ class PartitionFamilies:
         )
         self._sums = [0, 0, 0]
 
-    def add(self, topic: Topic) -> None:
-        """What there is to tell of one topic."""
+    def add(self, topic: Topic) -> Iterator[None]:
+        """What there is to tell of one topic; one item for each of its partitions.
+
+        Whoever asks may do something else in between.
+        """
         label_text = f'{{topic="{topic.name}"}}'
         self.partitions.add(len(topic.partitions), label_text)
         bytes_in = bytes_out = messages_in = 0
@@ -89,6 +92,7 @@ class PartitionFamilies:
                 bytes_in += log.appended_bytes
                 bytes_out += log.fetched_bytes
                 messages_in += log.log_end_offset - log.opened_end_offset
+            yield
         counted = bytes_in, bytes_out, messages_in
         for index, family in enumerate(self._traffic):
             family.add(counted[index], label_text)

@@ -12,7 +12,7 @@ from broker.metrics.exposition import (
 
 
 def read(*families: Family) -> dict[str, dict[tuple[str, ...], float]]:
-    text = exposition(families).decode()
+    text = "".join(map(exposition, families))
     return {
         sample.name: {
             tuple(s.labels.values()): s.value
@@ -55,4 +55,4 @@ def test_a_histogram_is_cumulative_and_has_its_sum() -> None:
 
 
 def test_a_family_without_samples_is_left_out() -> None:
-    assert exposition([gauge("nothing", "No samples.")]) == b"\n"
+    assert exposition(gauge("nothing", "No samples.")) == ""

@@ -1,8 +1,10 @@
+import asyncio
 from pathlib import Path
 
 import pytest
 
 from broker.metrics import scrape
+from broker.metrics.scrape import Turns
 from tests.broker.metrics.served import HTTP, commit, scraped
 from tests.broker.test_server import create_topic, produce, running, with_client
 
@@ -21,3 +23,24 @@ async def test_turns_of_any_size_tell_the_same(
     assert list(whole) == list(in_turns)
     for name in ("kafka_log_log_size", "kafka_consumergroup_lag"):
         assert whole[name] == in_turns[name]
+
+
+async def test_others_are_served_after_each_turn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(scrape, "TURN_SIZE", 5)
+    seen: list[int] = []
+
+    async def serve() -> None:
+        while True:
+            seen.append(done)
+            await asyncio.sleep(0)
+
+    done = 0
+    other = asyncio.ensure_future(serve())
+    turns = Turns()
+    for done in range(1, 13):  # noqa: B007  (`serve` looks at it)
+        await turns.did()
+    await turns.did(3)
+    other.cancel()
+    assert seen == [5, 10, 12]
