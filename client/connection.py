@@ -31,6 +31,7 @@ _SIZE = struct.Struct(">i")
 _SOFTWARE_NAME = "odradek"
 _ANSWER_SIZE_MAX = 1 << 30
 _TRUSTED_SIZE = 16 << 20  # what is asked for is rarely more
+_KEPT_SIZE_MIN = 256 << 10
 
 _Response = TypeVar("_Response", bound="Response")
 
@@ -62,6 +63,7 @@ class Connection:
         self.api_versions: dict[int, tuple[int, int]] = {}
         self.features: dict[str, int] = {}  # the levels the cluster has agreed on
         self._next_correlation_id = 0
+        self._buffers: list[bytearray] = []
         self._socket = socket.create_connection((host, port), timeout_s)
         try:
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -168,7 +170,7 @@ class Connection:
         (size,) = _SIZE.unpack(prefix)
         if not _SIZE.size <= size <= _ANSWER_SIZE_MAX:
             raise MalformedRequest(f"an answer of {size} bytes")
-        frame = memoryview(self._read(size))
+        frame = self._read(size)
         if api_key == ApiKey.API_VERSIONS and self._is_version_refused(frame):
             version = 0
         return decode_response(frame, RESPONSES[api_key], version)
@@ -197,19 +199,46 @@ class Connection:
         """Whether the answer is error 35, which always has the shape of version 0."""
         return bytes(frame[4:6]) == _UNSUPPORTED_VERSION
 
-    def _read(self, size: int) -> bytearray:
+    def _read(self, size: int) -> memoryview:
         # Memory follows what arrives, not what a stranger claims will.
-        data, filled = bytearray(min(size, _TRUSTED_SIZE)), 0
+        data, filled = self._buffer(min(size, _TRUSTED_SIZE)), 0
         while True:
+            end = min(len(data), size)
             with memoryview(data) as view:
-                while filled < len(data):
-                    count = self._socket.recv_into(view[filled:])
+                while filled < end:
+                    count = self._socket.recv_into(view[filled:end])
                     if not count:
                         raise ConnectionClosed("the broker closed the connection")
                     filled += count
             if filled == size:
-                return data
+                return memoryview(data)[:size]
+            self._buffers.clear()  # one that grows is not kept
             data += bytes(min(size - filled, filled))
+
+    def _buffer(self, size: int) -> bytearray:
+        """Room for so much: that of an answer which nobody looks at any more.
+
+        New pages cost as much as what is copied to them; two are kept, one of which
+        is read while the other is filled.
+        """
+        if size < _KEPT_SIZE_MIN:
+            return bytearray(size)
+        for kept in self._buffers:
+            if len(kept) >= size and _is_free(kept):
+                return kept
+        buffer = bytearray(-(-size // _KEPT_SIZE_MIN) * _KEPT_SIZE_MIN)
+        self._buffers = [*self._buffers[-1:], buffer]
+        return buffer
+
+
+def _is_free(buffer: bytearray) -> bool:
+    """Whether nobody has a view of it: only then its length can be changed."""
+    try:
+        buffer.append(0)
+    except BufferError:
+        return False
+    del buffer[-1]
+    return True
 
 
 _UNSUPPORTED_VERSION = struct.pack(">h", ErrorCode.UNSUPPORTED_VERSION)

@@ -222,3 +222,42 @@ def test_the_end_of_records_ignores_what_is_cut() -> None:
         assert end_of(memoryview(whole[:-size])) == 7
     assert end_of(memoryview(b"")) == -1
     assert end_of(memoryview(struct.pack(">qi", 0, 0) + bytes(60))) == -1
+
+
+def large_batch(base_offset: int, size: int = 300 << 10) -> bytes:
+    value = bytes([base_offset + 1]) * size
+    return bytes(build_batch([NewRecord(None, value, 1)], base_offset=base_offset))
+
+
+def test_an_answer_is_not_written_over_while_it_is_looked_at() -> None:
+    batches = [large_batch(offset, (300 + 40 * offset) << 10) for offset in range(6)]
+    with scripted_cluster() as script, script.client() as cluster:
+        script.leaders["t"] = [1]
+        answer_with(script, [data(each) for each in batches])
+        pieces = list(Fetcher(cluster).read(PLACE, 0, 6, LIMITS))
+        assert [bytes(piece.records) for piece in pieces] == batches
+
+
+def test_the_memory_of_an_answer_is_used_again() -> None:
+    batches = [large_batch(offset) for offset in range(6)]
+    with scripted_cluster() as script, script.client() as cluster:
+        script.leaders["t"] = [1]
+        answer_with(script, [data(each) for each in batches])
+        used = []
+        for piece, expected in zip(
+            Fetcher(cluster).read(PLACE, 0, 6, LIMITS), batches, strict=True
+        ):
+            assert bytes(piece.records) == expected
+            used.append(piece.records.obj)
+        assert len({id(each) for each in used}) == 2
+
+
+def test_an_answer_above_what_is_usual_is_read_whole() -> None:
+    batches = [large_batch(0), large_batch(1, 17 << 20), large_batch(2)]
+    with scripted_cluster() as script, script.client() as cluster:
+        script.leaders["t"] = [1]
+        answer_with(script, [data(each) for each in batches])
+        for piece, expected in zip(
+            Fetcher(cluster).read(PLACE, 0, 3, LIMITS), batches, strict=True
+        ):
+            assert bytes(piece.records) == expected
