@@ -1,7 +1,8 @@
 """`odradek pipeline load` killed at random moments, until a run gets through.
 
-Whoever reads committed records finds each row once, and nothing else. The JVM of a
-killed driver may go on for a moment: its tasks still send, and must come too late.
+Whoever reads committed records finds each row once, and nothing else: here and in
+Apache Kafka, into which the same driver loads. The JVM of a killed driver may go on for
+a moment: its tasks still send, and must come too late.
 """
 
 import contextlib
@@ -19,13 +20,16 @@ from pathlib import Path
 import pytest
 
 from client.cluster import Cluster
+from client.group_offsets import committed_offsets
 from client.topics import NewTopic, create_topic
+from protocol.topic_partition import TopicPartition
+from pyspark_odradek.commands.load import command
+from tests.apache_kafka import jars
 from tests.broker_process import BrokerProcess
-from tests.client.live import settle
+from tests.client.live import connected, settle
 from tests.client.test_producer import records_in
 
-from . import spark_jars
-from .conftest import skip_or_fail
+from .commands.test_load import shared_spark as shared_spark
 
 IS_LONG = bool(os.environ.get("ODRADEK_LONG"))
 ROUNDS = 50 if IS_LONG else 1
@@ -33,6 +37,7 @@ FILES, ROWS = 6, 1500
 PARTITIONS = 3
 RUN_TIMEOUT_S = 240
 STEP = re.compile(r'"step": "load"')
+WITH_KAFKA_ITSELF = 5  # of so many rounds one
 
 
 @pytest.fixture(scope="module")
@@ -54,19 +59,35 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return location
 
 
+@pytest.fixture
+def addresses(
+    broker_process: BrokerProcess, request: pytest.FixtureRequest, seed: int
+) -> list[str]:
+    """The brokers that are loaded: ours, and Apache Kafka where it can run."""
+    found = [broker_process.address]
+    if seed % WITH_KAFKA_ITSELF == 0 and not (
+        jars.missing() and os.environ.get("CI") != "true"
+    ):
+        found.append(request.getfixturevalue("kafka_node").address)
+    return found
+
+
+def load_of(table: Path, topic: str, address: str) -> list[str]:
+    given = ["--table", str(table), "--topic", topic, "--job", f"job-{topic}"]
+    return [*given, "--batch-size", "1", "--bootstrap-server", address]
+
+
 @contextlib.contextmanager
-def loading(
-    table: Path, topic: str, address: str, log: Path
-) -> Iterator[subprocess.Popen[bytes]]:
+def loading(loads: list[list[str]], log: Path) -> Iterator[subprocess.Popen[bytes]]:
     """A driver in a group of its own; nothing of it is left behind."""
-    command = [sys.executable, "-P", "-m", "broker", "pipeline", "load"]
-    command += ["--table", str(table), "--topic", topic, "--job", f"job-{topic}"]
-    command += ["--batch-size", "1", "--bootstrap-server", address]
-    command += ["--master", "local[2]", "--conf", "spark.driver.memory=512m"]
-    command += ["--conf", "spark.sql.execution.arrow.maxRecordsPerBatch=100"]
+    module = "tests.pyspark_odradek.loads_worker"
+    words = [word for load in loads for word in ("--", *load)]
     with log.open("ab") as output:
         process = subprocess.Popen(
-            command, stdout=output, stderr=output, start_new_session=True
+            [sys.executable, "-P", "-m", module, *words],
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
         )
     try:
         yield process
@@ -84,40 +105,48 @@ def wait_for_steps(process: subprocess.Popen[bytes], log: Path, count: int) -> N
         time.sleep(0.02)
 
 
-@pytest.mark.timeout(RUN_TIMEOUT_S * (20 if IS_LONG else 3))
+@pytest.mark.timeout(RUN_TIMEOUT_S * (20 if IS_LONG else 4))
 @pytest.mark.parametrize("seed", range(ROUNDS))
+@pytest.mark.usefixtures("shared_spark")
 def test_each_row_is_there_once(
-    broker_process: BrokerProcess,
-    cluster: Cluster,
-    table: Path,
-    tmp_path: Path,
-    seed: int,
+    addresses: list[str], table: Path, tmp_path: Path, seed: int
 ) -> None:
-    skip_or_fail(spark_jars.java_missing())
     chance = random.Random(seed)
     topic = f"killed-{seed}"
-    create_topic(cluster, NewTopic(topic, PARTITIONS))
+    for address in addresses:
+        with connected_to(address) as cluster:
+            create_topic(cluster, NewTopic(topic, PARTITIONS))
+    loads = [load_of(table, topic, address) for address in addresses]
     log = tmp_path / "load.log"
     log.touch()
     with contextlib.ExitStack() as leftovers:
         # The group of a killed driver, with its JVM, lives on until the test ends.
         steps = 0
         for _ in range(1 + seed % 2):
-            process = leftovers.enter_context(
-                loading(table, topic, broker_process.address, log)
-            )
-            steps += chance.randint(1, 2)
+            process = leftovers.enter_context(loading(loads, log))
+            steps += chance.randint(len(loads), 2 * len(loads))
             wait_for_steps(process, log, steps)
             time.sleep(chance.uniform(0, 0.4))
             os.kill(process.pid, signal.SIGKILL)
             process.wait(30)
-        last = leftovers.enter_context(
-            loading(table, topic, broker_process.address, log)
-        )
-        assert last.wait(RUN_TIMEOUT_S) == 0, log.read_text()
+        for load in loads:
+            assert command(load) == 0
+        for address in addresses:
+            with connected_to(address) as cluster:
+                check(cluster, topic)
+
+
+def connected_to(address: str) -> contextlib.AbstractContextManager[Cluster]:
+    return connected(int(address.rpartition(":")[2]))
+
+
+def check(cluster: Cluster, topic: str) -> None:
+    """Each row is there once, and how far the job is."""
     settle(cluster, topic)
     found: Counter[bytes | None] = Counter()
     for number in range(PARTITIONS):
         found.update(record.value for record in records_in(cluster, topic, number))
     assert set(found.values()) == {1}
-    assert set(found) == {str(number).encode() for number in range(FILES * ROWS)}
+    assert set(found) == {b"%d" % number for number in range(FILES * ROWS)}
+    committed = committed_offsets(cluster, f"load-job-{topic}")
+    assert committed[TopicPartition(topic, 0)].offset == FILES - 1
