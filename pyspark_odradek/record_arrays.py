@@ -154,9 +154,10 @@ def _bytes(data: memoryview, positions: np.ndarray, lengths: np.ndarray) -> Any:
         size += count - int(np.count_nonzero(is_there))
         validity = _validity(is_there)
     offsets = np.empty(count + 1, np.int32)
-    target = np.empty(size + _SLACK, np.uint8)
-    gather(data, positions.data, lengths.data, offsets.data, target.data)
-    buffers = [validity, pa.py_buffer(offsets), pa.py_buffer(target)]
+    # Of Arrow's memory: numpy's goes back to the system and comes back as empty pages.
+    target = pa.allocate_buffer(size + _SLACK)
+    gather(data, positions.data, lengths.data, offsets.data, target)
+    buffers = [validity, pa.py_buffer(offsets), target]
     return pa.Array.from_buffers(_BINARY, count, buffers)
 
 
