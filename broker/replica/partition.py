@@ -279,15 +279,15 @@ class Partition(ReadablePartition):
 
     def must_sync_now(self, now_ms: int) -> bool:
         """Whether ``flush.messages`` or ``flush.ms`` is reached. Begins the sync."""
-        if not self._is_dirty or self.log is None:
+        log, config = self.log, self.config
+        if not self._is_dirty or log is None:
             return False
-        if self.config.flush_messages > 1:  # one is unsynced at least
-            unsynced_count = self.log.log_end_offset - self.log.recovery_point
-            if (
-                unsynced_count < self.config.flush_messages
-                and now_ms - self._first_dirty_ms < self.config.flush_ms
-            ):
-                return False
+        if (
+            config.flush_messages > 1  # one is unsynced at least
+            and log.log_end_offset - log.recovery_point < config.flush_messages
+            and now_ms - self._first_dirty_ms < config.flush_ms
+        ):
+            return False
         assert self.committer is not None
         self.committer.request_sync(self)
         return True
