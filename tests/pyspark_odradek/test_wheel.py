@@ -164,6 +164,15 @@ format = "string"
 [table]
 path = "sunk"
 """
+# One after the other in one process: Java starts once.
+COMMANDS = """
+import json, sys
+from broker.cli.main import main
+
+for command in json.loads(sys.argv[1]):
+    code = main(["pipeline", *command])
+    assert code == 0, (command, code)
+"""
 
 
 @pytest.mark.timeout(900)
@@ -179,20 +188,20 @@ def test_the_commands_run_where_all_names_are_taken(
     server = ["--bootstrap-server", address]
     small = ["--master", "local[1]", "--conf", "spark.driver.memory=512m"]
     load = ["--table", "exported", "--topic", f"{topic}-copy", "--job", topic]
-    for command in (
+    commands = [
         ["export", topic, "exported", *server, *small],
         ["sink", "once", "job.toml"],
         ["load", *load, *server, *small],
-    ):
-        # As the script `odradek` does it, which has no current folder on its path.
-        run = subprocess.run(
-            [sys.executable, "-P", "-m", "broker", "pipeline", *command],
-            cwd=taken,
-            env=environment(wheel),
-            capture_output=True,
-            text=True,
-        )
-        assert run.returncode == 0, (command, run.stdout, run.stderr[-5000:])
+    ]
+    # As the script `odradek` does it, which has no current folder on its path.
+    run = subprocess.run(
+        [sys.executable, "-P", "-c", COMMANDS, json.dumps(commands)],
+        cwd=taken,
+        env=environment(wheel),
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, (run.stdout, run.stderr[-5000:])
     found = [
         pyarrow.parquet.read_table(taken / name).column("value").to_pylist()
         for name in ("exported", "sunk")
