@@ -2,8 +2,8 @@
 
 A record's value is a frame: frame version (unsigned varint, 1), record type and its
 version (unsigned varints too), then a flexible message. Declared here are the types
-that say which topics there are, their partitions and options, and which producer ids
-were given away; of the others only the type is known.
+that say which topics there are, their partitions, all options, quotas and users, and
+which producer ids were given away; of the others only the type is known.
 
 The log is a history, and a snapshot (``*.checkpoint``) a state in the same records.
 A topic's options are gone with the topic; a partition's leader epoch rises by one
@@ -15,7 +15,21 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from .errors import MalformedRequest
 from .primitives import read_unsigned_varint, unsigned_varint
-from .schema import Message, array, int8, int16, int32, int64, since, string, uuid
+from .schema import (
+    Message,
+    Struct,
+    array,
+    bytes_,
+    boolean,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    since,
+    string,
+    uuid,
+)
 
 if TYPE_CHECKING:
     from .primitives import Buffer
@@ -150,6 +164,40 @@ class FeatureLevelRecord(Message, versions=(0, 0), flexible=0):
     feature_level: int = int16()
 
 
+class QuotaEntityData(Struct):
+    """A user, a client id or an address; None is the default of that type."""
+
+    entity_type: str = string()
+    entity_name: str | None = string(nullable=True)
+
+
+class ClientQuotaRecord(Message, versions=(0, 0), flexible=0):
+    """A quota of an entity, or that it has it no more."""
+
+    entity: list[QuotaEntityData] = array()
+    key: str = string()
+    value: float = float64()
+    remove: bool = boolean()
+
+
+class UserScramCredentialRecord(Message, versions=(0, 0), flexible=0):
+    """What a login of a user is checked with, by one mechanism."""
+
+    name: str = string()
+    mechanism: int = int8()
+    salt: bytes = bytes_()
+    stored_key: bytes = bytes_()
+    server_key: bytes = bytes_()
+    iterations: int = int32()
+
+
+class RemoveUserScramCredentialRecord(Message, versions=(0, 0), flexible=0):
+    """The user has no credential of this mechanism any more."""
+
+    name: str = string()
+    mechanism: int = int8()
+
+
 class BeginTransactionRecord(Message, versions=(0, 0), flexible=0):
     """What follows counts when the transaction ends, and not if it is aborted."""
 
@@ -174,6 +222,9 @@ _CLASSES: dict[int, type[Message]] = {
     MetadataRecordType.REMOVE_TOPIC: RemoveTopicRecord,
     MetadataRecordType.FEATURE_LEVEL: FeatureLevelRecord,
     MetadataRecordType.PRODUCER_IDS: ProducerIdsRecord,
+    MetadataRecordType.CLIENT_QUOTA: ClientQuotaRecord,
+    MetadataRecordType.USER_SCRAM_CREDENTIAL: UserScramCredentialRecord,
+    MetadataRecordType.REMOVE_USER_SCRAM_CREDENTIAL: RemoveUserScramCredentialRecord,
     MetadataRecordType.BEGIN_TRANSACTION: BeginTransactionRecord,
     MetadataRecordType.END_TRANSACTION: EndTransactionRecord,
     MetadataRecordType.ABORT_TRANSACTION: AbortTransactionRecord,

@@ -142,6 +142,8 @@ def _print(adoption: Adoption, request: AdoptionRequest, is_dry_run: bool) -> No
         count = len(topic.partitions)
         partitions = "1 partition" if count == 1 else f"{count} partitions"
         print(" ".join(filter(None, [f"topic {topic.name}: {partitions}", chosen])))
+    for line in adoption.resources.counted():
+        print(line)
     for note in adoption.notes:
         print(f"note: {note}")
     if is_dry_run:
@@ -186,6 +188,10 @@ def _as_json(
                 ],
             }
             for topic in adoption.topics
+        ],
+        "resources": [
+            {"kind": each.kind, "name": each.name, "options": sorted(options)}
+            for each, options in adoption.resources.options.items()
         ],
         "notes": adoption.notes,
         "written": not is_dry_run,

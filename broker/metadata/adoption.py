@@ -22,6 +22,7 @@ from .adoption_metadata import (
 )
 from .adoption_options import AdoptedOptions, check_overrides
 from .adoption_producer_ids import highest_producer_id
+from .adoption_resources import AdoptedResources
 from .adoption_survey import check_no_catalog, check_same_cluster, held, survey
 from .adoption_writing import AdoptedPartition, AdoptedTopic, write_catalog
 
@@ -64,6 +65,7 @@ class Adoption(NamedTuple):
     topics: list[AdoptedTopic]
     next_producer_id: int
     metadata_directory: Path | None
+    resources: AdoptedResources
     notes: list[str]
 
 
@@ -97,6 +99,7 @@ def adopt(
                     "cluster_id": adoption.cluster_id,
                     "next_producer_id": adoption.next_producer_id,
                 },
+                adoption.resources.options,
             )
     return adoption
 
@@ -138,9 +141,10 @@ class _Planner:
         check_no_catalog(self._files, self._request.catalog_directory)
         found = survey(self._files, self._request.directories, self.notes)
         metadata = self._read_metadata(found)
-        options = AdoptedOptions(
-            metadata, found.identity.node_id, self._request.overrides, self._broker
-        )
+        node_id = found.identity.node_id
+        resources = AdoptedResources(metadata, node_id, self._broker)
+        self.notes += resources.notes
+        options = AdoptedOptions(metadata, self._request.overrides, resources.broker)
         if metadata is None:
             topics = self._topics_of_directories(found, options)
         else:
@@ -152,6 +156,7 @@ class _Planner:
             sorted(topics, key=lambda topic: topic.name),
             self._next_producer_id(metadata),
             self._metadata_directory,
+            resources,
             self.notes + options.notes,
         )
 

@@ -19,6 +19,7 @@ from protocol.metadata_records import (
     NO_LEADER_CHANGE,
     AbortTransactionRecord,
     BeginTransactionRecord,
+    ClientQuotaRecord,
     ConfigRecord,
     ConfigResourceType,
     EndTransactionRecord,
@@ -27,13 +28,18 @@ from protocol.metadata_records import (
     PartitionRecord,
     ProducerIdsRecord,
     RemoveTopicRecord,
+    RemoveUserScramCredentialRecord,
     TopicRecord,
     UnknownMetadataRecord,
+    UserScramCredentialRecord,
     decode_metadata_record,
 )
 from protocol.records import iterate
 from protocol.uuids import to_text
 from storage.batch_scan import BatchScan, Recovery
+
+from .client_quotas import QuotaEntity
+from .scram_credentials import ScramCredential
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,8 +56,6 @@ _SEGMENT = re.compile(r"(\d{20})\.log", re.ASCII)
 # What has no place in the catalogue, by the name that an operator knows it by.
 _NOT_CARRIED_OVER: Final = {
     MetadataRecordType.ACCESS_CONTROL_ENTRY: "ACLs",
-    MetadataRecordType.USER_SCRAM_CREDENTIAL: "SCRAM users",
-    MetadataRecordType.CLIENT_QUOTA: "client quotas",
     MetadataRecordType.DELEGATION_TOKEN: "delegation tokens",
 }
 
@@ -91,6 +95,11 @@ class ClusterMetadata:
         self.topic_options: dict[str, dict[str, str]] = {}
         # By broker id as text; ALL_BROKERS has the options that hold for all of them.
         self.broker_options: dict[str, dict[str, str]] = {}
+        self.group_options: dict[str, dict[str, str]] = {}
+        self.client_metrics_options: dict[str, dict[str, str]] = {}
+        self.quotas: dict[QuotaEntity, dict[str, float]] = {}
+        # By user, then by the number of the mechanism.
+        self.credentials: dict[str, dict[int, ScramCredential]] = {}
         self.next_producer_id = 0
         self._seen: set[MetadataRecordType] = set()
         self._transaction: list[Message] | None = None
@@ -143,6 +152,26 @@ class ClusterMetadata:
             self._set_option(message)
         elif isinstance(message, ProducerIdsRecord):
             self.next_producer_id = message.next_producer_id
+        else:
+            self._replay_of_clients(message)
+
+    def _replay_of_clients(self, message: Message) -> None:
+        if isinstance(message, ClientQuotaRecord):
+            names = {each.entity_type: each.entity_name for each in message.entity}
+            quotas = self.quotas.setdefault(QuotaEntity.of(names), {})
+            quotas.pop(message.key, None)
+            if not message.remove:
+                quotas[message.key] = message.value
+        elif isinstance(message, UserScramCredentialRecord):
+            credentials = self.credentials.setdefault(message.name, {})
+            credentials[message.mechanism] = ScramCredential(
+                message.iterations,
+                bytes(message.salt),
+                bytes(message.stored_key),
+                bytes(message.server_key),
+            )
+        elif isinstance(message, RemoveUserScramCredentialRecord):
+            self.credentials.get(message.name, {}).pop(message.mechanism, None)
 
     def _topic(self, topic_id: bytes) -> TopicMetadata:
         try:
@@ -168,12 +197,15 @@ class ClusterMetadata:
             partition.directories = change.directories
 
     def _set_option(self, record: ConfigRecord) -> None:
-        if record.resource_type == ConfigResourceType.TOPIC:
-            options = self.topic_options.setdefault(record.resource_name, {})
-        elif record.resource_type == ConfigResourceType.BROKER:
-            options = self.broker_options.setdefault(record.resource_name, {})
-        else:
+        options_by_name = {
+            ConfigResourceType.TOPIC: self.topic_options,
+            ConfigResourceType.BROKER: self.broker_options,
+            ConfigResourceType.GROUP: self.group_options,
+            ConfigResourceType.CLIENT_METRICS: self.client_metrics_options,
+        }.get(record.resource_type)  # type: ignore[call-overload]
+        if options_by_name is None:
             return
+        options = options_by_name.setdefault(record.resource_name, {})
         if record.value is None:
             options.pop(record.name, None)
         else:

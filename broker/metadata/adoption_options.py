@@ -2,8 +2,8 @@
 
 In Kafka an option that a topic does not set has the value that was set for all
 brokers while they ran, and then that of ``server.properties``. The first are in the
-metadata log, and become options of the topic; the second are in no data directory:
-the properties file is given to ``odradek serve --config``.
+metadata log (`adoption_resources`); the second are in no data directory: the properties
+file is given to ``odradek serve --config``.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 from protocol.errors import InvalidConfig
 
-from ..config.option import format_value
-from ..config.topic_config import TOPIC_OPTIONS, validate_topic_options
-from .adoption_metadata import ALL_BROKERS, AdoptionError
+from ..config.topic_config import validate_topic_options
+from .adoption_metadata import AdoptionError
 from .topic_names import INTERNAL_TOPICS
 
 if TYPE_CHECKING:
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 
 ALL_TOPICS: Final = "*"
 KEEP_ALL: Final = {"retention.ms": "-1", "retention.bytes": "-1"}
+_RETENTION: Final = frozenset(f"log.retention.{unit}" for unit in ("ms", "minutes"))
 _NAMES_SHOWN: Final = 5
 COMPACT: Final = {"cleanup.policy": "compact"}
 
@@ -47,7 +47,6 @@ class AdoptedOptions:
     def __init__(
         self,
         metadata: ClusterMetadata | None,
-        node_id: int,
         overrides: Mapping[str, Mapping[str, str]],
         broker: BrokerConfig,
     ) -> None:
@@ -56,7 +55,9 @@ class AdoptedOptions:
         self._metadata = metadata
         self._overrides = overrides
         self._broker = broker
-        self._of_brokers = self._broker_options(node_id)
+        changes = broker.changes
+        changed = {*changes.everywhere, *changes.here} if changes is not None else set()
+        self._has_retention = not _RETENTION.isdisjoint(changed)
 
     @property
     def notes(self) -> list[str]:
@@ -79,7 +80,7 @@ class AdoptedOptions:
         Raises:
             AdoptionError: what the operator asks for contradicts the rest.
         """
-        options: dict[str, str] = dict(self._of_brokers)
+        options: dict[str, str] = {}
         if self._metadata is None:
             options |= KEEP_ALL
         else:
@@ -88,7 +89,10 @@ class AdoptedOptions:
             options |= COMPACT
         options |= self._overrides.get(ALL_TOPICS, {})
         options |= self._overrides.get(name, {})
-        if "retention.ms" not in options and options.get("cleanup.policy") != "compact":
+        is_kept = (
+            "retention.ms" in options or options.get("cleanup.policy") == "compact"
+        )
+        if not (is_kept or self._has_retention):
             self._of_the_broker.append(name)
         try:
             validate_topic_options(options, self._broker)
@@ -114,33 +118,3 @@ class AdoptedOptions:
         except InvalidConfig as error:
             return str(error)
         return None
-
-    def _broker_options(self, node_id: int) -> dict[str, str]:
-        """Topics' options by what was set for the broker while it ran."""
-        if self._metadata is None:
-            return {}
-        of_brokers = self._metadata.broker_options
-        options = {
-            **of_brokers.get(ALL_BROKERS, {}),
-            **of_brokers.get(str(node_id), {}),
-        }
-        behind = {
-            entry.synonym: entry
-            for entry in TOPIC_OPTIONS.values()
-            if entry.synonym and entry.attribute
-        }
-        found = {}
-        for name, value in options.items():
-            entry = behind.get(name)
-            if entry is None or self._why_not(entry.known.name, value) is not None:
-                self._notes.append(
-                    f"broker option {name}={value} is not carried over; set it in the"
-                    " options of odradek serve if it is needed"
-                )
-            elif value != format_value(entry.default(self._broker)):
-                found[entry.known.name] = value
-                self._notes.append(
-                    f"broker option {name}={value} becomes {entry.known.name} of every"
-                    " topic that does not set it"
-                )
-        return found

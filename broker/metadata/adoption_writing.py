@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from .resource_options import Resource
+
 _UNFINISHED = CATALOG + ".adopting"
 
 
@@ -41,7 +43,10 @@ class AdoptedTopic(NamedTuple):
 
 
 def write_catalog(
-    directory: Path, topics: Sequence[AdoptedTopic], facts: Mapping[str, str | int]
+    directory: Path,
+    topics: Sequence[AdoptedTopic],
+    facts: Mapping[str, str | int],
+    resources: Mapping[Resource, Mapping[str, str]] | None = None,
 ) -> None:
     """Write the catalogue and its backup into ``directory``, durably.
 
@@ -60,6 +65,9 @@ def write_catalog(
                 for topic in topics
             )
             store.put_partitions(_rows(topics))
+            store.replace_resource_options(
+                {(each.kind, each.name): x for each, x in (resources or {}).items()}
+            )
             store.copy_to(directory / CATALOG)
             store.copy_to(directory / BACKUP)
         finally:

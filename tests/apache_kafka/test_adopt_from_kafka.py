@@ -10,6 +10,7 @@ from confluent_kafka import admin
 
 from tests.broker_process import running_broker
 
+from .kept_options import described_options, set_options
 from .node import KafkaNode
 
 COUNT = 500
@@ -22,17 +23,26 @@ def test_what_was_kafkas_is_served_on(tmp_path: Path) -> None:
     node.start()
     try:
         _create(node.address)
+        set_options(node.address)
+        options = described_options(node.address)
         _produce(node.address, range(COUNT))
         _transact(node.address)
         _commit(node.address, 123)
     finally:
         node.stop()
     command = [sys.executable, "-P", "-m", "broker", "adopt", str(node.data_dir)]
-    subprocess.run(command, check=True, capture_output=True)
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    told = done.stdout.splitlines()
+    assert {"client quotas: 3", "SCRAM credentials: 1", "group options: 1"} <= {*told}
+    assert "note: broker option log.retention.ms=86400000 is the broker's here" in (
+        done.stdout
+    )
+    assert "num.replica.fetchers=2 is not carried over: Means nothing" in done.stdout
     with running_broker(node.data_dir) as broker:
         assert _read(broker.address, "numbers", COUNT) == _numbers(range(COUNT))
         assert _read(broker.address, "decided", 2) == [b"kept", b"too"]
         assert _committed(broker.address) == 123
+        assert described_options(broker.address) == options
         _produce(broker.address, range(COUNT, COUNT + 10))
         _transact(broker.address)
         assert _read(broker.address, "decided", 4) == 2 * [b"kept", b"too"]

@@ -38,9 +38,10 @@ def test_what_was_adopted_is_printed(
         f"topics and their options are from {two[0]}/__cluster_metadata-0",
     ]
     assert (
-        "topic orders: 5 partitions retention.ms=172800000"
-        " cleanup.policy=compact,delete segment.bytes=1048576"
+        "topic orders: 5 partitions cleanup.policy=compact,delete"
+        " retention.ms=172800000 segment.bytes=1048576"
     ) in lines
+    assert "broker options: 3" in lines
     served = f"odradek serve --data-dir {two[0]},{two[1]}"
     assert lines[-1] == f"catalogue written; start with: {served}"
     assert (Path(two[0]) / "catalog.db").exists()

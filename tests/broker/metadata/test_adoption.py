@@ -11,6 +11,7 @@ import pytest
 from broker.metadata.adoption import Adoption
 from broker.metadata.adoption_metadata import AdoptionError
 from broker.metadata.catalog_store import CatalogStore
+from broker.metadata.resource_options import Resource, ResourceKind
 from protocol.uuids import to_text
 from storage.log_directory import DirectoryInUse
 from tests.adopted import (
@@ -81,16 +82,17 @@ def test_topics_are_those_of_kafkas_own_metadata(name: str, tmp_path: Path) -> N
             for kind, resource, option, value in image["configs"]
             if kind == 2 and resource == topic.name
         }
-        # What was set for all brokers while they ran.
-        assert topic.options == {"retention.ms": "1209600000"} | options
+        assert topic.options == options
 
 
 def test_what_was_set_for_a_broker_is_told(tmp_path: Path) -> None:
     adoption, _ = adopted("topics", tmp_path)
     told = "\n".join(adoption.notes)
-    assert "log.retention.ms=1209600000 becomes retention.ms of every topic" in told
-    assert "log.cleaner.threads=2 is not carried over" in told
-    assert "min.insync.replicas" not in told  # it is our default, too
+    assert "broker option log.retention.ms=1209600000 is the broker's here, too" in told
+    options = adoption.resources.options
+    assert (
+        options[Resource(ResourceKind.BROKER, "")]["log.retention.ms"] == "1209600000"
+    )
     assert "again-0.e9fb64dfba774631a7a072582d048715-delete is left as it is" in told
 
 

@@ -1,23 +1,19 @@
 import pytest
 
 from broker.config.broker_config import BrokerConfig
-from broker.metadata.adoption_metadata import (
-    ALL_BROKERS,
-    AdoptionError,
-    ClusterMetadata,
-)
+from broker.config.live_config import with_changes
+from broker.metadata.adoption_metadata import AdoptionError, ClusterMetadata
 from broker.metadata.adoption_options import AdoptedOptions, check_overrides
 from protocol.errors import InvalidConfig
 
 BROKER = BrokerConfig()
-NODE_ID = 3
 
 
 def options(
     metadata: ClusterMetadata | None = None, **overrides: dict[str, str]
 ) -> AdoptedOptions:
     named = {"*" if name == "every" else name: each for name, each in overrides.items()}
-    return AdoptedOptions(metadata, NODE_ID, named, BROKER)
+    return AdoptedOptions(metadata, named, BROKER)
 
 
 def test_without_metadata_everything_is_kept() -> None:
@@ -74,20 +70,11 @@ def test_topics_that_have_the_brokers_retention_are_told() -> None:
     assert told.startswith("no retention.ms is set for t0, t1, t2, t3, t4 and 2 more:")
 
 
-def test_options_of_the_broker_are_those_of_its_topics() -> None:
-    metadata = ClusterMetadata()
-    metadata.broker_options = {
-        ALL_BROKERS: {"log.retention.ms": "9", "message.max.bytes": "1048588"},
-        str(NODE_ID): {"log.retention.ms": "10", "listeners": "x"},
-        "4": {"log.retention.bytes": "11"},
-    }
-    metadata.topic_options["t"] = {"retention.ms": "12"}
-    chosen = options(metadata)
-    assert chosen.of_topic("u") == {"retention.ms": "10"}
-    assert chosen.of_topic("t") == {"retention.ms": "12"}
-    assert len(chosen.notes) == 2
-    assert "retention.ms of every topic that does not set it" in chosen.notes[0]
-    assert "broker option listeners=x is not carried over" in chosen.notes[1]
+def test_topics_have_the_retention_that_was_set_for_the_broker() -> None:
+    broker = with_changes(BROKER, {"log.retention.ms": "9"}, {})
+    chosen = AdoptedOptions(ClusterMetadata(), {}, broker)
+    assert chosen.of_topic("t") == {}
+    assert chosen.notes == []
 
 
 def test_what_no_topic_can_have_is_refused() -> None:
