@@ -105,8 +105,7 @@ class Partition(ReadablePartition):
         self._log_start_error: KafkaError | None = None
         self._verifications: VerificationStates | None = None  # while there is no log
         self._host = host
-        self._is_dirty = False
-        self._first_dirty_ms = 0
+        self._is_dirty, self._first_dirty_ms = False, 0
         self.update_config(config)
 
     def __repr__(self) -> str:
