@@ -132,6 +132,28 @@ def test_records_there_and_back(ours: Ours, tmp_path: Path, codec: str) -> None:
     assert deleted[1].split() == [topic, "0", "5"]
 
 
+def test_consuming_in_a_group(ours: Ours, cluster: Cluster, tmp_path: Path) -> None:
+    ours("topic", "create", "grouped", "--partitions", "3")
+    lines = b"".join(b"k%d:%d\n" % (number, number) for number in range(100))
+    with typed(tmp_path, lines):
+        ours("produce", "grouped", "-K:")
+    consume = ("consume", "grouped", "--group", "reading")
+    first = ours(*consume, "-c", "30")
+    rest = ours(*consume, "-e")
+    assert sorted(map(int, first + rest)) == list(range(100))
+    assert len(first) == 30
+    found = committed_offsets(cluster, "reading")
+    assert sum(each.offset for each in found.values()) == 100
+    (described,) = ours.json("group", "describe", "reading", "--state")
+    assert described["state"] == "Empty"
+
+
+def test_a_topic_is_made_when_it_is_named(ours: Ours, tmp_path: Path) -> None:
+    with typed(tmp_path, b"hello\n"):
+        ours("produce", "never-named")
+    assert ours("consume", "never-named", "-e") == ["hello"]
+
+
 def test_a_transaction_from_the_command_line(
     ours: Ours, cluster: Cluster, tmp_path: Path
 ) -> None:
