@@ -31,7 +31,7 @@ class Target(NamedTuple):
 _EXAMPLES = (
     "odradek health",
     "odradek health --port 9192 --wait 30s",
-    "odradek health --config server.properties",
+    "odradek health --config server.properties --json",
 )
 
 
@@ -44,9 +44,15 @@ def command(arguments: list[str]) -> int:
         return fail("health", USAGE_ERROR, error)
     reason = wait_until_ready(lambda timeout_s: probe(target, timeout_s), options.wait)
     address = f"{target.host}:{target.port}"
+    if options.json:
+        import json
+
+        found = {"address": address, "ready": reason is None, "reason": reason}
+        print(json.dumps(found))
     if reason is not None:
         return fail("health", NOT_READY, f"{address} is not ready: {reason}")
-    print(f"{address} is ready")
+    if not options.json:
+        print(f"{address} is ready")
     return 0
 
 
@@ -73,6 +79,7 @@ def _parser() -> Parser:
         metavar="TIME",
         help="how long to wait for it to be ready, like 30s",
     )
+    parser.add_argument("--json", action="store_true", help="one JSON object")
     return parser
 
 

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+import json
 import platform
 import sys
 from importlib.util import find_spec
 
 from .parser import Parser
 
+_EXAMPLES = ("odradek version", "odradek version --json", "odradek --version")
+
 
 def command(arguments: list[str]) -> int:
     """Say which odradek this is, and what it runs on."""
     what = "Say which odradek this is, and what it runs on."
-    Parser("version", what, ("odradek version", "odradek --version")).parse(arguments)
-    print(f"odradek {odradek_version()}")
+    parser = Parser("version", what, _EXAMPLES)
+    parser.add_argument("--json", action="store_true", help="one JSON object")
+    options = parser.parse(arguments)
     python = f"{platform.python_implementation()} {platform.python_version()}"
-    print(f"python  {python} on {platform.system()} {platform.machine()}")
-    print(f"loop    {_loop()}")
-    print(f"records {_records()}")
+    found = {
+        "odradek": odradek_version(),
+        "python": f"{python} on {platform.system()} {platform.machine()}",
+        "loop": _loop(),
+        "records": _records(),
+    }
+    if options.json:
+        print(json.dumps(found))
+    else:
+        print("\n".join(f"{name:<7} {value}" for name, value in found.items()))
     return 0
 
 

@@ -1,3 +1,4 @@
+import json
 import os
 import socket
 import threading
@@ -58,6 +59,12 @@ def test_nobody_there_is_not_ready(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == (
         f"odradek health: 127.0.0.1:{port} is not ready: Connection refused\n"
     )
+    assert command(["--port", str(port), "--json"]) == 1
+    assert json.loads(capsys.readouterr().out) == {
+        "address": f"127.0.0.1:{port}",
+        "ready": False,
+        "reason": "Connection refused",
+    }
 
 
 def test_somebody_else_there_is_not_ready(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,3 +1,4 @@
+import json
 import sys
 
 import pytest
@@ -18,6 +19,9 @@ def test_version_says_what_a_bug_report_needs(
     ]
     assert sys.version.split()[0] in lines[1]
     assert lines[0].split()[1] == odradek_version().split()[0]
+    assert command(["--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [f"{name:<7} {value}" for name, value in found.items()] == lines
 
 
 def test_without_the_extension_it_says_so(
