@@ -14,12 +14,10 @@
 """
 
 import argparse
-import contextlib
 import signal
 import statistics
 import sys
 import tempfile
-import threading
 import time
 from pathlib import Path
 
@@ -30,6 +28,7 @@ sys.path.append(str(HERE / "parts"))
 import confluent_kafka  # noqa: E402
 from group_members import Member, alone, pair  # noqa: E402
 from peers import kafka  # noqa: E402
+from producing import producing  # noqa: E402
 from raw_load import Link, drive  # noqa: E402
 from tables import machine, replace_section, short, table  # noqa: E402
 from targets import Broker, Target, odradek  # noqa: E402
@@ -50,13 +49,6 @@ from protocol.messages.offsets import (  # noqa: E402
     OffsetFetchRequestTopics,
     OffsetFetchResponse,
 )
-from protocol.messages.produce import (  # noqa: E402
-    PartitionProduceData,
-    ProduceRequest,
-    ProduceResponse,
-    TopicProduceData,
-)
-from protocol.records import NewRecord, build_batch  # noqa: E402
 
 SECTION = "groups"
 WITH_NAMES = 9
@@ -207,7 +199,7 @@ def loading(broker: Broker, args: argparse.Namespace) -> Figures:
         broker.stop(signal.SIGKILL)
         broker.start()
         began, cpu = time.perf_counter(), broker.cpu_seconds()
-        with _producing(broker, other) as took:
+        with producing(broker, other) as took:
             waits = [member.group for member in members]
             with Connection("127.0.0.1", broker.port) as connection:
                 while waits:
@@ -240,37 +232,6 @@ def _is_loaded(connection: Connection, group: str) -> bool:
     assert not found.error_code, found
     assert len(found.topics[0].partitions) == COMMITTED_TOGETHER, group
     return True
-
-
-@contextlib.contextmanager
-def _producing(broker: Broker, name: str):  # noqa: ANN202
-    """Seconds that produces took, one after another, one at a time, in a thread."""
-    took: list[float] = []
-    stop = threading.Event()
-    batch = build_batch([NewRecord(None, bytes(100), time.time_ns() // 1_000_000)])
-    data = PartitionProduceData(index=0, records=bytes(batch))
-    request = ProduceRequest(
-        acks=-1,
-        timeout_ms=30_000,
-        topic_data=[TopicProduceData(name=name, partition_data=[data])],
-    )
-
-    def run() -> None:
-        with Connection("127.0.0.1", broker.port) as connection:
-            while not stop.is_set():
-                asked = time.perf_counter()
-                answer = connection.request(request, ProduceResponse, 9)
-                if not answer.responses[0].partition_responses[0].error_code:
-                    took.append(time.perf_counter() - asked)
-                stop.wait(0.002)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    try:
-        yield took
-    finally:
-        stop.set()
-        thread.join()
 
 
 SCENARIOS = {each.__name__: each for each in (joining, heartbeats, commits, loading)}

@@ -7,7 +7,6 @@ round of a JVM is slower than those that follow, so there are several, one by on
 import os
 import re
 import shlex
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,16 +26,8 @@ from confluent_kafka.admin import (
 )
 from peers import kafka
 from processes import machine_busy_seconds
+from producing import producing
 from targets import Broker, Target, odradek
-
-from client.connection import Connection
-from protocol.messages.produce import (
-    PartitionProduceData,
-    ProduceRequest,
-    ProduceResponse,
-    TopicProduceData,
-)
-from protocol.records import NewRecord, build_batch
 
 TOPIC, OTHER_TOPIC = "compacted", "acknowledged"
 TIMEOUT_S = 300
@@ -155,7 +146,7 @@ def acks_beside_rounds(
     during: list[float] = []
     with (
         loaded(target, root, original, copies, NEVER) as broker,
-        _producing(broker) as took,
+        producing(broker, OTHER_TOPIC) as took,
     ):
         time.sleep(1)
         began, busy = time.perf_counter(), machine_busy_seconds()
@@ -202,34 +193,3 @@ def _is_cleaned(data_dir: Path, name: str) -> bool:
         return False
     lines = [line.split() for line in path.read_text().splitlines()]
     return any(words[0] == name and words[2] != "0" for words in lines if words[2:])
-
-
-@contextmanager
-def _producing(broker: Broker) -> Iterator[list[float]]:
-    """Seconds that produces took, one after another, in a thread."""
-    took: list[float] = []
-    stop = threading.Event()
-    batch = build_batch([NewRecord(b"key", bytes(100), time.time_ns() // 1_000_000)])
-    data = PartitionProduceData(index=0, records=bytes(batch))
-    request = ProduceRequest(
-        acks=-1,
-        timeout_ms=30_000,
-        topic_data=[TopicProduceData(name=OTHER_TOPIC, partition_data=[data])],
-    )
-
-    def run() -> None:
-        with Connection("127.0.0.1", broker.port) as connection:
-            while not stop.is_set():
-                asked = time.perf_counter()
-                answer = connection.request(request, ProduceResponse, 9)
-                if not answer.responses[0].partition_responses[0].error_code:
-                    took.append(time.perf_counter() - asked)
-                stop.wait(0.002)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    try:
-        yield took
-    finally:
-        stop.set()
-        thread.join()

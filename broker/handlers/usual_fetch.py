@@ -36,6 +36,7 @@ from .fetch import (
     partition_data,
 )
 from .fetched import NUMBERS, around_records, is_plain
+from .known_requests import KnownRequests, is_current
 from .registry import shortcut
 
 if TYPE_CHECKING:
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
 # Version 12 is the first in which lengths are varints and structs end with tags.
 FIRST_VERSION = 12
 
-_ASKS_KEPT = 4096  # of each version
 _SIZE_MAX = 512
 _ID_POSITION = 8  # of the client's id in a frame, its length first
 _FRAME_LENGTH = 4
@@ -117,8 +117,8 @@ class UsualFetch:
     __slots__ = (
         "_asks",
         "_by_id",
+        "_known",
         "_lead",
-        "_missed_count",
         "_services",
         "_unopened",
         "_version",
@@ -127,8 +127,8 @@ class UsualFetch:
     def __init__(self, services: Services, version: int) -> None:
         self._version = version
         self._by_id = version >= FIRST_VERSION_WITH_TOPIC_IDS
-        self._asks: dict[bytes, PartitionAsk | None] = {}
-        self._missed_count = 0
+        self._known: KnownRequests[PartitionAsk] = KnownRequests()
+        self._asks = self._known.by_bytes
         self._services = services
         services.live.watch(lambda _: self._asks.clear())
         self._unopened = services.replica_manager.unopened_logs
@@ -153,21 +153,19 @@ class UsualFetch:
             ask = self._asks[around]
         except KeyError:
             ask = self._learn(frame, position, around)
-        if ask is None or (self._by_id and not self._is_current(ask)):
+        if ask is None:
+            return None
+        metadata = self._services.metadata
+        if self._by_id and not is_current(metadata, ask.topic_id, ask.key[0]):
             return None
         executor = self._services.replica_manager.fetch_executor
         return executor.fetch_one(ask.params, ask.at(offset), ask.respond)
-
-    def _is_current(self, ask: PartitionAsk) -> bool:
-        """Whether the topic's id still stands for its name."""
-        topic = self._services.metadata.by_id(ask.topic_id)
-        return topic is not None and topic.name == ask.key.topic
 
     def _learn(
         self, frame: memoryview, position: int, around: bytes
     ) -> PartitionAsk | None:
         """What these bytes say; None, and known as such, if it is not the usual."""
-        if not self._has_room():
+        if not self._known.has_room():
             return None
         try:
             header, start = decode_request_header(frame)
@@ -181,19 +179,6 @@ class UsualFetch:
             ask = self._ask_of(request)
         self._asks[around] = ask
         return ask
-
-    def _has_room(self) -> bool:
-        """Whether to learn more: not for each request where there are too many asks.
-
-        Learning costs more than the long way. Now and then all begin anew.
-        """
-        if len(self._asks) >= _ASKS_KEPT:
-            self._missed_count += 1
-            if self._missed_count < _ASKS_KEPT:
-                return False
-            self._missed_count = 0
-            self._asks.clear()
-        return True
 
     def _ask_of(self, request: FetchRequest) -> PartitionAsk | None:
         name: str | None = request.topics[0].topic

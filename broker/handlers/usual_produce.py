@@ -25,6 +25,7 @@ from protocol.record_batch import TRANSACTIONAL
 from protocol.topic_partition import TopicPartition
 
 from ..replica.partition import ACKS_ALL
+from .known_requests import KnownRequests, is_current
 from .produce import (
     ADMIN_CLIENT_ID,
     ATTRIBUTES_POSITION,
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
 # Version 9 is the first in which lengths are varints and structs end with tags.
 FIRST_VERSION = 9
 
-_HEADS_KEPT = 4096  # of each version
 _HEAD_SIZE_MAX = 512
 _ID_POSITION = 8  # of the client's id in a frame, its length first
 _FRAME_LENGTH = 4
@@ -99,8 +99,8 @@ class UsualProduce:
         "_appends",
         "_by_id",
         "_heads",
+        "_known",
         "_metadata",
-        "_missed_count",
         "_unopened",
         "_version",
     )
@@ -108,8 +108,8 @@ class UsualProduce:
     def __init__(self, services: Services, version: int) -> None:
         self._version = version
         self._by_id = version >= FIRST_VERSION_WITH_TOPIC_IDS
-        self._heads: dict[bytes, ProduceHead | None] = {}
-        self._missed_count = 0
+        self._known: KnownRequests[ProduceHead] = KnownRequests()
+        self._heads = self._known.by_bytes
         self._appends = services.replica_manager.appends
         self._unopened = services.replica_manager.unopened_logs
         self._metadata = services.metadata
@@ -139,20 +139,17 @@ class UsualProduce:
             head = self._heads[head_bytes]
         except KeyError:
             head = self._learn(frame, head_bytes)
-        if head is None or (self._by_id and not self._is_current(head)):
+        if head is None:
+            return None
+        if self._by_id and not is_current(self._metadata, head.topic_id, head.key[0]):
             return None
         return self._appends.append_one(
             head.key, batch, head.acks, head.timeout_ms, head.respond, head.is_admin
         )
 
-    def _is_current(self, head: ProduceHead) -> bool:
-        """Whether the topic's id still stands for its name."""
-        topic = self._metadata.by_id(head.topic_id)
-        return topic is not None and topic.name == head.key.topic
-
     def _learn(self, frame: memoryview, head_bytes: bytes) -> ProduceHead | None:
         """What these bytes say; None, and known as such, if it is not the usual."""
-        if len(head_bytes) > _HEAD_SIZE_MAX or not self._has_room():
+        if len(head_bytes) > _HEAD_SIZE_MAX or not self._known.has_room():
             return None
         try:
             header, position = decode_request_header(frame)
@@ -162,19 +159,6 @@ class UsualProduce:
         head = self._head_of(request, header.client_id, head_bytes)
         self._heads[head_bytes] = head
         return head
-
-    def _has_room(self) -> bool:
-        """Whether to learn more: not for each request where there are too many heads.
-
-        Learning costs more than the long way. Now and then all begin anew.
-        """
-        if len(self._heads) >= _HEADS_KEPT:
-            self._missed_count += 1
-            if self._missed_count < _HEADS_KEPT:
-                return False
-            self._missed_count = 0
-            self._heads.clear()
-        return True
 
     def _head_of(
         self, request: ProduceRequest, client_id: str | None, head_bytes: bytes

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from broker.handlers import usual_produce
+from broker.handlers import known_requests, usual_produce
 from protocol.errors import ErrorCode
 from protocol.headers import encode_request
 from protocol.messages.produce import (
@@ -177,7 +177,7 @@ async def test_a_topic_that_was_made_anew_is_not_taken_for_the_old_one(
 async def test_few_heads_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(usual_produce, "_HEADS_KEPT", 3)
+    monkeypatch.setattr(known_requests, "KEPT_MAX", 3)
     asked = request(("t", 0, bytes(batch_of(b"v"))))
     async with two_ways(tmp_path) as ways:
         for place in range(20):
