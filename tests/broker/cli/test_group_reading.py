@@ -1,5 +1,6 @@
 """``consume --group``: alone, beside a stock consumer, and when it is ended."""
 
+import argparse
 import json
 import os
 import signal
@@ -12,13 +13,21 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer
 
+from broker.cli.group_reading import GroupReading
+from broker.cli.read_range import Edge
 from client.cluster import Cluster
+from client.fetcher import FetchLimits
 from client.group_offsets import commit_offsets, committed_offsets
 from client.groups import describe_group
 from client.producer import Producer
 from client.records_deletion import delete_records
 from client.topics import NewTopic, create_topic
 from protocol.errors import GroupIdNotFound
+from protocol.messages.groups import (
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    MemberIdentity,
+)
 from protocol.records import NewRecord
 from protocol.topic_partition import TopicPartition
 from tests.broker.cli.conftest import Shell
@@ -99,6 +108,44 @@ def consumed(broker: BrokerProcess, *arguments: str) -> int:
     from broker.cli.main import main
 
     return main(["consume", *arguments, "--bootstrap-server", broker.address])
+
+
+def test_a_member_that_was_removed_begins_where_the_group_is(
+    cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    create_topic(cluster, NewTopic("removed", 1))
+    write(cluster, "removed", range(8), 1)
+    options = argparse.Namespace(
+        **{"group": "removed", "topic": [("removed", None)], "offset": Edge()},
+        **{"until": None, "exit": True, "uncommitted": False},
+    )
+    found: list[bytes | None] = []
+    with GroupReading(cluster, options, FetchLimits(max_wait_ms=10)) as reading:
+        for pieces in reading.answers():
+            if not found:  # what was read now is not committed any more
+                remove(cluster, "removed")
+            found += [record.value for _, record in pieces]
+    assert "the group has gone on without this member" in capsys.readouterr().err
+    assert found == [b"%d" % number for number in range(8)]
+    assert committed(cluster, "removed") == {}
+    assert consumed_again(cluster, options) == found
+    assert committed(cluster, "removed") == {"removed-0": 8}
+
+
+def remove(cluster: Cluster, group: str) -> None:
+    """What an administrator can do with a member."""
+    described = describe_group(cluster, group)
+    (member,) = described.members
+    request = LeaveGroupRequest(
+        group_id=group, members=[MemberIdentity(member_id=member.member_id)]
+    )
+    answer = cluster.request(request, LeaveGroupResponse, described.coordinator.node_id)
+    assert answer.members[0].error_code == 0
+
+
+def consumed_again(cluster: Cluster, options: argparse.Namespace) -> list[bytes | None]:
+    with GroupReading(cluster, options, FetchLimits(max_wait_ms=10)) as reading:
+        return [record.value for each in reading.answers() for _, record in each]
 
 
 @pytest.mark.parametrize(
