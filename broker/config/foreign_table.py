@@ -37,8 +37,6 @@ controller.quorum.fetch.timeout.ms INT 2000
 controller.quorum.request.timeout.ms INT 2000
 controller.quorum.retry.backoff.ms INT 20
 controller.quorum.voters LIST ""
-controller.quota.window.num INT 11
-controller.quota.window.size.seconds INT 1
 controller.socket.timeout.ms INT 30000
 cordoned.log.dirs* LIST ""
 create.topic.policy.class.name CLASS
@@ -123,8 +121,6 @@ num.replica.fetchers* INT 1
 offsets.topic.compression.codec INT 0
 principal.builder.class* CLASS
 process.roles LIST
-quota.window.num INT 11
-quota.window.size.seconds INT 1
 remote.fetch.max.wait.ms* INT 500
 remote.list.offsets.request.timeout.ms* LONG 30000
 remote.log.index.file.cache.total.size.bytes* LONG 1073741824

@@ -220,6 +220,27 @@ class NetworkOptions:
         " out.",
         at_least=1,
     )
+    quota_window_num: int = option(
+        11,
+        "quota.window.num",
+        "Windows over which the rates of clients with quotas are reckoned.",
+        at_least=1,
+    )
+    quota_window_size_seconds: int = option(
+        1,
+        "quota.window.size.seconds",
+        "Length of each; also the longest that a request quota makes a client wait.",
+        at_least=1,
+    )
+    controller_quota_window_num: int = option(
+        11,
+        "controller.quota.window.num",
+        "Windows of which a client may save up what it may change of topics.",
+        at_least=1,
+    )
+    controller_quota_window_size_seconds: int = option(
+        1, "controller.quota.window.size.seconds", "Length of each.", at_least=1
+    )
     telemetry_max_bytes: int = option(
         1 << 20,
         "telemetry.max.bytes",

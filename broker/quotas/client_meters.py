@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..metadata.client_quotas import QuotaKey
-from .rate import Rate
+from .rate import Rate, Windows
 from .token_bucket import TokenBucket
 
 if TYPE_CHECKING:
@@ -14,14 +14,21 @@ if TYPE_CHECKING:
 
 # Who names itself anew with every request must not fill the memory.
 METERS_MAX = 10_000
-# A client that took too much of the loop's time waits a second at most, as in Kafka.
-REQUEST_WAIT_MAX_MS = 1000
 
 
 class ClientMeters:
     """The meters of all clients; what has no quota is not measured."""
 
-    def __init__(self, quotas: ClientQuotas, clock: Clock) -> None:
+    def __init__(
+        self,
+        quotas: ClientQuotas,
+        clock: Clock,
+        windows: Windows,
+        mutation_windows: Windows,
+    ) -> None:
+        """``mutation_windows`` are those of changes of topics."""
+        self._windows = windows
+        self._burst_s = mutation_windows.span_ms / 1000
         self._quotas = quotas
         self._clock = clock
         # The one that was used last stands last.
@@ -38,7 +45,8 @@ class ClientMeters:
         rate.record(amount, now_ms)
         wait_ms = rate.excess_ms(quota.limit, now_ms)
         if key is QuotaKey.REQUEST:
-            return min(wait_ms, REQUEST_WAIT_MAX_MS)
+            # Who took too much of the loop's time waits no longer, as in Kafka.
+            return min(wait_ms, self._windows.size_ms)
         return wait_ms
 
     def record_connection(self, address: str) -> int:
@@ -65,7 +73,7 @@ class ClientMeters:
         return bucket.wait_ms
 
     def _rate(self, key: QuotaKey, entity: QuotaEntity) -> Rate:
-        rate = self._rates.pop((key, entity), None) or Rate()
+        rate = self._rates.pop((key, entity), None) or Rate(self._windows)
         self._rates[key, entity] = rate
         if len(self._rates) > METERS_MAX:
             del self._rates[next(iter(self._rates))]
@@ -78,7 +86,7 @@ class ClientMeters:
         now_ms = self._clock.monotonic_ms()
         bucket = self._buckets.pop(quota.entity, None)
         if bucket is None:
-            bucket = TokenBucket(quota.limit, now_ms)
+            bucket = TokenBucket(quota.limit, now_ms, self._burst_s)
         self._buckets[quota.entity] = bucket
         if len(self._buckets) > METERS_MAX:
             del self._buckets[next(iter(self._buckets))]

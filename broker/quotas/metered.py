@@ -23,6 +23,7 @@ from ..metadata.client_quotas import QuotaKey
 from ..parked import Parked
 from .client_meters import ClientMeters
 from .mutations import mutation_count
+from .rate import Windows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -47,7 +48,16 @@ class MeteredDispatcher:
     def __init__(self, dispatcher: Dispatcher, services: Services) -> None:
         self._dispatcher = dispatcher
         self._services = services
-        self._meters = ClientMeters(services.quotas, services.clock)
+        config = services.config
+        self._meters = ClientMeters(
+            services.quotas,
+            services.clock,
+            Windows(config.quota_window_num, config.quota_window_size_seconds * 1000),
+            Windows(
+                config.controller_quota_window_num,
+                config.controller_quota_window_size_seconds * 1000,
+            ),
+        )
 
     def dispatch(self, connection: ConnectionInfo, frame: memoryview) -> Exchange:
         """As `Dispatcher.dispatch`.

@@ -1,29 +1,41 @@
 """How much happened in the last seconds, and how long to wait when it was too much.
 
-As Apache Kafka reckons it: the last ``SAMPLES`` windows of a second, and never fewer
-seconds than that, so that who was quiet may do ten seconds' worth at once.
+As Apache Kafka reckons it: the last windows, eleven of a second unless options say
+otherwise, and never over less than all but one of them, so that who was quiet may do
+ten seconds' worth at once.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from typing import NamedTuple
 
-SAMPLES = 11
-WINDOW_MS = 1000
+
+class Windows(NamedTuple):
+    """Over how many windows something is reckoned, and how long each is."""
+
+    samples: int = 11
+    size_ms: int = 1000
+
+    @property
+    def span_ms(self) -> int:
+        """All of them together."""
+        return self.samples * self.size_ms
 
 
 class Rate:
-    """What happened, by windows of a second."""
+    """What happened, by windows."""
 
-    __slots__ = ("_windows",)
+    __slots__ = ("_of", "_windows")
 
-    def __init__(self) -> None:
+    def __init__(self, windows: Windows) -> None:
+        self._of = windows
         self._windows: deque[list[float]] = deque()  # begin in ms, amount
 
     def record(self, amount: float, now_ms: int) -> None:
         """``amount`` more has happened."""
         windows = self._windows
-        if not windows or now_ms - windows[-1][0] >= WINDOW_MS:
+        if not windows or now_ms - windows[-1][0] >= self._of.size_ms:
             windows.append([now_ms, 0.0])
             self._forget(now_ms)
         windows[-1][1] += amount
@@ -51,14 +63,14 @@ class Rate:
 
     def _forget(self, now_ms: int) -> None:
         windows = self._windows
-        while windows and now_ms - windows[0][0] >= SAMPLES * WINDOW_MS:
+        while windows and now_ms - windows[0][0] >= self._of.span_ms:
             windows.popleft()
 
     def _elapsed_ms(self, now_ms: int) -> int:
-        least_ms = (SAMPLES - 1) * WINDOW_MS
+        samples, size_ms = self._of
         if not self._windows:
-            return least_ms
+            return max((samples - 1) * size_ms, size_ms)
         elapsed_ms = now_ms - int(self._windows[0][0])
         # Whole windows that are missing count as if nothing had happened in them.
-        missing = SAMPLES - 1 - elapsed_ms // WINDOW_MS
-        return elapsed_ms + max(missing, 0) * WINDOW_MS
+        missing = samples - 1 - elapsed_ms // size_ms
+        return max(elapsed_ms + max(missing, 0) * size_ms, 1)

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from .rate import SAMPLES, WINDOW_MS
-
-BURST_SECONDS = SAMPLES * WINDOW_MS / 1000
-
 
 class TokenBucket:
     """One client's tokens. They may become fewer than none: then it must wait."""
 
-    __slots__ = ("_limit", "_refilled_ms", "tokens")
+    __slots__ = ("_burst_s", "_limit", "_refilled_ms", "tokens")
 
-    def __init__(self, limit: float, now_ms: int) -> None:
-        """``limit`` tokens come in a second; there are as many as may be saved."""
-        self.tokens = limit * BURST_SECONDS
+    def __init__(self, limit: float, now_ms: int, burst_s: float) -> None:
+        """``limit`` tokens come in a second; those of ``burst_s`` may be saved, and are
+        there.
+        """
+        self.tokens = limit * burst_s
+        self._burst_s = burst_s
         self._limit = limit
         self._refilled_ms = now_ms
 
     def update(self, limit: float, now_ms: int) -> None:
         """Let ``limit`` come in a second from now on, and put in what has come."""
         elapsed_s = max(now_ms - self._refilled_ms, 0) / 1000
-        self.tokens = min(self.tokens + elapsed_s * self._limit, limit * BURST_SECONDS)
+        most = limit * self._burst_s
+        self.tokens = min(self.tokens + elapsed_s * self._limit, most)
         self._limit = limit
         self._refilled_ms = now_ms
 
@@ -35,5 +35,5 @@ class TokenBucket:
         if self.tokens >= 0:
             return 0
         if self._limit <= 0:
-            return int(BURST_SECONDS * 1000)
+            return int(self._burst_s * 1000)
         return round(-self.tokens / self._limit * 1000)

@@ -28,9 +28,13 @@ def test_every_option_of_apache_kafka_is_ours_or_known_not_to_be() -> None:
 
 
 def test_nothing_of_ours_is_called_meaningless() -> None:
-    # controller.listener.names is: it begins like what only controllers have.
+    # These are: they begin like what only controllers have.
     ours = [name for name in OPTIONS if is_meaningless(name)]
-    assert ours == ["controller.listener.names"]
+    assert ours == [
+        "controller.listener.names",
+        "controller.quota.window.num",
+        "controller.quota.window.size.seconds",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,8 @@ import pytest
 
 from broker.metadata.client_quotas import Quota, QuotaEntity, QuotaKey
 from broker.quotas import client_meters
-from broker.quotas.client_meters import REQUEST_WAIT_MAX_MS, ClientMeters
+from broker.quotas.client_meters import ClientMeters
+from broker.quotas.rate import Windows
 from tests.fakes.clock import FakeClock
 
 
@@ -31,7 +32,7 @@ def clock() -> FakeClock:
 @pytest.fixture
 def meters(clock: FakeClock) -> ClientMeters:
     quotas: Any = Quotas()
-    return ClientMeters(quotas, clock)
+    return ClientMeters(quotas, clock, Windows(), Windows())
 
 
 def test_each_client_waits_for_what_it_did_itself(meters: ClientMeters) -> None:
@@ -44,7 +45,17 @@ def test_each_client_waits_for_what_it_did_itself(meters: ClientMeters) -> None:
 
 def test_time_on_the_loop_is_waited_for_a_second_at_most(meters: ClientMeters) -> None:
     wait_ms = meters.record(QuotaKey.REQUEST, "u", "a", 1_000_000)
-    assert wait_ms == REQUEST_WAIT_MAX_MS
+    assert wait_ms == 1000
+
+
+def test_windows_say_how_much_may_be_saved_and_waited(clock: FakeClock) -> None:
+    quotas: Any = Quotas()
+    meters = ClientMeters(quotas, clock, Windows(3, 2000), Windows(2, 4000))
+    assert meters.record(QuotaKey.PRODUCE, "u", "a", 4000) == 0
+    assert meters.record(QuotaKey.PRODUCE, "u", "a", 4000) == 4000
+    assert meters.record(QuotaKey.REQUEST, "u", "a", 1_000_000) == 2000
+    assert meters.record_mutations("u", "a", 8000) == 0
+    assert meters.record_mutations("u", "a", 1000) == 1000
 
 
 def test_changes_of_topics_use_up_tokens(
