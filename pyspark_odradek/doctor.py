@@ -252,5 +252,6 @@ class _Question:
 
 def _first_line(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    telling = [line for line in lines if "Error" in line]
-    return (telling or lines or [type(error).__name__])[0]
+    told = [line for line in lines if not line.startswith("at ")]
+    telling = [line for line in told if "Error" in line or "Exception: " in line]
+    return (telling or told or [type(error).__name__])[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from .arguments import FAILED, USAGE_ERROR, Parser, fail, size, spark_options
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from ..table_compaction import Group, Rewrite, Rewritten
+    from ..table_compaction import Compaction, Group, Rewrite, Rewritten
 
 _COMMAND = "pipeline compact"
 _EXAMPLES = (
@@ -52,6 +53,7 @@ def command(arguments: list[str]) -> int:
     parser.add_argument(
         "--conf", action="append", default=[], metavar="KEY=VALUE", help="for Spark"
     )
+    parser.add_argument("--json", action="store_true", help="one JSON object")
     options = parser.parse(arguments)
     try:
         conf = spark_options(options.conf)
@@ -88,6 +90,9 @@ def _run(
         files_after=done.files_after,
     )
     progress.end()
+    if options.json:
+        print(json.dumps(_as_json(options.table, done)))
+        return 0
     print(
         f"{done.files_before} files, now {done.files_after}"
         + (f" ({done.size_before:,} bytes, now {done.size_after:,})")
@@ -95,6 +100,17 @@ def _run(
         else f"{done.files_before} files; there is nothing to do"
     )
     return 0
+
+
+def _as_json(table: str, done: Compaction) -> dict[str, object]:
+    return {
+        "table": table,
+        "filesBefore": done.files_before,
+        "filesAfter": done.files_after,
+        "rows": done.row_count,
+        "bytesBefore": done.size_before,
+        "bytesAfter": done.size_after,
+    }
 
 
 def _on_spark(spark: object) -> Rewrite:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import json
+from typing import TYPE_CHECKING
 
 from .arguments import (
     BOOTSTRAP_SERVER,
@@ -13,6 +15,10 @@ from .arguments import (
     fail,
     spark_options,
 )
+
+if TYPE_CHECKING:
+    from ..commit import Commit
+    from ..export import Export
 
 _COMMAND = "pipeline export"
 _EXAMPLES = (
@@ -58,6 +64,7 @@ def _parser() -> Parser:
     _source_arguments(parser)
     _value_arguments(parser)
     _table_arguments(parser)
+    parser.add_argument("--json", action="store_true", help="one JSON object")
     return parser
 
 
@@ -238,6 +245,15 @@ def _run(
     except OSError as error:
         hint = _SEGMENTS_HINT if path and brokers else ""
         return fail(_COMMAND, FAILED, f"{error.strerror or error}{hint}")
-    dead = f", {commit.dead_letter_count} dead letters" * bool(commit.dead_letter_count)
-    print(f"{commit.row_count} rows in {export.table_path}{dead}")
+    _tell(export, commit, options.json)
     return 0
+
+
+def _tell(export: Export, commit: Commit, as_json: bool) -> None:
+    rows, dead = commit.row_count, commit.dead_letter_count
+    if as_json:
+        result = {"topic": export.source.topics[0], "table": export.table_path}
+        print(json.dumps({**result, "rows": rows, "deadLetters": dead}))
+    else:
+        letters = f", {dead} dead letters" if dead else ""
+        print(f"{rows} rows in {export.table_path}{letters}")

@@ -102,11 +102,11 @@ class BlindSpark:
         return self
 
     def load(self) -> None:
-        raise RuntimeError("at x\nx.NotFoundError: [DATA_SOURCE_NOT_FOUND]\nat y")
+        raise RuntimeError("o1:\nx.NotFoundException: [NOT_FOUND]\nat dataSourceError")
 
 
 def test_a_spark_that_does_not_find_the_source() -> None:
     found = doctor._source(cast("SparkSession", BlindSpark()))
     assert found[:2] == ("source", False)
-    assert "DATA_SOURCE_NOT_FOUND" in found.detail
+    assert "[NOT_FOUND]" in found.detail
     assert "pip install" in found.advice

@@ -23,6 +23,9 @@ def test_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (step["step"], step["records"], step["files_after"]) == ("compact", 30, 1)
     assert compact.command([location, "--file-size", "1k"]) == 0
     assert "nothing to do" in capsys.readouterr().out
+    assert compact.command([location, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["table"], found["filesBefore"], found["rows"]) == (location, 1, 0)
     assert rows_of("pandas", tmp_path / "t", "_offset") == list(range(30))
 
 

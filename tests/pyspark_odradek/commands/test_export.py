@@ -1,5 +1,6 @@
 """``odradek pipeline export``: arguments, and what it says before Spark is there."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -65,7 +66,12 @@ def test_segments_instead_of_answers(
         said = capsys.readouterr().out
         assert said == f"196 rows in {beside}, 4 dead letters\n"
         broker.terminate()
-    assert export.command(["orders", after, *values, *segments]) == 0
+    given = [*values, *segments, "--json"]
+    assert export.command(["orders", after, *given]) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        **{"topic": "orders", "table": after},
+        **{"rows": 196, "deadLetters": 4},
+    }
     for name in ("beside", "after"):
         assert rows_of("duckdb", tmp_path / name, "id") == good(200)
         letters = tmp_path / f"{name}-dead-letters"
