@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 READY = re.compile(r"on (127\.0\.0\.1):(\d+)")
-START_TIMEOUT_S = 30
+START_TIMEOUT_S = 90
 
 
 class BrokerProcess:
@@ -84,7 +84,7 @@ class BrokerProcess:
         if process is None:
             return 0
         process.send_signal(how)
-        code = process.wait(timeout=30)
+        code = process.wait(timeout=90)
         assert process.stdout is not None
         process.stdout.close()
         return code

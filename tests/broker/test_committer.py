@@ -117,7 +117,7 @@ async def until(condition: Callable[[], bool]) -> None:
     changed = asyncio.Event()
     WAITING.append(changed)
     try:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while not condition():
                 changed.clear()
                 await changed.wait()

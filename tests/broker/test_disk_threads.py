@@ -47,7 +47,7 @@ async def test_jobs_run_beside_each_other_up_to_the_count() -> None:
     both = threading.Barrier(2)
     try:
         await asyncio.gather(
-            threads.run(both.wait, timeout=10), threads.run(both.wait, timeout=10)
+            threads.run(both.wait, timeout=60), threads.run(both.wait, timeout=60)
         )
     finally:
         threads.close()

@@ -88,7 +88,7 @@ run_until_signal(Stuck(), announce=lambda _: os.kill(os.getpid(), signal.SIGTERM
 
 def test_a_second_signal_ends_at_once() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", SECOND_SIGNAL], cwd=ROOT, check=False, timeout=30
+        [sys.executable, "-c", SECOND_SIGNAL], cwd=ROOT, check=False, timeout=60
     )
     assert done.returncode == 128 + signal.SIGTERM
 

@@ -184,7 +184,7 @@ def test_what_clients_send_is_read_and_answered(
 def answer_to(request: bytes, process: BrokerProcess) -> bytes:
     """The answer without its length; nothing when the connection is closed instead."""
     address = ("127.0.0.1", process.port)
-    with socket.create_connection(address, timeout=10) as connection:
+    with socket.create_connection(address, timeout=60) as connection:
         connection.sendall(struct.pack(">i", len(request)) + request)
         try:
             return read_frame(connection)

@@ -38,7 +38,7 @@ from protocol.messages.topics import (
 from protocol.records import NewRecord, build_batch
 from protocol.topic_partition import TopicPartition
 
-TIMEOUT_S = 20
+TIMEOUT_S = 60
 VERSION = b"\0\0"
 
 

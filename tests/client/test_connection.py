@@ -28,7 +28,7 @@ from protocol.messages.api_versions import (
 from protocol.messages.metadata import MetadataRequest
 from tests.fakes.clock import FakeClock
 
-TIMEOUT_S = 10
+TIMEOUT_S = 60
 
 
 def real_listener() -> Listener:

@@ -10,7 +10,7 @@ confluent = pytest.importorskip("confluent_kafka")
 admin = pytest.importorskip("confluent_kafka.admin")
 
 GROUP = "confluent-admin"
-TIMEOUT_S = 20
+TIMEOUT_S = 60
 
 
 @pytest.fixture

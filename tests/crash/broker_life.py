@@ -128,7 +128,7 @@ class BrokerLife:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> Answer:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             return await with_client(
                 self.server, lambda connection: question(connection, *args, **kwargs)
             )

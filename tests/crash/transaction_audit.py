@@ -27,7 +27,7 @@ from tests.fakes.transactional_client import SECOND
 
 FETCH_VERSION = 12
 UNCOMMITTED, COMMITTED = 0, 1
-SETTLE_S = 10
+SETTLE_S = 60
 NO_OFFSET = -1
 
 

@@ -20,7 +20,7 @@ class WordBroker:
         self.listener = Listener("PLAINTEXT", "127.0.0.1", 0, network)
 
 
-async def until(condition: Callable[[], Any], timeout_s: float = 10) -> None:
+async def until(condition: Callable[[], Any], timeout_s: float = 60) -> None:
     """Return once ``condition()`` holds: what comes over a socket takes its time."""
     async with asyncio.timeout(timeout_s):
         while not condition():  # noqa: ASYNC110 - sockets tell nobody

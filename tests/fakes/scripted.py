@@ -32,7 +32,7 @@ from protocol.messages.metadata import (
 from protocol.schema import REQUESTS, Request, Response
 from tests.fakes.waiting import Waiting
 
-TIMEOUT_S = 10
+TIMEOUT_S = 60
 HOST = "127.0.0.1"
 
 Answer = Callable[[Any, int], Response | None]  # (request, version); None: hang up

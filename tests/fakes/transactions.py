@@ -55,7 +55,7 @@ class TransactionClient:
         if asyncio.iscoroutine(answer):
             answer = asyncio.ensure_future(answer)
         if isinstance(answer, Parked | asyncio.Future):
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 while not answer.done():
                     await self.broker.commit()
                     await self.broker.clock.tick(turns=1)

@@ -115,7 +115,7 @@ def running(
     assert process.stdout is not None
     yield process.pid, data, process.stdout.readline()
     process.terminate()
-    _, log = process.communicate(timeout=20)
+    _, log = process.communicate(timeout=60)
     assert process.returncode == 0, log
 
 
@@ -130,7 +130,7 @@ def test_the_ready_line_says_where_and_how_safe(
 def refusal(*arguments: str) -> str:
     """The one line with which a start is refused."""
     process = start(*arguments)
-    out, line = process.communicate(timeout=20)
+    out, line = process.communicate(timeout=60)
     assert (process.returncode, out) == (1, "")
     assert line.startswith("odradek serve: ")
     assert line.count("\n") == 1
@@ -171,7 +171,7 @@ def test_a_read_only_directory(tmp_path: Path) -> None:
 def test_the_command_does_not_import_what_lies_around(tmp_path: Path) -> None:
     (tmp_path / "protocol.py").write_text("raise SystemExit('the wrong one')")
     process = start("--prot", cwd=tmp_path)
-    _, line = process.communicate(timeout=20)
+    _, line = process.communicate(timeout=60)
     assert process.returncode == 2
     assert "did you mean --port" in line
 

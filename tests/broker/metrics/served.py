@@ -28,7 +28,7 @@ async def get(server: Server, path: str) -> tuple[int, str]:
     def ask() -> tuple[int, str]:
         url = f"http://127.0.0.1:{server.http_port}{path}"
         try:
-            with urllib.request.urlopen(url, timeout=20) as answer:
+            with urllib.request.urlopen(url, timeout=60) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
             with error:

@@ -33,7 +33,7 @@ class Client:
 
     async def is_closed(self) -> bool:
         try:
-            return await asyncio.wait_for(self.reader.read(1), 10) == b""
+            return await asyncio.wait_for(self.reader.read(1), 60) == b""
         except ConnectionError:
             return True
 
