@@ -1,4 +1,4 @@
-"""Which event loops a test runs on, and which tests share a process.
+"""Which event loops a test runs on, which tests share a process, and their order.
 
 Every async test near a socket runs on both event loops, all others on asyncio's.
 """
@@ -6,7 +6,7 @@ Every async test near a socket runs on both event loops, all others on asyncio's
 import asyncio
 import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
@@ -22,6 +22,8 @@ BOTH_LOOPS = [HERE / "broker" / "network", HERE / "client", HERE / "clients"]
 BOTH_LOOPS += [HERE / "broker" / "test_server.py"]
 # Tests that share what is dear to start, a JVM: of a folder, or with a fixture.
 KAFKA, SPARK = HERE / "apache_kafka", "spark"
+# The groups that take minutes, then the folders whose modules take most of one.
+LONG = [SPARK, KAFKA.name, "pyspark_odradek/", "crash/", "clients/", "fuzz/"]
 
 
 def loop_factories() -> dict[str, LoopFactory]:
@@ -44,12 +46,27 @@ def pytest_asyncio_loop_factories(
     return {"asyncio": factories["asyncio"]}
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of several processes (pytest-xdist), one gets all tests of a module."""
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(
+    items: list[pytest.Item],
+) -> Generator[None, object, object]:
+    """Of several processes (pytest-xdist), one gets all tests of a module.
+
+    What takes long comes first: in the end no process is at work alone.
+    """
+    groups: dict[pytest.Item, str] = {}
     for item in items:
         group = str(item.path.relative_to(HERE))
         if KAFKA in item.path.parents:
             group = KAFKA.name
         elif SPARK in getattr(item, "fixturenames", ()):
             group = SPARK
+        groups[item] = group
         item.add_marker(pytest.mark.xdist_group(group))
+    result = yield
+    items.sort(key=lambda item: _rank(groups[item]))
+    return result
+
+
+def _rank(group: str) -> int:
+    return next((n for n, name in enumerate(LONG) if group.startswith(name)), len(LONG))
