@@ -14,6 +14,7 @@ from client.errors import NoAnswer, Unreachable
 from protocol.errors import RetriableError
 
 from . import errors
+from .confluent import RegistryAway
 from .job_errors import JobError, JobStopped
 
 if TYPE_CHECKING:
@@ -64,6 +65,8 @@ def failure_of(raised: BaseException | None, text: str) -> Exception:
 
     ``raised`` is what the committer raised, if it was the committer.
     """
+    if isinstance(raised, RegistryAway):
+        return StreamFailure(str(raised), may_pass=True)
     if isinstance(raised, JobError):
         return raised
     if isinstance(raised, errors.SourceError):

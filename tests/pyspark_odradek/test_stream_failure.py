@@ -4,6 +4,7 @@ import pytest
 
 from client.errors import Unreachable
 from protocol.errors import NetworkException
+from pyspark_odradek.confluent import RegistryAway
 from pyspark_odradek.errors import DataLoss
 from pyspark_odradek.job_errors import JobError, JobStopped, TooManyDeadLetters
 from pyspark_odradek.stream_failure import StreamFailure, failure_of, in_one_line
@@ -61,11 +62,13 @@ def test_spark_without_what_it_needs() -> None:
 
 
 def test_registry_that_is_away_may_come_back() -> None:
-    text = "pyspark_odradek.confluent.RegistryAway: the registry http://r: refused"
-    found = failure_of(RuntimeError("it failed"), text)
-    assert isinstance(found, StreamFailure)
-    assert found.may_pass
-    assert str(found) == "the registry http://r: refused"
+    said = "the registry http://r: refused"
+    text = f"pyspark_odradek.confluent.RegistryAway: {said}"
+    for raised in RuntimeError("it failed"), RegistryAway(said):
+        found = failure_of(raised, text)
+        assert isinstance(found, StreamFailure)
+        assert found.may_pass
+        assert str(found) == said
 
 
 def test_commands_say_it_in_one_line() -> None:
