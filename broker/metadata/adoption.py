@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _WHY_SET_ASIDE: Final = {
     "delete": "a deleted topic's, which the broker will remove",
     "stray": "Kafka found no topic for it",
-    "future": "a copy that Kafka was moving between directories",
+    "future": "a copy that Kafka was moving there; the broker begins the move anew",
 }
 
 
