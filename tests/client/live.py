@@ -46,7 +46,7 @@ def connected(port: int) -> Cluster:
     return Cluster([Address("127.0.0.1", port)], timeout_s=TIMEOUT_S)
 
 
-def wait_until(condition: Callable[[], bool], timeout_s: float = TIMEOUT_S) -> None:
+def wait_until(condition: Callable[[], bool], timeout_s: float = 60) -> None:
     """Return when it is true, which it will be soon."""
     deadline = time.monotonic() + timeout_s
     while not condition():

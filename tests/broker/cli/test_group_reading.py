@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -32,7 +32,7 @@ from protocol.records import NewRecord
 from protocol.topic_partition import TopicPartition
 from tests.broker.cli.conftest import Shell
 from tests.broker_process import BrokerProcess
-from tests.client.live import wait_until as wait_some_s
+from tests.client.live import wait_until
 
 ALL_S = 60
 
@@ -42,10 +42,6 @@ def write(cluster: Cluster, topic: str, values: Sequence[int], partitions: int) 
         for value in values:
             record = NewRecord(None, b"%d" % value, 1000)
             producer.send(topic, record, value % partitions)
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    wait_some_s(condition, ALL_S)
 
 
 def committed(cluster: Cluster, group: str) -> dict[str, int]:
