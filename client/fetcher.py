@@ -102,10 +102,17 @@ class Fetcher:
         committed: bool = False,
         topic_ids: Mapping[str, bytes] | None = None,
     ) -> None:
-        """Topics in ``topic_ids`` must have these ids, if the broker knows ids."""
+        """Topics in ``topic_ids`` must have these ids, if the broker knows ids.
+
+        An id of zeros is none.
+        """
         self.cluster = cluster
         self.committed = committed
-        self._expected_ids = dict(topic_ids or {})
+        self._expected_ids = {
+            name: topic_id
+            for name, topic_id in (topic_ids or {}).items()
+            if topic_id != ZERO_UUID
+        }
         self._metadata: Metadata | None = None
 
     def fetch(

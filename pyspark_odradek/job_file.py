@@ -48,6 +48,9 @@ KEYS: dict[str, dict[str, Key]] = {
             " 2026-01-31T12:00:00Z, or a table of offsets.",
         ),
         "max_offsets_per_trigger": Key(int, 2_000_000, "Most offsets a micro-batch."),
+        "small_batch_records": Key(
+            int, 10_000, "Up to so many offsets the driver writes itself; 0: never."
+        ),
         "isolation_level": Key(
             str,
             "read_uncommitted",
@@ -109,6 +112,7 @@ class Source:
     topic_pattern: str = ""
     starting_offsets: str | dict[str, dict[str, int]] = "earliest"
     max_offsets_per_trigger: int = 2_000_000
+    small_batch_records: int = 10_000
     isolation_level: str = "read_uncommitted"
     path: str = ""
     format: str = "odradek"
@@ -290,6 +294,8 @@ def _source(given: dict[str, Any], path: Any) -> Source:
         raise JobError('[source] path is read by format = "odradek" only')
     if given["max_offsets_per_trigger"] < 1:
         raise JobError("[source] max_offsets_per_trigger must be more than 0")
+    if given["small_batch_records"] < 0:
+        raise JobError("[source] small_batch_records must not be negative")
     values = dict(given)
     values["topics"] = tuple(given["topics"])
     values["path"] = path(given["path"]) if given["path"] else ""

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from .commit import Commit
     from .committer import Written
     from .job_file import Job
+    from .small_batches import SmallBatches
 
 _log = logging.getLogger(__name__)
 _PAUSE_S = 0.5
@@ -89,6 +90,7 @@ class Sink:
             self._dead_letters,
             DeadLetterLimit(job.dlq_max_ratio),
         )
+        self._small_batches: SmallBatches | None = None
         self._failure: BaseException | None = None
         self._last_progress = time.monotonic()
         self._is_stopped = False
@@ -96,6 +98,8 @@ class Sink:
     def close(self) -> None:
         """Let others have the table."""
         self._cluster.close()
+        if self._small_batches is not None:
+            self._small_batches.close()
         for table in (self._table, self._dead_letters):
             if table is not None:
                 table.close()
@@ -269,12 +273,15 @@ class Sink:
 
             def write(staging: Path, dead_staging: Path | None) -> Written:
                 nonlocal sizes
-                tasks = BatchWriter(
+                writer = BatchWriter(
                     self._job.value,
                     *folders(staging, dead_staging),
                     self._job.compression,
                 )
-                written = tasks.write(records)
+                small = self._small()
+                written = small.write(planned, writer) if small else None
+                if written is None:
+                    written = writer.write(records)
                 sizes = sum(f.size for f in written.files + written.dead_letters)
                 return written
 
@@ -286,6 +293,22 @@ class Sink:
             self._failure = error
             # Spark would add both tracebacks to the message; we have the error.
             raise RuntimeError(f"{type(error).__name__}: {error}"[:500]) from None
+
+    def _small(self) -> SmallBatches | None:
+        """What writes small batches here; None where Spark has to read them."""
+        source = self._job.source
+        if source.format != "odradek" or source.path:
+            return None
+        if self._small_batches is None:
+            from .small_batches import SmallBatches
+
+            includes_headers = HEADERS in self._job.value.columns
+            self._small_batches = SmallBatches(
+                self._source_options(),
+                RecordColumns.of(include_headers=includes_headers),
+                source.small_batch_records,
+            )
+        return self._small_batches
 
     def _tell(self, commit: Commit, size: int) -> None:
         """Show how far the job is, where lag tools and people look."""

@@ -53,22 +53,37 @@ def read_wire(
     with connected(options) as cluster:
         ids = {wanted.topic: topic_id}
         fetcher = Fetcher(cluster, committed=options.committed, topic_ids=ids)
-        offset: int | None = wanted.start
-        while offset is not None and offset < wanted.end:
-            try:
-                for fetched in _pieces(fetcher, wanted, offset, options):
-                    decoder = decoder_of(fetched)
-                    yield from decoder.decode(fetched.records, offset, wanted.end)
-                    expected = fetched.next_offset(offset)
-                    offset = max(decoder.next_offset, offset)
-                    if offset < wanted.end and offset != expected:
-                        break  # damage: what is on its way begins elsewhere
-                else:
-                    if offset < wanted.end:
-                        raise SourceError(f"{wanted}: no whole batch at {offset}.")
-            except OffsetOutOfRange as error:
-                lose(f"{wanted}: {error}", options)
-                offset = _first_after(cluster, wanted.place, offset, options)
+        yield from read_fetched(fetcher, wanted, options, decoder_of)
+
+
+def read_fetched(
+    fetcher: Fetcher,
+    wanted: OffsetRange,
+    options: SourceOptions,
+    decoder_of: Callable[[Fetched], Decoder],
+) -> Iterator[pyarrow.RecordBatch]:
+    """The same with a fetcher that there is, whose errors are its own.
+
+    Raises:
+        DataLoss: as `read_wire`.
+        KafkaError, OSError: the brokers do not give them.
+    """
+    offset: int | None = wanted.start
+    while offset is not None and offset < wanted.end:
+        try:
+            for fetched in _pieces(fetcher, wanted, offset, options):
+                decoder = decoder_of(fetched)
+                yield from decoder.decode(fetched.records, offset, wanted.end)
+                expected = fetched.next_offset(offset)
+                offset = max(decoder.next_offset, offset)
+                if offset < wanted.end and offset != expected:
+                    break  # damage: what is on its way begins elsewhere
+            else:
+                if offset < wanted.end:
+                    raise SourceError(f"{wanted}: no whole batch at {offset}.")
+        except OffsetOutOfRange as error:
+            lose(f"{wanted}: {error}", options)
+            offset = _first_after(fetcher.cluster, wanted.place, offset, options)
 
 
 def _pieces(

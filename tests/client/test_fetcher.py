@@ -128,6 +128,8 @@ def test_another_topic_of_the_same_name_is_not_read(cluster: Cluster) -> None:
     fetcher = Fetcher(cluster, topic_ids={"again": b"\1" * 16})
     with pytest.raises(TopicRecreated, match="again"):
         fetcher.fetch(TopicPartition("again", 0), 0)
+    unknown = Fetcher(cluster, topic_ids={"again": bytes(16)})
+    assert unknown.fetch(TopicPartition("again", 0), 0).next_offset(0) == 1
 
 
 def test_a_leader_that_moves_is_followed() -> None:

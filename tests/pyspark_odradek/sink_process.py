@@ -22,6 +22,7 @@ name = "{name}"
 bootstrap_servers = "{address}"
 topics = ["{topic}"]
 max_offsets_per_trigger = {limit}
+small_batch_records = 100
 [value]
 format = "json"
 schema = "id BIGINT NOT NULL, text STRING"

@@ -103,6 +103,11 @@ def test_every_key_with_a_typo_is_answered_with_the_key(
         ),
         (
             'topics = ["t"]',
+            'topics = ["t"]\nsmall_batch_records = -1',
+            "must not be negative",
+        ),
+        (
+            'topics = ["t"]',
             'topics = ["t"]\nisolation_level = "read_comitted"',
             "Did you mean read_committed?",
         ),

@@ -50,7 +50,11 @@ def job(
         address = broker_process.address
         content: dict[str, Any] = {
             "name": topic,
-            "source": {"bootstrap_servers": address, "topics": [topic]},
+            "source": {
+                "bootstrap_servers": address,
+                "topics": [topic],
+                "small_batch_records": 100,  # the others are written by tasks
+            },
             "value": {"format": "json", "schema": "id BIGINT NOT NULL, text STRING"},
             "table": {"path": "rows"},
         }
