@@ -247,8 +247,8 @@ class LogDirectory:
         del self.futures[path]
         self.partitions[topic_partition] = target
 
-    def discard(self, path: Path) -> None:
-        """Let a future log be one to be removed.
+    def discard(self, path: Path) -> Path:
+        """Let a future log be one to be removed; its new name.
 
         Raises:
             KafkaStorageError: the disk fails.
@@ -260,6 +260,7 @@ class LogDirectory:
         self.deleted[target] = topic_partition
         if topic_partition not in self.partitions:
             self.checkpoints.forget(topic_partition)
+        return target
 
     def mark_clean(self) -> None:
         """Say that everything in here is durable: the last thing to be done.

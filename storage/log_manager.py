@@ -258,6 +258,14 @@ class LogManager:
         due_ms = now_ms + move.log.config.file_delete_delay_ms
         self._removals.add_directory(path, topic_partition, due_ms, old)
 
+    def discard_copies(self, topic_ids: Collection[bytes]) -> None:
+        """Let what moves have left of these topics be removed: they are deleted."""
+        for directory in self.directories:
+            for path, topic_partition in list(directory.futures.items()):
+                if directory.future_topic_id(path) in topic_ids:
+                    target = directory.discard(path)
+                    self._removals.add_directory(target, topic_partition, due_ms=0)
+
     # What is done from time to time
 
     def delete_old_segments(self, log: UnifiedLog, now_ms: int) -> int:

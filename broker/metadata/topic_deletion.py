@@ -100,6 +100,7 @@ def finish_interrupted(topics: Topics, log_manager: LogManager) -> None:
     name free. Blocking.
     """
     renamed_count = 0
+    log_manager.discard_copies(topics.deletions)
     for deletion in topics.deletions.values():
         if topics.get(deletion.name) is None:
             renamed_count += _rename(log_manager, _partitions(deletion), removal_ms=0)

@@ -1,6 +1,6 @@
 """A catalogue with topics in a directory, and requests of it without a network."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -63,6 +63,9 @@ class FakeLogManager:
 
     def has_directory(self, topic_partition: TopicPartition) -> bool:
         return topic_partition in self.names
+
+    def discard_copies(self, topic_ids: Collection[bytes]) -> None:
+        self.discarded = list(topic_ids)
 
     def delete(self, topic_partition: TopicPartition, removal_ms: int = 0) -> None:
         self.names.remove(topic_partition)

@@ -116,6 +116,20 @@ def test_a_copy_of_something_else_is_left_as_it_is(
     assert names(files, OTHER) == {"future"}
 
 
+def test_a_copy_of_a_deleted_topic_is_removed() -> None:
+    files = durable_root(FakeFiles())
+    manager, _ = moving(files)
+    manager.delete(A)
+    manager = started(files, None, b"")
+    manager.discard_copies([b"another"])
+    assert names(files, OTHER) == {"future"}
+    manager.discard_copies([TOPIC_ID])
+    remove = manager.removal_job(NOW)
+    assert remove is not None
+    remove()
+    assert (names(files, ROOT), names(files, OTHER)) == (set(), set())
+
+
 def test_an_abandoned_copy_is_removed() -> None:
     files = durable_root(FakeFiles())
     manager, move = moving(files)
