@@ -5,6 +5,7 @@ Every async test near a socket runs on both event loops, all others on asyncio's
 
 import asyncio
 import contextlib
+import logging
 import os
 from collections.abc import Callable, Generator
 from pathlib import Path
@@ -44,6 +45,19 @@ def pytest_asyncio_loop_factories(
     if any(folder == item.path or folder in item.path.parents for folder in BOTH_LOOPS):
         return factories
     return {"asyncio": factories["asyncio"]}
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol() -> Generator[None, object, object]:
+    """A command that a test calls sets up logging for good, on what pytest closes."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    result = yield
+    if root.handlers != handlers:
+        root.handlers[:] = handlers
+    if root.level != level:
+        root.setLevel(level)
+    return result
 
 
 @pytest.hookimpl(wrapper=True)
