@@ -142,13 +142,13 @@ class Server:
             for listener in self.listeners
         ]
         await asyncio.sleep(0)  # the sockets are closed: nothing new comes
+        await services.moving.close()
         with suppress(KafkaStorageError):  # was reported when it happened
             await services.committer.flush()
         # Who waits for a rebalance is sent elsewhere; who waits for records to come
         # gets what there is.
         await services.transactions.close()
         await services.groups.close()
-        await services.moving.close()
         await services.replica_manager.close()
         await asyncio.gather(*draining)
         if self._cleaning is not None:

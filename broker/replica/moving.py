@@ -17,6 +17,7 @@ from protocol.errors import KafkaError, KafkaStorageError
 from storage.files import MISSING, DiskFull, StorageFailure
 from storage.segment_copy import Uncopyable
 
+from .cleaning import NotCleaned
 from .free_space import free_bytes
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ class Move:
         self.started_ms = 0
         self.copied_bytes = 0
         self.misses_left = MISSES_MAX
+        self.clean_up_to: int | None = None
 
     @property
     def size(self) -> int:
@@ -277,6 +279,8 @@ class Moving:
                         break
                     await run(step.future.copy, plan, plan.size)
                 self._check(move)
+                checkpoint = services.log_manager.cleaner_checkpoint(log)
+                move.clean_up_to = checkpoint.get(topic_partition)
                 services.log_manager.exchange(step, services.clock.now_ms())
                 return True
         except Uncopyable:
@@ -323,6 +327,9 @@ class Moving:
                 self._fail(move.directory, error)
         services.replica_manager.log_starts.release(partition)
         partition.committer.request_sync(partition)
+        if move.clean_up_to is not None and self.cleaning is not None:
+            with suppress(NotCleaned, KafkaError):  # else it is cleaned once more
+                await self.cleaning.note(log, move.clean_up_to)
 
     def _check(self, move: Move) -> None:
         """Raises `_Abandoned` when there is no reason to go on."""
@@ -335,6 +342,8 @@ class Moving:
             raise _Abandoned("it was deleted")
         if log.is_failed:
             raise _Abandoned("its log directory is offline")
+        if self._services.committer.for_directory(move.directory).failure is not None:
+            raise _Abandoned(f"{move.directory} is offline")
 
     def _fail(self, directory: Path | None, error: Exception) -> None:
         if directory is not None:

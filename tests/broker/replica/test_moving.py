@@ -171,6 +171,19 @@ async def test_a_topic_is_deleted_while_it_moves(tmp_path: Path) -> None:
         assert await with_client(disks.server, topic_names) == set()
 
 
+async def test_what_was_compacted_stays_so(tmp_path: Path) -> None:
+    async with two_directories(tmp_path) as disks:
+        await disks.fill()
+        manager, log = disks.server.services.log_manager, disks.partition.log
+        assert log is not None
+        manager.cleaner_checkpoint(log).put(T, 17, [T])
+        await disks.move(disks.other)
+        assert manager.cleaner_checkpoint(log).get(T) == 17
+        checkpoint = disks.home / "cleaner-offset-checkpoint"
+        assert "t 0 17" in checkpoint.read_text()
+        assert "t 0" not in (disks.other / checkpoint.name).read_text()
+
+
 async def test_a_move_that_a_stop_interrupts_begins_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
