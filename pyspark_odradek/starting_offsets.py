@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from client.list_offsets import EARLIEST, LATEST, NO_OFFSET, list_offsets
 from protocol.topic_partition import TopicPartition
 
+from .errors import did_you_mean
 from .job_errors import JobError
 
 if TYPE_CHECKING:
@@ -32,9 +33,11 @@ def subscribed(cluster: Cluster, source: Source) -> dict[str, list[int]]:
     for name in source.topics or sorted(metadata.topics):
         topic = metadata.topics.get(name)
         if topic is None:
+            hint = did_you_mean(name, cluster.metadata().topics)
             raise JobError(
                 f"topic {name}: {metadata.failed.get(name, 'it is not there')} "
-                f"(brokers: {source.bootstrap_servers})"
+                f"(brokers: {source.bootstrap_servers}).{hint} `odradek topic list` "
+                "shows those that there are"
             )
         if source.topics or re.fullmatch(source.topic_pattern, name):
             found[name] = sorted(topic.leaders)

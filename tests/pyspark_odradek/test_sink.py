@@ -172,8 +172,12 @@ def test_mostly_bad_values_stop_the_job(
         once(this, spark)
 
 
-def test_topic_that_is_not_there(job: Callable[..., Job]) -> None:
-    with pytest.raises(JobError, match="brokers: 127"):
+def test_topic_that_is_not_there(
+    job: Callable[..., Job], broker_process: BrokerProcess, topic: str
+) -> None:
+    create(broker_process.address, f"{topic}s")
+    helps = rf"brokers: 127.*Did you mean {topic}s\?.*odradek topic list"
+    with pytest.raises(JobError, match=helps):
         prepare(job())
 
 
