@@ -52,6 +52,29 @@ def render(audit: Audit) -> Iterator[str]:
     )
 
 
+def as_json(audit: Audit) -> Iterator[dict[str, Any]]:
+    """An object for each finding, all of them, and at the end one of the sums."""
+    for each in audit.findings:
+        yield {
+            "topic": each.topic,
+            "partition": each.partition,
+            "isDamage": each.is_damage,
+            "segment": each.segment,
+            "position": each.position,
+            "end": each.end,
+            "nextOffset": each.next_offset,
+            "message": each.message,
+        }
+    yield {
+        "isSound": audit.is_sound,
+        "partitions": len(audit.partitions),
+        "batches": sum(each.batches for each in audit.partitions),
+        "records": sum(each.records for each in audit.partitions),
+        "bytes": sum(each.size for each in audit.partitions),
+        "damages": sum(finding.is_damage for finding in audit.findings),
+    }
+
+
 def _count(partitions: int) -> str:
     return "1 partition" if partitions == 1 else f"{partitions:,} partitions"
 

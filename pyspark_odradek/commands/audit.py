@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ _STEP = "audit"
 _EXAMPLES = (
     "odradek pipeline audit ./data",
     "odradek pipeline audit /var/lib/odradek --topic orders --report ./audit",
+    "odradek pipeline audit ./data --json",
 )
 
 
@@ -30,7 +32,7 @@ def command(arguments: list[str]) -> int:
         options = spark_options(given.conf)
     except ValueError as error:
         return fail(_NAME, USAGE_ERROR, error)
-    from ..audit_report import render, write_report
+    from ..audit_report import as_json, render, write_report
     from ..errors import SourceError
     from ..job_errors import JobError
 
@@ -40,6 +42,10 @@ def command(arguments: list[str]) -> int:
         written = [] if given.report is None else write_report(audit, given.report)
     except (SourceError, JobError, OSError) as error:
         return fail(_NAME, USAGE_ERROR, error)
+    if given.json:
+        for said in as_json(audit):
+            print(json.dumps(said))
+        return 0 if audit.is_sound else FAILED
     for line in render(audit):
         print(line)
     for path in written:
@@ -96,6 +102,11 @@ def _parser() -> Parser:
         type=Path,
         metavar="FOLDER",
         help="write partitions, segments and findings there as Parquet files",
+    )
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="one JSON object a finding, and one of the sums at the end",
     )
     spark_arguments(parser)
     return parser

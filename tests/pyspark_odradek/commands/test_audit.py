@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,14 @@ def test_exit_status_and_report(
     out, _ = capsys.readouterr()
     assert "DAMAGE topic-0" in out
     assert f"written: {report}/findings.parquet" in out
+    assert command(["audit", str(root), "--json"]) == 1
+    finding, sums = map(json.loads, capsys.readouterr().out.splitlines())
+    assert (finding["topic"], finding["segment"], finding["isDamage"]) == (
+        "topic",
+        0,
+        True,
+    )
+    assert (sums["isSound"], sums["batches"], sums["damages"]) == (False, 19, 1)
 
 
 def test_mistakes_are_said_in_one_line(
