@@ -53,7 +53,10 @@ class Policy:
         """The answer is here, and the client does not have it yet."""
 
     def is_awaited(self, request: Request) -> bool:
-        """Whether the broker's answer is waited for when the client has gone."""
+        """Whether the broker's answer is waited for when the client has gone.
+
+        If the client has gone before it is read here, it does not reach the broker.
+        """
         return False
 
     def over(self, request: Request) -> None:
@@ -138,6 +141,8 @@ class _Passage:
                 await self.close()
                 return
             request = _request(frame)
+            if self._policy.is_awaited(request) and await self._is_alone():
+                continue  # lost: who sent it has long gone on
             fate = await self._policy.decide(request)
             if fate in (Fate.HOLD, Fate.STALL):
                 await self._policy.hold(Held(request, self))
@@ -148,6 +153,12 @@ class _Passage:
                 return
             self._sent[request.number] = request, fate
             self._broker.write(_LENGTH.pack(len(frame)) + frame)
+
+    async def _is_alone(self) -> bool:
+        """Whether the client had closed before its last request was read."""
+        for _ in range(3):  # until the end, which comes behind it, is read as well
+            await asyncio.sleep(0)
+        return self._client_reader.at_eof()
 
     async def _done(self) -> None:
         """What is awaited of what was sent is answered."""
