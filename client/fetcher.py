@@ -102,18 +102,21 @@ class Fetcher:
         committed: bool = False,
         topic_ids: Mapping[str, bytes] | None = None,
     ) -> None:
-        """Topics in ``topic_ids`` must have these ids, if the broker knows ids.
-
-        An id of zeros is none.
-        """
+        """Topics in ``topic_ids`` are expected to have these ids."""
         self.cluster = cluster
         self.committed = committed
-        self._expected_ids = {
-            name: topic_id
-            for name, topic_id in (topic_ids or {}).items()
-            if topic_id != ZERO_UUID
-        }
+        self._expected_ids: dict[str, bytes] = {}
         self._metadata: Metadata | None = None
+        self.expect(topic_ids or {})
+
+    def expect(self, topic_ids: Mapping[str, bytes]) -> None:
+        """Topics must have these ids, if the broker knows ids; zeros are none.
+
+        Raises:
+            TopicRecreated: one of them is known to have another.
+        """
+        for name, topic_id in topic_ids.items():
+            self._check_id(name, topic_id)
 
     def fetch(
         self,

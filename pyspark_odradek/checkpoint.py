@@ -71,7 +71,16 @@ class Checkpoint:
             for place, end in sorted(ends.items())
         ]
 
+    def topic_ids(self, batch: int) -> Mapping[str, bytes]:
+        """Of the topics of a batch that is planned; of those that are known."""
+        offsets = self._offsets(batch)
+        return {} if offsets is None else offsets.topic_ids
+
     def _ends(self, batch: int) -> dict[TopicPartition, int] | None:
+        offsets = self._offsets(batch)
+        return None if offsets is None else dict(offsets.ends)
+
+    def _offsets(self, batch: int) -> StreamOffsets | None:
         try:
             text = (self.path / "offsets" / str(batch)).read_text()
         except FileNotFoundError:
@@ -82,7 +91,7 @@ class Checkpoint:
                 f"the checkpoint {self.path} is of another query: {len(lines) - 2} "
                 "sources instead of one; give the job a checkpoint of its own"
             )
-        return dict(StreamOffsets.of_text(lines[2]).ends)
+        return StreamOffsets.of_text(lines[2])
 
     def start(self) -> dict[TopicPartition, int] | None:
         """Where the first batch begins; None if that is not decided."""

@@ -278,8 +278,10 @@ class Sink:
                     *folders(staging, dead_staging),
                     self._job.compression,
                 )
-                small = self._small()
-                written = small.write(planned, writer) if small else None
+                written, small = None, self._small()
+                if small is not None:
+                    topic_ids = self._checkpoint.topic_ids(batch)
+                    written = small.write(planned, topic_ids, writer)
                 if written is None:
                     written = writer.write(records)
                 sizes = sum(f.size for f in written.files + written.dead_letters)

@@ -53,9 +53,14 @@ class SmallBatches:
             self._fetcher = None
 
     def write(
-        self, planned: Sequence[OffsetRange], writer: BatchWriter
+        self,
+        planned: Sequence[OffsetRange],
+        topic_ids: Mapping[str, bytes],
+        writer: BatchWriter,
     ) -> Written | None:
         """What was written of these offsets; None where tasks have to do it.
+
+        The topics still have to be those with the ids, where they are known.
 
         Raises:
             JobError: they would fail too.
@@ -63,7 +68,7 @@ class SmallBatches:
         if sum(max(each.count, 0) for each in planned) > self._records_max:
             return None
         try:
-            return read_reports(writer.write_rows(self._records(planned)))
+            return read_reports(writer.write_rows(self._records(planned, topic_ids)))
         except JobError:
             raise
         except Exception as error:
@@ -71,7 +76,9 @@ class SmallBatches:
             _log.info("Tasks write what the driver could not: %s", error)
             return None
 
-    def _records(self, planned: Sequence[OffsetRange]) -> Iterator[pyarrow.RecordBatch]:
+    def _records(
+        self, planned: Sequence[OffsetRange], topic_ids: Mapping[str, bytes]
+    ) -> Iterator[pyarrow.RecordBatch]:
         if self._fetcher is None:
             options = self._options
             cluster = Cluster(
@@ -80,6 +87,7 @@ class SmallBatches:
                 timeout_s=min(options.timeout_ms / 1000, _TIMEOUT_S),
             )
             self._fetcher = Fetcher(cluster, committed=options.committed)
+        self._fetcher.expect(topic_ids)
         for each in planned:
             yield from read_fetched(
                 self._fetcher, each, self._options, self._decoding.of_answer

@@ -9,6 +9,7 @@ from pyspark_odradek.checkpoint import Checkpoint
 from pyspark_odradek.commit import Commit, CommittedRange
 from pyspark_odradek.job_errors import JobError, JobStopped
 from pyspark_odradek.offset_range import OffsetRange
+from pyspark_odradek.stream_offsets import StreamOffsets
 
 ZERO, ONE = TopicPartition("t", 0), TopicPartition("t", 1)
 
@@ -35,6 +36,14 @@ def test_first_batch_begins_where_it_was_decided(tmp_path: Path) -> None:
     assert checkpoint.planned(1)[1] == OffsetRange("t", 1, 3, 4)
     assert checkpoint.last_planned() == 1
     assert checkpoint.last_done() is None
+
+
+def test_topics_of_a_batch_have_ids_where_they_are_known(tmp_path: Path) -> None:
+    checkpoint = Checkpoint(str(tmp_path))
+    ids = {"t": bytes(range(16))}
+    plan(tmp_path, 0, StreamOffsets({ZERO: 5}, ids).text())
+    plan(tmp_path, 1, '{"t":{"0":9}}')
+    assert [checkpoint.topic_ids(batch) for batch in range(3)] == [ids, {}, {}]
 
 
 def test_rebuilt_from_a_commit(tmp_path: Path) -> None:

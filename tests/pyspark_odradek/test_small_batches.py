@@ -56,14 +56,14 @@ def test_rows_and_dead_letters_of_exactly_these_offsets(
     feeding.send(address, topic, values(10, 11), partition=1)
     with small(address, topic) as batches:
         planned = [OffsetRange(topic, 0, 2, 6), OffsetRange(topic, 1, 2, 2)]
-        written = batches.write(planned, writer(tmp_path))
+        written = batches.write(planned, {}, writer(tmp_path))
         assert written is not None
         assert (written.row_count, written.dead_letter_count) == (3, 1)
         assert written.offsets == {TopicPartition(topic, 0): (2, 5)}
         assert pq.read_table(tmp_path / "rows")["n"].to_pylist() == [2, 4, 5]
         # The next ones, by the same connections, of both partitions in one file.
         planned = [OffsetRange(topic, 0, 6, 8), OffsetRange(topic, 1, 0, 2)]
-        written = batches.write(planned, writer(tmp_path))
+        written = batches.write(planned, {}, writer(tmp_path))
         assert written is not None
         (file,) = written.files
         assert pq.read_table(file.path)["n"].to_pylist() == [6, 7, 10, 11]
@@ -72,7 +72,7 @@ def test_rows_and_dead_letters_of_exactly_these_offsets(
 def test_what_is_not_small_is_left_to_tasks(tmp_path: Path) -> None:
     with small("127.0.0.1:1", "t", 9) as batches:
         planned = [OffsetRange("t", 0, 0, 5), OffsetRange("t", 1, 0, 5)]
-        assert batches.write(planned, writer(tmp_path)) is None
+        assert batches.write(planned, {}, writer(tmp_path)) is None
         assert list((tmp_path / "rows").iterdir()) == []
 
 
@@ -82,9 +82,9 @@ def test_what_fails_is_left_to_tasks_and_the_next_one_tried(tmp_path: Path) -> N
         script.leaders["t"] = [1]
         with small(address_of(script), "t") as batches:
             answer_with(script, [data(batch(0, 3)[:-1] + b"?")])  # its checksum fails
-            assert batches.write(planned, writer(tmp_path, format="none")) is None
+            assert batches.write(planned, {}, writer(tmp_path, format="none")) is None
             answer_with(script, [data(batch(0, 3))])
-            written = batches.write(planned, writer(tmp_path, format="none"))
+            written = batches.write(planned, {}, writer(tmp_path, format="none"))
             assert written is not None
             assert written.row_count == 3
 
@@ -95,13 +95,16 @@ def test_another_topic_of_the_name_is_left_to_tasks(
     address = broker_process.address
     feeding.create(address, topic)
     feeding.send(address, topic, values(0))
+    planned = [OffsetRange(topic, 0, 0, 1)]
     with small(address, topic) as batches:
-        planned = [OffsetRange(topic, 0, 0, 1)]
-        assert batches.write(planned, writer(tmp_path)) is not None
+        assert batches.write(planned, {}, writer(tmp_path)) is not None
         feeding.delete(address, topic)
         feeding.create(address, topic)
         feeding.send(address, topic, values(1))
-        assert batches.write(planned, writer(tmp_path)) is None
+        assert batches.write(planned, {}, writer(tmp_path)) is None
+    with small(address, topic) as batches:
+        assert batches.write(planned, {topic: b"1" * 16}, writer(tmp_path)) is None
+        assert batches.write(planned, {topic: bytes(16)}, writer(tmp_path)) is not None
 
 
 def test_a_value_that_stops_the_job_does_so_here(
@@ -112,7 +115,7 @@ def test_a_value_that_stops_the_job_does_so_here(
     with small(broker_process.address, topic) as batches:
         planned, rows = [OffsetRange(topic, 0, 0, 1)], writer(tmp_path, dead=None)
         with pytest.raises(JobStopped, match="cannot be decoded"):
-            batches.write(planned, rows)
+            batches.write(planned, {}, rows)
 
 
 def address_of(script: ScriptedCluster) -> str:
