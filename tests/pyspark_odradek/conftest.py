@@ -1,7 +1,6 @@
 """One Spark and one broker for all tests of the pipeline."""
 
 import os
-import sys
 import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from client.cluster import Cluster
+from pyspark_odradek.worker_python import socket_options, worker_python
 from tests.apache_kafka import jars
 from tests.apache_kafka.node import KafkaNode, running_kafka
 from tests.broker_process import BrokerProcess, running_broker
@@ -54,7 +54,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[SparkSession]":
     from pyspark.sql import SparkSession
 
     root = tmp_path_factory.mktemp("spark")
-    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["PYSPARK_PYTHON"] = worker_python()
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     options = {
         "spark.ui.enabled": "false",
@@ -68,6 +68,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[SparkSession]":
         "spark.local.dir": str(root / "local"),
         "spark.driver.extraJavaOptions": f"-Dderby.system.home={root}",
         "spark.jars": ",".join(spark_jars.connector_jars()),
+        **socket_options(),
     }
     with warnings.catch_warnings():
         # The JVM lives as long as this process, and so do its sockets.
