@@ -29,7 +29,7 @@ def offsets(piece: SegmentRange) -> list[int]:
 
 def test_a_piece_is_walked_with_a_small_buffer(tmp_path: Path) -> None:
     data = small_batches(60, size=100_000)
-    assert len(data) > 5 * WINDOW_SIZE
+    assert len(data) > 2.5 * WINDOW_SIZE
     root = make_directory(tmp_path, data, segment_batches=100)
     assert offsets(piece_of(root, end=120)) == list(range(0, 120, 2))
 
