@@ -176,9 +176,12 @@ def split(ranges: Sequence[OffsetRange], options: SourceOptions) -> list[OffsetR
     """
     total = sum(each.count for each in ranges)
     most = options.max_records_per_partition or OFFSETS_PER_TASK
-    if options.min_partitions:
-        most = min(most, max(1, -(-total // options.min_partitions)))
-    return [part for each in ranges for part in _parts(each, -(-each.count // most))]
+    least = min(options.min_partitions or 1, total)
+
+    def count_of(each: OffsetRange) -> int:
+        return max(-(-each.count // most), -(-each.count * least // total))
+
+    return [part for each in ranges for part in _parts(each, count_of(each))]
 
 
 def _parts(whole: OffsetRange, count: int) -> list[OffsetRange]:

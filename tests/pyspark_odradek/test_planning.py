@@ -3,7 +3,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from protocol.topic_partition import TopicPartition
@@ -121,6 +121,7 @@ def test_a_time_without_records_is_an_error_unless_told_otherwise() -> None:
     st.none() | st.integers(1, 50),
     st.none() | st.integers(10_000, 10**6),
 )
+@example([4], 3, None)
 def test_parts_are_all_of_it_in_order_and_not_too_large(
     sizes: list[int], least: int | None, most: int | None
 ) -> None:
