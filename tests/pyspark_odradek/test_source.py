@@ -128,17 +128,20 @@ def test_segments_are_read_past_a_running_and_a_stopped_broker(
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"subscribe": "ordres"}, r"There is no topic ordres\. Did you mean orders\?"),
         (
-            {"subscribe": "orders", "startingOfsets": "x"},
+            {"subscribe": "invioces"},
+            r"There is no topic invioces\. Did you mean invoices\?",
+        ),
+        (
+            {"subscribe": "invoices", "startingOfsets": "x"},
             "Did you mean startingOffsets",
         ),
         (
-            {"subscribe": "orders", "endingOffsets": {"orders": {"0": 9}}},
-            r"orders-0 has the offsets from 0 to 2, and 9 was.*failOnDataLoss=false",
+            {"subscribe": "invoices", "endingOffsets": {"invoices": {"0": 9}}},
+            r"invoices-0 has the offsets from 0 to 2, and 9 was.*failOnDataLoss=false",
         ),
         (
-            {"subscribe": "orders", "kafka__bootstrap__servers": "127.0.0.1:1"},
+            {"subscribe": "invoices", "kafka__bootstrap__servers": "127.0.0.1:1"},
             r"does not answer.*127\.0\.0\.1:1.*kafka\.bootstrap\.servers",
         ),
     ],
@@ -150,9 +153,9 @@ def test_mistakes_are_told_to_the_user_of_spark(
     options: dict[str, Any],
     reason: str,
 ) -> None:
-    if "orders" not in cluster.metadata().topics:
-        create_topic(cluster, "orders", 1)
-        produce(cluster, "orders", 0, [1, 2])
+    if "invoices" not in cluster.metadata().topics:
+        create_topic(cluster, "invoices", 1)
+        produce(cluster, "invoices", 0, [1, 2])
     with pytest.raises(PySparkException, match=reason):
         read(spark, broker_process, **options).count()
 
