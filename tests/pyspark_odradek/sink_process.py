@@ -22,7 +22,7 @@ name = "{name}"
 bootstrap_servers = "{address}"
 topics = ["{topic}"]
 max_offsets_per_trigger = {limit}
-small_batch_records = 100
+small_batch_records = {small}
 [value]
 format = "json"
 schema = "id BIGINT NOT NULL, text STRING"
@@ -38,13 +38,15 @@ master = "local[2,4]"
 
 
 def write_job(
-    folder: Path, kind: str, address: str, topic: str, limit: int = 200
+    folder: Path, kind: str, address: str, topic: str, small: int = 100
 ) -> Path:
-    """A job named after the format, whose table is ``KIND-rows`` beside it."""
+    """A job named after the format, whose table is ``KIND-rows`` beside it.
+
+    Batches of 200 records are written by tasks, but by the driver where they are small.
+    """
     path = folder / f"{kind}.toml"
-    path.write_text(
-        JOB.format(name=kind, address=address, topic=topic, kind=kind, limit=limit)
-    )
+    names = {"name": kind, "kind": kind, "address": address, "topic": topic}
+    path.write_text(JOB.format(**names, limit=200, small=small))
     return path
 
 

@@ -81,9 +81,10 @@ def test_driver_and_executors_are_killed(
     chance = random.Random(seed)
     address = broker_process.address
     create(address, topic, 3)
-    jobs = [write_job(tmp_path, kind, address, topic) for kind in FORMATS]
     count = 0
     for kill in range(KILLS):
+        small = 10_000 if kill % 2 else 100
+        jobs = [write_job(tmp_path, kind, address, topic, small) for kind in FORMATS]
         send_rows(address, topic, count, COUNT)
         count += COUNT
         driver = Driver.of_all(*jobs)
@@ -93,7 +94,7 @@ def test_driver_and_executors_are_killed(
         driver.wait_for_batches(len(jobs) + 1, each=1)
         time.sleep(chance.uniform(0, 0.5))
         driver.kill()
-        if kill % 2 == 0:
+        if kill % 4 < 2:
             for kind in FORMATS:
                 lose_last_commit(tmp_path, f"{kind}-rows")
         if kill % 10 == 9 or kill == KILLS - 1:
