@@ -44,10 +44,10 @@ from .partition_metadata import BadPartitionMetadata, read_partition_metadata
 
 LOCK_NAME: Final = ".lock"
 CLEAN_MARKER_NAME: Final = ".kafka_cleanshutdown"
+NAME_SIZE_MAX: Final = 255  # bytes, of a name in most file systems
 
 _CLEAN_MARKER: Final = b'{"version":0,"brokerEpoch":-1}'
 _KRAFT_METADATA: Final = "__cluster_metadata-0"
-_NAME_SIZE_MAX: Final = 255
 _PARTITION = re.compile(r"([a-zA-Z0-9._-]+)-(\d+)", re.ASCII)
 _SUFFIXED = re.compile(
     r"([a-zA-Z0-9._-]+)-(\d+)\.[0-9a-f]{32}-(delete|stray|future)", re.ASCII
@@ -113,7 +113,7 @@ def parse_directory_name(name: str) -> DirectoryName | None:
 def suffixed_name(topic_partition: TopicPartition, kind: DirectoryKind) -> str:
     """A new name for the directory of a partition that is served no more."""
     suffix = f"-{topic_partition.partition}.{uuid4().hex}-{kind.value}"
-    return topic_partition.topic[: _NAME_SIZE_MAX - len(suffix)] + suffix
+    return topic_partition.topic[: NAME_SIZE_MAX - len(suffix)] + suffix
 
 
 class DirectoryLock:

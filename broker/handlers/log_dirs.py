@@ -31,6 +31,7 @@ from protocol.messages.log_dirs import (
     DescribeLogDirsTopic,
 )
 from protocol.topic_partition import TopicPartition
+from storage.log_directory import NAME_SIZE_MAX
 
 from .registry import handles
 
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
 
 UNKNOWN_SIZE = -1
 _LOG_SUFFIX = ".log"
-_NAME_SIZE_MAX = 255
 _FUTURE_SUFFIX_SIZE = len(".-future") + 32
 _Places = dict["Path", list[TopicPartition]]
 
@@ -239,7 +239,7 @@ async def handle_alter_replica_log_dirs(
 async def _place(
     services: Services, topic_partition: TopicPartition, path: str
 ) -> None:
-    if len(str(topic_partition)) + _FUTURE_SUFFIX_SIZE > _NAME_SIZE_MAX:
+    if len(str(topic_partition)) + _FUTURE_SUFFIX_SIZE > NAME_SIZE_MAX:
         raise InvalidTopic("The topic name is too long.")
     for directory in services.log_manager.directories:
         if str(directory.path.absolute()) == path:
