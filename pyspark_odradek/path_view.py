@@ -6,7 +6,6 @@ have been stopped cleanly.
 
 from __future__ import annotations
 
-import re
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,13 +14,16 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import InputPartition
 
 from protocol.uuids import ZERO_UUID, to_text
+from storage.formats.partition_metadata import (
+    PARTITION_METADATA_NAME,
+    BadPartitionMetadata,
+    parse_partition_metadata,
+)
 
 from .errors import OptionError, SourceError, did_you_mean
 from .log_view import BrokerView, LogEnd, TopicView, connected
 from .segment_directory import DataDirectory
 from .segment_planning import plan_segments
-
-_TOPIC_ID = re.compile(r"^topic_id: (\S+)$", re.MULTILINE)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -112,7 +114,8 @@ def segment_partitions(
     """Pieces of segments that have these offsets, each for one task.
 
     Raises:
-        SourceError: the directory has other topics of these names than the broker.
+        SourceError: the directory has other topics of these names than the broker, or
+            a file that should say which does not.
     """
     assert options.path is not None
     for each in ranges:
@@ -128,14 +131,30 @@ def segment_partitions(
 
 def _check_id(path: Path, place: TopicPartition, topic_id: bytes) -> None:
     """Files of another cluster, or of a topic that was created again, are not read."""
-    try:
-        text = (path / str(place) / "partition.metadata").read_text()
-    except (OSError, UnicodeDecodeError):
-        return  # brokers before 2.8 wrote none
-    found = _TOPIC_ID.search(text)
-    if found and topic_id != ZERO_UUID and found[1] != to_text(topic_id):
+    found = _topic_id_of(path / str(place) / PARTITION_METADATA_NAME)
+    if found is not None and topic_id not in (found, ZERO_UUID):
         raise SourceError(
             f"Option path: {path} has another topic {place.topic} than the broker: its"
-            f" id is {found[1]}, and not {to_text(topic_id)}. Is it this broker's"
+            f" id is {to_text(found)}, and not {to_text(topic_id)}. Is it this broker's"
             " directory (log.dirs)?"
         )
+
+
+def _topic_id_of(path: Path) -> bytes | None:
+    """What the file says; None where there is none.
+
+    Brokers before 2.8 wrote none, and one that runs writes it with its first sync.
+
+    Raises:
+        SourceError: it is there, and does not say: the log may be any topic's.
+    """
+    try:
+        return parse_partition_metadata(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (BadPartitionMetadata, OSError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise SourceError(
+            f"Option path: {path}: {reason}. It says of which topic the log beside it"
+            " is, so that log is not read; `odradek fsck` looks at the whole directory."
+        ) from error

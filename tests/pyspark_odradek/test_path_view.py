@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from protocol.topic_partition import TopicPartition
+from protocol.uuids import from_text
 from pyspark_odradek.errors import OptionError, SourceError
 from pyspark_odradek.log_view import BrokerView, LogEnd
 from pyspark_odradek.options import read_options
@@ -12,12 +13,14 @@ from pyspark_odradek.path_view import (
     log_view,
     segment_partitions,
 )
+from storage.formats.partition_metadata import format_partition_metadata
 from tests.broker_process import BrokerProcess, running_broker
 
 from . import feeding
 from .log_directories import TOPIC, make_directory, small_batches, wanted
 
 PLACE = TopicPartition(TOPIC, 0)
+TOPIC_ID = from_text("yE-4XVDfSdeFkun9NFVDag")
 
 
 @pytest.fixture
@@ -79,3 +82,48 @@ def test_pieces_for_tasks(tmp_path: Path) -> None:
     parts = segment_partitions(wanted(0, 60), options, {})
     assert all(isinstance(part, SegmentPartition) for part in parts)
     assert len(parts) == 3
+
+
+def parts_of(root: Path, topic_ids: dict[str, bytes]) -> int:
+    options = read_options({"path": str(root)})
+    return len(segment_partitions(wanted(0, 60), options, topic_ids))
+
+
+def test_the_log_of_another_topic_is_not_read(tmp_path: Path) -> None:
+    make_directory(tmp_path, small_batches(30))
+    assert parts_of(tmp_path, {TOPIC: TOPIC_ID}) == 3  # brokers before 2.8
+    metadata = tmp_path / str(PLACE) / "partition.metadata"
+    metadata.write_bytes(format_partition_metadata(TOPIC_ID))
+    assert parts_of(tmp_path, {TOPIC: TOPIC_ID}) == 3
+    assert parts_of(tmp_path, {}) == 3  # nobody says which topic is meant
+    with pytest.raises(SourceError, match="another topic topic than the broker"):
+        parts_of(tmp_path, {TOPIC: bytes(15) + b"x"})
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"", "malformed"),
+        (b"topic_id: yE-4XVDfSdeFkun9NFVDag", "malformed"),
+        (b"version: 1\ntopic_id: yE-4XVDfSdeFkun9NFVDag", "version '1' is not known"),
+        (b"\xff\xfe", "malformed"),
+    ],
+)
+def test_a_log_that_may_be_any_topics_is_not_read(
+    tmp_path: Path, data: bytes, reason: str
+) -> None:
+    make_directory(tmp_path, small_batches(30))
+    metadata = tmp_path / str(PLACE) / "partition.metadata"
+    metadata.write_bytes(data)
+    for topic_ids in {}, {TOPIC: TOPIC_ID}:
+        with pytest.raises(SourceError, match=reason) as raised:
+            parts_of(tmp_path, topic_ids)
+        assert str(metadata) in str(raised.value)
+
+
+def test_metadata_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
+    make_directory(tmp_path, small_batches(30))
+    metadata = tmp_path / str(PLACE) / "partition.metadata"
+    metadata.mkdir()
+    with pytest.raises(SourceError, match=r"partition\.metadata: Is a directory"):
+        parts_of(tmp_path, {TOPIC: TOPIC_ID})
