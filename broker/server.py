@@ -29,6 +29,7 @@ from .admin_socket import AdminSocket
 from .clock import Clock, SystemClock
 from .committer import Committer
 from .config.live_config import LiveConfig
+from .cpus import usable_cpus
 from .disk_threads import DiskThreads
 from .handlers.dispatch import Dispatcher
 from .handlers.registry import registered_handlers
@@ -40,6 +41,7 @@ from .metadata.resource_options import ResourceOptions
 from .metadata.topic_deletion import finish_interrupted
 from .metadata.topics import Topics
 from .network.admission import Admission
+from .network.busy_poll import busy_poll
 from .network.limits import LimitedLog, RequestMemory
 from .network.listener import Listener
 from .network.shared import Network
@@ -245,6 +247,7 @@ class Server:
             memory=RequestMemory(config.queued_max_request_bytes),
             admission=admission,
             log=LimitedLog(self._clock),
+            busy_poll=busy_poll(config.socket_busy_poll_us, usable_cpus()),
         )
         for address in config.client_listeners:
             listener = Listener(address.name, address.host, address.port, self._network)

@@ -81,6 +81,15 @@ class NetworkOptions:
         "Connections that may wait to be accepted.",
         at_least=1,
     )
+    socket_busy_poll_us: int = option(
+        50,
+        "socket.busy.poll.us",
+        "Microseconds in which the next request is looked for before the broker goes to"
+        " sleep, while clients ask one thing after the other. 0, or fewer than two"
+        " CPUs: none.",
+        at_least=0,
+        at_most=1000,
+    )
     connections_max_idle_ms: int = option(
         600_000,
         "connections.max.idle.ms",

@@ -44,6 +44,7 @@ class Connection(asyncio.BufferedProtocol):
     __slots__ = (
         "_backlog",
         "_backlog_size",
+        "_busy_poll",
         "_deadlines",
         "_dispatch",
         "_frame_count",
@@ -73,6 +74,7 @@ class Connection(asyncio.BufferedProtocol):
         network = listener.network
         self._listener = listener
         self._network = network
+        self._busy_poll = network.busy_poll
         self.use_entry()
         self._reader = FrameReader(
             network.options.socket_request_max_bytes, network.chunk
@@ -80,16 +82,12 @@ class Connection(asyncio.BufferedProtocol):
         self._backlog: deque[memoryview] = deque()
         self._backlog_size = 0
         self._task: asyncio.Task[Any] | None = None
-        self._task_size = 0
-        self._held = self._frame_count = 0
+        self._task_size = self._held = self._frame_count = 0
         self._deadlines = Deadlines(network.options, network.clock.monotonic_ms())
         # Set once the client is let in; until then nothing is served.
-        self._is_closed = True
-        self._is_blocked = True
-        self._is_finishing = False
-        self._is_muted = False
+        self._is_closed = self._is_blocked = True
+        self._is_finishing = self._is_muted = self._is_write_paused = False
         self._is_reading = True
-        self._is_write_paused = False
         self._waits_for_memory = False
 
     # What the event loop calls.
@@ -151,8 +149,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def pause_writing(self) -> None:
         """Too many answers are unread: serve nothing until they have left."""
-        self._is_write_paused = True
-        self._is_blocked = True
+        self._is_write_paused = self._is_blocked = True
         self._deadlines.forget_unread()
         self._responses.hold()
         self._update_reading()
@@ -180,8 +177,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def finish(self) -> None:
         """Start nothing more, and close once the answers under way are sent."""
-        self._is_finishing = True
-        self._is_blocked = True
+        self._is_finishing = self._is_blocked = True
         self._update_reading()
         # Not here and now: the handler that calls this has yet to give its answer.
         asyncio.get_running_loop().call_soon(self._close_if_finished)
@@ -262,6 +258,8 @@ class Connection(asyncio.BufferedProtocol):
             else:
                 self._park(exchange, len(frame))
         responses.flush()
+        if self._busy_poll is not None and not waiting:
+            self._busy_poll.note_answered()
         if self._backlog:
             self._account()
             self._update_reading()
@@ -291,6 +289,8 @@ class Connection(asyncio.BufferedProtocol):
 
     def _go_on(self) -> None:
         """Start what waits in the backlog, if nothing stands in its way any more."""
+        if self._busy_poll is not None and not self._responses.waiting:
+            self._busy_poll.note_answered()
         if not self._is_blocked or self._is_closed:
             return  # mostly: nothing has had to wait
         if self._is_finishing:

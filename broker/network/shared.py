@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ..config.broker_config import BrokerConfig
     from ..handlers.dispatch import Dispatcher
     from .admission import Admission
+    from .busy_poll import BusyPoll
     from .limits import LimitedLog, RequestMemory
 
 
@@ -26,3 +27,4 @@ class Network:
     admission: Admission
     log: LimitedLog
     chunk: ReceiveChunk = field(default_factory=ReceiveChunk)
+    busy_poll: BusyPoll | None = None
