@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from sysconfig import get_config_var
 
 PACKAGES = ("uvloop", "crc32c", "cramjam", "confluent-kafka")
 
@@ -37,7 +36,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def machine() -> str:
     """One paragraph: when, on what, with which versions."""
-    versions = [_python()]
+    versions = [f"Python {platform.python_version()}"]
     for package in PACKAGES:
         try:
             versions.append(f"{package} {version(package)}")
@@ -49,12 +48,6 @@ def machine() -> str:
         f"{platform.system()} {platform.release()}, {', '.join(versions)}, "
         f"{'with' if has_speedups() else 'without'} the C extension."
     )
-
-
-def _python() -> str:
-    """Its version, and whether its compiler knew which paths are hot."""
-    is_optimised = "--enable-optimizations" in (get_config_var("CONFIG_ARGS") or "")
-    return f"Python {platform.python_version()}" + " (PGO)" * is_optimised
 
 
 def has_speedups() -> bool:
