@@ -5,10 +5,11 @@ readers of one place share one buffer.
 
 Invariants: the batches of a tail lie one behind another, each was appended alone, with
 the offset behind the one before; and all tails that share a memory keep no more than
-its bytes alive. The batch that was appended first, to whichever log, goes first.
+its bytes alive. The page that was begun first, of whichever log, goes first.
 """
 
 from bisect import bisect_left, bisect_right
+from collections import deque
 from typing import Final
 
 from .file_system import Buffer
@@ -26,7 +27,11 @@ _new = tuple.__new__
 
 
 class LogTail:
-    """The newest batches of one segment, as far as the shared memory goes."""
+    """The newest batches of one segment, as far as the shared memory goes.
+
+    Memory is taken, and given up, for a page of batches at a time: in between a batch
+    costs three list entries.
+    """
 
     __slots__ = (
         "_base_offsets",
@@ -36,6 +41,8 @@ class LogTail:
         "_joined",
         "_memory",
         "_next_offset",
+        "_page_room",
+        "_pages",
         "_positions",
     )
 
@@ -50,52 +57,71 @@ class LogTail:
         self._positions: list[int] = []
         self._batches: list[Buffer | None] = []
         self._first = 0  # how many at the head of the lists have gone
+        # Of each page, the place of its first batch and its size.
+        self._pages: deque[tuple[int, int]] = deque()
+        self._page_room = 0  # in the newest page
         self._joined: SegmentRead | None = None
 
     def add(
         self, batch: Buffer, position: int, base_offset: int, next_offset: int
     ) -> None:
         """Keep a batch that was appended at ``position``. Nobody may change it now."""
-        memory = self._memory
-        if not memory.size_max:
-            return
-        size = len(batch)
         if position != self._end_position or base_offset != self._next_offset:
             self.clear()
+        size = len(batch)
         self._end_position = position + size
         self._next_offset = next_offset
         if size <= _COPIED_SIZE_MAX:
             batch = bytes(batch)
-            memory.size += ENTRY_SIZE + size
+            kept_size = ENTRY_SIZE + size
         else:
-            memory.size += _kept_size(batch)
+            kept_size = _kept_size(batch)
+        if self._page_room < kept_size and not self._begin_page(kept_size):
+            return
+        self._page_room -= kept_size
         self._base_offsets.append(base_offset)
         self._positions.append(position)
         self._batches.append(batch)
         self._joined = None
-        order = memory.order
-        order.append(self)
-        if memory.size > memory.size_max or len(order) > memory.count_max:
-            memory.make_room()
+
+    def _begin_page(self, kept_size: int) -> bool:
+        """Take memory for at least so much; whether there is any."""
+        memory = self._memory
+        size = max(kept_size, memory.page_size)
+        if size > memory.size_max:
+            self.clear()
+            return False
+        memory.size += size
+        memory.order.append(self)
+        memory.make_room()
+        self._pages.append((len(self._batches), size))
+        self._page_room = size
+        return True
 
     def clear(self) -> None:
         """Keep nothing: the file was cut, or is not to be read any more."""
-        for batch in self._batches[self._first :]:
-            self._memory.size -= _kept_size(batch)
+        for _, size in self._pages:
+            self._memory.size -= size
         self._begin()
 
     def drop_first(self) -> None:
-        """Give up the oldest batch, if there is one left."""
-        first = self._first
-        if first == len(self._batches):
+        """Give up the oldest page, if there is one left."""
+        pages = self._pages
+        if not pages:
             return
-        self._memory.size -= _kept_size(self._batches[first])
-        self._batches[first] = self._joined = None
-        self._first = first = first + 1
-        if first > _GONE_MAX and 2 * first > len(self._batches):
-            del self._base_offsets[:first]
-            del self._positions[:first]
-            del self._batches[:first]
+        first, size = pages.popleft()
+        self._memory.size -= size
+        stop = pages[0][0] if pages else len(self._batches)
+        if not pages:
+            self._page_room = 0
+        self._batches[first:stop] = [None] * (stop - first)
+        self._joined = None
+        self._first = stop
+        if stop > _GONE_MAX and 2 * stop > len(self._batches):
+            del self._base_offsets[:stop]
+            del self._positions[:stop]
+            del self._batches[:stop]
+            self._pages = deque((place - stop, size) for place, size in pages)
             self._first = 0
 
     def read(
@@ -132,7 +158,7 @@ class LogTail:
         return joined
 
 
-def _kept_size(batch: Buffer | None) -> int:
+def _kept_size(batch: Buffer) -> int:
     """What a batch keeps alive: all of the buffer that it is a part of."""
     buffer = batch.obj if type(batch) is memoryview else batch
     return ENTRY_SIZE + len(buffer)  # type: ignore[arg-type]

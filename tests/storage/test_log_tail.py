@@ -93,7 +93,7 @@ def test_a_small_batch_does_not_keep_the_buffer_alive_that_it_came_in() -> None:
     tail = LogTail(memory)
     received = memoryview(bytearray(60_000))
     tail.add(received[10:110], 0, 0, 1)
-    assert memory.size < 1000
+    assert memory.size == memory.page_size
     tail.add(received[110:5110], 100, 1, 2)  # this one does, and says so
     assert memory.size > 60_000
 
@@ -193,10 +193,25 @@ def test_large_batches_are_kept_only_for_readers_at_the_end() -> None:
     append(5000)
     assert files.tails.size == 0
     append(100)
-    assert 0 < files.tails.size < 1000
+    assert files.tails.size == files.tails.page_size
     log.read(log.log_end_offset, 1 << 20)
     append(5000)
     assert files.tails.size > 5000
     reads = files.counts["read"]
     log.read(1, 1 << 20)
     assert files.counts["read"] == reads
+
+
+def test_batches_share_a_page_and_go_with_it() -> None:
+    tail, file, memory = kept([100] * 9, memory_size=64 * 4096)
+    assert memory.size == memory.page_size == 4096
+    assert len(memory.order) == 1
+    assert tail.read(0, len(file), 100, True) is not None
+    tail.drop_first()
+    assert memory.size == 0
+    assert tail.read(OFFSETS * 8, len(file), 100, True) is None
+    tail.add(b"y" * 100, len(file), OFFSETS * 9, OFFSETS * 10)
+    assert memory.size == 4096
+    assert tail.read(OFFSETS * 9, len(file) + 100, 100, True) == SegmentRead(
+        len(file), b"y" * 100, False
+    )
