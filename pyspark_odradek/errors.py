@@ -13,6 +13,10 @@ class SourceError(Exception):
     """A topic cannot be read as it was asked for."""
 
 
+class SourceAway(SourceError):
+    """The brokers do not give an answer now; a stream tries again."""
+
+
 class OptionError(SourceError):
     """An option is unknown, has a value it cannot have, or does not go with another."""
 

@@ -16,11 +16,12 @@ from protocol.errors import (
     InvalidTopic,
     KafkaError,
     MalformedRequest,
+    RetriableError,
     UnknownTopicOrPartition,
 )
 
 from . import errors
-from .errors import SourceError, did_you_mean
+from .errors import SourceAway, SourceError, did_you_mean
 
 NO_EPOCH = -1
 
@@ -90,7 +91,7 @@ class BrokerView:
                 hint = did_you_mean(name, list(others))
                 raise SourceError(f"There is no topic {name}.{hint}")
             if error is not None:
-                raise SourceError(f"Topic {name}: {error}")
+                raise _refused(f"Topic {name}: {error}", error)
         return {
             name: TopicView(topic.topic_id, list(topic.leaders))
             for name, topic in metadata.topics.items()
@@ -132,7 +133,7 @@ class BrokerView:
             committed=self._committed,
         )
         for place, error in listing.failed.items():
-            raise SourceError(f"{place}: {error}")
+            raise _refused(f"{place}: {error}", error)
         return listing.found
 
 
@@ -160,7 +161,7 @@ def in_plain_words() -> Iterator[None]:
             "its own."
         ) from error
     except (Unreachable, NoAnswer) as error:
-        raise SourceError(
+        raise SourceAway(
             f"The broker does not answer: {error}. Is it running, and is "
             "kafka.bootstrap.servers (and what it advertises) right?"
         ) from error
@@ -168,5 +169,11 @@ def in_plain_words() -> Iterator[None]:
         raise SourceError(
             f"No broker answers at kafka.bootstrap.servers: {error}"
         ) from error
-    except (KafkaError, ConnectionError) as error:
-        raise SourceError(str(error)) from error
+    except ConnectionError as error:
+        raise SourceAway(str(error)) from error
+    except KafkaError as error:
+        raise _refused(str(error), error) from error
+
+
+def _refused(text: str, error: KafkaError) -> SourceError:
+    return (SourceAway if isinstance(error, RetriableError) else SourceError)(text)

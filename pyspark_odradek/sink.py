@@ -62,12 +62,14 @@ class Sink:
         *,
         progress: Progress | None = None,
         give_up_after_s: float = 600,
+        pause: Callable[[float], None] = time.sleep,
     ) -> None:
         self._job = job
         # It takes seconds: what is wrong is said before.
         self._open_spark = open_spark
         self._progress = progress or Progress()
         self._give_up_after_s = give_up_after_s
+        self._pause = pause
         bootstrap = parse_addresses(job.source.bootstrap_servers)
         self._cluster = Cluster(bootstrap, client_id=f"odradek-sink-{job.name}")
         self._checkpoint = Checkpoint(job.checkpoint)
@@ -175,7 +177,8 @@ class Sink:
     def run(self, *, once: bool) -> None:
         """Run until it is stopped; with ``once``, until it has what there is now.
 
-        What may pass, like a broker that is away, is tried again.
+        What may pass, like a broker that is away, is tried again; a fault of our own,
+        or a setting that is found wrong now, ends it at once.
 
         Raises:
             JobError: it cannot go on, and says why.
@@ -191,10 +194,13 @@ class Sink:
                 if self._last_progress > before:
                     pause_s = _PAUSE_S
                 waited_s = time.monotonic() - self._last_progress
-                if not failure.may_pass or waited_s > self._give_up_after_s:
+                if not failure.may_pass:
+                    _log.error("This was not expected.", exc_info=failure)
+                    raise JobError(str(failure)) from failure
+                if waited_s > self._give_up_after_s:
                     raise JobError(str(failure)) from failure
                 self._progress.note("retry", after_s=pause_s, reason=str(failure))
-            time.sleep(pause_s)
+            self._pause(pause_s)
             pause_s = min(pause_s * 2, _PAUSE_S_MAX)
 
     def _run_query(self, once: bool) -> None:
@@ -210,7 +216,8 @@ class Sink:
                     self._stop(query)
                     return
         except (PySparkException, Py4JJavaError) as error:
-            raise failure_of(self._failure, str(error)) from error
+            cause = self._failure or error
+            raise failure_of(self._failure, str(error)) from cause
         except (Py4JError, ConnectionError) as error:
             raise JobError(
                 f"{JVM_ENDED}; start the job again, it goes on where the table ends"

@@ -2,27 +2,27 @@
 
 An error of the committer is known as it was raised; one of the source comes out of
 Spark as text, with the tracebacks of several processes.
+
+What may pass by itself is listed here: brokers, registries and catalogues that cannot
+be reached or are busy, and processes that are gone. Everything else, a fault of our own
+above all, would fail again, and ends the job at once.
 """
 
 from __future__ import annotations
 
 import re
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING
 
-from client.errors import NoAnswer, Unreachable
 from protocol.errors import RetriableError
 
 from . import errors
-from .confluent import RegistryAway
 from .job_errors import JobError, JobStopped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_RAISED = re.compile(r"pyspark_odradek(?:\._odradek)?[.\w]*\.([A-Z]\w+): (.+)")
-_ENDED = re.compile(r"terminated with exception: *([^\n]*?\S) *(?:SQLSTATE|\n|$)")
-_LINE_MAX = 400
 # Of our own errors, those that another try does not mend.
 _FINAL = (
     "SourceError",
@@ -33,6 +33,33 @@ _FINAL = (
     "JobError",
     "JobStopped",
 )
+# By name, as most come as text; what an error inherits from counts as well.
+_AWAY = (
+    *("RegistryAway", "SourceAway", "Unreachable", "NoAnswer", "ConnectionClosed"),
+    *("ConnectionError", "ConnectionAbortedError", "ConnectionRefusedError"),
+    *("ConnectionResetError", "BrokenPipeError", "TimeoutError"),
+    # Catalogues, of pyiceberg and requests.
+    *("ConnectTimeout", "ReadTimeout", "ServerError", "ServiceUnavailableError"),
+    *("TooManyRequestsError", "CommitStateUnknownException", "WaitingForLockException"),
+    # Spark's own connector, in Java.
+    *("ConnectException", "SocketException", "SocketTimeoutException"),
+    *("NoRouteToHostException", "UnknownHostException", "TimeoutException"),
+    *("DisconnectException", "RetriableException"),
+)
+# A process that Spark has lost, after as many tries as it gives a task.
+_GONE = (
+    "Python worker exited unexpectedly",
+    "Python worker failed to connect back",
+    "ExecutorLostFailure",
+)
+_TRACEBACK = re.compile(
+    r"Traceback \(most recent call last\):\n(?:[ \t].*\n|\n)*"
+    r"(?:\w+\.)*([A-Za-z_]\w*)(?:: *(.*))?"
+)
+_NAMED = re.compile(r"(?:^|[\s:])(?:[a-z_][\w$]*\.)+([A-Z]\w+): *(.*)")
+_MEANWHILE = "During handling of the above exception, another exception occurred:"
+_ENDED = re.compile(r"terminated with exception: *([^\n]*?\S) *(?:SQLSTATE|\n|$)")
+_LINE_MAX = 400
 _LOST = ("Connection refused", "Unreachable", "NoAnswer", "NetworkException")
 _NOT_INSTALLED = (
     "Spark's Python does not find odradek: install it there, or set PYSPARK_PYTHON to "
@@ -65,29 +92,72 @@ def failure_of(raised: BaseException | None, text: str) -> Exception:
 
     ``raised`` is what the committer raised, if it was the committer.
     """
-    if isinstance(raised, RegistryAway):
-        return StreamFailure(str(raised), may_pass=True)
+    if raised is not None and not _is_of_spark(raised):
+        return _failure_of_ours(raised)
+    text = text if raised is None else str(raised)
+    named = _named(text)
+    for name, said in reversed(named):  # the causes of the last one stand before it
+        if name in _passing():
+            return StreamFailure(said, may_pass=True)
+        if name in _FINAL:
+            return JobStopped(said)
+    for words, advice in _ADVICE.items():
+        if words in text:
+            return JobError(advice)
+    is_gone = not _TRACEBACK.search(text) and any(words in text for words in _GONE)
+    return StreamFailure(_reason(text), may_pass=is_gone)
+
+
+def _failure_of_ours(raised: BaseException) -> Exception:
+    """What was raised in the driver, outside of Spark."""
+    cause: BaseException | None = raised
+    while cause is not None:
+        if any(kind.__name__ in _passing() for kind in type(cause).__mro__):
+            return StreamFailure(str(raised), may_pass=True)
+        cause = cause.__cause__
     if isinstance(raised, JobError):
         return raised
     if isinstance(raised, errors.SourceError):
         return JobStopped(str(raised))
-    if isinstance(raised, Unreachable | NoAnswer | RetriableError | ConnectionError):
-        return StreamFailure(str(raised), may_pass=True)
-    text = text if raised is None else f"{raised}\n{text}"
-    found = _RAISED.search(text)
-    if found and found[1] in _FINAL:
-        return JobStopped(found[2].strip())
-    for words, advice in _ADVICE.items():
-        if words in text:
-            return JobError(advice)
-    if found:
-        return StreamFailure(found[2].strip(), may_pass=True)
-    said = text if raised is None else f"{type(raised).__name__}: {raised}"
-    return StreamFailure(_reason(said), may_pass=True)
+    said = f"{type(raised).__name__}: {raised}"
+    return StreamFailure(said[:_LINE_MAX], may_pass=False)
+
+
+def _is_of_spark(error: BaseException) -> bool:
+    return type(error).__module__.startswith(("pyspark.", "py4j."))
+
+
+@cache
+def _passing() -> frozenset[str]:
+    """The names of what may pass; retriable errors have theirs in Java as well."""
+    names, found = set(_AWAY), [RetriableError]
+    while found:
+        kind = found.pop()
+        found += kind.__subclasses__()
+        names |= {kind.__name__, f"{kind.__name__}Exception"}
+    return frozenset(names)
+
+
+def _named(text: str) -> list[tuple[str, str]]:
+    """The errors in a text, and what they say: the last one of Python was raised.
+
+    What it was raised in the handling of is no cause of it, unless it says so. Without
+    Python it was Java.
+    """
+    text = text.rpartition(_MEANWHILE)[2]
+    found = _TRACEBACK.findall(text) or [
+        each
+        for line in text.splitlines()
+        if not line.lstrip().startswith("at ")
+        for each in _NAMED.findall(line)
+    ]
+    return [(name, said.strip() or name) for name, said in found]
 
 
 def _reason(text: str) -> str:
     """The line that says most."""
+    if found := _TRACEBACK.findall(text):
+        return ": ".join(part for part in found[-1] if part)[:_LINE_MAX]
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     for line in reversed(lines):
         if any(word in line for word in _LOST):

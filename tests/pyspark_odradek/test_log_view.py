@@ -4,9 +4,14 @@ import pytest
 
 from client.cluster import Cluster
 from client.errors import TopicRecreated as ClientTopicRecreated
-from protocol.errors import TopicAuthorizationFailed
+from client.errors import Unreachable
+from protocol.errors import (
+    MalformedRequest,
+    NotLeaderOrFollower,
+    TopicAuthorizationFailed,
+)
 from protocol.topic_partition import TopicPartition
-from pyspark_odradek.errors import SourceError, TopicRecreated
+from pyspark_odradek.errors import SourceAway, SourceError, TopicRecreated
 from pyspark_odradek.log_view import BrokerView, connected, in_plain_words
 from pyspark_odradek.options import read_options
 from tests.broker_process import BrokerProcess
@@ -61,7 +66,7 @@ def test_nobody_there() -> None:
         port = server.getsockname()[1]
     servers = {"kafka.bootstrap.servers": f"127.0.0.1:{port}", "subscribe": "t"}
     with (
-        pytest.raises(SourceError, match=r"does not answer.*kafka\.bootstrap\.servers"),
+        pytest.raises(SourceAway, match=r"does not answer.*kafka\.bootstrap\.servers"),
         connected(read_options(servers)) as cluster,
     ):
         cluster.metadata()
@@ -74,3 +79,19 @@ def test_what_clients_raise_is_told_with_what_to_do() -> None:
         raise TopicAuthorizationFailed("You are not allowed to read t.")
     with pytest.raises(ZeroDivisionError), in_plain_words():
         raise ZeroDivisionError
+
+
+@pytest.mark.parametrize(
+    ("error", "is_away"),
+    [
+        (Unreachable("x"), True),
+        (ConnectionResetError("x"), True),
+        (NotLeaderOrFollower("x"), True),
+        (TopicAuthorizationFailed("x"), False),
+        (MalformedRequest("x"), False),
+    ],
+)
+def test_who_is_away_is_told_from_who_refuses(error: Exception, is_away: bool) -> None:
+    with pytest.raises(SourceError, match="x") as raised, in_plain_words():
+        raise error
+    assert isinstance(raised.value, SourceAway) == is_away

@@ -23,6 +23,7 @@ from pyspark_odradek.sink import Sink
 from pyspark_odradek.status import job_status, status_lines
 from tests.broker_process import BrokerProcess
 from tests.pyspark_odradek.fake_registry import FakeRegistry
+from tests.pyspark_odradek.fake_spark import FakeSpark
 from tests.pyspark_odradek.feeding import create, delete, send
 from tests.pyspark_odradek.sink_process import bad, good, send_rows
 from tests.pyspark_odradek.table_readers import rows_of
@@ -170,6 +171,58 @@ def test_mostly_bad_values_stop_the_job(
     this = job(dead_letters={"enabled": False})
     with pytest.raises(JobStopped, match=f"{topic}-0 at offset 0: JSON"):
         once(this, spark)
+
+
+def described(root: Path) -> Job:
+    """A job whose broker nobody asks."""
+    content = {"name": "j", "source": {"topics": ["t"]}, "table": {"path": "rows"}}
+    return read_job(content, root)
+
+
+def test_a_fault_of_ours_ends_the_job_at_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Here a line of the checkpoint that is no JSON, which nobody has thought of."""
+    this = described(tmp_path)
+    planned = Path(this.checkpoint) / "offsets" / "0"
+    planned.parent.mkdir(parents=True)
+    planned.write_text("v1\n{}\n{t:")
+    spark = FakeSpark([lambda run_batch: run_batch(None, 0)])
+    sink = Sink(this, spark.open, progress=Progress(io.StringIO()), pause=no_pause)
+    with pytest.raises(JobError, match="JSONDecodeError: Expecting property name"):
+        sink.run(once=True)
+    sink.close()
+    assert spark.started == 1
+    assert "in of_text" in caplog.text  # where it was
+
+
+def test_what_is_away_is_asked_again_until_it_is_too_long(tmp_path: Path) -> None:
+    def away(_: Callable[..., None]) -> None:
+        raise RuntimeError("x\n\tclient.errors.Unreachable: 127.0.0.1:1: refused")
+
+    said, pauses = io.StringIO(), list[float]()
+    spark = FakeSpark([away, away, lambda _: None])
+    sink = Sink(
+        described(tmp_path),
+        spark.open,
+        progress=Progress(said),
+        pause=pauses.append,
+    )
+    sink.run(once=True)
+    sink.close()
+    assert pauses == [0.5, 1]
+    told = [json.loads(line) for line in said.getvalue().splitlines()]
+    assert [line["reason"] for line in told] == ["127.0.0.1:1: refused"] * 2
+
+    spark = FakeSpark([away])
+    sink = Sink(described(tmp_path), spark.open, give_up_after_s=0, pause=no_pause)
+    with pytest.raises(JobError, match="refused"):
+        sink.run(once=True)
+    sink.close()
+
+
+def no_pause(_: float) -> None:
+    raise AssertionError("it is not tried again")
 
 
 def test_topic_that_is_not_there(

@@ -1,11 +1,17 @@
 """Why a query ended: what stops the job, and what may pass."""
 
 import pytest
+from pyspark.errors import PySparkException
 
-from client.errors import Unreachable
-from protocol.errors import NetworkException
+from client.errors import NoAnswer, Unreachable
+from protocol.errors import (
+    NetworkException,
+    NotLeaderOrFollower,
+    TopicAuthorizationFailed,
+    UnsupportedVersion,
+)
 from pyspark_odradek.confluent import RegistryAway
-from pyspark_odradek.errors import DataLoss
+from pyspark_odradek.errors import DataLoss, SourceAway
 from pyspark_odradek.job_errors import JobError, JobStopped, TooManyDeadLetters
 from pyspark_odradek.stream_failure import StreamFailure, failure_of, in_one_line
 
@@ -21,13 +27,56 @@ def test_error_of_the_committer_is_raised_as_it_is() -> None:
         assert failure_of(error, "whatever") is error
 
 
+class CatalogueError(Exception):
+    """As libraries have them."""
+
+
+class ServiceUnavailableError(CatalogueError):
+    """The name of pyiceberg's."""
+
+
+def caused(error: Exception, cause: Exception) -> Exception:
+    error.__cause__ = cause
+    return error
+
+
 @pytest.mark.parametrize(
-    "error", [Unreachable("gone"), NetworkException("cut"), ConnectionResetError("x")]
+    "error",
+    [
+        Unreachable("gone"),
+        NoAnswer("gone"),
+        NetworkException("gone"),
+        NotLeaderOrFollower("gone"),
+        ConnectionResetError("gone"),
+        TimeoutError("gone"),
+        SourceAway("gone"),
+        RegistryAway("gone"),
+        ServiceUnavailableError("gone"),
+        caused(CatalogueError("gone"), ConnectionRefusedError("x")),
+    ],
 )
-def test_lost_broker_may_come_back(error: Exception) -> None:
+def test_what_is_away_may_come_back(error: Exception) -> None:
     found = failure_of(error, "")
     assert isinstance(found, StreamFailure)
-    assert found.may_pass
+    assert (str(found), found.may_pass) == ("gone", True)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        TypeError("wrong"),
+        KeyError("wrong"),
+        OSError(28, "No space left on device"),
+        TopicAuthorizationFailed("wrong"),
+        UnsupportedVersion("wrong"),
+        CatalogueError("wrong"),
+    ],
+)
+def test_a_fault_is_no_reason_to_try_again(error: Exception) -> None:
+    found = failure_of(error, "client.errors.Unreachable: some time ago")
+    assert isinstance(found, StreamFailure)
+    assert not found.may_pass
+    assert str(found) == f"{type(error).__name__}: {error}"
 
 
 def test_error_of_the_source_is_found_in_the_text() -> None:
@@ -38,17 +87,90 @@ def test_error_of_the_source_is_found_in_the_text() -> None:
     assert isinstance(failure_of(DataLoss("x"), ""), JobStopped)
 
 
-def test_anything_else_is_one_line_and_tried_again() -> None:
-    text = (
-        "Job aborted\n\torg.apache.spark.SparkException: Python worker exited\n\tat x"
-    )
-    found = failure_of(None, text)
-    assert isinstance(found, StreamFailure)
-    assert str(found) == "org.apache.spark.SparkException: Python worker exited"
-    ended = "[STREAM_FAILED] Query [id = 1] terminated with exception: Python worker"
-    ended += " failed to connect back. SQLSTATE: XXKST\nmore"
-    assert str(failure_of(None, ended)) == "Python worker failed to connect back."
-    assert "without a reason" in str(failure_of(None, ""))
+IN_A_TASK = """An exception was thrown from the Python worker:
+Traceback (most recent call last):
+  File "batch_writer.py", line 88, in write_rows
+    good, bad = maker.make(batch)
+                ^^^^^^^^^^^^^^^^^
+{}
+"""
+CHAINED = """perform latestOffset: Traceback (most recent call last):
+  File "cluster.py", line 262, in _connect
+    raise Unreachable
+{}
+
+{} exception{}:
+
+Traceback (most recent call last):
+  File "main.py", line 1, in main
+{}
+ SQLSTATE: 38000 SQLSTATE: XXKST
+"""
+CAUSE = ("The above exception was the direct cause of the following", "")
+MEANWHILE = ("During handling of the above exception, another", " occurred")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason", "may_pass"),
+    [
+        (IN_A_TASK.format("TypeError: 5 is no str"), "TypeError: 5 is no str", False),
+        (IN_A_TASK.format("AssertionError"), "AssertionError", False),
+        (IN_A_TASK.format("client.errors.NoAnswer: a:1"), "a:1", True),
+        (IN_A_TASK.format("ConnectionResetError: cut"), "cut", True),
+        (
+            IN_A_TASK.format("pyspark_odradek._odradek.client.errors.NoAnswer: a:1"),
+            "a:1",
+            True,
+        ),
+        (
+            CHAINED.format("client.errors.Unreachable: a:1", *CAUSE, "ValueError: b"),
+            "a:1",
+            True,
+        ),
+        (
+            CHAINED.format("client.errors.Unreachable: a", *MEANWHILE, "KeyError: 'b'"),
+            "KeyError: 'b'",
+            False,
+        ),
+        (
+            "terminated with exception: org.apache.kafka.common.errors."
+            "NotLeaderOrFollowerException: not the leader",
+            "not the leader",
+            True,
+        ),
+        (
+            "Job aborted: Task 0 failed 4 times: org.apache.kafka.common.errors."
+            "TimeoutException: in 60000 ms\n\tat org.apache.X.y(X.java)",
+            "in 60000 ms",
+            True,
+        ),
+        (
+            "Job aborted\n\torg.apache.spark.SparkException: no such codec\n"
+            "\tat java.net.SocketException: x",
+            "org.apache.spark.SparkException: no such codec",
+            False,
+        ),
+        (
+            "Job aborted\n\torg.apache.spark.SparkException: Python worker exited"
+            " unexpectedly (crashed)\n\tat x",
+            "org.apache.spark.SparkException: Python worker exited unexpectedly"
+            " (crashed)",
+            True,
+        ),
+        (
+            "[STREAM_FAILED] Query [id = 1] terminated with exception: Python worker"
+            " failed to connect back. SQLSTATE: XXKST\nmore",
+            "Python worker failed to connect back.",
+            True,
+        ),
+        ("", "it ended without a reason", False),
+    ],
+)
+def test_what_comes_as_text(text: str, reason: str, may_pass: bool) -> None:
+    for raised in None, PySparkException(text):
+        found = failure_of(raised, text)
+        assert isinstance(found, StreamFailure)
+        assert (str(found), found.may_pass) == (reason, may_pass)
 
 
 def test_spark_without_what_it_needs() -> None:
@@ -64,8 +186,8 @@ def test_spark_without_what_it_needs() -> None:
 def test_registry_that_is_away_may_come_back() -> None:
     said = "the registry http://r: refused"
     text = f"pyspark_odradek.confluent.RegistryAway: {said}"
-    for raised in RuntimeError("it failed"), RegistryAway(said):
-        found = failure_of(raised, text)
+    for raised in PySparkException(text), RegistryAway(said):
+        found = failure_of(raised, "it failed")
         assert isinstance(found, StreamFailure)
         assert found.may_pass
         assert str(found) == said
@@ -73,7 +195,6 @@ def test_registry_that_is_away_may_come_back() -> None:
 
 def test_commands_say_it_in_one_line() -> None:
     from py4j.protocol import Py4JError
-    from pyspark.errors import PySparkException
 
     lost = TRACEBACK.format(kind="DataLoss", said="offsets 1 to 5 are gone.")
     for error, said in {
