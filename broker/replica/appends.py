@@ -20,9 +20,9 @@ from storage.log_validator import NotOneBatch
 from ..committer import COMMIT
 from ..network.limits import LimitedLog
 from ..parked import Parked
+from .awaited_appends import AwaitedAppend, AwaitingAppends
 from .delayed_produce import (
     AppendResult,
-    DelayedAppend,
     DelayedProduce,
     PendingAppend,
 )
@@ -78,6 +78,7 @@ class Appends:
         self.limits = LimitedLog(clock)
         self._partitions = partitions
         self._waiting = waiting
+        self._awaiting = AwaitingAppends(waiting, clock)
         self._config = config
         self._clock = clock
         self._checkpointer = checkpointer
@@ -148,9 +149,12 @@ class Appends:
         result, waits = self._note(found, info, acks, now_ms)
         if waits is None:
             return finish(result)
-        delayed = DelayedAppend(waits, result, finish)
-        self._waiting.watch(delayed, (key,), timeout_ms)
-        return delayed
+        answer = AwaitedAppend(finish(result), result, finish)
+        if info.is_duplicate:
+            self._awaiting.add_alone(found, answer, waits[2], timeout_ms)
+        else:
+            self._awaiting.add(found, answer, waits[2], timeout_ms, now_ms)
+        return answer
 
     def _now_ms(self) -> int:
         now_ms = self._clock.now_ms()

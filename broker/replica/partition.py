@@ -75,6 +75,7 @@ class Partition(ReadablePartition):
         "_is_dirty",
         "_log_start_error",
         "_verifications",
+        "awaited",
         "committer",
         "config",
         "durable_log_start",
@@ -97,10 +98,9 @@ class Partition(ReadablePartition):
     ) -> None:
         super().__init__(topic_partition, topic_id, leader_epoch, replicas)
         self.committer: DirectoryCommitter | None = None
-        self.is_internal = False
-        self.is_written = False
-        self.log_end_fetch_count = 0
-        self.durable_log_start = 0
+        self.awaited: Any = None  # `AwaitedAppends` that another append may join
+        self.is_internal = self.is_written = False
+        self.log_end_fetch_count = self.durable_log_start = 0
         self.replication: Replication | None = None  # None: there is no other replica
         self._log_start_error: KafkaError | None = None
         self._verifications: VerificationStates | None = None  # while there is no log

@@ -93,10 +93,11 @@ class Purgatory(Generic[K]):
         self._watchers: dict[K, list[DelayedOperation[K]]] = {}
         self._buckets: dict[int, dict[DelayedOperation[K], None]] = {}
         self._due_heap_ms: list[int] = []
-        # The bucket that was used last: for so long a wait, until then.
+        # The bucket that was used last: for so long a wait, until then. What is put in
+        # after that has a later one.
         self._recent: dict[DelayedOperation[K], None] | None = None
         self._recent_timeout_ms = 0
-        self._recent_until_ms = 0
+        self.recent_until_ms = 0
         self._timer: TimerHandle | None = None
         self._timer_due_ms = 0
 
@@ -195,7 +196,7 @@ class Purgatory(Generic[K]):
         if (
             bucket is None
             or timeout_ms != self._recent_timeout_ms
-            or now_ms > self._recent_until_ms
+            or now_ms > self.recent_until_ms
         ):
             bucket = self._bucket_of(now_ms, timeout_ms)
         bucket[operation] = None
@@ -213,7 +214,7 @@ class Purgatory(Generic[K]):
             if self._timer is None or due_ms < self._timer_due_ms:
                 self._schedule(due_ms)
         self._recent, self._recent_timeout_ms = bucket, timeout_ms
-        self._recent_until_ms = due_ms - timeout_ms
+        self.recent_until_ms = due_ms - timeout_ms
         return bucket
 
     def _fail(self, operation: DelayedOperation[K], error: Exception) -> None:

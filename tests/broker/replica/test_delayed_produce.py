@@ -5,7 +5,6 @@ import pytest
 from broker.parked import Parked
 from broker.replica.delayed_produce import (
     AppendResult,
-    DelayedAppend,
     DelayedProduce,
     PendingAppend,
 )
@@ -73,33 +72,3 @@ async def test_a_bug_is_told_to_the_asker() -> None:
     operation.on_error(ZeroDivisionError("the second is dropped"))
     with pytest.raises(ZeroDivisionError, match="expected"):
         parked.result()
-
-
-def delayed_append(partition: FakePartition) -> DelayedAppend:
-    append = PendingAppend(partition, 1, False)  # type: ignore[arg-type]
-    result = AppendResult(ErrorCode.NONE, 5)
-    return DelayedAppend(append, result, lambda found: found)
-
-
-@pytest.mark.parametrize("code", [ErrorCode.NONE, ErrorCode.KAFKA_STORAGE_ERROR])
-async def test_one_append_is_answered_when_its_partition_knows(code: int) -> None:
-    partition = FakePartition()
-    operation = delayed_append(partition)
-    assert not operation.try_complete_for(A)
-    assert not operation.done()
-    partition.error_code = code
-    assert operation.try_complete_for(A)
-    assert operation.result() == AppendResult(code, 5)
-    assert not operation.force_complete()
-
-
-async def test_one_append_times_out() -> None:
-    operation = delayed_append(FakePartition())
-    assert operation.force_complete()
-    assert operation.result() == AppendResult(ErrorCode.REQUEST_TIMED_OUT, 5)
-
-
-async def test_a_bug_of_one_append_is_told() -> None:
-    operation = delayed_append(FakePartition())
-    operation.on_error(KeyError("a bug"))
-    assert isinstance(operation.error, KeyError)
