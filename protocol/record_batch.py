@@ -190,6 +190,16 @@ def stamp(batch: "Buffer", base_offset: int, leader_epoch: int) -> None:
     _LEADER_EPOCH.pack_into(batch, _LEADER_EPOCH_POSITION, leader_epoch)
 
 
+_PLACE = Struct(">qii")  # base offset, length, leader epoch
+
+
+def stamp_sized(
+    batch: "Buffer", base_offset: int, size: int, leader_epoch: int
+) -> None:
+    """`stamp` a batch of which it is known that it has that ``size``."""
+    _PLACE.pack_into(batch, 0, base_offset, size - LOG_OVERHEAD, leader_epoch)
+
+
 def restamp_time(batch: "Buffer", attributes: int, max_timestamp: int) -> None:
     """Change attributes and maximum timestamp of one whole batch, and its checksum."""
     _ATTRIBUTES.pack_into(batch, _ATTRIBUTES_POSITION, attributes)

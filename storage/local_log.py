@@ -24,11 +24,12 @@ from .log_read import FetchedData, nothing_at
 from .log_segment import LogSegment
 from .log_segments import LogSegments
 from .offset_metadata import OffsetMetadata
+from .usual_batch import rules_of
 
 _logger = logging.getLogger(__name__)
 # Batches up to that size are kept for readers at the end whether there are any or not:
 # it costs next to nothing. Each read there lets so many bytes of larger ones be kept.
-_KEPT_SIZE_MAX = 4 << 10
+KEPT_SIZE_MAX = 4 << 10
 _KEPT_FOR_READER = 4 << 20
 _new = tuple.__new__
 
@@ -48,6 +49,7 @@ class LocalLog:
         self.files = files
         self.directory = directory
         self.config = config
+        self.usual_rules = rules_of(config)
         self.segments = segments
         self.active = segments.last
         self.end = OffsetMetadata(
@@ -73,6 +75,7 @@ class LocalLog:
     def update_config(self, config: LogConfig) -> None:
         """Follow a change of the topic's options, in every segment."""
         self.config = config
+        self.usual_rules = rules_of(config)
         for segment in self.segments:
             segment.config = config
 
@@ -99,7 +102,7 @@ class LocalLog:
     def keep(self, batch: Buffer, base_offset: int) -> None:
         """Keep the batch that was just appended, for readers at the end."""
         size = len(batch)
-        if size > _KEPT_SIZE_MAX:
+        if size > KEPT_SIZE_MAX:
             if self._kept_for_readers <= 0:
                 return
             self._kept_for_readers -= size

@@ -12,7 +12,7 @@ import random
 from pathlib import Path
 
 from protocol.batch_columns import BatchWalk
-from protocol.record_batch import BATCH_OVERHEAD, read_header
+from protocol.record_batch import BATCH_OVERHEAD, read_header, stamp_sized
 
 from .batch_scan import OnRun, Recovery
 from .files import Buffer, File, Files
@@ -145,8 +145,41 @@ class LogSegment(SegmentReader):
         if not position:
             self._first_timestamp = max_timestamp
         self.indexes.note(
-            position, len(batch), last_offset, (max_timestamp, offset_of_max)
+            position, len(batch), last_offset, max_timestamp, offset_of_max
         )
+
+    def append_usual(
+        self,
+        batch: Buffer,
+        base_offset: int,
+        last_offset: int,
+        max_timestamp: int,
+        leader_epoch: int,
+    ) -> bool:
+        """`stamp` one batch and `append` it, in one step, unless it should roll.
+
+        Returns whether it did; the first batch of a segment, and batches behind one
+        without a time, are left to these.
+
+        Raises:
+            DiskFull, StorageFailure: as `File.append`.
+        """
+        log, indexes, first = self.log, self.indexes, self._first_timestamp
+        position, size = log.size, len(batch)
+        if (  # as in `should_roll`
+            not position
+            or position > self._size_max - size
+            or first < 0
+            or max_timestamp - first > self._age_ms_max
+            or indexes.offsets.count >= self._offset_entries_max
+            or indexes.times.count >= self._time_entries_max
+            or last_offset - self.base_offset > RELATIVE_OFFSET_MAX
+        ):
+            return False
+        stamp_sized(batch, base_offset, size, leader_epoch)
+        log.append(batch)
+        indexes.note(position, size, last_offset, max_timestamp, last_offset)
+        return True
 
     def begin_tail(self) -> LogTail:
         """Keep what is appended from now on, for readers at the end."""

@@ -5,29 +5,32 @@ leaves producers, epochs and segments as they were.
 """
 
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from protocol.control_records import read_marker
 from protocol.errors import InvalidRecord, KafkaStorageError, RecordListTooLarge
-from protocol.record_batch import COMPRESSION_MASK, CONTROL, stamp
+from protocol.record_batch import COMPRESSION_MASK, CONTROL, BatchHeader, stamp
 
 from .append_info import AppendInfo, AppendOrigin, info_of_duplicate
 from .batch_analysis import BatchAnalysis, UnexpectedAppendOffset, analyse
 from .files import MISSING, Buffer, StorageFailure
 from .formats.transaction_entry import TransactionEntry
+from .local_log import KEPT_SIZE_MAX
 from .log_truncation import LogTruncation
 from .log_validator import ValidBatch, validate
 from .mapped_index import CorruptIndex
+from .offset_metadata import OffsetMetadata
 from .producer_snapshot import snapshot_path
 from .producer_states import CompletedTransaction
-from .usual_batch import usual_batch
+from .usual_batch import check_usual, usual_batch
 
 if TYPE_CHECKING:
-    from protocol.record_batch import BatchHeader
-
     from .verification_state import VerificationGuard, VerificationStates
 
 _log = logging.getLogger(__name__)
+_CLIENT = AppendOrigin.CLIENT
+# A batch's base offset, the offset behind it, and where the log starts.
+Placed: TypeAlias = tuple[int, int, int]
 _new = tuple.__new__
 
 
@@ -59,7 +62,7 @@ class LogWriter(LogTruncation):
         if self._failure is not None:
             self._check_writable()
         config = self.local.config
-        valid = usual_batch(batch, config, now_ms) or validate(
+        valid = usual_batch(batch, self.local.usual_rules, now_ms) or validate(
             batch, config, now_ms, origin, self.topic_partition
         )
         header = valid.header
@@ -73,6 +76,59 @@ class LogWriter(LogTruncation):
             if duplicate is not None:
                 return info_of_duplicate(duplicate, self.log_start_offset)
         return self._write(valid, leader_epoch, now_ms)
+
+    def append_usual(
+        self, batch: memoryview, leader_epoch: int, now_ms: int
+    ) -> Placed | None:
+        """What `append_as_leader` does with the batch that nearly every client sends.
+
+        None, and nothing was done, where anything is special: the batch, the topic, its
+        place in the log. Then it is for `append_as_leader`.
+
+        Raises:
+            KafkaError: as there.
+        """
+        local, rules = self.local, self.local.usual_rules
+        size = len(batch)
+        if (
+            rules is None
+            or batch.readonly
+            or size > rules[0]
+            or self._failure is not None
+            or leader_epoch != self.epochs.latest_epoch
+        ):
+            return None
+        fields = check_usual(batch, now_ms, rules[1], rules[2], rules[3])
+        if fields is None or fields[5]:
+            return None
+        max_timestamp, producers, header = fields[8], self.producers, None
+        if fields[9] >= 0:
+            header = _new(BatchHeader, fields)
+            if producers.check(header, batch, _CLIENT) is not None:
+                return None
+        active, (base_offset, segment_base, position) = local.active, local.end
+        last_offset = base_offset + fields[6]
+        try:
+            if not active.append_usual(
+                batch, base_offset, last_offset, max_timestamp, leader_epoch
+            ):
+                return None
+        except StorageFailure as error:
+            self.fail(error)
+            raise
+        except MISSING as error:
+            raise self.fail_without_files(error) from error
+        next_offset = last_offset + 1
+        local.end = _new(OffsetMetadata, (next_offset, segment_base, position + size))
+        if size > KEPT_SIZE_MAX or active.tail is None:
+            local.keep(batch, base_offset)
+        else:
+            active.tail.add(batch, position, base_offset, next_offset)
+        if header is not None:
+            producers.add(header, batch, base_offset, max_timestamp)
+        producers.map_end_offset = next_offset
+        self.appended_bytes += size
+        return base_offset, next_offset, self._watermarks.log_start_offset
 
     def _write(self, valid: ValidBatch, leader_epoch: int, now_ms: int) -> AppendInfo:
         batch, header, max_timestamp, log_append_time_ms = valid
@@ -124,7 +180,7 @@ class LogWriter(LogTruncation):
         )
 
     def _index_abort(
-        self, header: "BatchHeader", batch: Buffer, offset: int, now_ms: int
+        self, header: BatchHeader, batch: Buffer, offset: int, now_ms: int
     ) -> None:
         """Write the transaction index's entry of a marker that was just written.
 
@@ -153,7 +209,7 @@ class LogWriter(LogTruncation):
             self._unsynced.note_new_name()
 
     def _aborted_by(
-        self, header: "BatchHeader", batch: Buffer, offset: int
+        self, header: BatchHeader, batch: Buffer, offset: int
     ) -> TransactionEntry | None:
         producer_id = header.producer_id
         state = self.producers.get(producer_id)
@@ -264,7 +320,7 @@ class LogWriter(LogTruncation):
         return has_rolled
 
     def _note_replicated(
-        self, header: "BatchHeader", batch: memoryview, now_ms: int
+        self, header: BatchHeader, batch: memoryview, now_ms: int
     ) -> None:
         base_offset, producers = header.base_offset, self.producers
         if header.partition_leader_epoch > self.epochs.latest_epoch:

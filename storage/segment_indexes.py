@@ -74,15 +74,20 @@ class SegmentIndexes:
         self._restart()
 
     def note(
-        self, position: int, size: int, last_offset: int, latest: tuple[int, int]
+        self,
+        position: int,
+        size: int,
+        last_offset: int,
+        max_timestamp: int,
+        offset_of_max: int,
     ) -> None:
         """Take in batches of ``size`` bytes at ``position``, ending at ``last_offset``.
 
-        ``latest`` is their largest timestamp and the last offset of its batch. They
-        get one entry at most, however many they are.
+        ``max_timestamp`` is in the batch that ends at ``offset_of_max``. They get one
+        entry at most, however many they are.
         """
-        if latest[0] > self._max_timestamp:
-            self._max_timestamp, self._offset_of_max = latest
+        if max_timestamp > self._max_timestamp:
+            self._max_timestamp, self._offset_of_max = max_timestamp, offset_of_max
         if self._bytes_since_entry > self.interval_bytes:
             self.offsets.append(last_offset, position)
             self.times.maybe_append(self._max_timestamp, self._offset_of_max)

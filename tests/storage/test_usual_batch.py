@@ -10,7 +10,7 @@ from protocol.errors import KafkaError
 from protocol.records import NewRecord, build_batch
 from storage.log_config import LogConfig
 from storage.log_validator import ValidBatch
-from storage.usual_batch import usual_batch
+from storage.usual_batch import rules_of, usual_batch
 
 from .produced import CLIENT, CONFIG, COORDINATOR, HOUR, NOW, batch, changed, checked
 
@@ -54,7 +54,7 @@ lies = st.dictionaries(
 
 
 def usual(data: bytearray, config: LogConfig = CONFIG) -> ValidBatch | None:
-    return usual_batch(memoryview(data), config, NOW)
+    return usual_batch(memoryview(data), rules_of(config), NOW)
 
 
 @given(records, lies, st.sampled_from(CONFIGS), st.sampled_from([0, 0, 0, 1]))
@@ -121,6 +121,7 @@ def test_records_out_of_time_are_looked_at_closely(time: int) -> None:
 
 def test_what_cannot_be_changed_in_place_is_copied_elsewhere() -> None:
     sent = batch()
-    assert usual_batch(sent, CONFIG, NOW) is None
-    assert usual_batch(bytes(sent), CONFIG, NOW) is None
-    assert usual_batch(memoryview(bytes(sent)), CONFIG, NOW) is None
+    rules = rules_of(CONFIG)
+    assert usual_batch(memoryview(sent), rules, NOW) is not None
+    for each in (sent, bytes(sent), memoryview(bytes(sent))):
+        assert usual_batch(each, rules, NOW) is None
