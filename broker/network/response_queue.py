@@ -59,10 +59,10 @@ class WriteTransport(Protocol):
 class Waiting(NamedTuple):
     """An answer whose turn has not come: buffers, or a parked response.
 
-    ``size`` is that of the request, or of the buffers.
+    ``size`` is that of the request, or of the buffers, which need no ``route``.
     """
 
-    route: Route
+    route: Any
     correlation_id: int
     answer: list[Buffer] | Parked
     request: Request | None
@@ -185,6 +185,19 @@ class ResponseQueue:
         self.waiting.append(Waiting(route, correlation_id, buffers, request, size))
         return True
 
+    def add_frame(self, frame: bytes) -> bool:
+        """`add` of an answer that is there, the whole of it."""
+        if not self.waiting and not self._is_held:
+            self._out.append(frame)
+            self._out_size += len(frame)
+            if self._out_size >= FLUSH_BYTES:
+                self.flush()
+            return False
+        size = len(frame)
+        self.unsent_size += size
+        self.waiting.append(Waiting(None, 0, [frame], None, size))
+        return True
+
     def flush(self) -> None:
         """Send what is encoded."""
         out = self._out
@@ -192,7 +205,7 @@ class ResponseQueue:
             return
         self._out = []
         size, self._out_size = self._out_size, 0
-        if len(out) == 1 and isinstance(out[0], bytes):
+        if len(out) == 1 and type(out[0]) is bytes:
             self._transport.write(out[0])
         elif size <= JOIN_BYTES:
             self._transport.write(b"".join(out))

@@ -40,6 +40,12 @@ class Queue:
         return self.transport.frames()
 
 
+def framed(text: bytes) -> bytes:
+    out: list[Any] = []
+    ROUTE.write(0, Words(text), out)
+    return b"".join(out)
+
+
 def future() -> "asyncio.Future[Words]":
     return asyncio.get_running_loop().create_future()
 
@@ -69,6 +75,44 @@ async def test_a_ready_answer_waits_for_its_turn() -> None:
     held = (queue.queue.parked_size, queue.queue.unsent_size)
     assert (queue.queue.count, *held) == (0, 0, 0)
     assert queue.progress == 1
+
+
+async def test_whole_frames_keep_their_place() -> None:
+    queue = Queue()
+    words, frame = Words(b"first"), framed(b"second")
+    queue.add(words)
+    assert not queue.queue.add_frame(frame)
+    queue.queue.flush()
+    assert queue.sent == ["first", "second"]
+    first = future()
+    queue.add(first)
+    assert queue.queue.add_frame(frame)
+    queue.queue.flush()
+    assert (queue.queue.count, queue.queue.unsent_size) == (2, len(frame))
+    first.set_result(words)
+    await settle()
+    assert queue.sent == ["first", "second"] * 2
+    assert queue.queue.unsent_size == 0
+
+
+async def test_a_whole_frame_waits_while_the_client_does_not_read() -> None:
+    queue = Queue()
+    queue.queue.hold()
+    assert queue.queue.add_frame(framed(b"late"))
+    queue.queue.flush()
+    assert queue.sent == []
+    queue.queue.resume()
+    assert queue.sent == ["late"]
+
+
+async def test_many_whole_frames_leave_before_more_are_added() -> None:
+    queue = Queue()
+    frame = framed(b"x" * 1000)
+    for _ in range(FLUSH_BYTES // len(frame)):
+        queue.queue.add_frame(frame)
+    assert queue.sent == []
+    queue.queue.add_frame(frame)
+    assert len(queue.sent) > FLUSH_BYTES // len(frame)
 
 
 async def test_futures_done_in_the_wrong_order_are_sent_in_the_right_one() -> None:
