@@ -12,7 +12,7 @@ from protocol.errors import KafkaError
 from protocol.topic_partition import TopicPartition
 from storage.log_read import FetchIsolation
 
-from .purgatory import OPERATION, DelayedOperation
+from .purgatory import OPERATION, DelayedOperation, Purgatory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,6 +20,43 @@ if TYPE_CHECKING:
     from ..parked import Parked
     from .fetch_reader import FetchReader
     from .partition import Partition
+
+
+class WaitingFetches(Purgatory[TopicPartition]):
+    """Where fetches wait. Those that one check completes share what they read.
+
+    Many consumers wait for the same: what comes next. Nothing is appended while a
+    check runs, so what completes one of them completes the others, and what it has
+    read is what they would.
+    """
+
+    _is_checking = False
+    _last_read: FetchReader | None = None
+
+    def check(self, key: TopicPartition) -> int:
+        """Let the fetches that watch ``key`` look again. How many completed."""
+        self._is_checking = True
+        try:
+            return super().check(key)
+        finally:
+            self._is_checking = False
+            self._last_read = None
+
+    def read_for(self, fetch: DelayedFetch) -> FetchReader | None:
+        """What this check has read last, if ``fetch`` wants the same."""
+        last = self._last_read
+        if (
+            last is not None
+            and last.wanted == fetch.wanted
+            and last.params == fetch.params
+        ):
+            return last
+        return None
+
+    def note_read(self, reader: FetchReader) -> None:
+        """A fetch that completed got what ``reader`` has read."""
+        if self._is_checking:
+            self._last_read = reader
 
 
 class DelayedFetch(DelayedOperation[TopicPartition]):
@@ -34,6 +71,7 @@ class DelayedFetch(DelayedOperation[TopicPartition]):
         "_counted",
         "_counted_bytes",
         "_find",
+        "_others",
         "_places",
         "params",
         "parked",
@@ -46,6 +84,7 @@ class DelayedFetch(DelayedOperation[TopicPartition]):
         find: Callable[[TopicPartition], Partition],
         parked: Parked,
         answer: Callable[[DelayedFetch], None],
+        others: WaitingFetches,
     ) -> None:
         super().__init__()
         self.params = first_read.params
@@ -53,6 +92,7 @@ class DelayedFetch(DelayedOperation[TopicPartition]):
         self.parked = parked
         self._find = find
         self._answer = answer
+        self._others = others
         self._places = {
             each.topic_partition: (each, result.offset_metadata)
             for each, result in zip(self.wanted, first_read.results, strict=True)
@@ -74,7 +114,9 @@ class DelayedFetch(DelayedOperation[TopicPartition]):
         return self._counted_bytes >= self.params.min_bytes and self.force_complete()
 
     def try_complete_for(self, key: TopicPartition) -> bool:
-        """Count the partition that changed."""
+        """Count the partition that changed, unless that was done for another one."""
+        if self._others.read_for(self) is not None:
+            return self.force_complete()
         must_answer = self._count(key) or self._counted_bytes >= self.params.min_bytes
         return must_answer and self.force_complete()
 

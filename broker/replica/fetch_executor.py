@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,7 @@ from protocol.errors import KafkaError
 from storage.files import ColdRead
 
 from ..parked import Parked
-from .delayed_fetch import DelayedFetch
+from .delayed_fetch import DelayedFetch, WaitingFetches
 from .fetch_reader import FetchReader, read_partition
 
 if TYPE_CHECKING:
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from ..disk_threads import DiskThreads
     from .fetch_reader import FetchParams, FetchResult, PartitionFetch
     from .partition import Partition
-    from .purgatory import Purgatory
 
     Finish = Callable[[list[FetchResult]], Any]
 
@@ -33,7 +31,7 @@ class FetchExecutor:
     def __init__(
         self,
         find: Callable[[TopicPartition], Partition],
-        fetches: Purgatory[TopicPartition],
+        fetches: WaitingFetches,
         disk_threads: DiskThreads,
     ) -> None:
         self._find = find
@@ -80,16 +78,19 @@ class FetchExecutor:
     def _count(self, wanted: PartitionFetch, result: FetchResult) -> None:
         """Note, for those who watch the broker, what a client gets of a partition."""
         if result.records:
-            with suppress(KafkaError):  # deleted, while others were read
+            try:
                 log = self._find(wanted.topic_partition).log
-                if log is not None:
-                    log.fetched_bytes += len(result.records)
+            except KafkaError:
+                return  # deleted, while others were read
+            if log is not None:
+                log.fetched_bytes += len(result.records)
 
     def _answer_or_wait(self, reader: FetchReader, finish: Finish) -> Any:
         if reader.must_answer:
             return self._answer(reader, finish)
         parked = Parked()
-        delayed = DelayedFetch(reader, self._find, parked, partial(self._again, finish))
+        answer = partial(self._again, finish)
+        delayed = DelayedFetch(reader, self._find, parked, answer, self._fetches)
         max_wait_ms = reader.params.max_wait_ms
         if reader.size:
             self._fetches.try_complete_else_watch(delayed, delayed.keys, max_wait_ms)
@@ -106,12 +107,15 @@ class FetchExecutor:
 
     def _again(self, finish: Finish, fetch: DelayedFetch) -> None:
         """Answer a fetch that has waited, with whatever is there now."""
-        reader = FetchReader(fetch.params, fetch.wanted, self._find)
-        try:
-            reader.read()
-        except ColdRead as cold:
-            self._start(self._answer_cold(reader, cold, finish, fetch.parked))
-            return
+        reader = self._fetches.read_for(fetch)
+        if reader is None:
+            reader = FetchReader(fetch.params, fetch.wanted, self._find)
+            try:
+                reader.read()
+            except ColdRead as cold:
+                self._start(self._answer_cold(reader, cold, finish, fetch.parked))
+                return
+            self._fetches.note_read(reader)
         if not fetch.parked.done():
             fetch.parked.set_result(self._answer(reader, finish))
 

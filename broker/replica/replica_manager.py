@@ -23,6 +23,7 @@ from ..committer import COMMIT
 from ..config.topic_config import log_config
 from .appends import Appends
 from .checkpointer import Checkpointer
+from .delayed_fetch import WaitingFetches
 from .fetch_executor import FetchExecutor
 from .free_space import FreeSpace
 from .log_opener import LogOpener
@@ -83,7 +84,7 @@ class ReplicaManager:
         self.produces: Purgatory[TopicPartition] = Purgatory(
             "Produce", clock, config.producer_purgatory_purge_interval_requests
         )
-        self.fetches: Purgatory[TopicPartition] = Purgatory(
+        self.fetches = WaitingFetches(
             "Fetch", clock, config.fetch_purgatory_purge_interval_requests
         )
         self.deletions: Purgatory[TopicPartition] = Purgatory(

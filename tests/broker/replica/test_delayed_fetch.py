@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from broker.replica.delayed_fetch import DelayedFetch
+from broker.replica.delayed_fetch import DelayedFetch, WaitingFetches
 from broker.replica.fetch_reader import (
     FetchParams,
     FetchReader,
@@ -14,6 +14,7 @@ from protocol.errors import ErrorCode, FencedLeaderEpoch
 from protocol.topic_partition import TopicPartition
 from storage.log_read import FetchIsolation
 from storage.offset_metadata import OffsetMetadata
+from tests.fakes.clock import FakeClock
 
 A, B = TopicPartition("t", 0), TopicPartition("t", 1)
 
@@ -63,7 +64,8 @@ class Fixture:
             FetchResult(ErrorCode.NONE, offset_metadata=start) for _ in wanted
         ]
         self.future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self.fetch = DelayedFetch(reader, find, self.future, self.answer)
+        others = WaitingFetches("Fetch", FakeClock())
+        self.fetch = DelayedFetch(reader, find, self.future, self.answer, others)
 
     def answer(self, fetch: DelayedFetch) -> None:
         self.answers += 1

@@ -80,6 +80,43 @@ async def test_a_fetch_is_woken_when_the_record_is_durable(tmp_path: Path) -> No
         assert offsets(await waiting) == [[0]]
 
 
+async def test_those_who_wait_for_the_same_share_what_is_read(tmp_path: Path) -> None:
+    async with replicas(tmp_path) as broker:
+        t0 = await broker.create_topic()
+        first, second = fetch(broker, at(t0)), fetch(broker, at(t0))
+        short = fetch(broker, at(t0, max_bytes=SIZE + 10))
+        patient = fetch(broker, at(t0), min_bytes=3 * SIZE)
+        append(broker, t0, 2)
+        await broker.commit()
+        results = await first
+        assert await second is results
+        assert offsets(results) == [[0, 1]]
+        assert len((await short)[0].records) == SIZE + 10
+        assert not patient.done()
+        append(broker, t0)
+        await broker.commit()
+        assert offsets(await patient) == [[0, 1, 2]]
+        log = broker.logs.get(t0)
+        assert log is not None
+        assert log.fetched_bytes == (2 + 2 + 1 + 3) * SIZE + 10
+
+
+async def test_what_one_check_has_read_is_not_kept_for_another(tmp_path: Path) -> None:
+    async with replicas(tmp_path) as broker:
+        t0 = await broker.create_topic()
+        append(broker, t0)
+        first = fetch(broker, at(t0), min_bytes=2 * SIZE)
+        append(broker, t0)
+        await broker.commit()
+        assert offsets(await first) == [[0, 1]]
+        second = fetch(broker, at(t0), min_bytes=3 * SIZE)
+        third = fetch(broker, at(t0), min_bytes=3 * SIZE)
+        broker.clock.advance(510)
+        results = await second
+        assert offsets(results) == [[0, 1]]
+        assert await third is not results, "nothing says that no append was between"
+
+
 async def test_the_wait_ends_with_what_is_there(tmp_path: Path) -> None:
     async with replicas(tmp_path) as broker:
         t0 = await broker.create_topic()
