@@ -14,9 +14,9 @@ from protocol.topic_partition import TopicPartition
 from protocol.uuids import to_text
 
 from .admin_socket import AdminError
-from .config.option import did_you_mean
 from .readiness import why_not_ready
 from .replica.compaction import Compacted, Compaction
+from .spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence

@@ -22,7 +22,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from .admin_address import LINE_SIZE_MAX, SOCKET_NAME, admin_address
-from .config.option import did_you_mean
+from .spelling import did_you_mean
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,7 +7,6 @@ the traceback of a bug.
 
 from __future__ import annotations
 
-import json
 import logging
 import sys
 import time
@@ -54,6 +53,8 @@ class _JsonFormatter(_LineFormatter):
         )
         if record.exc_info:
             event["error"] = self.formatException(record.exc_info)
+        import json  # few want it
+
         return json.dumps(event, ensure_ascii=False, default=str)
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .jobs import CLEANING_JOB, cleaning_interval_ms, cleaning_limits
 from .metadata.resource_options import ResourceKind
 from .quotas.metered import MeteredDispatcher
 
@@ -60,6 +59,7 @@ def follow_quotas(
 
 def follow_cleaning_changes(services: Services, cleaning: Cleaning) -> None:
     """Have compaction follow the options from now on."""
+    from .jobs import CLEANING_JOB, cleaning_interval_ms, cleaning_limits
 
     def follow(config: BrokerConfig) -> None:
         cleaning.limit(cleaning_limits(config))

@@ -23,17 +23,14 @@ from storage.log_manager import LogManager
 from storage.tail_memory import TailMemory
 from storage.unified_log import UnifiedLog
 
-from . import handlers
-from .admin_requests import admin_requests
-from .admin_socket import AdminSocket
 from .clock import Clock, SystemClock
 from .committer import Committer
 from .config.live_config import LiveConfig
 from .cpus import usable_cpus
 from .disk_threads import DiskThreads
+from .handlers import OfferedHandlers
 from .handlers.dispatch import Dispatcher
-from .handlers.registry import registered_handlers
-from .jobs import add_jobs, make_cleaning
+from .late_modules import load_late
 from .metadata.adoption_check import check_adopted, with_known_node_id
 from .metadata.catalog import Catalog
 from .metadata.catalog_store import make_directory
@@ -46,11 +43,7 @@ from .network.limits import LimitedLog, RequestMemory
 from .network.listener import Listener
 from .network.shared import Network
 from .process import open_files_limit, run_until_signal
-from .reconfiguration import (
-    follow_changes,
-    follow_cleaning_changes,
-    follow_quotas,
-)
+from .reconfiguration import follow_changes, follow_quotas
 from .replica.replica_manager import ReplicaManager
 from .scheduler import Scheduler
 from .services import Bugs, Services
@@ -59,6 +52,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from .admin_socket import AdminSocket
     from .config.broker_config import BrokerConfig
     from .config.listener import HostPort
     from .http_server import HttpServer
@@ -110,6 +104,7 @@ class Server:
                 # log that is opened would take minutes.
                 await self.services.metadata.bump_leader_epochs()
             await self._listen()
+            await load_late()
         except BaseException:
             await self._let_go()
             raise
@@ -237,12 +232,11 @@ class Server:
 
     async def _listen(self) -> None:
         config = self.config
-        handlers.load()
         admission = Admission(self.services.config, self._clock)
         follow_changes(self.services, admission)
         self._network = Network(
             options=config,
-            dispatcher=Dispatcher(self.services, registered_handlers()),
+            dispatcher=Dispatcher(self.services, OfferedHandlers()),
             clock=self._clock,
             memory=RequestMemory(config.queued_max_request_bytes),
             admission=admission,
@@ -270,9 +264,14 @@ class Server:
         await self._http.start()
 
     async def _begin_jobs(self) -> None:
+        from .admin_requests import admin_requests
+        from .admin_socket import AdminSocket
+        from .jobs import add_jobs
+        from .reconfiguration import follow_cleaning_changes
+
         assert self._files is not None
         services = self.services
-        services.moving.cleaning = self._cleaning = make_cleaning(services, self._files)
+        self._cleaning = services.cleaning
         if self._metric_sources is not None:
             self._metric_sources.cleaning = self._cleaning
         add_jobs(

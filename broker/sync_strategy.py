@@ -11,9 +11,7 @@ with ``syncfs``.
 
 from __future__ import annotations
 
-import ctypes
 import os
-import platform
 import re
 import sys
 import time
@@ -145,6 +143,8 @@ class FileSystemSync:
             StorageFailure: it could not be written.
         """
         if self._syncfs(self._descriptor) != 0:
+            import ctypes
+
             number = ctypes.get_errno()
             raise StorageFailure(
                 f"sync of the file system of {self._directory}: {os.strerror(number)}"
@@ -159,6 +159,8 @@ def file_system_sync(directory: Path) -> FileSystemSync | None:
     """A call that syncs the file system of ``directory``; None without syncfs."""
     if sys.platform != "linux" or _kernel_version() < _FIRST_RELIABLE:
         return None
+    import ctypes
+
     try:
         return FileSystemSync(directory, ctypes.CDLL(None, use_errno=True).syncfs)
     except (OSError, AttributeError):
@@ -166,5 +168,5 @@ def file_system_sync(directory: Path) -> FileSystemSync | None:
 
 
 def _kernel_version() -> tuple[int, ...]:
-    numbers = re.match(r"(\d+)\.(\d+)", platform.release())
+    numbers = re.match(r"(\d+)\.(\d+)", os.uname().release)
     return tuple(map(int, numbers.groups())) if numbers else (0, 0)

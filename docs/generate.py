@@ -17,7 +17,7 @@ from broker.config.foreign_table import foreign_table
 from broker.config.group_config import GROUP_OPTIONS, group_default
 from broker.config.option import Option, format_value
 from broker.config.topic_config import TOPIC_OPTIONS
-from broker.handlers.registry import registered_handlers
+from broker.handlers.registry import offers, registered_handlers
 from protocol.api_keys import ApiKey
 
 ROOT = Path(__file__).parents[1]
@@ -38,6 +38,22 @@ def apis() -> Iterator[str]:
             offered += f" ({refused} answered UNSUPPORTED_VERSION)"
         name = handler.request_class.__name__.removesuffix("Request")
         yield f"| {int(ApiKey(key))} | {name} | {offered} |"
+
+
+def offered() -> Iterator[str]:
+    """The table by which a handler is found that is not loaded."""
+    yield '"""Which APIs there are, in which versions, and which modules answer them.'
+    yield ""
+    yield "Made by `make docs` from what the handlers register; do not edit."
+    yield '"""'
+    yield from ("", "from typing import Final", "", "from .registry import Offer", "")
+    yield "OFFERED: Final = {"
+    broker.handlers.load()
+    for key, (first, last, modules) in offers().items():
+        named = ", ".join(f'"{name}"' for name in modules)
+        comma = "," if len(modules) == 1 else ""
+        yield f"    {int(key)}: Offer({first}, {last}, ({named}{comma})),"
+    yield "}"
 
 
 def options() -> Iterator[str]:
@@ -99,6 +115,7 @@ def _row(
 PAGES: dict[str, Callable[[], Iterator[str]]] = {
     "docs/apis.md": apis,
     "docs/options.md": options,
+    "broker/handlers/offered.py": offered,
 }
 
 

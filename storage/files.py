@@ -9,7 +9,6 @@ syncs it: no number is ever closed under a running call and given to another fil
 import errno
 import mmap
 import os
-import shutil
 import sys
 from collections import deque
 from collections.abc import Iterator
@@ -303,7 +302,9 @@ class OsFiles(Files):
     def rmtree(self, path: Path) -> None:
         """``rm -r``."""
         with _translated(path), suppress(FileNotFoundError):
-            shutil.rmtree(path)
+            from shutil import rmtree
+
+            rmtree(path)
 
     def sync_directory(self, path: Path) -> None:
         """``fsync`` of the directory."""

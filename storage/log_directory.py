@@ -19,7 +19,6 @@ from contextlib import nullcontext, suppress
 from enum import Enum
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol, TypeAlias
-from uuid import uuid4
 
 from protocol.errors import KafkaStorageError
 from protocol.topic_partition import TopicPartition
@@ -112,7 +111,7 @@ def parse_directory_name(name: str) -> DirectoryName | None:
 
 def suffixed_name(topic_partition: TopicPartition, kind: DirectoryKind) -> str:
     """A new name for the directory of a partition that is served no more."""
-    suffix = f"-{topic_partition.partition}.{uuid4().hex}-{kind.value}"
+    suffix = f"-{topic_partition.partition}.{random_uuid().hex()}-{kind.value}"
     return topic_partition.topic[: NAME_SIZE_MAX - len(suffix)] + suffix
 
 

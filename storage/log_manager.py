@@ -58,7 +58,7 @@ class LogManager:
         self.directories = LogDirectories(
             [LogDirectory(files, each, make_lock) for each in directories]
         )
-        self._files = files
+        self.files = files
         self._identity = cluster_id, node_id
         self._producer_options = producer_id_expiration_ms, verifies_transactions
         self._take_lock = take_lock
@@ -143,7 +143,7 @@ class LogManager:
         found = self.topic_id_of(topic_partition)
         if found is None:
             _log.warning("%s does not say of which topic it is; it does now", path)
-            write_partition_metadata(self._files, path, topic_id)
+            write_partition_metadata(self.files, path, topic_id)
         elif found != topic_id:
             raise InconsistentTopicId(
                 f"{path} belongs to another topic of this name; it is left as it is"
@@ -189,7 +189,7 @@ class LogManager:
         path = home.path / str(topic_partition)
         try:
             # Without its disk it would be made anew, or be what lies under a mount.
-            if not self._files.exists(home.path / META_PROPERTIES_NAME):
+            if not self.files.exists(home.path / META_PROPERTIES_NAME):
                 raise StorageFailure(f"{home.path} is gone")
             log = create_log(
                 topic_partition, topic_id, path, config, self._surroundings(now_ms)
@@ -202,7 +202,7 @@ class LogManager:
         return log
 
     def _surroundings(self, now_ms: int) -> Surroundings:
-        return Surroundings(self._files, now_ms, *self._producer_options)
+        return Surroundings(self.files, now_ms, *self._producer_options)
 
     def delete(self, topic_partition: TopicPartition, removal_ms: int = 0) -> Path:
         """Take a partition's log away: its directory gets another name, returned.
@@ -244,7 +244,7 @@ class LogManager:
             KafkaStorageError: the directory has failed.
         """
         home = self._homes[log.topic_partition]
-        return LogMove(self._files, log, home, self.directories.choose(directory))
+        return LogMove(self.files, log, home, self.directories.choose(directory))
 
     def exchange(self, move: LogMove, now_ms: int) -> None:
         """Let the log go on in the directory that it moves to.

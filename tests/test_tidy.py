@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = ("protocol", "storage", "client", "broker", "pyspark_odradek")
 FILE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 60
-GENERATED = ("docs/apis.md", "docs/options.md")
+GENERATED = ("docs/apis.md", "docs/options.md", "broker/handlers/offered.py")
 
 
 def modules() -> list[Path]:

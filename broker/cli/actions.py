@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from ..config.option import did_you_mean
+from ..spelling import did_you_mean
 from .parser import EXAMPLES, USAGE_ERROR, fail
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import re
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from ..config.option import did_you_mean
+from ..spelling import did_you_mean
 from .parser import Parser, fail, seconds
 from .pipe import quiet_pipe
 

@@ -9,8 +9,9 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..config.broker_config import ALIASES, OPTIONS
-from ..config.option import OptionError, did_you_mean, format_value
+from ..config.option import OptionError, format_value
 from ..config.sources import Flags, gather, load
+from ..spelling import did_you_mean
 from .cluster_options import print_json
 from .parser import USAGE_ERROR, Parser, fail
 from .pipe import quiet_pipe

@@ -7,7 +7,7 @@ import re
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
-from ..config.option import did_you_mean
+from ..spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

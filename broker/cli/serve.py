@@ -7,6 +7,7 @@ for an option, 1 for what the options name (a port, a directory).
 from __future__ import annotations
 
 import errno
+import gc
 import logging
 import os
 from pathlib import Path
@@ -100,15 +101,18 @@ def _run(loaded: Loaded) -> int:
     configure_logs(loaded.config.logging_level, form=loaded.config.logging_format)
     for note in loaded.notes:
         _logger.warning("options: %s", note)
-    from ..server import run
-
+    gc.disable()  # nothing of what is loaded is garbage; `run` enables it
     try:
+        from ..server import run
+
         return run(loaded.config)
     except Exception as error:
         reason = explain(error)
         if reason is None:  # a bug, which deserves its traceback
             raise
         return fail("serve", CANNOT_START, reason)
+    finally:
+        gc.enable()
 
 
 def explain(error: Exception) -> str | None:

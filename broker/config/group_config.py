@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from protocol.errors import InvalidConfig
 
+from ..spelling import did_you_mean
 from .broker_config import OPTIONS
 from .described import ConfigSource, Described, Synonym, synonyms_of
 from .foreign_table import foreign_table
-from .option import Kind, Option, OptionError, did_you_mean, format_value
+from .option import Kind, Option, OptionError, format_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from protocol.errors import InvalidConfig, InvalidRequest
 
+from ..spelling import did_you_mean
 from .broker_config import OPTIONS, Changes
 from .foreign_options import is_dynamic
 from .foreign_table import foreign_table
-from .option import OptionError, did_you_mean
+from .option import OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -5,7 +5,7 @@ made by ``option``; a topic's options (``topic_config``) use the same ``Option``
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
@@ -181,11 +181,3 @@ def _kind_of(default: Any) -> Kind:
     if isinstance(default, tuple):
         return Kind.LIST
     return Kind.STRING
-
-
-def did_you_mean(word: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
-    """The known word that ``word`` was most likely meant to be."""
-    from difflib import get_close_matches  # only when something is wrong: 3 ms
-
-    close = get_close_matches(word, list(known), n=1, cutoff=cutoff)
-    return close[0] if close else None

@@ -10,10 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..spelling import did_you_mean
 from .broker_config import ALIASES, OPTIONS, BrokerConfig
 from .foreign_options import is_meaningless, is_refusable, why_refused
 from .listener import Listener
-from .option import OptionError, did_you_mean
+from .option import OptionError
 from .properties import parse_properties
 
 if TYPE_CHECKING:

@@ -13,9 +13,10 @@ from typing import Any
 from protocol.errors import InvalidConfig
 from storage.log_config import LogConfig
 
+from ..spelling import did_you_mean
 from .broker_config import OPTIONS, BrokerConfig
 from .log_options import CODECS
-from .option import LONG_MAX, Kind, Option, OptionError, did_you_mean, format_value
+from .option import LONG_MAX, Kind, Option, OptionError, format_value
 
 INTERNAL_SEGMENT_BYTES = "internal.segment.bytes"
 

@@ -1,10 +1,17 @@
 """The handlers of all APIs: one module per family, registered where they are written.
 
-``load`` imports them. A new module is named here, or nobody will find it.
+A new module is named here, or nobody will find it; then `make docs` notes in `offered`
+which APIs it answers. So ApiVersions is answered, and a request finds its handler,
+before the others are loaded: the usual ones soon after the start (`late_modules`), the
+rest when they are first asked for.
 """
 
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Final
+
+from .offered import OFFERED
+from .registry import Handler, registered_handlers
 
 MODULES: Final = (
     "acls",
@@ -51,3 +58,25 @@ def load() -> None:
     """Import every handler module, so that its handlers are registered."""
     for name in MODULES:
         import_module(f".{name}", __name__)
+
+
+class OfferedHandlers(Mapping[int, Handler]):
+    """The handlers by API key; asking for one loads its modules."""
+
+    def __getitem__(self, api_key: int) -> Handler:
+        """The handler of an API.
+
+        Raises:
+            KeyError: it is not offered.
+        """
+        for name in OFFERED[api_key].modules:
+            import_module(f".{name}", __name__)
+        return registered_handlers()[api_key]
+
+    def __iter__(self) -> Iterator[int]:
+        """The API keys."""
+        return iter(OFFERED)
+
+    def __len__(self) -> int:
+        """How many APIs there are."""
+        return len(OFFERED)

@@ -1,4 +1,4 @@
-"""ApiVersions: what this broker can do, read from the registry of handlers.
+"""ApiVersions: what this broker can do, as its handlers say.
 
 An unsupported version of this very request is answered by ``dispatch``, in
 version 0. A feature that is not finalised lets clients speak the older of the two
@@ -21,7 +21,8 @@ from protocol.messages.api_versions import (
 )
 
 from ..metadata.features import SUPPORTED
-from .registry import handles, registered_handlers
+from .offered import OFFERED
+from .registry import handles
 
 if TYPE_CHECKING:
     from ..network.request_context import RequestContext
@@ -48,7 +49,7 @@ def handle_api_versions(
         ctx.connection.client_software_name = name
         ctx.connection.client_software_version = version
     apis = advertised_apis()
-    if not ctx.services.telemetry.is_wanted:
+    if not ctx.services.wants_client_metrics:
         apis = [api for api in apis if api.api_key not in _TELEMETRY]
     response = ApiVersionsResponse(api_keys=apis)
     if ctx.api_version >= FIRST_VERSION_WITH_LEVEL_0:
@@ -67,12 +68,12 @@ def handle_api_versions(
 
 
 def advertised_apis() -> list[ApiVersion]:
-    """The APIs of the registry, by their key, with the versions to advertise."""
+    """All APIs, by their key, with the versions to advertise."""
     return [
         ApiVersion(
             api_key=api_key,
-            min_version=handler.advertised_min,
-            max_version=handler.advertised_max,
+            min_version=offer.advertised_min,
+            max_version=offer.advertised_max,
         )
-        for api_key, handler in sorted(registered_handlers().items())
+        for api_key, offer in OFFERED.items()
     ]

@@ -206,6 +206,9 @@ class Dispatcher:
         header, position = decode_request_header(frame)
         route = self.routes.get((header.api_key, header.api_version))
         if route is None:
+            # To look for the handler may load it, and then its headers can be read.
+            self._handlers.get(header.api_key)
+            header, position = decode_request_header(frame)
             route = self._add_route(frame, header)
         try:
             request, _ = route.decode(frame, position)

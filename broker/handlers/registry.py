@@ -15,8 +15,7 @@ that ``@answers_errors`` names.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from protocol.schema import RESPONSES
 
@@ -49,8 +48,7 @@ class NoResponse:
 NO_RESPONSE: Final = NoResponse()
 
 
-@dataclass(frozen=True, slots=True)
-class Handler:
+class Handler(NamedTuple):
     """One registered API: what it reads, what it answers, who does it."""
 
     request_class: type[Request]
@@ -68,6 +66,14 @@ class Handler:
     def advertises_version(self, version: int) -> bool:
         """Whether clients are told that this version works."""
         return self.advertised_min <= version <= self.advertised_max
+
+
+class Offer(NamedTuple):
+    """What clients are told of an API, and the modules that its requests need."""
+
+    advertised_min: int
+    advertised_max: int
+    modules: tuple[str, ...]
 
 
 # (services, version) -> (frame -> answer, or None)
@@ -155,6 +161,26 @@ def shortcut(
         return maker
 
     return register
+
+
+def offers() -> dict[int, Offer]:
+    """What was registered until now, as `make docs` notes it."""
+    found = {}
+    for api_key, handler in sorted(_handlers.items()):
+        request_class = handler.request_class
+        functions: list[Any] = [handler.function]
+        functions += [
+            registered[request_class]
+            for registered in (_error_builders, _refused_readers)
+            if request_class in registered
+        ]
+        if request_class in _shortcuts:
+            functions.append(_shortcuts[request_class][1])
+        modules = {each.__module__.rpartition(".")[2] for each in functions}
+        found[api_key] = Offer(
+            handler.advertised_min, handler.advertised_max, tuple(sorted(modules))
+        )
+    return found
 
 
 def registered_handlers() -> dict[int, Handler]:

@@ -7,7 +7,6 @@ was made after the last change of a topic takes its place.
 from __future__ import annotations
 
 import logging
-import shutil
 import sqlite3
 import time
 from contextlib import closing
@@ -112,7 +111,9 @@ def _restore(
         )
     set_aside = _set_aside(path)
     unfinished = path.with_name(path.name + ".tmp")
-    shutil.copyfile(backup, unfinished)
+    from shutil import copyfile
+
+    copyfile(backup, unfinished)
     sync_path(unfinished)
     unfinished.replace(path)
     sync_path(path.parent)

@@ -8,7 +8,6 @@ one of them the default, then the user, then the client id.
 
 from __future__ import annotations
 
-import json
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -45,11 +44,15 @@ class QuotaEntity(NamedTuple):
     @classmethod
     def read(cls, resource_name: str) -> QuotaEntity:
         """The entity that the catalogue calls so."""
+        import json  # only who has quotas needs it
+
         return cls.of(json.loads(resource_name))
 
     @property
     def resource(self) -> Resource:
         """What the catalogue calls it."""
+        import json
+
         name = json.dumps(dict(self.parts), ensure_ascii=False)
         return Resource(ResourceKind.QUOTA, name)
 

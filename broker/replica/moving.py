@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from storage.unified_log import UnifiedLog
 
     from ..services import Services
-    from .cleaning import Cleaning
     from .partition import Partition
 
 CHUNK_BYTES = 16 << 20
@@ -75,7 +74,6 @@ class Moving:
     """The moves that are under way; ``moves`` has those that will end where they go."""
 
     def __init__(self, services: Services) -> None:
-        self.cleaning: Cleaning | None = None  # until the broker has begun
         self.moves: dict[TopicPartition, Move] = {}
         self._services = services
         self._tasks: set[asyncio.Task[None]] = set()
@@ -130,9 +128,8 @@ class Moving:
 
     async def _run(self, move: Move) -> None:
         topic_partition = move.partition.topic_partition
-        assert self.cleaning is not None
         try:
-            async with self.cleaning.pause(topic_partition):
+            async with self._services.cleaning.pause(topic_partition):
                 await self._move(move)
         except _Abandoned as reason:
             _logger.info("%s is not moved: %s", topic_partition, reason)
@@ -327,9 +324,9 @@ class Moving:
                 self._fail(move.directory, error)
         services.replica_manager.log_starts.release(partition)
         partition.committer.request_sync(partition)
-        if move.clean_up_to is not None and self.cleaning is not None:
+        if move.clean_up_to is not None:
             with suppress(NotCleaned, KafkaError):  # else it is cleaned once more
-                await self.cleaning.note(log, move.clean_up_to)
+                await self._services.cleaning.note(log, move.clean_up_to)
 
     def _check(self, move: Move) -> None:
         """Raises `_Abandoned` when there is no reason to go on."""

@@ -9,7 +9,6 @@ from broker.config.option import (
     Kind,
     Option,
     OptionError,
-    did_you_mean,
     format_value,
     option,
 )
@@ -119,13 +118,6 @@ def test_values_are_shown_as_clients_expect_them(
 )
 def test_the_default_says_the_kind(default: object, kind: Kind) -> None:
     assert option(default, "a.b", "Meaning.").metadata["option"].kind is kind
-
-
-def test_a_near_miss_is_recognised() -> None:
-    assert did_you_mean("num.partition", ["num.partitions", "log.dirs"]) == (
-        "num.partitions"
-    )
-    assert did_you_mean("zzz", ["num.partitions"]) is None
 
 
 def test_every_option_is_used_by_something_or_says_that_it_is_not() -> None:

@@ -46,7 +46,7 @@ def ask(
         bugs=Bugs(),
         config=config,
         features=features,
-        telemetry=SimpleNamespace(is_wanted=False),
+        wants_client_metrics=False,
     )
     dispatcher = Dispatcher(services, registered_handlers())
     exchange = dispatcher.dispatch(connection, memoryview(bytearray(frame)))

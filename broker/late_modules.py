@@ -1,0 +1,40 @@
+"""What is loaded when the listeners are open, before the broker says that it is ready.
+
+The first answer needs little of the broker; the rest would only delay it. What nearly
+every client asks for next is loaded here, a module a turn, so that clients which
+connect meanwhile are answered between two of them. A request that comes before its
+modules loads them itself; what is rarely asked for has no other way (`handlers`,
+`services`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from importlib import import_module
+from typing import Final
+
+LATE_MODULES: Final = (
+    "handlers.metadata",
+    "handlers.produce",
+    "handlers.usual_produce",
+    "handlers.fetch",
+    "handlers.usual_fetch",
+    "handlers.list_offsets",
+    "handlers.find_coordinator",
+    "coordinator.group.service",
+    "handlers.groups",
+    "handlers.offsets",
+    "handlers.offset_fetch",
+    "coordinator.transaction.service",
+    "handlers.init_producer_id",
+    "replica.cleaning",
+    "jobs",
+    "admin_requests",
+)
+
+
+async def load_late() -> None:
+    """Load all of them, with a turn of the loop for requests after each."""
+    for name in LATE_MODULES:
+        import_module(f".{name}", __package__)
+        await asyncio.sleep(0)
