@@ -54,6 +54,7 @@ setup(
                 "protocol/speedups_crc.c",
                 "protocol/speedups_keys.c",
                 "protocol/speedups_latest.c",
+                "protocol/speedups_produce.c",
                 "protocol/speedups_records.c",
                 "protocol/speedups_usual.c",
             ],

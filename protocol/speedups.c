@@ -27,6 +27,9 @@ static PyMethodDef methods[] = {
      "check_usual(batch, now_ms, before_max_ms, after_max_ms, takes_null_keys, /)"
      "\n--\n\n"
      "Check what most producers send, all of it; see usual_batch_plain."},
+    {"find_usual_batch", (PyCFunction)(void (*)(void))find_usual_batch, METH_FASTCALL,
+     "find_usual_batch(frame, by_id, /)\n--\n\n"
+     "Say where the batch of a Produce is; see usual_produce_plain."},
     {"walk_batches", (PyCFunction)(void (*)(void))walk_batches, METH_FASTCALL,
      "walk_batches(data, columns, next_offset, offset_max, checks_crc, /)\n--\n\n"
      "Say what the headers of the batches hold; see batch_columns_plain."},

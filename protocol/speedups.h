@@ -287,6 +287,9 @@ DECLARE(index_records);
 /* speedups_usual.c */
 DECLARE(check_usual);
 
+/* speedups_produce.c */
+DECLARE(find_usual_batch);
+
 /* speedups_batches.c */
 DECLARE(walk_batches);
 

@@ -12,6 +12,9 @@ def check_usual(
     takes_null_keys: bool,
     /,
 ) -> tuple[int, ...] | None: ...
+def find_usual_batch(
+    frame: Buffer, by_id: bool, /
+) -> tuple[int, bytes, int, int] | None: ...
 def walk_batches(
     data: Buffer,
     columns: Buffer,

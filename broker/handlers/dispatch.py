@@ -11,6 +11,7 @@ import logging
 import time
 from collections.abc import Callable
 from struct import Struct
+from struct import error as struct_error
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from protocol.api_keys import ApiKey
@@ -51,6 +52,7 @@ _BULKY = frozenset({ApiKey.FETCH, ApiKey.SHARE_FETCH})
 # NamedTuple's own constructor costs three times as much as the tuple.
 _new = tuple.__new__
 request_log = logging.getLogger("broker.requests")
+_API = Struct(">4s")  # key and version
 _VERSION_END = 4  # in a request: behind API key and version
 _CORRELATION_ID = Struct(">i")
 # Of an answer: length of the frame, correlation id, and that there are no tags.
@@ -134,7 +136,7 @@ class Exchange(NamedTuple):
     request: Any
 
 
-Entry = Callable[[ConnectionInfo, memoryview], Exchange]
+Entry = Callable[[ConnectionInfo, memoryview], Exchange | bytes]
 
 
 class Dispatcher:
@@ -150,15 +152,22 @@ class Dispatcher:
         # What connections call: this, or what measures around it.
         self.entry: Entry = self.dispatch
 
-    def dispatch(self, connection: ConnectionInfo, frame: memoryview) -> Exchange:
+    def dispatch(
+        self, connection: ConnectionInfo, frame: memoryview
+    ) -> Exchange | bytes:
         """Read the request in ``frame`` and call its handler.
 
-        By the route's short way, when it has one that this request is for.
+        By the route's short way, when it has one that this request is for. That may
+        give the whole frame of the answer at once, which is then all there is.
 
         Raises:
             MalformedRequest: there is nothing to answer; the connection closes.
         """
-        route = self._short_routes.get(bytes(frame[:_VERSION_END]))
+        try:
+            (api,) = _API.unpack_from(frame)
+        except struct_error:  # not even that long
+            return self.dispatch_whole(connection, frame)
+        route = self._short_routes.get(api)
         if route is None or route.shortcut is None:
             return self.dispatch_whole(connection, frame)
         began_s = 0.0 if route.request_count & SAMPLED else time.perf_counter()
@@ -173,6 +182,8 @@ class Dispatcher:
         route.request_count += 1
         if began_s:
             answer = route.times.note(answer, began_s)
+        if type(answer) is bytes:
+            return answer
         (correlation_id,) = _CORRELATION_ID.unpack_from(frame, _VERSION_END)
         return _new(Exchange, (route, correlation_id, answer, None))
 
@@ -221,15 +232,16 @@ class Dispatcher:
 
     def dispatch_logged(
         self, connection: ConnectionInfo, frame: memoryview
-    ) -> Exchange:
+    ) -> Exchange | bytes:
         """`dispatch`, with a line in the request log."""
         exchange = self.entry(connection, frame)
+        header, _ = decode_request_header(frame)
         request_log.debug(
             "%s of %s:%d, correlation id %d, %d bytes",
-            exchange.route.name,
+            self.routes[header.api_key, header.api_version].name,
             connection.peer_host,
             connection.peer_port,
-            exchange.correlation_id,
+            header.correlation_id,
             len(frame),
         )
         return exchange

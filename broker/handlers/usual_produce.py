@@ -8,6 +8,7 @@ Everything else, and whatever looks odd, is left to `produce`.
 
 from __future__ import annotations
 
+from struct import Struct
 from typing import TYPE_CHECKING, Any
 
 from protocol.compiler import decoder
@@ -20,20 +21,22 @@ from protocol.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
-from protocol.primitives import read_unsigned_varint
-from protocol.record_batch import TRANSACTIONAL
 from protocol.topic_partition import TopicPartition
 
 from ..replica.partition import ACKS_ALL
 from .known_requests import KnownRequests, is_current
 from .produce import (
     ADMIN_CLIENT_ID,
-    ATTRIBUTES_POSITION,
     FIRST_VERSION_WITH_TOPIC_IDS,
     partition_response,
 )
 from .produced import NUMBERS, around_numbers
 from .registry import shortcut
+
+try:
+    from protocol.speedups import find_usual_batch
+except ImportError:  # installed where there was no compiler
+    from protocol.usual_produce_plain import find_usual_batch
 
 if TYPE_CHECKING:
     from ..replica.delayed_produce import AppendResult
@@ -45,6 +48,8 @@ FIRST_VERSION = 9
 _HEAD_SIZE_MAX = 512
 _ID_POSITION = 8  # of the client's id in a frame, its length first
 _FRAME_LENGTH = 4
+_NO_TAG = b"\0"
+_PLACE = Struct(">ih")  # of an answer: index, error code
 _NO_TAGS = b"\0\0\0"  # of partition, topic and request, behind the batch
 
 
@@ -54,6 +59,9 @@ class ProduceHead:
     __slots__ = (
         "_after",
         "_before",
+        "_before_numbers",
+        "_pack",
+        "_size",
         "acks",
         "is_admin",
         "key",
@@ -76,6 +84,26 @@ class ProduceHead:
         self.timeout_ms = request.timeout_ms
         self.is_admin = client_id == ADMIN_CLIENT_ID
         self._before, self._after = around_numbers(version, topic, self.topic_id)
+        # The answer's frame in one piece: no tags in its header; then the body, in
+        # which index and error code are known as well.
+        self._before_numbers = _NO_TAG + self._before + _PLACE.pack(data.index, 0)
+        layout = f">ii{len(self._before_numbers)}sqqq{len(self._after)}s"
+        frame = Struct(layout)
+        self._size, self._pack = frame.size - _FRAME_LENGTH, frame.pack
+
+    def frame(
+        self, correlation_id: int, base_offset: int, time_ms: int, log_start: int
+    ) -> bytes:
+        """The whole answer to a batch that was appended."""
+        return self._pack(
+            self._size,
+            correlation_id,
+            self._before_numbers,
+            base_offset,
+            time_ms,
+            log_start,
+            self._after,
+        )
 
     def respond(self, result: AppendResult) -> Any:
         """The body of the answer, or the response where there is more to say."""
@@ -116,25 +144,10 @@ class UsualProduce:
 
     def __call__(self, frame: memoryview) -> Any:
         """The answer, or a `Parked` one; None for what takes the long way."""
-        try:
-            # Client id, tags, transactional id, acks, timeout, one topic: ...
-            topic = (frame[_ID_POSITION] << 8 | frame[_ID_POSITION + 1]) + 19
-            # ... its id or its name, one partition, index.
-            end = topic + (21 if self._by_id else frame[topic] + 5)
-            size, position = frame[end], end + 1
-            if size >= 0x80:
-                size, position = size + (frame[position] - 1 << 7), position + 1
-                if size >= 1 << 14:  # more than two bytes of a varint
-                    size, position = read_unsigned_varint(frame, end)
-            stop = position + size - 1
-            batch = frame[position:stop]
-            if batch[ATTRIBUTES_POSITION] & TRANSACTIONAL or frame[stop:] != _NO_TAGS:
-                return None
-        except (IndexError, MalformedRequest):
+        found = find_usual_batch(frame, self._by_id)
+        if found is None or self._unopened:
             return None
-        if self._unopened:
-            return None
-        head_bytes = bytes(frame[_ID_POSITION:end])
+        correlation_id, head_bytes, start, stop = found
         try:
             head = self._heads[head_bytes]
         except KeyError:
@@ -143,9 +156,7 @@ class UsualProduce:
             return None
         if self._by_id and not is_current(self._metadata, head.topic_id, head.key[0]):
             return None
-        return self._appends.append_one(
-            head.key, batch, head.acks, head.timeout_ms, head.respond, head.is_admin
-        )
+        return self._appends.append_one(head, frame[start:stop], correlation_id)
 
     def _learn(self, frame: memoryview, head_bytes: bytes) -> ProduceHead | None:
         """What these bytes say; None, and known as such, if it is not the usual."""

@@ -95,13 +95,13 @@ class Connection(asyncio.BufferedProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Let the client in, or close at once."""
         transport = cast("asyncio.Transport", transport)  # uvloop's are no subclass
-        self._transport = transport
+        self._transport, network = transport, self._network
         peer = transport.get_extra_info("peername") or ("unknown", 0)
-        refusal = self._network.admission.refusal(peer[0])
+        refusal = network.admission.refusal(peer[0])
         if refusal is not None:
             limit, reason = refusal
             line = f"connection from {peer[0]} refused: {reason}"
-            self._network.log.warn(line, limit)
+            network.log.warn(line, limit)
             transport.abort()
             return
         local = transport.get_extra_info("sockname") or ("", 0)
@@ -116,14 +116,12 @@ class Connection(asyncio.BufferedProtocol):
         )
         self._responses = ResponseQueue(
             transport,
-            self._network.dispatcher.failure,
+            network.dispatcher.failure,
             self._go_on,
             self._refuse,
             self._listener.catch_up,
         )
-        transport.set_write_buffer_limits(
-            self._network.options.connection_unread_max_bytes
-        )
+        transport.set_write_buffer_limits(network.options.connection_unread_max_bytes)
         self._is_closed = self._is_blocked = False
         self._listener.add(self)
 
@@ -250,6 +248,10 @@ class Connection(asyncio.BufferedProtocol):
                 self._backlog_size += len(frame)
                 continue
             exchange = dispatch(info, frame)
+            if isinstance(exchange, bytes):  # all of the answer
+                if responses.add_frame(exchange):
+                    self._block_if_full()
+                continue
             route, correlation_id, answer, request = exchange
             kind = type(answer)
             if kind is bytes or kind is list or kind is route.response_class:
@@ -272,8 +274,7 @@ class Connection(asyncio.BufferedProtocol):
             self._responses.add(route, correlation_id, task, request, size)
             # After the queue's own callback, which brings it the answer.
             task.add_done_callback(self._task_ended)
-            self._task = task
-            self._task_size = size
+            self._task, self._task_size = task, size
             self._is_blocked = True
             self._account()
             return
@@ -282,8 +283,7 @@ class Connection(asyncio.BufferedProtocol):
         self._block_if_full()
 
     def _task_ended(self, task: asyncio.Task[Any]) -> None:
-        self._task = None
-        self._task_size = 0
+        self._task, self._task_size = None, 0
         # The answer goes out before the next request is started.
         self._responses.catch_up()
 

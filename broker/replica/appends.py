@@ -9,7 +9,7 @@ questions that are nearly always answered No stand before the calls, not inside 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from protocol.compression import DecompressedTooLarge
 from protocol.errors import ErrorCode, InvalidTopic, KafkaError
@@ -60,6 +60,26 @@ _WITHOUT_LOG_START = frozenset(
         ErrorCode.KAFKA_STORAGE_ERROR,
     }
 )
+
+
+class OneAppend(Protocol):
+    """What a request says of its one batch, and what makes the answer to it.
+
+    ``acks`` are 1 or all; ``is_admin``: the broker's own topics may be written.
+    """
+
+    key: TopicPartition
+    acks: int
+    timeout_ms: int
+    is_admin: bool
+
+    def respond(self, result: AppendResult) -> Any:
+        """The body of the answer, or the response."""
+
+    def frame(
+        self, correlation_id: int, base_offset: int, time_ms: int, log_start: int
+    ) -> bytes:
+        """The whole answer, when nothing went wrong."""
 
 
 class Appends:
@@ -124,44 +144,67 @@ class Appends:
             return self._answer_later(results, pending, timeout_ms, finish)
         return finish(results)
 
-    def append_one(
-        self,
-        key: TopicPartition,
-        batch: Buffer,
-        acks: int,
-        timeout_ms: int,
-        finish: Callable[[AppendResult], Any],
-        internal_topics_allowed: bool = False,
-    ) -> Any:
+    def append_one(self, ask: OneAppend, batch: memoryview, correlation_id: int) -> Any:
         """`append` of one batch of a client, outside of any transaction.
 
-        ``acks`` is one of those there are; ``finish`` gets the one result.
+        Returns the whole frame of the answer, a response, or a `Parked` one.
         """
-        now_ms = self._now_ms()
+        now_ms = self._clock.now_ms()
+        if now_ms != self._sampled_ms:
+            self._sample(now_ms)
         found = None
         try:
-            found = self._partitions[key]
+            found = self._partitions[ask.key]
             if found.is_internal or self.free_space.low_directories:
-                self._check_client(found, internal_topics_allowed)
-            info = found.append(batch, acks, _CLIENT, now_ms)
+                self._check_client(found, ask.is_admin)
+            placed = found.append_usual(batch, now_ms)
+            if placed is None:
+                return self._append_one_unusual(
+                    ask, found, batch, now_ms, correlation_id
+                )
         except KafkaError as error:
-            return finish(self._refused(key, found, error))
-        result, waits = self._note(found, info, acks, now_ms)
-        if waits is None:
-            return finish(result)
-        answer = AwaitedAppend(finish(result), result, finish)
-        if info.is_duplicate:
-            self._awaiting.add_alone(found, answer, waits[2], timeout_ms)
-        else:
-            self._awaiting.add(found, answer, waits[2], timeout_ms, now_ms)
-        return answer
+            return ask.respond(self._refused(ask.key, found, error))
+        base_offset, next_offset, log_start = placed
+        self._checkpointer.note_append(len(batch))
+        must_sync = found.has_flush_options and found.must_sync_now(now_ms)
+        if must_sync or (self._is_durable_first and ask.acks == ACKS_ALL):
+            fields = (0, base_offset, -1, log_start, next_offset, None, None)
+            result = _new(AppendResult, fields)
+            answer = AwaitedAppend(ask.respond(result), result, ask.respond)
+            self._awaiting.add(found, answer, must_sync, ask.timeout_ms, now_ms)
+            return answer
+        return ask.frame(correlation_id, base_offset, -1, log_start)
+
+    def _append_one_unusual(
+        self,
+        ask: OneAppend,
+        found: Partition,
+        batch: memoryview,
+        now_ms: int,
+        correlation_id: int,
+    ) -> Any:
+        info = found.append(batch, ask.acks, _CLIENT, now_ms)
+        result, waits = self._note(found, info, ask.acks, now_ms)
+        if waits is not None:
+            answer = AwaitedAppend(ask.respond(result), result, ask.respond)
+            if info.is_duplicate:
+                self._awaiting.add_alone(found, answer, waits[2], ask.timeout_ms)
+            else:
+                self._awaiting.add(found, answer, waits[2], ask.timeout_ms, now_ms)
+            return answer
+        if result.error_code:
+            return ask.respond(result)
+        return ask.frame(correlation_id, *result[1:4])
 
     def _now_ms(self) -> int:
         now_ms = self._clock.now_ms()
         if now_ms != self._sampled_ms:
-            self._sampled_ms = now_ms
-            self.free_space.sample_if_due(now_ms)
+            self._sample(now_ms)
         return now_ms
+
+    def _sample(self, now_ms: int) -> None:
+        self._sampled_ms = now_ms
+        self.free_space.sample_if_due(now_ms)
 
     def _note(
         self, found: Partition, info: AppendInfo, acks: int, now_ms: int

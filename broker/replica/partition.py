@@ -12,12 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from protocol.errors import (
-    ErrorCode,
-    KafkaError,
-    KafkaStorageError,
-    NotEnoughReplicas,
-)
+from protocol.errors import KafkaError, KafkaStorageError, NotEnoughReplicas
 from storage.log_config import UNLIMITED
 from storage.verification_state import VerificationStates
 
@@ -30,6 +25,7 @@ if TYPE_CHECKING:
     from storage.append_info import AppendInfo, AppendOrigin
     from storage.files import Buffer
     from storage.log_config import LogConfig
+    from storage.log_writer import Placed
     from storage.offset_metadata import OffsetMetadata
     from storage.unified_log import UnifiedLog
     from storage.verification_state import VerificationGuard
@@ -79,7 +75,6 @@ class Partition(ReadablePartition):
         "committer",
         "config",
         "durable_log_start",
-        "has_enough_in_sync",
         "has_flush_options",
         "is_internal",
         "is_written",
@@ -253,8 +248,29 @@ class Partition(ReadablePartition):
         info = log.append_as_leader(
             batch, self.leader_epoch, now_ms, origin, guard, transaction_version
         )
-        if info.is_duplicate:
-            return info
+        if not info.is_duplicate:
+            self._follow_append(log, now_ms)
+        return info
+
+    def append_usual(self, batch: memoryview, now_ms: int) -> Placed | None:
+        """`append` a client's batch that has nothing special about it.
+
+        None, and nothing was done, where it has; see `LogWriter.append_usual`.
+        """
+        log = self.log
+        if (
+            log is None
+            or self.refusal is not None
+            or not self.has_enough_in_sync
+            or not self.replicas.is_leader
+        ):
+            return None
+        placed = log.append_usual(batch, self.leader_epoch, now_ms)
+        if placed is not None:
+            self._follow_append(log, now_ms)
+        return placed
+
+    def _follow_append(self, log: UnifiedLog, now_ms: int) -> None:
         if not self._is_dirty:
             self._become_dirty(now_ms)
         host = self._host
@@ -266,7 +282,6 @@ class Partition(ReadablePartition):
             host.check_waiting(self)
         elif self.log_end_fetch_count:
             host.check_log_end_fetches(self)
-        return info
 
     def _become_dirty(self, now_ms: int) -> None:
         self._is_dirty = True
@@ -290,24 +305,6 @@ class Partition(ReadablePartition):
         assert self.committer is not None
         self.committer.request_sync(self)
         return True
-
-    def acknowledgement(self, next_offset: int, must_be_durable: bool) -> int | None:
-        """The error code, 0 for none, of an append up to ``next_offset``.
-
-        None while it is open: the high watermark, or with ``must_be_durable`` the
-        durable offset, has not passed it.
-        """
-        log = self.log
-        if self.refusal is not None:
-            return self.refusal.code
-        if not self.replicas.is_leader or log is None:
-            return ErrorCode.NOT_LEADER_OR_FOLLOWER
-        reached = log.recovery_point if must_be_durable else log.high_watermark
-        if reached < next_offset:
-            return ErrorCode.KAFKA_STORAGE_ERROR if log.is_failed else None
-        if not must_be_durable and not self.has_enough_in_sync:
-            return ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
-        return ErrorCode.NONE
 
     # Sync: called by the committer
 

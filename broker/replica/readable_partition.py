@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from protocol.errors import (
+    ErrorCode,
     FencedLeaderEpoch,
     KafkaError,
     KafkaStorageError,
@@ -37,11 +38,13 @@ class ReadablePartition:
     """What can be asked of a partition without changing it.
 
     ``refusal`` is the reason why it serves nobody, while there is one.
-    ``epoch_start_offset`` is where the log ended when its leader epoch began.
+    ``epoch_start_offset`` is where the log ended when its leader epoch began,
+    ``has_enough_in_sync`` whether acks=all can be promised.
     """
 
     __slots__ = (
         "epoch_start_offset",
+        "has_enough_in_sync",
         "leader_epoch",
         "log",
         "refusal",
@@ -62,6 +65,7 @@ class ReadablePartition:
         self.leader_epoch = leader_epoch
         self.replicas = replicas
         self.epoch_start_offset = 0
+        self.has_enough_in_sync = True
         self.log: UnifiedLog | None = None
         self.refusal: KafkaError | None = None
 
@@ -109,6 +113,24 @@ class ReadablePartition:
     def log_end_offset(self) -> int:
         """The offset of the next record."""
         return 0 if self.log is None else self.log.log_end_offset
+
+    def acknowledgement(self, next_offset: int, must_be_durable: bool) -> int | None:
+        """The error code, 0 for none, of an append up to ``next_offset``.
+
+        None while it is open: the high watermark, or with ``must_be_durable`` the
+        durable offset, has not passed it.
+        """
+        log = self.log
+        if self.refusal is not None:
+            return self.refusal.code
+        if not self.replicas.is_leader or log is None:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        reached = log.recovery_point if must_be_durable else log.high_watermark
+        if reached < next_offset:
+            return ErrorCode.KAFKA_STORAGE_ERROR if log.is_failed else None
+        if not must_be_durable and not self.has_enough_in_sync:
+            return ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+        return ErrorCode.NONE
 
     @property
     def is_high_watermark_lagging(self) -> bool:

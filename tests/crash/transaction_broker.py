@@ -15,7 +15,7 @@ from typing import Any
 
 from broker import handlers
 from broker.disk_threads import DiskThreads, OnDone
-from broker.handlers.dispatch import Dispatcher, Exchange
+from broker.handlers.dispatch import Dispatcher, Exchange, Route
 from broker.handlers.registry import registered_handlers
 from broker.metadata.catalog import Catalog
 from protocol.headers import decode_response, encode_request
@@ -47,10 +47,14 @@ class NoThreads(DiskThreads):
 class Question:
     """A request that was sent, and is answered in some later turn of the loop."""
 
-    def __init__(self, dispatcher: Dispatcher, exchange: Exchange) -> None:
+    def __init__(
+        self, dispatcher: Dispatcher, route: Route, exchange: Exchange | bytes
+    ) -> None:
         self._dispatcher = dispatcher
+        self._route = route
         self._exchange = exchange
-        self._response = asyncio.ensure_future(_awaited(exchange.answer))
+        answer = exchange if isinstance(exchange, bytes) else exchange.answer
+        self._response = asyncio.ensure_future(_awaited(answer))
 
     @property
     def is_answered(self) -> bool:
@@ -58,13 +62,16 @@ class Question:
 
     def answer(self) -> Any:
         """The response, as it was on the wire."""
-        route, _, _, request = self._exchange
-        try:
-            response = self._response.result()
-        except Exception as error:
-            response = self._dispatcher.failure(route, request, error)
+        route, exchange = self._route, self._exchange
         buffers: list[Any] = []
-        route.write(0, response, buffers)
+        if isinstance(exchange, bytes):
+            buffers.append(exchange)  # all of it
+        else:
+            try:
+                response = self._response.result()
+            except Exception as error:
+                response = self._dispatcher.failure(route, exchange.request, error)
+            route.write(0, response, buffers)
         frame = memoryview(b"".join(map(bytes, buffers)))[LENGTH_SIZE:]
         return decode_response(frame, route.response_class, route.api_version)[1]
 
@@ -119,7 +126,8 @@ class TransactionBroker(Replicas):
     def send(self, request: Request, version: int) -> Question:
         frame = encode_request(request, version)[LENGTH_SIZE:]
         exchange = self._dispatcher.dispatch(self.connection, memoryview(frame))
-        return Question(self._dispatcher, exchange)
+        route = self._dispatcher.routes[request.api_key, version]
+        return Question(self._dispatcher, route, exchange)
 
     async def ask(self, request: Request, version: int) -> Any:
         question = self.send(request, version)

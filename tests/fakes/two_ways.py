@@ -32,9 +32,13 @@ class Way:
         if not self._is_short:
             self.dispatcher._short_routes.clear()
         try:
-            route, correlation_id, answer, request = self.dispatcher.dispatch(
+            exchange = self.dispatcher.dispatch(
                 self.broker.connection, memoryview(bytearray(frame))
             )
+            if isinstance(exchange, bytes):
+                self.short_count += 1
+                return exchange
+            route, correlation_id, answer, request = exchange
             self.short_count += request is None
             if hasattr(answer, "__await__") and not isinstance(answer, Parked):
                 answer = await answer

@@ -21,6 +21,13 @@ from protocol import (
     record_columns_plain,
     records_plain,
     usual_batch_plain,
+    usual_produce_plain,
+)
+from protocol.headers import encode_request
+from protocol.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    TopicProduceData,
 )
 from protocol.record_batch import (
     BATCH_OVERHEAD,
@@ -152,6 +159,24 @@ def check_usual(speedups: Counted, random: Random) -> None:
     fast = outcome(speedups.check_usual, exact, *rules)
     plain = outcome(usual_batch_plain.check_usual, data, *rules)
     assert fast == plain, (data.hex(), rules, fast, plain)
+
+
+def check_find(speedups: Counted, random: Random) -> None:
+    size = random.choice((0, 20, 70, 200))
+    data = PartitionProduceData(index=0, records=random.randbytes(size))
+    wanted = TopicProduceData(name="t" * random.randrange(9), partition_data=[data])
+    request = ProduceRequest(acks=1, timeout_ms=9, topic_data=[wanted])
+    client_id = random.choice((None, "", "me"))
+    by_id = random.random() < 0.5
+    frame = bytearray(encode_request(request, 13 if by_id else 12, 7, client_id)[4:])
+    for _ in range(random.choice((0, 0, 1, 2))):
+        mutate(random, frame)
+    if random.random() < 0.1:
+        del frame[random.randrange(len(frame) + 1) :]
+    exact = array("B", frame)[:]
+    fast = speedups.find_usual_batch(exact, by_id)
+    plain = usual_produce_plain.find_usual_batch(frame, by_id)
+    assert fast == plain, (frame.hex(), by_id, fast, plain)
 
 
 def random_batches(random: Random) -> bytearray:
@@ -328,7 +353,14 @@ def main(path: str, seconds: str, seed: str, calls: str = "0") -> None:
     checks = [
         (one, Random(int(seed) + place))
         for place, one in enumerate(
-            (check, check_walk, check_last_offsets, check_columns, check_usual)
+            (
+                check,
+                check_walk,
+                check_last_offsets,
+                check_columns,
+                check_usual,
+                check_find,
+            )
         )
     ]
     end, runs, calls_min = time.process_time() + float(seconds), 0, int(calls)

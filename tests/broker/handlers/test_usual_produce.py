@@ -1,6 +1,7 @@
 """The short way and the long one give the same answers, and leave the same logs."""
 
 import asyncio
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +23,9 @@ from tests.fakes.two_ways import TOPIC_ID, Way, two_ways
 
 FIRST, LAST = usual_produce.FIRST_VERSION, ProduceRequest.max_version
 VERSIONS = pytest.mark.parametrize("version", range(FIRST, LAST + 1))
-TRANSACTIONAL: dict[str, Any] = {
-    "producer_id": 7,
-    "producer_epoch": 0,
-    "base_sequence": 0,
-    "is_transactional": True,
-}
+SOUND = bytes(batch_of(b"v"))
+IDEMPOTENT = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0}
+TRANSACTIONAL: dict[str, Any] = {**IDEMPOTENT, "is_transactional": True}
 
 
 def frame_of(
@@ -80,6 +78,8 @@ BATCHES = st.sampled_from(
         bytes(batch_of(b"value"))[:-1] + b"\xff",
         bytes(batch_of(b"value", compression=4)),
         bytes(batch_of(b"value", **TRANSACTIONAL)),
+        bytes(batch_of(b"one", **IDEMPOTENT)),
+        bytes(batch_of(b"two", **(IDEMPOTENT | {"base_sequence": 1}))),
         b"",
         None,
     ]
@@ -104,16 +104,19 @@ CLIENT_IDS = st.sampled_from(["client", "c", "", None, "x" * 600, "__admin_clien
 @given(
     st.integers(FIRST, LAST),
     st.lists(st.tuples(REQUESTS | WIDE_REQUESTS, CLIENT_IDS), min_size=2, max_size=8),
+    st.sampled_from(["none", "commit"]),
     st.data(),
 )
 def test_both_ways_lead_to_the_same(
     tmp_path_factory: pytest.TempPathFactory,
     version: int,
     asked: list[tuple[ProduceRequest, str | None]],
+    durability: str,
     data: st.DataObject,
 ) -> None:
     async def compare() -> None:
-        async with two_ways(tmp_path_factory.mktemp("ways")) as ways:
+        folder = tmp_path_factory.mktemp("ways")
+        async with two_ways(folder, durability=durability) as ways:
             for each, client_id in asked:
                 await ask_both(ways, version, each, client_id=client_id)
             each, client_id = asked[0]
@@ -126,15 +129,35 @@ def test_both_ways_lead_to_the_same(
     asyncio.run(compare())
 
 
+@pytest.mark.parametrize("durability", ["none", "commit"])
 @VERSIONS
 async def test_the_usual_request_takes_the_short_way(
-    tmp_path: Path, version: int
+    tmp_path: Path, version: int, durability: str
 ) -> None:
-    async with two_ways(tmp_path) as ways:
+    async with two_ways(tmp_path, durability=durability) as ways:
         for _ in range(3):
             await ask_both(ways, version, request(("t", 0, bytes(batch_of(b"v")))))
         assert ways[0].short_count == 3 - 1  # the first one finds the route
         assert ways[1].short_count == 0
+
+
+async def test_the_request_log_tells_of_short_ways(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    frame = memoryview(bytearray(frame_of(LAST, request(("t", 0, SOUND)))))
+    async with two_ways(tmp_path, durability="none") as ways:
+        dispatcher, connection = ways[0].dispatcher, ways[0].broker.connection
+        with caplog.at_level(logging.DEBUG, "broker.requests"):
+            long, short = [
+                dispatcher.dispatch_logged(connection, memoryview(bytearray(frame)))
+                for _ in range(2)
+            ]
+        assert not isinstance(long, bytes)
+        assert isinstance(short, bytes)
+    line, same = [record.getMessage() for record in caplog.records]
+    assert line == same
+    assert line.startswith(f"Produce v{LAST} of ")
+    assert f"correlation id 77, {len(frame)} bytes" in line
 
 
 @pytest.mark.parametrize(

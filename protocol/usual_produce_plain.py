@@ -1,0 +1,53 @@
+"""Where the batch is in the Produce that most clients send, in plain Python.
+
+``speedups_produce.c`` does the same; this serves where it was not built, and says what
+it does.
+"""
+
+from struct import Struct
+from struct import error as struct_error
+from typing import TYPE_CHECKING
+
+from .errors import MalformedRequest
+from .primitives import read_unsigned_varint
+from .record_batch import TRANSACTIONAL
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+_BEGINNING = Struct(">4xiH")  # API and version; correlation id, size of the client's
+_ID_POSITION = 8  # of the client's id, its length first
+_TO_TOPIC = 19  # its length, tags, transactional id, acks, timeout, one topic
+_BEHIND_TOPIC_ID = 21  # from its beginning: one partition, index
+_BEHIND_TOPIC_NAME = 5
+_ATTRIBUTES_POSITION = 22  # in a batch: the low byte of them
+_NO_TAGS = b"\0\0\0"  # of partition, topic and request, behind the batch
+
+
+def find_usual_batch(
+    frame: "Buffer", by_id: bool, /
+) -> tuple[int, bytes, int, int] | None:
+    """Correlation id, what stands before the batch, and where that begins and ends.
+
+    What stands before is from the client's id to the partition's index. It is not
+    looked at: the places are those of a request with one topic and one partition, and
+    right if that is what these bytes say. None where it cannot be so, and for a batch
+    of a transaction. ``by_id``: topics are said by their ids.
+    """
+    data = memoryview(frame).cast("B")
+    try:
+        correlation_id, client_id_size = _BEGINNING.unpack_from(data)
+        topic = client_id_size + _TO_TOPIC
+        end = topic + (_BEHIND_TOPIC_ID if by_id else data[topic] + _BEHIND_TOPIC_NAME)
+        size, start = read_unsigned_varint(data, end)
+        attributes = data[start + _ATTRIBUTES_POSITION]
+    except (IndexError, MalformedRequest, struct_error):
+        return None
+    stop = start + size - 1
+    if (
+        stop <= start + _ATTRIBUTES_POSITION
+        or attributes & TRANSACTIONAL
+        or data[stop:] != _NO_TAGS
+    ):
+        return None
+    return correlation_id, bytes(data[_ID_POSITION:end]), start, stop
