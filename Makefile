@@ -5,6 +5,9 @@ BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -P -m pytest
 WORKERS ?= 2
 
+# Or each of the processes that tests start would compile all of its modules.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: serve test test-long lint types format bench docs clean
 
 serve: $(VENV)/.installed

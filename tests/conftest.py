@@ -5,6 +5,7 @@ Every async test near a socket runs on both event loops, all others on asyncio's
 
 import asyncio
 import contextlib
+import gc
 import logging
 import os
 from collections.abc import Callable, Generator
@@ -23,6 +24,7 @@ BOTH_LOOPS = [HERE / "broker" / "network", HERE / "client", HERE / "clients"]
 BOTH_LOOPS += [HERE / "broker" / "test_server.py"]
 # Tests that share what is dear to start, a JVM: of a folder, or with a fixture.
 KAFKA, SPARK = HERE / "apache_kafka", "spark"
+GROUP = pytest.StashKey[str]()
 # The groups that take minutes, then the folders whose modules take most of one.
 LONG = [SPARK, KAFKA.name, "pyspark_odradek/", "crash/", "clients/", "fuzz/"]
 
@@ -68,18 +70,23 @@ def pytest_collection_modifyitems(
 
     What takes long comes first: in the end no process is at work alone.
     """
-    groups: dict[pytest.Item, str] = {}
     for item in items:
         group = str(item.path.relative_to(HERE))
         if KAFKA in item.path.parents:
             group = KAFKA.name
         elif SPARK in getattr(item, "fixturenames", ()):
             group = SPARK
-        groups[item] = group
+        item.stash[GROUP] = group
         item.add_marker(pytest.mark.xdist_group(group))
     result = yield
-    items.sort(key=lambda item: _rank(groups[item]))
+    items.sort(key=lambda item: _rank(item.stash[GROUP]))
     return result
+
+
+def pytest_collection_finish() -> None:
+    """The tests themselves are no garbage: later searches for it leave them out."""
+    gc.collect()
+    gc.freeze()
 
 
 def _rank(group: str) -> int:

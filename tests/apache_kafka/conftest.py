@@ -1,4 +1,7 @@
-"""Skips this folder where Apache Kafka cannot run, except under CI."""
+"""Skips this folder where Apache Kafka cannot run, except under CI.
+
+What runs here ends with the folder: Java uses processor time while nobody asks it.
+"""
 
 import os
 from collections.abc import Iterator
@@ -18,7 +21,7 @@ OPTIONS = {
 }
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="package", autouse=True)
 def apache_kafka() -> None:
     reason = jars.missing()
     if reason and os.environ.get("CI") == "true":
@@ -28,7 +31,7 @@ def apache_kafka() -> None:
     jars.fetch()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def java(
     apache_kafka: None, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[JavaClient]:
@@ -36,7 +39,7 @@ def java(
         yield client
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def both(
     java: JavaClient, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[BothBrokers]:

@@ -33,6 +33,11 @@ def fetch() -> None:
         _COMPLETE.write_text(text)
 
 
+def origin() -> str:
+    """What the classes come from, in words."""
+    return f"{LIBS}\n{_COMPLETE.read_text()}"
+
+
 def java(
     class_name: str, *arguments: str, heap: str = "256M", classes: Path | None = None
 ) -> list[str]:

@@ -1,16 +1,24 @@
 """One Apache Kafka broker that is its own controller, on a directory of a test."""
 
 import contextlib
+import hashlib
+import shutil
 import socket
 import subprocess
+import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+
+import confluent_kafka
+
+from tests.java_archive import archive_options
 
 from . import jars
 
 CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qg"
 START_TIMEOUT_S = 180
+FORMATTED = jars.HERE / "target" / "formatted"
 
 _PROPERTIES = """
 process.roles=broker,controller
@@ -53,18 +61,18 @@ class KafkaNode:
         self._properties.write_text(text + "".join(lines))
         self._log_start = 0
         self._process: subprocess.Popen[bytes] | None = None
-        format_ = ["format", "-t", CLUSTER_ID, "-c", str(self._properties)]
-        for name, level in (features or {}).items():
-            format_ += ["--feature", f"{name}={level}"]
-        jars.run_tool("kafka.tools.StorageTool", *format_)
+        shutil.copytree(formatted(features or {}), self.data_dir)
 
     @property
     def address(self) -> str:
         return f"127.0.0.1:{self.port}"
 
-    def start(self) -> None:
-        """Return when it answers."""
+    def start(self, java_options: Sequence[str] | None = None) -> None:
+        """Return when it answers. ``java_options`` are its archive's if not given."""
+        if java_options is None:
+            java_options = archive_options("kafka", jars.origin(), train)
         command = jars.java("kafka.Kafka", str(self._properties), heap="512M")
+        command[1:1] = java_options
         self._log_start = len(self.log())
         with self._log_path.open("ab") as log:
             self._process = subprocess.Popen(command, stdout=log, stderr=log)
@@ -86,7 +94,7 @@ class KafkaNode:
         process, self._process = self._process, None
         if process is not None:
             getattr(process, how)()
-            process.wait(timeout=60)
+            process.wait(timeout=START_TIMEOUT_S)
 
     def _is_up(self) -> bool:
         return "Kafka Server started" in self.log()[self._log_start :]
@@ -109,6 +117,45 @@ def running_kafka(
         yield node
     finally:
         node.kill()
+
+
+def formatted(features: Mapping[str, int]) -> Path:
+    """A directory as Apache Kafka's tool formats it, to be copied."""
+    words = [f"--feature={name}={level}" for name, level in features.items()]
+    of = "\n".join([_PROPERTIES, jars.origin(), *words])
+    found = FORMATTED / hashlib.sha256(of.encode()).hexdigest()[:16]
+    if not found.exists():
+        FORMATTED.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=FORMATTED) as folder:
+            made, properties = Path(folder) / "data", Path(folder) / "properties"
+            properties.write_text(
+                _PROPERTIES.format(port=1, controller_port=2, data_dir=made)
+            )
+            tool = ("kafka.tools.StorageTool", "format", "-t", CLUSTER_ID)
+            jars.run_tool(*tool, "-c", str(properties), *words)
+            with contextlib.suppress(OSError):  # another process was faster
+                made.rename(found)
+    return found
+
+
+def train(java_options: list[str]) -> None:
+    """One that starts, is written to and read, and ends in order."""
+    with tempfile.TemporaryDirectory() as folder:
+        node = KafkaNode(Path(folder))
+        node.start(java_options)
+        address = {"bootstrap.servers": node.address, "log_level": 0}
+        producer = confluent_kafka.Producer({**address, "transactional.id": "train"})
+        producer.init_transactions(60)
+        producer.begin_transaction()
+        producer.produce("train", b"value")
+        producer.commit_transaction(60)
+        first = {"group.id": "train", "auto.offset.reset": "earliest"}
+        consumer = confluent_kafka.Consumer({**address, **first})
+        consumer.subscribe(["train"])
+        assert consumer.poll(60) is not None
+        consumer.commit()
+        consumer.close()
+        node.stop()
 
 
 def _free_ports(count: int) -> list[int]:

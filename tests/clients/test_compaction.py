@@ -16,7 +16,7 @@ import pytest
 
 from tests.broker_process import BrokerProcess, running_broker
 
-ROUNDS = 50 if os.environ.get("ODRADEK_LONG") else 6
+ROUNDS = 50 if os.environ.get("ODRADEK_LONG") else 3
 TIMEOUT_S = 30
 TOPIC = "table"
 KEYS = [b"key %d" % number for number in range(40)]

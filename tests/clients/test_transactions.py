@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+import os
 import time
 from collections.abc import Iterator
 
@@ -30,6 +31,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
     pytest.mark.usefixtures("collected"),
 ]
+TRANSACTIONS = 1000 if os.environ.get("ODRADEK_LONG") else 200
 each_client = pytest.mark.parametrize("client", CLIENTS, ids=by_name)
 on_one_loop = pytest.mark.parametrize("broker", ["uvloop"], indirect=True)
 
@@ -309,14 +311,12 @@ def test_a_transaction_times_out(
 
 @on_one_loop
 @each_client
-def test_a_thousand_transactions(
-    broker: BrokerProcess, topic: str, client: Client
-) -> None:
+def test_many_transactions(broker: BrokerProcess, topic: str, client: Client) -> None:
     Confluent().create_topic(broker.address, topic, 1)
     place = Place(topic, 0)
     kept = []
     with producing(broker, client, topic) as producer:
-        for number in range(1000):
+        for number in range(TRANSACTIONS):
             value = b"%d" % number
             producer.begin()
             producer.send(place, value)
@@ -327,4 +327,4 @@ def test_a_thousand_transactions(
                 producer.commit()
                 kept.append(value)
     assert values_of(client, broker, place, len(kept), COMMITTED) == kept
-    assert ends(broker, *place) == Ends(2000, 2000)
+    assert ends(broker, *place) == Ends(2 * TRANSACTIONS, 2 * TRANSACTIONS)

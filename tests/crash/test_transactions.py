@@ -27,7 +27,7 @@ from tests.crash.transaction_session import Session, Setting
 IS_LONG = bool(os.environ.get("ODRADEK_LONG"))
 # Of how many moments one is tried, and of how many crashes there; how many random parts
 # of what is not synced; of how many crashes one is followed by another.
-STRIDE, SAMPLE, RANDOMS, AGAIN = (1, 1, 4, 5) if IS_LONG else (7, 13, 4, 8)
+STRIDE, SAMPLE, RANDOMS, AGAIN = (1, 1, 4, 5) if IS_LONG else (7, 23, 4, 8)
 PARTS = 4
 # With durability=none hundreds of changes are not synced.
 PARTS_OF_ALL = 8

@@ -15,7 +15,7 @@ from tests.broker_process import BrokerProcess, running_broker
 from tests.clients.adapters import Confluent
 from tests.fuzz.frames import hostile_frames
 
-FRAMES = 100_000 if os.environ.get("ODRADEK_LONG") else 8_000
+FRAMES = 100_000 if os.environ.get("ODRADEK_LONG") else 3_000
 LOOPS = {"uvloop": 1, "asyncio": 2}  # each meets frames of its own
 GROWTH_MAX_BYTES = 96 << 20
 PING_ID = 0x7EA5E

@@ -1,6 +1,9 @@
 """One Spark and one broker for all tests of the pipeline."""
 
 import os
+import shlex
+import subprocess
+import sys
 import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -13,6 +16,7 @@ from tests.apache_kafka import jars
 from tests.apache_kafka.node import KafkaNode, running_kafka
 from tests.broker_process import BrokerProcess, running_broker
 from tests.client.live import connected
+from tests.java_archive import archive_options
 
 from . import spark_jars
 
@@ -44,13 +48,28 @@ def skip_or_fail(reason: str | None) -> None:
         pytest.skip(reason)
 
 
-@pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[SparkSession]":
+@pytest.fixture(scope="package")
+def spark_java() -> None:
+    """Java for Spark here and in the processes of tests, with the archive of Spark."""
+    skip_or_fail(spark_jars.java_missing())
+    options = archive_options("spark", spark_jars.origin(), train)
+    os.environ["SPARK_SUBMIT_OPTS"] = shlex.join(options)
+
+
+def train(java_options: list[str]) -> None:
+    command = [sys.executable, "-P", "-m", "tests.pyspark_odradek.spark_training"]
+    environment = {**os.environ, "SPARK_SUBMIT_OPTS": shlex.join(java_options)}
+    subprocess.run(command, env=environment, check=True, capture_output=True)
+
+
+@pytest.fixture(scope="package")
+def spark(
+    spark_java: None, tmp_path_factory: pytest.TempPathFactory
+) -> "Iterator[SparkSession]":
     """The only SparkSession: Spark runs in this process, with two threads.
 
     The jars of Spark's Kafka connector are with it, where Maven could fetch them.
     """
-    skip_or_fail(spark_jars.java_missing())
     from pyspark.sql import SparkSession
 
     root = tmp_path_factory.mktemp("spark")
@@ -82,14 +101,14 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[SparkSession]":
         session.stop()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def kafka_connector(spark: "SparkSession") -> str:
     """The name of Spark's own Kafka connector, whose jars are there."""
     skip_or_fail(spark_jars.connector_missing())
     return "kafka"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def broker_process(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[BrokerProcess]:
@@ -100,7 +119,7 @@ def broker_process(
         assert "Traceback" not in process.log()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def kafka_node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaNode]:
     """Apache Kafka, for all tests of the pipeline on it."""
     skip_or_fail(jars.missing())

@@ -17,6 +17,14 @@ def java_missing() -> str | None:
     return None if shutil.which("java") else "needs java"
 
 
+def origin() -> str:
+    """Where Spark's own jars are, and when they were put there."""
+    import pyspark
+
+    jars = Path(pyspark.__file__).parent / "jars"
+    return f"{jars}\n{jars.stat().st_mtime_ns}\n{pyspark.__version__}"
+
+
 @cache
 def connector_missing() -> str | None:
     """Why Spark's Kafka connector is not here; None when its jars are in place."""

@@ -28,7 +28,7 @@ class Fed(NamedTuple):
     address: str
 
 
-@pytest.fixture(scope="session", params=["odradek", "apache-kafka"])
+@pytest.fixture(scope="package", params=["odradek", "apache-kafka"])
 def fed(request: pytest.FixtureRequest, broker_process: BrokerProcess) -> Fed:
     address = broker_process.address
     if request.param == "apache-kafka":

@@ -15,8 +15,7 @@ from pyspark_odradek.commands.sink import command
 from pyspark_odradek.job_file import read_job_file
 from pyspark_odradek.table import FORMATS, open_table
 from tests.broker_process import BrokerProcess, running_broker
-from tests.pyspark_odradek import spark_jars
-from tests.pyspark_odradek.conftest import BROKER_OPTIONS, skip_or_fail
+from tests.pyspark_odradek.conftest import BROKER_OPTIONS
 from tests.pyspark_odradek.feeding import create
 from tests.pyspark_odradek.sink_process import (
     Driver,
@@ -35,9 +34,7 @@ KILLS = int(os.environ.get("ODRADEK_KILLS", "100" if IS_LONG else "2"))
 COUNT = 600
 
 
-@pytest.fixture(autouse=True)
-def _java() -> None:
-    skip_or_fail(spark_jars.java_missing())
+pytestmark = pytest.mark.usefixtures("spark_java")
 
 
 @pytest.fixture

@@ -17,8 +17,7 @@ from protocol.topic_partition import TopicPartition
 from tests.broker_process import BrokerProcess
 from tests.client.live import connected
 
-from . import feeding, spark_jars
-from .conftest import skip_or_fail
+from . import feeding
 
 ROOT = Path(__file__).parents[2]
 BUILT = ("protocol", "client", "storage", "broker", "pyspark_odradek")
@@ -132,10 +131,10 @@ def test_what_is_mapped_twice_is_the_same(wheel: Path) -> None:
 
 
 @pytest.mark.timeout(600)
+@pytest.mark.usefixtures("spark_java")
 def test_a_script_of_the_user_runs_where_all_names_are_taken(
     wheel: Path, taken: Path, broker_process: BrokerProcess, topic: str
 ) -> None:
-    skip_or_fail(spark_jars.java_missing())
     feeding.create(broker_process.address, topic, 2)
     feeding.send(broker_process.address, topic, [b"a", b"b"], 0)
     feeding.send(broker_process.address, topic, [b"c"], 1)
@@ -176,10 +175,10 @@ for command in json.loads(sys.argv[1]):
 
 
 @pytest.mark.timeout(900)
+@pytest.mark.usefixtures("spark_java")
 def test_the_commands_run_where_all_names_are_taken(
     wheel: Path, taken: Path, broker_process: BrokerProcess, topic: str
 ) -> None:
-    skip_or_fail(spark_jars.java_missing())
     address = broker_process.address
     feeding.create(address, topic)
     feeding.create(address, f"{topic}-copy")
