@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import Final
 
 LATE_MODULES: Final = (
+    "replica.replica_manager",
     "handlers.metadata",
     "handlers.produce",
     "handlers.usual_produce",

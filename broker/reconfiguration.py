@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .metadata.resource_options import ResourceKind
-from .quotas.metered import MeteredDispatcher
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from .network.admission import Admission
     from .network.listener import Listener
     from .network.shared import Network
+    from .quotas.metered import MeteredDispatcher
     from .replica.cleaning import Cleaning
     from .services import Services
 
@@ -41,15 +41,21 @@ def follow_quotas(
     services: Services, network: Network, listeners: Sequence[Listener]
 ) -> None:
     """Have requests measured while somebody has a quota."""
-    metered = MeteredDispatcher(network.dispatcher, services)
-    network.admission.is_over_quota = metered.is_address_over_quota
+    metered: MeteredDispatcher | None = None  # until somebody has a quota
 
     def follow(resource: Resource | None = None) -> None:
         if resource is not None and resource.kind is not ResourceKind.QUOTA:
             return
+        nonlocal metered
         dispatcher = network.dispatcher
-        is_metered = bool(services.quotas)
-        dispatcher.entry = metered.dispatch if is_metered else dispatcher.dispatch
+        dispatcher.entry = dispatcher.dispatch
+        if services.quotas:
+            if metered is None:
+                from .quotas.metered import MeteredDispatcher
+
+                metered = MeteredDispatcher(dispatcher, services)
+                network.admission.is_over_quota = metered.is_address_over_quota
+            dispatcher.entry = metered.dispatch
         for listener in listeners:
             listener.use_entry()
 

@@ -21,7 +21,6 @@ from storage.files import Files, OsFiles
 from storage.log_directory import DirectoryLock
 from storage.log_manager import LogManager
 from storage.tail_memory import TailMemory
-from storage.unified_log import UnifiedLog
 
 from .clock import Clock, SystemClock
 from .committer import Committer
@@ -44,13 +43,14 @@ from .network.listener import Listener
 from .network.shared import Network
 from .process import open_files_limit, run_until_signal
 from .reconfiguration import follow_changes, follow_quotas
-from .replica.replica_manager import ReplicaManager
 from .scheduler import Scheduler
 from .services import Bugs, Services
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from storage.unified_log import UnifiedLog
 
     from .admin_socket import AdminSocket
     from .config.broker_config import BrokerConfig
@@ -196,14 +196,6 @@ class Server:
             log_manager=log_manager,
             disk_threads=disk_threads,
             committer=committer,
-            replica_manager=ReplicaManager(
-                config=config,
-                clock=self._clock,
-                topics=topics,
-                log_manager=log_manager,
-                disk_threads=disk_threads,
-                committer=committer,
-            ),
             metadata=topics,
             resources=resources,
             live=live,
@@ -326,7 +318,11 @@ class Server:
 def _close_logs(log_manager: LogManager) -> None:
     """Several at a time: each waits for small syncs of its own."""
     with ThreadPoolExecutor(CLOSING_THREADS, "close") as threads:
-        log_manager.close(lambda logs: threads.map(UnifiedLog.close, logs))
+        log_manager.close(lambda logs: threads.map(_close_log, logs))
+
+
+def _close_log(log: UnifiedLog) -> bool:
+    return log.close()
 
 
 def run(

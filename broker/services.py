@@ -68,7 +68,6 @@ class Services:
     log_manager: LogManager
     disk_threads: DiskThreads
     committer: Committer
-    replica_manager: ReplicaManager
     metadata: Topics
     resources: ResourceOptions
     live: LiveConfig
@@ -101,6 +100,20 @@ class Services:
         return is_any and self.telemetry.is_wanted
 
     # What is made when it is first asked for
+
+    @cached_property
+    def replica_manager(self) -> ReplicaManager:
+        """The partitions, and what is done with their records."""
+        from .replica.replica_manager import ReplicaManager
+
+        return ReplicaManager(
+            config=self.config,
+            clock=self.clock,
+            topics=self.metadata,
+            log_manager=self.log_manager,
+            disk_threads=self.disk_threads,
+            committer=self.committer,
+        )
 
     @cached_property
     def fetch_sessions(self) -> FetchSessions:

@@ -6,7 +6,7 @@ leaves such), has no entries.
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from protocol.topic_partition import TopicPartition
 
@@ -26,6 +26,17 @@ CLEANER_OFFSETS_NAME: Final = "cleaner-offset-checkpoint"
 EPOCHS_NAME: Final = "leader-epoch-checkpoint"
 
 _Entries = TypeVar("_Entries")
+
+
+class Checkpointed(NamedTuple):
+    """What the checkpoints of its directory say of a log.
+
+    ``was_clean``: it was closed in order, so its files can be believed.
+    """
+
+    was_clean: bool
+    recovery_point: int = 0
+    log_start_offset: int = 0
 
 
 def read_offsets(files: Files, path: Path) -> dict[TopicPartition, int]:

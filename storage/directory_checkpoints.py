@@ -12,7 +12,7 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from protocol.errors import KafkaStorageError
 from protocol.topic_partition import TopicPartition
@@ -21,14 +21,16 @@ from .checkpoints import (
     HIGH_WATERMARKS_NAME,
     LOG_STARTS_NAME,
     RECOVERY_POINTS_NAME,
+    Checkpointed,
     read_offsets,
     write_offsets,
 )
 from .files import MISSING, DiskFull, Files, StorageFailure
 from .formats.checkpoint import CheckpointError
-from .log_loader import Checkpointed
 from .reserve import Reserve
-from .unified_log import UnifiedLog
+
+if TYPE_CHECKING:
+    from .unified_log import UnifiedLog
 
 MakeLock: TypeAlias = Callable[[], AbstractContextManager[object]]
 
@@ -110,7 +112,7 @@ class DirectoryCheckpoints:
         self._log_starts.pop(topic_partition, None)
         self._high_watermarks.pop(topic_partition, None)
 
-    def take(self, logs: Iterable[UnifiedLog]) -> TakenOffsets:
+    def take(self, logs: "Iterable[UnifiedLog]") -> TakenOffsets:
         """What the open logs say now, and what is still known of the others."""
         recovery_points, high_watermarks = self._recovery_points, self._high_watermarks
         for log in logs:
@@ -131,7 +133,7 @@ class DirectoryCheckpoints:
             }
         )
 
-    def take_log_starts(self, logs: Iterable[UnifiedLog]) -> TakenOffsets:
+    def take_log_starts(self, logs: "Iterable[UnifiedLog]") -> TakenOffsets:
         """The log starts alone."""
         for log in logs:
             self._note_log_start(log)
@@ -187,7 +189,7 @@ class DirectoryCheckpoints:
             )
         )
 
-    def _note_log_start(self, log: UnifiedLog) -> None:
+    def _note_log_start(self, log: "UnifiedLog") -> None:
         topic_partition, log_start = log.topic_partition, log.log_start_offset
         # Once said, it is said again when the log begins with a segment: a power cut
         # may bring back those before it.

@@ -24,6 +24,7 @@ from protocol.errors import KafkaStorageError
 from protocol.topic_partition import TopicPartition
 from protocol.uuids import random_uuid
 
+from .checkpoints import Checkpointed
 from .cleaner.cleaner_checkpoint import CleanerCheckpoint
 from .directory_checkpoints import (
     DirectoryCheckpoints,
@@ -31,7 +32,6 @@ from .directory_checkpoints import (
     MakeLock,
 )
 from .files import MISSING, Files, StorageFailure
-from .log_loader import Checkpointed
 from .meta_properties import (
     META_PROPERTIES_NAME,
     BadMetaProperties,

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from protocol.topic_partition import TopicPartition
 
-from .checkpoints import EPOCHS_NAME
+from .checkpoints import EPOCHS_NAME, Checkpointed
 from .epoch_recovery import EpochRecovery, rebuild_epochs
 from .files import File, Files
 from .formats.checkpoint import CheckpointError
@@ -46,17 +46,6 @@ from .sync_ticket import Unsynced
 from .unified_log import UnifiedLog
 
 _log = logging.getLogger(__name__)
-
-
-class Checkpointed(NamedTuple):
-    """What the checkpoints of its directory say of a log.
-
-    ``was_clean``: it was closed in order, so its files can be believed.
-    """
-
-    was_clean: bool
-    recovery_point: int = 0
-    log_start_offset: int = 0
 
 
 class Surroundings(NamedTuple):

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from protocol.errors import InconsistentTopicId, KafkaStorageError
 from protocol.topic_partition import TopicPartition
@@ -20,24 +20,26 @@ from .files import MISSING, Files, StorageFailure
 from .log_config import LogConfig
 from .log_directories import LogDirectories, Lookup
 from .log_directory import DirectoryKind, DirectoryLock, LogDirectory, TakeLock
-from .log_loader import Surroundings, create_log, load_log
-from .log_move import LogMove
 from .log_retention import delete_old_segments
-from .log_segment import LogSegment
 from .meta_properties import META_PROPERTIES_NAME
 from .partition_metadata import write_partition_metadata
 from .removals import Removals
-from .unified_log import UnifiedLog
 
-CloseAll: TypeAlias = Callable[[Iterable[UnifiedLog]], Iterable[bool]]
+if TYPE_CHECKING:
+    from .log_loader import Surroundings
+    from .log_move import LogMove
+    from .log_segment import LogSegment
+    from .unified_log import UnifiedLog
+
+CloseAll: TypeAlias = "Callable[[Iterable[UnifiedLog]], Iterable[bool]]"
 
 _DAY_MS = 86_400_000
 
 _log = logging.getLogger(__name__)
 
 
-def _close_in_turn(logs: Iterable[UnifiedLog]) -> Iterable[bool]:
-    return map(UnifiedLog.close, logs)
+def _close_in_turn(logs: "Iterable[UnifiedLog]") -> Iterable[bool]:
+    return [log.close() for log in logs]
 
 
 class LogManager:
@@ -89,11 +91,11 @@ class LogManager:
 
     # Which logs there are
 
-    def get(self, topic_partition: TopicPartition) -> UnifiedLog | None:
+    def get(self, topic_partition: TopicPartition) -> "UnifiedLog | None":
         """The log, if it is open."""
         return self._logs.get(topic_partition)
 
-    def logs(self) -> list[UnifiedLog]:
+    def logs(self) -> "list[UnifiedLog]":
         """All open logs."""
         return list(self._logs.values())
 
@@ -112,7 +114,7 @@ class LogManager:
         """The topic id in a partition's directory; None when that does not say."""
         return self._homes[topic_partition].topic_id_of(topic_partition)
 
-    def checkpointed_high_watermark(self, log: UnifiedLog) -> int:
+    def checkpointed_high_watermark(self, log: "UnifiedLog") -> int:
         """The high watermark with which a follower's log begins after a start.
 
         The only replica has no need of it: what it loads is durable to its end.
@@ -129,7 +131,7 @@ class LogManager:
         topic_id: bytes,
         config: LogConfig,
         now_ms: int,
-    ) -> UnifiedLog:
+    ) -> "UnifiedLog":
         """Open a log that is on disk, recovered if need be, durable to its end.
 
         For a disk thread; `register` it on the loop afterwards.
@@ -138,6 +140,8 @@ class LogManager:
             InconsistentTopicId: the directory is that of another topic of this name.
             KafkaStorageError: the disk fails.
         """
+        from .log_loader import load_log
+
         home = self._homes[topic_partition]
         path = home.partitions[topic_partition]
         found = self.topic_id_of(topic_partition)
@@ -157,7 +161,7 @@ class LogManager:
             self._surroundings(now_ms),
         )
 
-    def register(self, log: UnifiedLog) -> None:
+    def register(self, log: "UnifiedLog") -> None:
         """Take in a log that was loaded, unless its partition is deleted by now."""
         home = self._homes.get(log.topic_partition)
         if home is None:
@@ -175,7 +179,7 @@ class LogManager:
         config: LogConfig,
         directory: Path | str | None,
         now_ms: int,
-    ) -> UnifiedLog:
+    ) -> "UnifiedLog":
         """Make the log of a partition that has none, in ``directory`` or where there
         are the fewest.
 
@@ -184,6 +188,8 @@ class LogManager:
             DirectoryFailure: the disk fails, or the directory is gone.
             KafkaStorageError: the directory has failed before.
         """
+        from .log_loader import create_log
+
         assert topic_partition not in self._homes, topic_partition
         home = self.directories.choose(None if directory is None else Path(directory))
         path = home.path / str(topic_partition)
@@ -201,7 +207,9 @@ class LogManager:
         self._logs[topic_partition] = log
         return log
 
-    def _surroundings(self, now_ms: int) -> Surroundings:
+    def _surroundings(self, now_ms: int) -> "Surroundings":
+        from .log_loader import Surroundings
+
         return Surroundings(self.files, now_ms, *self._producer_options)
 
     def delete(self, topic_partition: TopicPartition, removal_ms: int = 0) -> Path:
@@ -227,7 +235,7 @@ class LogManager:
 
     def _rename(
         self, topic_partition: TopicPartition, kind: DirectoryKind
-    ) -> tuple[Path, UnifiedLog | None]:
+    ) -> "tuple[Path, UnifiedLog | None]":
         path = self._homes[topic_partition].rename(topic_partition, kind)
         del self._homes[topic_partition]
         log = self._logs.pop(topic_partition, None)
@@ -237,16 +245,18 @@ class LogManager:
 
     # Moving to another log directory
 
-    def begin_move(self, log: UnifiedLog, directory: Path) -> LogMove:
+    def begin_move(self, log: "UnifiedLog", directory: Path) -> "LogMove":
         """A move of ``log`` to one of the directories; nothing is done yet.
 
         Raises:
             KafkaStorageError: the directory has failed.
         """
         home = self._homes[log.topic_partition]
+        from .log_move import LogMove
+
         return LogMove(self.files, log, home, self.directories.choose(directory))
 
-    def exchange(self, move: LogMove, now_ms: int) -> None:
+    def exchange(self, move: "LogMove", now_ms: int) -> None:
         """Let the log go on in the directory that it moves to.
 
         Raises:
@@ -268,7 +278,7 @@ class LogManager:
 
     # What is done from time to time
 
-    def delete_old_segments(self, log: UnifiedLog, now_ms: int) -> int:
+    def delete_old_segments(self, log: "UnifiedLog", now_ms: int) -> int:
         """Let go of what the topic's retention lets go. Returns how many segments.
 
         Raises:
@@ -278,12 +288,12 @@ class LogManager:
         self.remove_later(log, gone, now_ms)
         return len(gone)
 
-    def cleaner_checkpoint(self, log: UnifiedLog) -> CleanerCheckpoint:
+    def cleaner_checkpoint(self, log: "UnifiedLog") -> CleanerCheckpoint:
         """Where it is written down up to where a log was cleaned."""
         return self._homes[log.topic_partition].cleaner_checkpoint
 
     def remove_later(
-        self, log: UnifiedLog, segments: Iterable[LogSegment], now_ms: int
+        self, log: "UnifiedLog", segments: "Iterable[LogSegment]", now_ms: int
     ) -> None:
         """Remove the files of old segments when the topic's delay for that is over."""
         due_ms = now_ms + log.config.file_delete_delay_ms
@@ -329,13 +339,9 @@ class LogManager:
         One that cannot be written does not keep the others. The job then raises
         `KafkaStorageError`: if there is one, `DirectoryFailure`.
         """
-        return writing_job(
-            [
-                (each.checkpoints, each.checkpoints.take(self._open_logs(each)))
-                for each in self.directories
-                if each.failure is None
-            ]
-        )
+        homes = [each for each in self.directories if each.failure is None]
+        found = [(each.checkpoints, self._open_logs(each)) for each in homes]
+        return writing_job([(each, each.take(logs)) for each, logs in found])
 
     def log_starts_job(self, directories: Collection[Path]) -> Callable[[], None]:
         """As `checkpoint_job`, for the log starts of some log directories alone.
@@ -350,15 +356,8 @@ class LogManager:
         for home in homes:
             if home.failure is not None:
                 raise home.failure
-        return writing_job(
-            [
-                (
-                    each.checkpoints,
-                    each.checkpoints.take_log_starts(self._open_logs(each)),
-                )
-                for each in homes
-            ]
-        )
+        found = [(each.checkpoints, self._open_logs(each)) for each in homes]
+        return writing_job([(each, each.take_log_starts(logs)) for each, logs in found])
 
     def close(self, close_all: CloseAll = _close_in_turn) -> bool:
         """Make everything durable, say so, and let go. Waits for the disk.
@@ -389,7 +388,7 @@ class LogManager:
         directory.mark_clean()
         return True
 
-    def _open_logs(self, directory: LogDirectory) -> list[UnifiedLog]:
+    def _open_logs(self, directory: LogDirectory) -> "list[UnifiedLog]":
         return [
             self._logs[topic_partition]
             for topic_partition in directory.partitions

@@ -11,11 +11,14 @@ and all of them with the log end, when the log is truncated.
 
 import logging
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from protocol.errors import OffsetOutOfRange
 
-from .local_log import LocalLog
 from .offset_metadata import UNKNOWN_OFFSET, OffsetMetadata
+
+if TYPE_CHECKING:
+    from .local_log import LocalLog
 
 _log = logging.getLogger(__name__)
 
@@ -31,7 +34,7 @@ class LogStartReason(Enum):
 class Watermarks:
     """The watermarks of one log. ``durable`` is Kafka's recovery point."""
 
-    def __init__(self, local: LocalLog, log_start_offset: int) -> None:
+    def __init__(self, local: "LocalLog", log_start_offset: int) -> None:
         """Begin with a log that is durable and replicated to its end."""
         self.log_start_offset = log_start_offset
         self.durable = local.end

@@ -64,7 +64,6 @@ class Serving:
             log_manager=self.log_manager,
             disk_threads=self.disk_threads,
             committer=self.committer,
-            replica_manager=self.replica_manager,
             metadata=self.topics,
             resources=ResourceOptions(self.catalog),
             live=LiveConfig(config),
@@ -73,6 +72,7 @@ class Serving:
             node_id=1,
             bugs=bugs,
         )
+        self.services.replica_manager = self.replica_manager
         self.dispatcher = Dispatcher(self.services, registered_handlers())
         network = Network(
             options=config,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
 from ..spelling import did_you_mean
@@ -42,7 +43,9 @@ class Parser(argparse.ArgumentParser):
             prog=f"odradek {command}",
             description=description,
             epilog="\n  ".join([EXAMPLES, *examples]) if examples else None,
-            formatter_class=_Formatter,
+            # With it argparse checks each argument. To ask how wide the terminal is
+            # would load the libraries of archives, for nothing.
+            formatter_class=partial(_Formatter, width=80),
             allow_abbrev=False,
         )
 
@@ -50,6 +53,11 @@ class Parser(argparse.ArgumentParser):
         """The arguments' values. Ends the process with code 2 when one is wrong."""
         self._given = list(arguments)
         return self.parse_args(arguments)
+
+    def format_help(self) -> str:
+        """The help, as wide as the terminal."""
+        self.formatter_class = _Formatter
+        return super().format_help()
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong in one line, and end with code 2."""

@@ -208,6 +208,15 @@ class Dispatcher:
             answer = route.times.note(answer, began_s)
         return _new(Exchange, (route, correlation_id, answer, request))
 
+    def read_header(self, frame: memoryview) -> tuple[RequestHeader, int]:
+        """The header in ``frame``, also of an API that was never asked for."""
+        header, position = decode_request_header(frame)
+        if header[:2] in self.routes:
+            return header, position
+        # To look for the handler may load it, and then its headers can be read.
+        self._handlers.get(header.api_key)
+        return decode_request_header(frame)
+
     def read(self, frame: memoryview) -> tuple[Route, RequestHeader, Request]:
         """What is asked, and where it belongs.
 
@@ -217,9 +226,7 @@ class Dispatcher:
         header, position = decode_request_header(frame)
         route = self.routes.get((header.api_key, header.api_version))
         if route is None:
-            # To look for the handler may load it, and then its headers can be read.
-            self._handlers.get(header.api_key)
-            header, position = decode_request_header(frame)
+            header, position = self.read_header(frame)
             route = self._add_route(frame, header)
         try:
             request, _ = route.decode(frame, position)

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from protocol.api_keys import ApiKey
 from protocol.errors import ThrottlingQuotaExceeded
-from protocol.headers import decode_request_header
 
 from ..handlers.dispatch import Exchange
 from ..handlers.registry import NO_RESPONSE, error_builder
@@ -65,7 +64,7 @@ class MeteredDispatcher:
         Raises:
             MalformedRequest: there is nothing to answer; the connection closes.
         """
-        header, _ = decode_request_header(frame)
+        header, _ = self._dispatcher.read_header(frame)
         client_id = header.client_id or ""
         strict_from = STRICT_FROM.get(header.api_key)  # type: ignore[call-overload]
         if strict_from is not None and header.api_version >= strict_from:

@@ -144,7 +144,6 @@ class Replicas:
             log_manager=self.logs,
             disk_threads=self.threads,
             committer=cast("Any", self.committer),
-            replica_manager=self.manager,
             metadata=self.topics,
             resources=ResourceOptions(catalog),
             live=LiveConfig(self.config),
@@ -153,6 +152,7 @@ class Replicas:
             node_id=1,
             bugs=bugs,
         )
+        self.services.replica_manager = self.manager
 
     def note_close(self) -> None:
         self.closed_count += 1

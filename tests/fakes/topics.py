@@ -107,7 +107,6 @@ class TopicBroker:
             log_manager=cast(Any, self.log_manager),
             disk_threads=self.disk_threads,
             committer=nothing,
-            replica_manager=cast(Any, self.replica_manager),
             metadata=the_topics,
             resources=ResourceOptions(catalog),
             live=LiveConfig(config),
@@ -115,6 +114,7 @@ class TopicBroker:
             cluster_id=the_topics.cluster_id,
             node_id=config.node_id,
         )
+        self.services.replica_manager = cast(Any, self.replica_manager)
 
     async def ask(self, request: Request, version: int) -> Any:
         """The answer as a client reads it: encoded and decoded in that version."""

@@ -93,6 +93,23 @@ def broker(monkeypatch: pytest.MonkeyPatch) -> Broker:
     return Broker()
 
 
+def test_a_header_is_read_once_its_handler_is_loaded(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    declared: dict[int, type[Request]] = {}
+    monkeypatch.setattr("protocol.headers.REQUESTS", declared)
+
+    class Loading(dict[int, Any]):
+        def get(self, api_key: int, default: Any = None) -> Any:
+            declared[api_key] = HeartbeatRequest
+            return default
+
+    services: Any = SimpleNamespace(bugs=broker.bugs)
+    frame = memoryview(encode_request(HeartbeatRequest(), 4, 77, "me")[4:])
+    header, _ = Dispatcher(services, Loading()).read_header(frame)
+    assert header.client_id == "me"
+
+
 def raising(error: Exception) -> Any:
     def handle(ctx: RequestContext, request: Any) -> None:
         raise error
