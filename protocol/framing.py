@@ -25,7 +25,7 @@ _NO_BUFFER = memoryview(bytearray())
 class ReceiveChunk:
     """Memory into which many readers receive, one behind the other.
 
-    A reader gets what is left, and keeps as much of it as whole frames came: small
+    A reader gets what is ``left``, and takes as much of it as whole frames came: small
     requests of all connections share a buffer, instead of one of 16 KiB for each.
     Between a reader's ``get_buffer`` and its ``received`` no other may ask; the event
     loop makes a receive of one socket in one go.
@@ -37,14 +37,10 @@ class ReceiveChunk:
         self.left = _NO_BUFFER
 
     def get_room(self, size: int) -> memoryview:
-        """At least ``size`` bytes; the same again until some of them are kept."""
+        """At least ``size`` bytes; the same again until some of them are taken."""
         if len(self.left) < size:
             self.left = memoryview(bytearray(CHUNK_SIZE_MAX))
         return self.left
-
-    def keep(self, size: int) -> None:
-        """Give the first ``size`` bytes of the room to nobody else."""
-        self.left = self.left[size:]
 
 
 class FrameReader:
@@ -53,7 +49,15 @@ class FrameReader:
     ``pending`` are the bytes here of a frame that is not complete; 0 between frames.
     """
 
-    __slots__ = ("_chunk", "_largest", "_refusal", "_view", "max_size", "pending")
+    __slots__ = (
+        "_chunk",
+        "_largest",
+        "_refusal",
+        "_room",
+        "_view",
+        "max_size",
+        "pending",
+    )
 
     def __init__(self, max_size: int, chunk: ReceiveChunk | None = None) -> None:
         self.max_size = max_size
@@ -61,17 +65,15 @@ class FrameReader:
         self._view = _NO_BUFFER  # of an unfinished frame, in a buffer of its own
         self.pending = 0
         self._largest = 0  # the largest frame delivered, its length included
+        self._room = CHUNK_SIZE  # to receive into, between frames
         self._refusal: MalformedRequest | None = None
 
     def get_buffer(self) -> memoryview:
         """Where the next bytes go, never empty and writable."""
         if self.pending:
             return self._view[self.pending :]
-        # Frames as large as those before may come two at a time.
-        size = 2 * self._largest
-        return self._chunk.get_room(
-            CHUNK_SIZE if size <= CHUNK_SIZE else min(size, CHUNK_SIZE_MAX)
-        )
+        left = self._chunk.left  # mostly enough: that is seen without a call
+        return left if len(left) >= self._room else self._chunk.get_room(self._room)
 
     def received(self, count: int) -> list[memoryview]:
         """The frames that ``count`` more bytes in the buffer have completed.
@@ -88,7 +90,7 @@ class FrameReader:
         filled = self.pending
         view = self._view if filled else self._chunk.left
         frames = []
-        start, end, size = 0, filled + count, 0
+        start, end, size, largest = 0, filled + count, 0, self._largest
         while end - start >= 4:
             (size,) = _LENGTH.unpack_from(view, start)
             if not 0 < size <= self.max_size:
@@ -99,15 +101,19 @@ class FrameReader:
             if stop > end:
                 break
             frames.append(view[start + 4 : stop])
-            if stop - start > self._largest:
-                self._largest = stop - start
+            if stop - start > largest:
+                largest = stop - start
             start, size = stop, 0
+        if largest > self._largest:
+            self._largest = largest
+            # As large ones may come two at a time.
+            self._room = max(CHUNK_SIZE, min(2 * largest, CHUNK_SIZE_MAX))
         if not filled:
-            self._chunk.keep(start)
-        if start == end:  # nothing is unfinished, mostly
-            self.pending, self._view = 0, _NO_BUFFER
-        else:
+            self._chunk.left = view[start:]  # what is before is nobody else's
+        if start < end:
             self._keep(view, start, end, size)
+        elif filled:
+            self.pending, self._view = 0, _NO_BUFFER
         if self._refusal is not None and not frames:
             raise self._refusal
         return frames

@@ -203,11 +203,12 @@ class ResponseQueue:
         out = self._out
         if not out or self._transport is None:
             return
-        self._out = []
         size, self._out_size = self._out_size, 0
         if len(out) == 1 and type(out[0]) is bytes:
-            self._transport.write(out[0])
-        elif size <= JOIN_BYTES:
+            self._transport.write(out.pop())
+            return
+        self._out = []
+        if size <= JOIN_BYTES:
             self._transport.write(b"".join(out))
         elif _WRITELINES_PAUSES:
             self._transport.writelines(out)
