@@ -110,10 +110,10 @@ class FrameReader:
             self._room = max(CHUNK_SIZE, min(2 * largest, CHUNK_SIZE_MAX))
         if not filled:
             self._chunk.left = view[start:]  # what is before is nobody else's
-        if start < end:
-            self._keep(view, start, end, size)
-        elif filled:
+        if start == end:  # nothing is unfinished, mostly
             self.pending, self._view = 0, _NO_BUFFER
+        else:
+            self._keep(view, start, end, size)
         if self._refusal is not None and not frames:
             raise self._refusal
         return frames
