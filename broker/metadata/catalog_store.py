@@ -268,11 +268,14 @@ class CatalogStore:
         database.execute("PRAGMA foreign_keys = ON")
         register(database)
         version = 0 if is_new else self._check(len(schema))
-        for number in range(version, len(schema)):
-            database.executescript(
-                f"BEGIN IMMEDIATE; {schema[number]}; {seal_schema(number + 1)}"
-                f"PRAGMA user_version = {number + 1}; COMMIT"
-            )
+        # All steps at once: a commit is a sync, for which the start waits.
+        steps = [
+            f"{schema[number]}; {seal_schema(number + 1)}"
+            f"PRAGMA user_version = {number + 1};"
+            for number in range(version, len(schema))
+        ]
+        if steps:
+            database.executescript(f"BEGIN IMMEDIATE; {' '.join(steps)} COMMIT")
         if is_new:
             sync_path(self.path.parent)
 
