@@ -62,6 +62,13 @@ setup(
             define_macros=[("Py_LIMITED_API", "0x030B0000")],
             py_limited_api=True,
             optional=True,
-        )
+        ),
+        Extension(
+            "broker.sync_thread",
+            sources=["broker/sync_thread.c"],
+            define_macros=[("Py_LIMITED_API", "0x030B0000")],
+            py_limited_api=True,
+            optional=True,
+        ),
     ],
 )

@@ -1,6 +1,6 @@
 """Makes what was appended durable: the group commit.
 
-Each log directory has one ``DirectoryCommitter`` with one thread. It runs one sync
+Each log directory has one ``DirectoryCommitter`` with a thread or two. It runs one sync
 at a time; whatever gets dirty meanwhile goes into the next, which starts as soon as
 the last has ended. So a sync costs its time once, however many answers wait for it.
 
@@ -25,6 +25,7 @@ from storage.files import StorageFailure
 
 from .disk_threads import DiskThreads
 from .histogram import Histogram, exponential
+from .plain_sync import PlainSync
 from .sync_strategy import SyncStrategy, Ticket, file_system_sync
 
 if TYPE_CHECKING:
@@ -88,6 +89,7 @@ class DirectoryCommitter:
         config: DurabilityOptions,
         sync: SyncFunction,
         on_failure: OnFailure,
+        plain: PlainSync | None = None,
     ) -> None:
         self.directory = directory
         self.failure: StorageFailure | None = None
@@ -98,6 +100,7 @@ class DirectoryCommitter:
         self._sync = sync
         self._on_failure = on_failure
         self._syncs_at_once = config.durability == COMMIT
+        self._plain = plain
         self._thread = DiskThreads(1, f"sync-{directory.name}")
         self._dirty: dict[Syncable, None] = {}
         self._urgent: dict[Syncable, None] = {}
@@ -179,9 +182,11 @@ class DirectoryCommitter:
         self._on_failure(self.directory, error)
 
     def close(self) -> None:
-        """End the thread, after the sync that it may be in."""
+        """End the threads, after the sync that it may be in."""
         if self._interval_timer is not None:
             self._interval_timer.cancel()
+        if self._plain is not None:
+            self._plain.close()
         self._thread.close()
 
     def _start_soon(self) -> None:
@@ -208,17 +213,15 @@ class DirectoryCommitter:
             self._release_flushes(waiters, self.failure)
             return
         tickets = [ticket for _, ticket in begun]
-        self._thread.submit(
-            functools.partial(self._run, tickets),
-            functools.partial(self._on_synced, begun, waiters),
-        )
+        on_done = functools.partial(self._on_synced, begun, waiters)
+        if self._plain is None or not self._plain.begin(tickets, on_done):
+            self._thread.submit(functools.partial(self._run, tickets), on_done)
 
-    def _run(self, tickets: Sequence[Ticket]) -> None:
-        """In the thread: the sync, timed."""
+    def _run(self, tickets: Sequence[Ticket]) -> float:
+        """In the thread: the sync. Returns its seconds."""
         began = time.perf_counter()
         self._sync(tickets)
-        self.sync_seconds.observe(time.perf_counter() - began)
-        self.group_sizes.observe(len(tickets))
+        return time.perf_counter() - began
 
     def _draw_tickets(self, due: dict[Syncable, None]) -> list[tuple[Syncable, Any]]:
         begun = []
@@ -255,10 +258,13 @@ class DirectoryCommitter:
         self,
         begun: list[tuple[Syncable, Any]],
         waiters: list[asyncio.Future[None]],
-        result: object,
+        seconds: float | None,
         error: BaseException | None,
     ) -> None:
         self._is_running = False
+        if seconds is not None:
+            self.sync_seconds.observe(seconds)
+            self.group_sizes.observe(len(begun))
         if error is None:
             error = _finish(begun)
         if error is None:
@@ -338,6 +344,7 @@ class Committer:
                 self._config,
                 self._sync_for(directory),
                 self._report,
+                PlainSync() if self._sync_for is _measured_sync else None,
             )
         return committer
 

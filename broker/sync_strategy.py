@@ -40,6 +40,7 @@ class Ticket(Protocol):
     """
 
     files: list[Any]
+    finished: Sequence[Any]
     texts: Any
     has_new_names: bool
     snapshot: Any
