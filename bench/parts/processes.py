@@ -1,9 +1,11 @@
 """CPU time and memory of a process and all it started, from /proc."""
 
 import os
+import time
 from pathlib import Path
 
 _TICK = os.sysconf("SC_CLK_TCK")
+_RUN_TIME = 2  # of the clocks that Linux keeps of each process, the exact one
 # user, nice, system and stolen time in the first line of /proc/stat; interrupts are
 # left out, which on loopback are the load's own packets.
 _BUSY = (0, 1, 2, 7)
@@ -22,15 +24,20 @@ def tree(pid: int) -> list[int]:
 
 
 def cpu_seconds(pid: int) -> float:
-    """User and system time, that of children that have ended included."""
-    ticks = 0
+    """User and system time, that of children that have ended included.
+
+    By the clock of each process: in ticks of 10 ms, 200 MB consumed are nine of them.
+    """
+    seconds = 0.0
     for each in tree(pid):
         try:
             text = Path(f"/proc/{each}/stat").read_text()
+            seconds += time.clock_gettime(~each << 3 | _RUN_TIME)
         except OSError:
             continue
-        ticks += sum(map(int, text.rpartition(")")[2].split()[11:15]))
-    return ticks / _TICK
+        ended = text.rpartition(")")[2].split()[13:15]
+        seconds += sum(map(int, ended)) / _TICK
+    return seconds
 
 
 def memory_bytes(pid: int) -> int:
