@@ -9,7 +9,8 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..config.broker_config import ALIASES, OPTIONS
-from ..config.option import OptionError, format_value
+from ..config.option import format_value
+from ..config.option_error import OptionError
 from ..config.sources import Flags, gather, load
 from ..spelling import did_you_mean
 from .cluster_options import print_json

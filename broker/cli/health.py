@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..config.option import OptionError
+from ..config.option_error import OptionError
 from .parser import USAGE_ERROR, Parser, fail, port, seconds
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..config.option import OptionError
+from ..config.option_error import OptionError
 from ..config.sources import Flags, load
 from .parser import USAGE_ERROR, Parser, fail, port
 

@@ -15,7 +15,8 @@ from protocol.uuids import from_text
 from .coordinator_options import GroupOptions, TransactionOptions
 from .log_options import LogOptions
 from .network_options import NetworkOptions
-from .option import Kind, Option, OptionError, option
+from .option import Kind, Option, option
+from .option_error import OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,7 +8,8 @@ from protocol.errors import InvalidConfig, InvalidRegularExpression, InvalidRequ
 
 from ..pattern import Pattern, compile_pattern
 from .described import ConfigSource, Described, Synonym
-from .option import Kind, Option, OptionError, format_value
+from .option import Kind, Option, format_value
+from .option_error import OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

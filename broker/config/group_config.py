@@ -14,7 +14,8 @@ from ..spelling import did_you_mean
 from .broker_config import OPTIONS
 from .described import ConfigSource, Described, Synonym, synonyms_of
 from .foreign_table import foreign_table
-from .option import Kind, Option, OptionError, format_value
+from .option import Kind, Option, format_value
+from .option_error import OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -17,7 +17,7 @@ from ..spelling import did_you_mean
 from .broker_config import OPTIONS, Changes
 from .foreign_options import is_dynamic
 from .foreign_table import foreign_table
-from .option import OptionError
+from .option_error import OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -10,15 +10,13 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
 
+from .option_error import OptionError
+
 INT_MAX = (1 << 31) - 1
 LONG_MAX = (1 << 63) - 1
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,19}", re.ASCII)
 _RANGES = {"INT": 31, "SHORT": 15, "LONG": 63}
-
-
-class OptionError(ValueError):
-    """A value that its option cannot have, or an option that does not exist."""
 
 
 class Kind(IntEnum):

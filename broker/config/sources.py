@@ -14,7 +14,7 @@ from ..spelling import did_you_mean
 from .broker_config import ALIASES, OPTIONS, BrokerConfig
 from .foreign_options import is_meaningless, is_refusable, why_refused
 from .listener import Listener
-from .option import OptionError
+from .option_error import OptionError
 from .properties import parse_properties
 
 if TYPE_CHECKING:

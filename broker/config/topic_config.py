@@ -16,7 +16,8 @@ from storage.log_config import LogConfig
 from ..spelling import did_you_mean
 from .broker_config import OPTIONS, BrokerConfig
 from .log_options import CODECS
-from .option import LONG_MAX, Kind, Option, OptionError, format_value
+from .option import LONG_MAX, Kind, Option, format_value
+from .option_error import OptionError
 
 INTERNAL_SEGMENT_BYTES = "internal.segment.bytes"
 

@@ -41,7 +41,8 @@ from ..config.live_config import (
     find_broker_option,
     with_changes,
 )
-from ..config.option import Kind, Option, OptionError
+from ..config.option import Kind, Option
+from ..config.option_error import OptionError
 from ..config.topic_config import (
     find_topic_option,
     topic_default,

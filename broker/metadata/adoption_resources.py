@@ -16,7 +16,7 @@ from ..config.foreign_options import meaning_of
 from ..config.foreign_table import foreign_table
 from ..config.group_config import validate_group_options
 from ..config.live_config import check_changes, with_changes
-from ..config.option import OptionError
+from ..config.option_error import OptionError
 from .adoption_metadata import ALL_BROKERS
 from .client_quotas import CLIENT_ID, IP, USER, QuotaEntity, QuotaKey
 from .resource_options import Resource, ResourceKind

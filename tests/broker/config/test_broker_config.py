@@ -6,7 +6,8 @@ import pytest
 
 from broker.config.broker_config import ALIASES, OPTIONS, BrokerConfig
 from broker.config.listener import Listener
-from broker.config.option import OptionError, format_value
+from broker.config.option import format_value
+from broker.config.option_error import OptionError
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "wire" / "describe_configs.json"
 

@@ -10,7 +10,7 @@ from broker.config.live_config import (
     find_broker_option,
     with_changes,
 )
-from broker.config.option import OptionError
+from broker.config.option_error import OptionError
 from protocol.errors import InvalidConfig, InvalidRequest
 
 

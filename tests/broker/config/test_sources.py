@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from broker.config.listener import Listener
-from broker.config.option import OptionError
+from broker.config.option_error import OptionError
 from broker.config.sources import Flags, load, option_of_variable
 
 # What Apache Kafka ships for one node (its comments left out).
