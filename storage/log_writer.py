@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from protocol.control_records import read_marker
 from protocol.errors import InvalidRecord, KafkaStorageError, RecordListTooLarge
-from protocol.record_batch import COMPRESSION_MASK, CONTROL, BatchHeader, stamp
+from protocol.record_batch import (
+    COMPRESSION_MASK,
+    CONTROL,
+    BatchHeader,
+    next_sequence,
+    stamp,
+)
 
 from .append_info import AppendInfo, AppendOrigin, info_of_duplicate
 from .batch_analysis import BatchAnalysis, UnexpectedAppendOffset, analyse
@@ -21,6 +27,7 @@ from .log_validator import ValidBatch, validate
 from .mapped_index import CorruptIndex
 from .offset_metadata import OffsetMetadata
 from .producer_snapshot import snapshot_path
+from .producer_state import BatchMetadata
 from .producer_states import CompletedTransaction
 from .usual_batch import check_usual, usual_batch
 
@@ -28,7 +35,6 @@ if TYPE_CHECKING:
     from .verification_state import VerificationGuard, VerificationStates
 
 _log = logging.getLogger(__name__)
-_CLIENT = AppendOrigin.CLIENT
 # A batch's base offset, the offset behind it, and where the log starts.
 Placed: TypeAlias = tuple[int, int, int]
 _new = tuple.__new__
@@ -101,13 +107,14 @@ class LogWriter(LogTruncation):
         fields = check_usual(batch, now_ms, rules[1], rules[2], rules[3])
         if fields is None or fields[5]:
             return None
-        max_timestamp, producers, header = fields[8], self.producers, None
-        if fields[9] >= 0:
-            header = _new(BatchHeader, fields)
-            if producers.check(header, batch, _CLIENT) is not None:
+        delta, max_timestamp, producer_id = fields[6], fields[8], fields[9]
+        producer, epoch, sequence = None, fields[10], fields[11]
+        if producer_id >= 0:
+            producer = self.producers.follows(producer_id, epoch, sequence)
+            if producer is None:
                 return None
         active, (base_offset, segment_base, position) = local.active, local.end
-        last_offset = base_offset + fields[6]
+        last_offset = base_offset + delta
         try:
             if not active.append_usual(
                 batch, base_offset, last_offset, max_timestamp, leader_epoch
@@ -124,9 +131,11 @@ class LogWriter(LogTruncation):
             local.keep(batch, base_offset)
         else:
             active.tail.add(batch, position, base_offset, next_offset)
-        if header is not None:
-            producers.add(header, batch, base_offset, max_timestamp)
-        producers.map_end_offset = next_offset
+        if producer is not None:
+            last_sequence = next_sequence(sequence, delta)
+            added = last_sequence, last_offset, delta, max_timestamp
+            producer.add_batch(epoch, _new(BatchMetadata, added))
+        self.producers.map_end_offset = next_offset
         self.appended_bytes += size
         return base_offset, next_offset, self._watermarks.log_start_offset
 

@@ -92,6 +92,15 @@ class ProducerState:
         """Whether a transaction of this producer is open in the partition."""
         return self.current_txn_first_offset != NO_OFFSET
 
+    def takes_next(self, producer_epoch: int, base_sequence: int) -> bool:
+        """Whether a data batch outside of transactions is simply the next one."""
+        return (
+            producer_epoch == self.producer_epoch
+            and self.current_txn_first_offset == NO_OFFSET
+            and len(self.batches) > 0
+            and base_sequence == next_sequence(self.batches[-1].last_sequence)
+        )
+
     def duplicate_of(
         self, producer_epoch: int, base_sequence: int, last_sequence: int
     ) -> BatchMetadata | None:

@@ -150,6 +150,14 @@ class ProducerStates:
         awaited = self.verifications.get(producer_id)
         return check_data_batch(state, header, origin, awaited)
 
+    def follows(
+        self, producer_id: int, producer_epoch: int, base_sequence: int
+    ) -> ProducerState | None:
+        """The producer, when a batch is its next one and nothing is to be checked."""
+        state = None if self.verifications else self._producers.get(producer_id)
+        is_next = state is not None and state.takes_next(producer_epoch, base_sequence)
+        return state if is_next else None
+
     def add(
         self, header: "BatchHeader", batch: Buffer, base_offset: int, max_timestamp: int
     ) -> CompletedTransaction | None:

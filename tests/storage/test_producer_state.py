@@ -92,3 +92,14 @@ def test_silence_expires_a_producer_unless_it_has_a_transaction() -> None:
     assert state.has_expired(1100, expiration_ms=100)
     state.current_txn_first_offset = 0
     assert not state.has_expired(1100, expiration_ms=100)
+
+
+def test_what_is_simply_the_next_batch() -> None:
+    state = with_batches(4, 5)
+    assert state.takes_next(0, 6)
+    assert not state.takes_next(0, 5)
+    assert not state.takes_next(1, 6)  # another instance
+    state.current_txn_first_offset = 100
+    assert not state.takes_next(0, 6)
+    assert not ProducerState(7, producer_epoch=0).takes_next(0, 0)  # nothing is known
+    assert with_batches(LAST).takes_next(0, 0)

@@ -24,6 +24,7 @@ sent = st.fixed_dictionaries(
             [Producer()] * 4
             + [Producer(7, 0, sequence) for sequence in (0, 1, 2, 3, 3)]
             + [Producer(7, 1, 0), Producer(8, 0, 0)]
+            + [Producer(9, 0, sequence) for sequence in (2**31 - 1, 0, 1)]
         ),
         "count": st.sampled_from([1, 1, 2]),
         "size": st.sampled_from([1, 60, 300, 5000]),
@@ -140,3 +141,40 @@ def test_a_write_of_the_short_way_that_fails_changes_nothing() -> None:
         log.append_usual(memoryview(batch_of(USUAL)), EPOCH, NOW)
     assert log.is_failed
     assert log.append_usual(memoryview(batch_of(USUAL)), EPOCH, NOW) is None
+
+
+def test_a_producer_of_whom_something_is_awaited_takes_the_long_way() -> None:
+    log = new_log(segment_bytes=1 << 20)
+    produce(log, producer=IDEMPOTENT)
+    follows = log.producers.follows
+    assert follows(7, 0, 1) is log.producers.get(7)
+    assert follows(7, 0, 2) is follows(8, 0, 0) is None
+    log.start_verification(8, 0, 0, NOW)
+    assert follows(7, 0, 1) is None
+
+
+@pytest.mark.parametrize(
+    ("options", "before", "special"),
+    [
+        ({}, {}, {"compression": 4}),
+        ({}, {}, {"producer": Producer(7, 0, 1), "is_transactional": True}),
+        ({"segment_ms": 1000}, {"time_ms": -1}, {"time_ms": -1}),  # by our clock
+        ({"segment_ms": 1000}, {}, {"time_ms": NOW + 1001}),
+        ({"segment_index_bytes": 12}, {}, {}),  # one entry in each index
+        ({"segment_bytes": 300}, {}, {"size": 200}),
+        ({"max_message_bytes": 200}, {}, {"size": 200}),
+    ],
+)
+def test_what_is_special_is_left_to_the_long_way(
+    options: dict[str, Any], before: dict[str, Any], special: dict[str, Any]
+) -> None:
+    files = FakeFiles()
+    log = new_log(files, **{"segment_bytes": 1 << 20, **options})
+    who = Producer(7, 0, 0) if "producer" in special else ANYBODY
+    append(log, batch_of({**USUAL, "producer": who, **before}))
+    earlier = all_of(log, files)
+    batch = batch_of({**USUAL, **special})
+    as_sent = bytes(batch)
+    assert log.append_usual(memoryview(batch), EPOCH, NOW + 1001) is None
+    assert all_of(log, files) == earlier
+    assert batch == as_sent
