@@ -292,13 +292,12 @@ class LogSegment(SegmentReader):
 
     def dirty_files(self) -> list[File]:
         """The files with bytes that are not synced, the log first."""
-        log = [self.log] if self.log.is_dirty else []
-        transactions = self.transactions.dirty_file()
-        return (
-            log
-            + self.indexes.dirty_files()
-            + ([] if transactions is None else [transactions])
-        )
+        files = [self.log] if self.log.is_dirty else []
+        for index in (self.indexes.offsets, self.indexes.times, self.transactions):
+            file = index.dirty_file()
+            if file is not None:
+                files.append(file)
+        return files
 
     def close(self) -> None:
         """Seal, and let go of the files. They open again if asked."""

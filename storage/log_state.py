@@ -192,6 +192,17 @@ class LogState:
             if self.producers.first_unstable_offset >= 0:
                 self.producers.on_high_watermark(end.offset)
 
+    def raise_high_watermark_to_durable(self) -> None:
+        """The same right after a sync, up to where that was begun."""
+        marks, durable = self._watermarks, self._watermarks.durable
+        if self._failure is not None or durable.offset <= marks.high.offset:
+            self.update_high_watermark(durable)
+            return
+        end = self.local.end  # which a roll during the sync has moved
+        marks.high = end if durable.offset == end.offset else durable
+        if self.producers.first_unstable_offset >= 0:
+            self.producers.on_high_watermark(durable.offset)
+
     def increment_high_watermark(self, target: OffsetMetadata) -> OffsetMetadata | None:
         """Raise the high watermark as a leader does when its replicas have caught up.
 

@@ -333,11 +333,6 @@ class SegmentIndexes:
         self.offsets.flush()
         self.times.flush()
 
-    def dirty_files(self) -> list[File]:
-        """The files with bytes that are not synced."""
-        files = (self.offsets.dirty_file(), self.times.dirty_file())
-        return [file for file in files if file is not None]
-
     def close(self) -> None:
         """Seal, and let go of the files."""
         self.seal()

@@ -18,9 +18,10 @@ So the recovery point never passes anything that a reader after a crash would mi
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from types import MappingProxyType
 
 from protocol.errors import KafkaStorageError
 
@@ -46,18 +47,20 @@ class SyncTicket:
     small files for which there was no room.
     """
 
+    # What most tickets have is said of the class: thousands are drawn in a second.
+    has_new_names = False
+    is_new_directory = False
+    has_lost_directory = False
+    finished: Sequence[File] = ()  # of the files, those that are not used any more
+    texts: Mapping[str, bytes] = MappingProxyType({})
+    unwritten: Mapping[str, bytes] = MappingProxyType({})
+    snapshot: tuple[str, bytes] | None = None
+    snapshot_offset = NO_OFFSET
+    old_snapshots: Sequence[str] = ()
+
     def __init__(self, files: Files, directory: Path, end: OffsetMetadata) -> None:
         self.end = end
         self.files: list[File] = []
-        self.finished: list[File] = []  # of them, those that are not used any more
-        self.has_new_names = False
-        self.is_new_directory = False
-        self.has_lost_directory = False
-        self.texts: dict[str, bytes] = {}
-        self.unwritten: dict[str, bytes] = {}
-        self.snapshot: tuple[str, bytes] | None = None
-        self.snapshot_offset = NO_OFFSET
-        self.old_snapshots: list[str] = []
         self._files = files
         self._directory = directory
 
@@ -95,7 +98,7 @@ class SyncTicket:
         """One sync of the directory for all of them, not one for each."""
         for name, data in self.texts.items():
             if not self._replace(name, data):
-                self.unwritten[name] = data
+                self.unwritten = {**self.unwritten, name: data}
         has_snapshot = self.snapshot is not None and self._replace(*self.snapshot)
         self._files.sync_directory(self._directory)
         if self.is_new_directory:
@@ -190,8 +193,9 @@ class Unsynced:
         ticket = SyncTicket(local.files, local.directory, local.end)
         if producers is not None:
             self._add_snapshot(ticket, local, producers)
-        for segment in (*self._sealed, local.active):
+        for segment in self._sealed:
             ticket.files += segment.dirty_files()
+        ticket.files += local.active.dirty_files()
         if is_more_due:
             self._move_to(ticket, epochs)
         if is_behind or is_more_due or ticket.files or ticket.snapshot:
@@ -207,12 +211,15 @@ class Unsynced:
         """Keep what the disk had no room for, for the next ticket."""
         if ticket in self._drawn:
             self._drawn.remove(ticket)
-        ticket.remove_stale_snapshot()
-        if ticket.unwritten.pop(EPOCHS_NAME, None) is not None:
-            epochs.is_dirty = True
+        if ticket.snapshot is not None:
+            ticket.remove_stale_snapshot()
         if ticket.unwritten:
-            self._texts.update(ticket.unwritten)
-            self._has_new_names = True
+            left = dict(ticket.unwritten)
+            if left.pop(EPOCHS_NAME, None) is not None:
+                epochs.is_dirty = True
+            if left:
+                self._texts.update(left)
+                self._has_new_names = True
 
     def _add_snapshot(
         self, ticket: SyncTicket, local: LocalLog, producers: ProducerStates
@@ -239,9 +246,9 @@ class Unsynced:
         ticket.finished = self._snapshots
         ticket.has_new_names = self._has_new_names
         ticket.is_new_directory = self._is_new_directory
-        ticket.texts = self._texts
         if epochs.is_dirty:
-            ticket.texts[EPOCHS_NAME] = epochs.encode()
+            self._texts[EPOCHS_NAME] = epochs.encode()
             epochs.mark_flushed()
+        ticket.texts = self._texts
         self._sealed, self._snapshots, self._texts = [], [], {}
         self._has_new_names = self._is_new_directory = False

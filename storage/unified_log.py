@@ -213,7 +213,7 @@ class UnifiedLog(LogWriter):
         return self._unsynced.draw(
             self.local,
             self.epochs,
-            self.local.end.offset > self.recovery_point,
+            self.local.end.offset > self._watermarks.durable.offset,
             self.producers if with_snapshot else None,
         )
 

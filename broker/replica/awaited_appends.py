@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from .purgatory import Purgatory
 
 
+_NONE = int(ErrorCode.NONE)
+
+
 class AwaitedAppend(Parked):
     """The answer to one append, made as soon as that is written.
 
@@ -81,7 +84,9 @@ class AwaitedAppends(DelayedOperation[TopicPartition]):
     def __init__(
         self, partition: Partition, must_be_durable: bool, timeout_ms: int
     ) -> None:
-        super().__init__()
+        self.is_completed = False
+        self._purgatory = self._bucket = None
+        self._watch_count = 0
         self.partition = partition
         self.must_be_durable = must_be_durable
         self.timeout_ms = timeout_ms
@@ -89,13 +94,19 @@ class AwaitedAppends(DelayedOperation[TopicPartition]):
         self.appends: list[AwaitedAppend] = []
 
     def try_complete(self) -> bool:
-        """Answer those that the partition acknowledges. Whether that was all."""
+        """Look at the partition."""
+        return self.try_complete_for(self.partition.topic_partition)
+
+    def try_complete_for(self, key: TopicPartition) -> bool:
+        """Answer those that it acknowledges. Whether that was all."""
         appends, is_durable = self.appends, self.must_be_durable
         acknowledgement = self.partition.acknowledgement
         # Mostly one sync is for all of them, and the last one speaks for the others.
-        if acknowledgement(appends[-1].next_offset, is_durable) == ErrorCode.NONE:
-            self._take(len(appends))
-            _let_go(iter(appends))
+        if acknowledgement(appends[-1].next_offset, is_durable) == _NONE:
+            self.is_completed = True
+            assert self._purgatory is not None
+            self._purgatory.forget(self)
+            _let_go(iter(self._close()))
             return True
         # An error may be for the last ones alone: what is before them was durable.
         codes: list[int] = []

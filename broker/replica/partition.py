@@ -349,7 +349,7 @@ class Partition(ReadablePartition):
             return
         if self._host.bounds_by_durability:
             if self.replication is None:
-                log.update_high_watermark(log.durable_end)
+                log.raise_high_watermark_to_durable()
             else:
                 self.raise_high_watermark()
         self._host.check_waiting(self)

@@ -114,6 +114,35 @@ def test_the_high_watermark_rises_to_the_end_as_if_it_were_asked_to() -> None:
     assert straight.high_watermark < straight.log_end_offset
 
 
+def test_the_high_watermark_rises_to_what_is_durable_as_if_it_were_asked_to() -> None:
+    straight, asked = logs.new_log(), logs.new_log()
+    for step in ["plain", "open", "during", "nothing", "end", "roll", "plain", "fail"]:
+        for log in (straight, asked):
+            if step == "open":
+                producer = logs.Producer(7, 0, 0)
+                logs.produce(log, producer=producer, is_transactional=True)
+            elif step == "end":
+                logs.marker(log, ControlType.COMMIT)
+            elif step != "nothing":
+                logs.produce(log)
+            ticket = log.begin_sync()
+            if step == "roll":
+                log.roll(0)
+            elif step == "during":
+                logs.produce(log)
+            if ticket is not None:
+                ticket.run()
+                log.finish_sync(ticket)
+            if step == "fail":
+                log.fail(KafkaStorageError("a disk is gone"))
+        straight.raise_high_watermark_to_durable()
+        asked.update_high_watermark(asked.durable_end)
+        high = straight.high_watermark_metadata
+        assert high == asked.high_watermark_metadata, step
+        assert straight.last_stable_offset == asked.last_stable_offset, step
+    assert high.segment_base_offset > 0
+
+
 def test_the_high_watermark_can_be_set_inside_of_the_log() -> None:
     marks, ends = watermarks()
     assert marks.set_high(10)
