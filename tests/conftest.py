@@ -89,5 +89,10 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def pytest_sessionfinish() -> None:
+    """Libraries look for what they have leaked when the process ends."""
+    gc.unfreeze()
+
+
 def _rank(group: str) -> int:
     return next((n for n, name in enumerate(LONG) if group.startswith(name)), len(LONG))

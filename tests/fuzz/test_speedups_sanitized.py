@@ -151,7 +151,7 @@ def test_a_missing_check_would_be_seen(
     if any(name.endswith(".h") for name in names):
         names = set(sources)
     broken = {name: sources[name].replace(check, without) for name in names}
-    compile_(broken, tmp_path, "-w")
+    compile_(broken, tmp_path, "-w", "-O0", "-g0")
     objects = {path.name: path for path in [*sound.glob("*.o"), *tmp_path.glob("*.o")]}
     module = link(objects.values(), tmp_path)
     done = drive(module, libasan, seconds=10, seed=1)

@@ -34,6 +34,17 @@ from tests.pyspark_odradek.table_readers import READERS, rows_of
 BATCHES = range(4)
 GOOD = [n for n in range(40) if n % 10 != 7]
 BAD = [n for n in range(40) if n % 10 == 7]
+# Each step under one of the formats; in the long run under all.
+FIRST = [
+    pytest.param(
+        kind,
+        step,
+        marks=[] if place % len(FORMATS) == number else [pytest.mark.long],
+        id=f"{kind}-{step}",
+    )
+    for number, kind in enumerate(FORMATS)
+    for place, step in enumerate(Step)
+]
 
 
 @pytest.fixture(params=FORMATS)
@@ -69,7 +80,7 @@ def test_driver_dies_at_each_step(
     check(kind, tmp_path)
 
 
-@pytest.mark.parametrize("step", list(Step))
+@pytest.mark.parametrize(("kind", "step"), FIRST, indirect=["kind"])
 def test_driver_dies_in_the_first_batch(
     kind: str,
     step: Step,

@@ -171,7 +171,7 @@ def test_a_stream_goes_on_from_its_checkpoint(
     options = {
         "subscribe": topic,
         "startingOffsets": "earliest",
-        "maxOffsetsPerTrigger": 7,
+        "maxOffsetsPerTrigger": 10,
     }
     count = 0
     for word in words:
