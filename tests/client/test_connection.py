@@ -38,7 +38,7 @@ def real_listener() -> Listener:
     services: Any = SimpleNamespace(
         bugs=Bugs(),
         config=config,
-        telemetry=SimpleNamespace(is_wanted=False),
+        wants_client_metrics=False,
         features=SimpleNamespace(epoch=0, level_of=lambda name: 0),
     )
     network = Network(
