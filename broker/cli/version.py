@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import platform
 import sys
+from importlib import import_module
 from importlib.util import find_spec
 
 from .parser import Parser
@@ -23,7 +24,8 @@ def command(arguments: list[str]) -> int:
         "odradek": odradek_version(),
         "python": f"{python} on {platform.system()} {platform.machine()}",
         "loop": _loop(),
-        "records": _records(),
+        "records": _in_c("protocol.speedups"),
+        "syncs": _in_c("broker.sync_thread"),
     }
     if options.json:
         print(json.dumps(found))
@@ -50,9 +52,9 @@ def _loop() -> str:
     return f"uvloop {version('uvloop')}"
 
 
-def _records() -> str:
+def _in_c(name: str) -> str:
     try:
-        import protocol.speedups  # noqa: F401 - whether it can be imported is the answer
+        import_module(name)  # whether it can be is the answer
     except ImportError:
         return "plain Python (the C extension was not built)"
     return "C extension"

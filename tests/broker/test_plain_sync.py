@@ -8,8 +8,13 @@ from typing import Any
 import pytest
 
 from broker import plain_sync
+from broker.committer import Committer
+from broker.config.broker_config import BrokerConfig
 from broker.plain_sync import PlainSync
 from storage.files import OsFile, OsFiles, StorageFailure
+from storage.offset_metadata import OffsetMetadata
+from storage.sync_ticket import SyncTicket
+from tests.fakes.clock import FakeClock
 from tests.fakes.files import FakeFiles
 
 pytest.importorskip("broker.sync_thread")
@@ -103,6 +108,86 @@ async def test_a_file_that_is_closed_meanwhile_stays_open_for_the_sync(
     await outcome
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(number)
+
+
+class FailingThread:
+    """In place of `sync_thread`: the disk has this error for every sync."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.begun = 0
+        self.reading, self.writing = os.pipe()
+
+    def start(self) -> "FailingThread":
+        return self
+
+    def fileno(self, thread: Any) -> int:
+        return self.reading
+
+    def begin(self, thread: Any, number: int) -> None:
+        self.begun += 1
+        os.write(self.writing, b"1")
+
+    def take(self, thread: Any) -> tuple[int, float] | None:
+        if not self.begun:
+            return None
+        os.read(self.reading, 1)
+        return self.number, 0.0
+
+    def stop(self, thread: Any) -> None:
+        os.close(self.writing)
+
+
+class OneFile:
+    """A partition whose log is one file."""
+
+    def __init__(self, file: OsFile) -> None:
+        self.file = file
+        self.was_durable = False
+
+    def begin_sync(self, with_snapshot: bool = False) -> SyncTicket:
+        ticket = SyncTicket(OsFiles(), self.file.path.parent, OffsetMetadata(1))
+        ticket.files.append(self.file)
+        return ticket
+
+    def finish_sync(self, ticket: Any) -> None:
+        self.was_durable = True
+
+    def on_durable(self) -> None:
+        self.was_durable = True
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.ENOSPC, errno.EDQUOT])
+@pytest.mark.parametrize("is_plain", [True, False])
+async def test_a_failed_sync_fails_what_waited_on_either_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_plain: bool, number: int
+) -> None:
+    calls: list[int] = []
+
+    def fail(descriptor: int) -> None:
+        calls.append(descriptor)
+        raise OSError(number, os.strerror(number))
+
+    thread = FailingThread(number) if is_plain else None
+    monkeypatch.setattr(plain_sync, "sync_thread", thread)
+    monkeypatch.setattr(os, "fdatasync", fail)
+    told: list[StorageFailure] = []
+    committer = Committer(FakeClock(), BrokerConfig(log_dirs=(tmp_path,)))
+    committer.on_failure = lambda _, error: told.append(error)
+    directory, partition = committer.for_directory(tmp_path), OneFile(written(tmp_path))
+    directory.mark_dirty(partition)
+    with pytest.raises(StorageFailure, match="failed; its tail is unknown") as raised:
+        await directory.flush()
+    assert isinstance(raised.value.__cause__, OSError)
+    assert raised.value.__cause__.errno == number
+    assert told == [raised.value]
+    assert not partition.was_durable
+    directory.mark_dirty(partition)
+    with pytest.raises(StorageFailure):
+        await directory.flush()
+    assert (thread.begun if thread else len(calls)) == 1, "a failed sync is final"
+    assert bool(calls) is not is_plain
+    committer.close()
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ def test_version_says_what_a_bug_report_needs(
         "python",
         "loop",
         "records",
+        "syncs",
     ]
     assert sys.version.split()[0] in lines[1]
     assert lines[0].split()[1] == odradek_version().split()[0]
@@ -24,9 +25,17 @@ def test_version_says_what_a_bug_report_needs(
     assert [f"{name:<7} {value}" for name, value in found.items()] == lines
 
 
-def test_without_the_extension_it_says_so(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [("protocol.speedups", "records"), ("broker.sync_thread", "syncs")],
+)
+def test_without_an_extension_it_says_so(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    module: str,
+    name: str,
 ) -> None:
-    monkeypatch.setitem(sys.modules, "protocol.speedups", None)
+    monkeypatch.setitem(sys.modules, module, None)
     command([])
-    assert "plain Python" in capsys.readouterr().out
+    lines = capsys.readouterr().out.splitlines()
+    assert f"{name:<7} plain Python (the C extension was not built)" in lines
