@@ -52,6 +52,7 @@ setup(
                 "protocol/speedups_batches.c",
                 "protocol/speedups_columns.c",
                 "protocol/speedups_crc.c",
+                "protocol/speedups_encoding.c",
                 "protocol/speedups_keys.c",
                 "protocol/speedups_latest.c",
                 "protocol/speedups_produce.c",

@@ -24,6 +24,8 @@ from protocol.record_batch import (
 from protocol.records import assemble, encode_record
 
 if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
     from protocol.records import NewRecord
     from protocol.topic_partition import TopicPartition
 
@@ -57,6 +59,15 @@ class SealedBatch(NamedTuple):
     base_sequence: int
 
 
+class EncodedRecords(NamedTuple):
+    """Records as they are in a batch; their offsets count from 0."""
+
+    payload: Buffer
+    records_count: int
+    base_timestamp: int
+    max_timestamp: int
+
+
 class BatchBuilder:
     """Takes records for one partition until they are ``size_max`` bytes."""
 
@@ -88,32 +99,51 @@ class BatchBuilder:
         self.size = size
         return True
 
+    def records(self) -> EncodedRecords:
+        """Those that it has taken."""
+        return EncodedRecords(
+            b"".join(self._pieces),
+            len(self._pieces),
+            self._base_timestamp,
+            self._max_timestamp,
+        )
+
     def seal(
         self, form: BatchFormat, identity: ProducerIdentity, base_sequence: int
     ) -> SealedBatch:
-        """The batch; a sequence is only that of a producer that has an id."""
-        count = len(self._pieces)
-        has_id = identity.producer_id != NO_PRODUCER_ID
-        attributes = form.compression
-        if form.is_transactional:
-            attributes |= TRANSACTIONAL
-        header = BatchHeader(
-            base_offset=0,
-            batch_length=0,  # it and the checksum: see `assemble`
-            partition_leader_epoch=NO_LEADER_EPOCH,
-            magic=CURRENT_MAGIC,
-            crc=0,
-            attributes=attributes,
-            last_offset_delta=count - 1,
-            base_timestamp=self._base_timestamp,
-            max_timestamp=self._max_timestamp,
-            producer_id=identity.producer_id,
-            producer_epoch=identity.producer_epoch,
-            base_sequence=base_sequence if has_id else NO_SEQUENCE,
-            records_count=count,
-        )
-        data = assemble(header, b"".join(self._pieces), form.compression_level)
-        return SealedBatch(self.place, data, count, base_sequence)
+        """The batch of them; see `seal_records`."""
+        return seal_records(self.place, self.records(), form, identity, base_sequence)
+
+
+def seal_records(
+    place: TopicPartition,
+    records: EncodedRecords,
+    form: BatchFormat,
+    identity: ProducerIdentity,
+    base_sequence: int,
+) -> SealedBatch:
+    """The batch of records; a sequence is only that of a producer that has an id."""
+    has_id = identity.producer_id != NO_PRODUCER_ID
+    attributes = form.compression
+    if form.is_transactional:
+        attributes |= TRANSACTIONAL
+    header = BatchHeader(
+        base_offset=0,
+        batch_length=0,  # it and the checksum: see `assemble`
+        partition_leader_epoch=NO_LEADER_EPOCH,
+        magic=CURRENT_MAGIC,
+        crc=0,
+        attributes=attributes,
+        last_offset_delta=records.records_count - 1,
+        base_timestamp=records.base_timestamp,
+        max_timestamp=records.max_timestamp,
+        producer_id=identity.producer_id,
+        producer_epoch=identity.producer_epoch,
+        base_sequence=base_sequence if has_id else NO_SEQUENCE,
+        records_count=records.records_count,
+    )
+    data = assemble(header, records.payload, form.compression_level)
+    return SealedBatch(place, data, records.records_count, base_sequence)
 
 
 def split(batch: SealedBatch, compression_level: int | None) -> list[SealedBatch]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from protocol.errors import LeaderNotAvailable, UnknownTopicOrPartition
+from protocol.murmur2 import partition_of_key
 from protocol.record_batch import next_sequence
 from protocol.topic_partition import TopicPartition
 
@@ -19,11 +20,13 @@ from .batch_builder import (
     NOBODY,
     BatchBuilder,
     BatchFormat,
+    EncodedRecords,
     ProducerIdentity,
     SealedBatch,
+    seal_records,
 )
 from .delivery import Delivery, DeliveryFailed
-from .partitioner import StickyPartition, partition_of_key
+from .partitioner import StickyPartition
 from .produce_link import (
     LAST_VERSION_WITH_NAMES,
     LAST_VERSION_WITHOUT_ADDING,
@@ -174,6 +177,20 @@ class Producer:
             self._send_with(place)
         return place
 
+    def send_encoded(self, place: TopicPartition, records: EncodedRecords) -> None:
+        """Send a batch of records, behind those that its partition was given before.
+
+        May wait for older answers.
+
+        Raises:
+            DeliveryFailed: earlier records were not written.
+            KafkaError: there is no such topic or partition.
+        """
+        self._check_partition(place)
+        if place in self._builders:
+            self._send_with(place)
+        self._submit([self._with_sequence(place, records)])
+
     def _next_place(
         self, place: TopicPartition, record: NewRecord, partition: int | None
     ) -> TopicPartition:
@@ -209,7 +226,9 @@ class Producer:
 
     def _send_with(self, place: TopicPartition) -> None:
         """Send the open batch of a partition, and what else its leader will take."""
-        batches = [self._seal(each) for each in self._of_same_leader(place)]
+        self._submit([self._seal(each) for each in self._of_same_leader(place)])
+
+    def _submit(self, batches: list[SealedBatch]) -> None:
         try:
             self._delivery.submit(batches)
         except DeliveryFailed:
@@ -234,11 +253,15 @@ class Producer:
         return topic.leaders.get(place.partition) if topic else None
 
     def _seal(self, place: TopicPartition) -> SealedBatch:
+        return self._with_sequence(place, self._builders.pop(place).records())
+
+    def _with_sequence(
+        self, place: TopicPartition, records: EncodedRecords
+    ) -> SealedBatch:
         if self._identity is None:
             self._identity = init_producer_id(self._cluster)
         sequence = self._sequences.get(place, 0)
-        builder = self._builders.pop(place)
-        batch = builder.seal(self._format, self._identity, sequence)
+        batch = seal_records(place, records, self._format, self._identity, sequence)
         self._sequences[place] = next_sequence(sequence, batch.records_count)
         return batch
 
@@ -260,11 +283,18 @@ class Producer:
             else:
                 sticky = self._sticky.setdefault(topic, StickyPartition())
                 partition = sticky.current(self._available(topic))
-        elif partition not in leaders:
+            return TopicPartition(topic, partition)
+        place = TopicPartition(topic, partition)
+        self._check_partition(place)
+        return place
+
+    def _check_partition(self, place: TopicPartition) -> None:
+        leaders = self._topic(place.topic).leaders
+        if place.partition not in leaders:
             raise UnknownTopicOrPartition(
-                f"Topic {topic} has no partition {partition}; it has {len(leaders)}."
+                f"Topic {place.topic} has no partition {place.partition};"
+                f" it has {len(leaders)}."
             )
-        return TopicPartition(topic, partition)
 
     def _available(self, topic: str) -> list[int]:
         leaders = self._topic(topic).leaders

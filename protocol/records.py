@@ -40,7 +40,7 @@ except ImportError:  # installed where there was no compiler
     from .records_plain import summarize as _summarize
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from typing_extensions import Buffer
 
@@ -256,17 +256,23 @@ def encode_record(
     """The bytes of one record, its length in front."""
     pieces = [
         b"\x00",
-        _varint(timestamp_delta),
-        _varint(offset_delta),
+        encode_varint(timestamp_delta),
+        encode_varint(offset_delta),
         *_field(record.key),
         *_field(record.value),
-        _varint(len(record.headers)),
+        encode_headers(record.headers) if record.headers else b"\x00",
     ]
-    for name, value in record.headers:
+    body = b"".join(pieces)
+    return encode_varint(len(body)) + body
+
+
+def encode_headers(headers: "Collection[tuple[str, Buffer | None]]") -> bytes:
+    """The bytes of a record's headers, their count in front."""
+    pieces: list[Buffer] = [encode_varint(len(headers))]
+    for name, value in headers:
         pieces += _field(name.encode("utf-8", "surrogateescape"))
         pieces += _field(value)
-    body = b"".join(pieces)
-    return _varint(len(body)) + body
+    return b"".join(pieces)
 
 
 def _index(payload: memoryview, count: int) -> bytearray:
@@ -309,7 +315,8 @@ def _attributes(fields: BatchFields) -> int:
     return attributes
 
 
-def _varint(number: int) -> bytes:
+def encode_varint(number: int) -> bytes:
+    """A zigzag varint, of any number of bits."""
     bits = number << 1 if number >= 0 else ~(number << 1)
     if bits < 0x80:
         return _ONE_BYTE[bits]
@@ -325,4 +332,4 @@ def _field(data: "Buffer | None") -> "tuple[Buffer, ...]":
     if data is None:
         return (_NULL,)
     size = len(data) if type(data) is bytes else memoryview(data).nbytes
-    return _varint(size), data
+    return encode_varint(size), data

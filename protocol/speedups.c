@@ -5,7 +5,8 @@
  * most producers send; speedups_batches.c walks the batches of a log, with their checksums
  * (speedups_crc.c), at several gigabytes a second; speedups_keys.c notes the last offset
  * of each key and speedups_latest.c writes what stays, for compaction, at 0.1 to 0.6 µs a
- * key; speedups_columns.c makes columns of records, for the pipeline.
+ * key; speedups_columns.c makes columns of records, and speedups_encoding.c records of
+ * columns, for the pipeline.
  *
  * The modules *_plain.py do the same in Python and serve where this was not built; tests
  * run both and compare, messages included.
@@ -49,6 +50,14 @@ static PyMethodDef methods[] = {
     {"gather", (PyCFunction)(void (*)(void))gather, METH_FASTCALL,
      "gather(data, positions, lengths, offsets, target, /)\n--\n\n"
      "Copy many slices into one buffer; see record_columns_plain."},
+    {"encode_columns", (PyCFunction)(void (*)(void))encode_columns, METH_FASTCALL,
+     "encode_columns(keys, key_positions, key_lengths, values, value_positions,"
+     " value_lengths, headers, header_positions, header_lengths, timestamps, target,"
+     " first, /)\n--\n\n"
+     "Write the records of rows while they fit; see column_encoding_plain."},
+    {"place_keys", (PyCFunction)(void (*)(void))place_keys, METH_FASTCALL,
+     "place_keys(data, positions, lengths, target, partitions, /)\n--\n\n"
+     "Say which partitions keys go to; see column_encoding_plain."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -304,6 +304,10 @@ DECLARE(walk_records);
 DECLARE(walk_headers);
 DECLARE(gather);
 
+/* speedups_encoding.c */
+DECLARE(encode_columns);
+DECLARE(place_keys);
+
 #undef DECLARE
 
 #ifdef __GNUC__

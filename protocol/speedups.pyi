@@ -55,3 +55,26 @@ def gather(
     target: Buffer,
     /,
 ) -> int: ...
+def encode_columns(
+    keys: Buffer,
+    key_positions: Buffer,
+    key_lengths: Buffer,
+    values: Buffer,
+    value_positions: Buffer,
+    value_lengths: Buffer,
+    headers: Buffer,
+    header_positions: Buffer,
+    header_lengths: Buffer,
+    timestamps: Buffer,
+    target: Buffer,
+    first: int,
+    /,
+) -> tuple[int, int]: ...
+def place_keys(
+    data: Buffer,
+    positions: Buffer,
+    lengths: Buffer,
+    target: Buffer,
+    partitions: int,
+    /,
+) -> None: ...

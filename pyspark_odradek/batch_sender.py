@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING
 
 from client.cluster import Cluster
 from client.producer import Producer, ProducerSettings
-from protocol.records import NewRecord
+from protocol.topic_partition import TopicPartition
+
+from .garbage_collection import freeze_once
+from .row_encoding import encoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,8 +28,6 @@ if TYPE_CHECKING:
 
     from .attempt_registry import Registration
 
-KEY, VALUE, HEADERS, TIME_MS = "key", "value", "headers", "time_ms"
-PARTITION = "partition"
 COUNTS_SCHEMA = "partition int, records long"
 
 
@@ -49,6 +50,7 @@ class BatchSender:
         first = next((batch for batch in batches if batch.num_rows), None)
         if first is None:
             return
+        freeze_once()
         self._register()
         counts: Counter[int] = Counter()
         with Cluster(list(self.bootstrap), timeout_s=self.timeout_s) as cluster:
@@ -77,15 +79,8 @@ class BatchSender:
         self.registration.register(context.partitionId(), context.taskAttemptId())
 
     def _send(
-        self, producer: Producer, batch: pa.RecordBatch, counts: Counter[int]
+        self, producer: Producer, rows: pa.RecordBatch, counts: Counter[int]
     ) -> None:
-        columns = [batch.column(name).to_pylist() for name in (KEY, VALUE, TIME_MS)]
-        partitions = batch.column(PARTITION).to_pylist()
-        headers = batch.column(HEADERS).to_pylist()
-        for key, value, time_ms, given, partition in zip(
-            *columns, headers, partitions, strict=True
-        ):
-            pairs = [(each["key"], each["value"]) for each in given or ()]
-            record = NewRecord(key, value, time_ms, pairs)
-            producer.send(self.topic, record, partition)
-        counts.update(partitions)
+        for partition, records in encoded(rows, self.settings.batch_size):
+            producer.send_encoded(TopicPartition(self.topic, partition), records)
+            counts[partition] += records.records_count

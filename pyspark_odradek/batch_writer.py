@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from protocol.topic_partition import TopicPartition
 
+from .columns import HEADERS
 from .committer import Written
+from .garbage_collection import freeze_once
 from .job_errors import JobStopped
 from .table import DataFile
 
@@ -50,6 +52,8 @@ class BatchWriter:
 
     def write(self, records: DataFrame) -> Written:
         """Run the tasks, and collect what they wrote."""
+        if HEADERS in records.columns:
+            records = listed(records)
         reports = records.mapInArrow(self._task, REPORT).collect()
         return read_reports(report.asDict() for report in reports)
 
@@ -58,7 +62,8 @@ class BatchWriter:
     ) -> Iterator[pyarrow.RecordBatch]:
         import pyarrow as pa
 
-        reports = self.write_rows(batches)
+        freeze_once()
+        reports = self.write_rows(map(unlisted, batches))
         if reports:
             yield pa.RecordBatch.from_pylist(reports, schema=_report_schema())
 
@@ -91,6 +96,32 @@ class BatchWriter:
             dead.abandon()
             raise
         return [*rows.finish(), *dead.finish(), *seen.reports()]
+
+
+def listed(records: DataFrame) -> DataFrame:
+    """No headers are an empty list, on the way into the tasks.
+
+    After nulls in a column of lists Spark's writer of Arrow goes over all rows of a
+    batch, for each row, to learn its size: twenty times the whole of the rest.
+    """
+    from pyspark.sql import functions as f
+
+    none = f.array().cast(records.schema[HEADERS].dataType)
+    return records.withColumn(HEADERS, f.coalesce(HEADERS, none))
+
+
+def unlisted(records: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
+    """And null again, as sources have it."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    place = records.schema.get_field_index(HEADERS)
+    if place < 0:
+        return records
+    headers = records.column(place)
+    has_none = pc.equal(pc.list_value_length(headers), 0)
+    nulled = pc.if_else(has_none, pa.scalar(None, headers.type), headers)
+    return records.set_column(place, records.schema.field(place), nulled)
 
 
 class _Seen:

@@ -7,24 +7,15 @@ a key they are spread evenly.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from client.partitioner import partition_of_key
-
-from .batch_sender import HEADERS, KEY, PARTITION, TIME_MS, VALUE
 from .job_errors import JobError
+from .row_encoding import HEADERS, KEY, PARTITION, TIME_MS, VALUE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import pyarrow as pa
     from pyspark.sql import Column, DataFrame
 
 _HEADERS_TYPE = "array<struct<key: string, value: binary>>"
-_SCHEMA = (
-    f"{KEY} binary, {VALUE} binary, {HEADERS} {_HEADERS_TYPE}, {TIME_MS} long,"
-    f" {PARTITION} int"
-)
 _BYTES = ("string", "binary")
 
 
@@ -65,10 +56,16 @@ def record_rows(
         _time_ms(rows, columns).alias(TIME_MS),
         _partition(columns).alias(PARTITION),
     ]
-    spread = _Spread(partition_count)
-    placed = rows.select(*parts).mapInArrow(spread, _SCHEMA)
     from pyspark.sql import functions as f
+    from pyspark.sql.pandas.functions import arrow_udf
 
+    from .row_placement import placing
+
+    # Of a row only what says its partition goes to Python and back.
+    made = cast("Any", arrow_udf)(placing(partition_count), "int")  # by its hints
+    spread = made.asNondeterministic()
+    place = spread(f.col(KEY), f.col(PARTITION))
+    placed = rows.select(*parts).withColumn(PARTITION, place)
     return placed.repartitionById(task_count, f.col(PARTITION) % task_count)
 
 
@@ -107,9 +104,12 @@ def _value(rows: DataFrame, columns: RecordColumns) -> Column:
 def _headers(columns: RecordColumns) -> Column:
     from pyspark.sql import functions as f
 
+    # None is an empty list: after nulls Spark's writer of Arrow goes over all rows of a
+    # batch, for each row, to learn its size (30 times the whole of the rest).
+    none = f.array().cast(_HEADERS_TYPE)
     if not columns.headers:
-        return f.lit(None).cast(_HEADERS_TYPE)
-    return f.col(_quoted(columns.headers)).cast(_HEADERS_TYPE)
+        return none
+    return f.coalesce(f.col(_quoted(columns.headers)).cast(_HEADERS_TYPE), none)
 
 
 def _time_ms(rows: DataFrame, columns: RecordColumns) -> Column:
@@ -138,45 +138,3 @@ def _partition(columns: RecordColumns) -> Column:
 
 def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
-
-
-class _Spread:
-    """Gives each row its partition; for ``mapInArrow``."""
-
-    def __init__(self, count: int) -> None:
-        self._count = count
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa
-        from pyspark import TaskContext
-
-        context = TaskContext.get()
-        turn = context.partitionId() if context else 0
-        for batch in batches:
-            given = batch.column(PARTITION).to_pylist()
-            by_key = self._by_key(batch.column(KEY))
-            placed = []
-            for said, hashed in zip(given, by_key, strict=True):
-                partition = hashed if said is None else said
-                if partition is None:
-                    partition = turn % self._count
-                    turn += 1
-                elif not 0 <= partition < self._count:
-                    raise ValueError(
-                        f"a row wants partition {partition}; the topic has"
-                        f" {self._count}"
-                    )
-                placed.append(partition)
-            index = batch.schema.get_field_index(PARTITION)
-            yield batch.set_column(index, PARTITION, pa.array(placed, pa.int32()))
-
-    def _by_key(self, keys: pa.Array) -> list[int | None]:
-        """The partition of each key; every key is hashed once."""
-        encoded = keys.dictionary_encode()
-        hashed = [
-            partition_of_key(key, self._count) for key in encoded.dictionary.to_pylist()
-        ]
-        return [
-            None if index is None else hashed[index]
-            for index in encoded.indices.to_pylist()
-        ]

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from client.batch_builder import NOBODY
+from client.batch_builder import NOBODY, BatchBuilder
 from client.cluster import Cluster
 from client.fetcher import Fetcher
-from client.partitioner import partition_of_key
 from client.producer import DeliveryFailed, Producer, ProducerSettings, Written
 from client.record_reader import read_records
 from client.topics import NewTopic, create_topic
 from protocol.errors import InvalidRecord, UnknownTopicOrPartition
+from protocol.murmur2 import partition_of_key
 from protocol.record_batch import read_header, scan
 from protocol.records import NewRecord, Record
 from protocol.topic_partition import TopicPartition
@@ -98,6 +98,25 @@ def test_records_without_a_key_fill_one_batch_after_the_other(
         places = [producer.send("sticky", record) for _ in range(40)]
     changes = sum(one != two for one, two in pairwise(places))
     assert 3 <= changes <= 6
+
+
+def test_a_batch_that_is_encoded_goes_behind_what_was_taken_before(
+    cluster: Cluster,
+) -> None:
+    create_topic(cluster, NewTopic("encoded", 1))
+    place = TopicPartition("encoded", 0)
+    builder = BatchBuilder(place, 1000, 0)
+    for value in (b"2", b"3"):
+        assert builder.try_add(NewRecord(None, value, NOW))
+    settings = ProducerSettings(linger_ms=60_000)
+    with Producer(cluster, settings) as producer:
+        producer.send("encoded", NewRecord(None, b"1", NOW))
+        producer.send_encoded(place, builder.records())
+        producer.send("encoded", NewRecord(None, b"4", NOW))
+        with pytest.raises(UnknownTopicOrPartition, match="no partition 1; it has 1"):
+            producer.send_encoded(TopicPartition("encoded", 1), builder.records())
+    found = [each.value for each in records_in(cluster, "encoded", 0)]
+    assert found == [b"1", b"2", b"3", b"4"]
 
 
 def test_what_the_broker_finds_too_large_is_split(cluster: Cluster) -> None:

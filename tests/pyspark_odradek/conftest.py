@@ -83,6 +83,8 @@ def spark(
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.session.timeZone": "UTC",
+        # A Python worker that starts slowly, on a busy machine, has not failed.
+        "spark.python.authenticate.socketTimeout": "60s",
         "spark.sql.warehouse.dir": str(root / "warehouse"),
         "spark.local.dir": str(root / "local"),
         "spark.driver.extraJavaOptions": f"-Dderby.system.home={root}",

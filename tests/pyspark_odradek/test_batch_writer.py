@@ -1,8 +1,8 @@
-"""What a task writes and reports; without Spark."""
+"""What a task writes and reports; mostly without Spark."""
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -10,10 +10,18 @@ import pytest
 
 from protocol.topic_partition import TopicPartition
 from pyspark_odradek import batch_writer
-from pyspark_odradek.batch_writer import BatchWriter, read_reports
+from pyspark_odradek.batch_writer import (
+    BatchWriter,
+    listed,
+    read_reports,
+    unlisted,
+)
 from pyspark_odradek.columns import RecordColumns
 from pyspark_odradek.job_errors import JobStopped
 from pyspark_odradek.value_decoding import ValueFormat
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 RECORDS = RecordColumns.of(include_headers=False).arrow_schema()
 JSON = ValueFormat("json", schema="n BIGINT")
@@ -93,3 +101,23 @@ def test_bad_value_without_a_place_for_it(staging: tuple[Path, Path]) -> None:
     made = BatchWriter(JSON, str(staging[0]), None)
     with pytest.raises(JobStopped, match="t-0 at offset 3: JSON"):
         made.write_rows([records(3, b"bad")])
+
+
+def test_headers_go_into_tasks_without_nulls_and_come_out_with_them(
+    spark: "SparkSession",
+) -> None:
+    pair = {"key": "h", "value": b"1"}
+    kind = "offset bigint, headers array<struct<key: string, value: binary>>"
+    given = [(0, None), (1, [pair]), (2, None)]
+    found = listed(spark.createDataFrame(given, kind)).orderBy("offset").collect()
+    lists = [row.asDict(recursive=True)["headers"] for row in found]
+    assert lists == [[], [pair], []]
+
+    schema = RecordColumns.of(include_headers=True).arrow_schema()
+    rows = [{"offset": n, "headers": each} for n, each in enumerate(lists)]
+    batch = unlisted(pa.RecordBatch.from_pylist(rows, schema=schema))
+    assert batch.schema == schema
+    assert batch.column("headers").to_pylist() == [None, [pair], None]
+    assert batch.column("offset").to_pylist() == [0, 1, 2]
+    bare = records(0, b"{}")
+    assert unlisted(bare) is bare

@@ -3,7 +3,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from client.partitioner import partition_of_key
+from protocol.murmur2 import partition_of_key
 from pyspark_odradek.job_errors import JobError
 from pyspark_odradek.record_rows import RecordColumns, record_rows, usual_columns
 
@@ -59,7 +59,7 @@ def test_every_part_of_a_record(spark: "SparkSession") -> None:
     assert (first.key, first.value, first.partition) == (b"7", b"\xff", 3)
     assert [tuple(each) for each in first.headers] == [("h", b"1"), ("n", None)]
     assert first.time_ms == 1_769_860_800_000
-    assert (second.value, second.headers) == (None, None)
+    assert (second.value, second.headers) == (None, [])
     assert second.time_ms > first.time_ms  # now
     assert second.partition == partition_of_key(b"8", 4)
 
