@@ -38,7 +38,7 @@ docs: $(VENV)/.installed
 	$(BIN)/python -P docs/generate.py
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info protocol/*.so
+	rm -rf $(VENV) build dist *.egg-info protocol/*.so broker/*.so
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
