@@ -39,6 +39,7 @@ from protocol.record_batch import (
     stamp,
 )
 from protocol.records import NewRecord, build_batch
+from tests.fuzz.drive_encoding import check_encoding
 from tests.plain.records import PlainRecord, write_record
 
 BORDERS = (0, 1, 2, 0x0F, 0x10, 0x7F, 0x80, 0xFF)
@@ -360,6 +361,7 @@ def main(path: str, seconds: str, seed: str, calls: str = "0") -> None:
                 check_columns,
                 check_usual,
                 check_find,
+                check_encoding,
             )
         )
     ]
