@@ -43,7 +43,7 @@ clean:
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.installed: pyproject.toml setup.py $(wildcard protocol/*.[ch]) | $(BIN)/python
+$(VENV)/.installed: pyproject.toml setup.py $(wildcard protocol/*.[ch] broker/*.c) | $(BIN)/python
 	$(BIN)/pip install --quiet --disable-pip-version-check --config-settings editable_mode=compat --editable .
 	touch $@
 
