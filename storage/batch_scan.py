@@ -144,15 +144,21 @@ class BatchScan:
         for found in self._whole_batches():
             base_offset = found[1].base_offset
             if held is None:
-                if base_offset >= self._next_offset:
+                if self._may_follow(found):
                     held = found
             elif base_offset >= held[1].next_offset:
                 yield self._accepted(held)
                 held = found
-            elif base_offset >= self._next_offset and not self._continues(held):
+            elif self._may_follow(found) and not self._continues(held):
                 held = found
         if held is not None:
             yield self._accepted(held)
+
+    def _may_follow(self, found: FoundBatch) -> bool:
+        """Whether its offset is behind all before it: damage has had one at least."""
+        position, header, _ = found
+        has_lost = position > self._valid_end
+        return header.base_offset >= self._next_offset + has_lost
 
     def _continues(self, found: FoundBatch) -> bool:
         """Whether a batch follows what came before, so that its offset is right.

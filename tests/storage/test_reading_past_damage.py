@@ -169,6 +169,7 @@ def test_every_bit_of_a_header(name: str, number: int) -> None:
     size=st.sampled_from([1, 200, 1 << 20]),
 )
 @example(name=NAMES[0], at=0, data=bytes(1200), size=1)
+@example(name=NAMES[0], at=0, data=bytes(925), size=1)  # the last batch says it is at 0
 def test_any_overwritten_bytes(name: str, at: int, data: bytes, size: int) -> None:
     files, log = written()
     content = bytearray(files.content(name))
