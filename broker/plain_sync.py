@@ -15,7 +15,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from protocol.errors import KafkaStorageError
-from storage.files import OsFile, StorageFailure
+from storage.files import OsFile
 
 try:
     from . import sync_thread
@@ -88,7 +88,7 @@ class PlainSync:
         assert on_done is not None
         self._file = self._lease = self._on_done = None
         if number:
-            failure = StorageFailure(f"sync of {file.path} failed; its tail is unknown")
+            failure = file.sync_failure()
             failure.__cause__ = OSError(number, os.strerror(number))
             on_done(None, failure)
         else:

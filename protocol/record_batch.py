@@ -72,6 +72,7 @@ _LENGTH_POSITION = 8
 _LEADER_EPOCH_POSITION = 12
 _CRC_POSITION = 17
 _ATTRIBUTES_POSITION = 21
+ATTRIBUTES_LOW_POSITION: Final = 22  # of their low byte
 CHECKED_POSITION: Final = 21  # from here on the checksum covers the batch
 _MAX_TIMESTAMP_POSITION = 35
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from .errors import MalformedRequest
 from .primitives import read_unsigned_varint
-from .record_batch import TRANSACTIONAL
+from .record_batch import ATTRIBUTES_LOW_POSITION, TRANSACTIONAL
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -20,7 +20,6 @@ _ID_POSITION = 8  # of the client's id, its length first
 _TO_TOPIC = 19  # its length, tags, transactional id, acks, timeout, one topic
 _BEHIND_TOPIC_ID = 21  # from its beginning: one partition, index
 _BEHIND_TOPIC_NAME = 5
-_ATTRIBUTES_POSITION = 22  # in a batch: the low byte of them
 _NO_TAGS = b"\0\0\0"  # of partition, topic and request, behind the batch
 
 
@@ -40,12 +39,12 @@ def find_usual_batch(
         topic = client_id_size + _TO_TOPIC
         end = topic + (_BEHIND_TOPIC_ID if by_id else data[topic] + _BEHIND_TOPIC_NAME)
         size, start = read_unsigned_varint(data, end)
-        attributes = data[start + _ATTRIBUTES_POSITION]
+        attributes = data[start + ATTRIBUTES_LOW_POSITION]
     except (IndexError, MalformedRequest, struct_error):
         return None
     stop = start + size - 1
     if (
-        stop <= start + _ATTRIBUTES_POSITION
+        stop <= start + ATTRIBUTES_LOW_POSITION
         or attributes & TRANSACTIONAL
         or data[stop:] != _NO_TAGS
     ):

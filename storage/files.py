@@ -191,9 +191,11 @@ class OsFile(File):
         try:
             _full_sync(descriptor.number)
         except OSError as error:
-            raise StorageFailure(
-                f"sync of {self.path} failed; its tail is unknown"
-            ) from error
+            raise self.sync_failure() from error
+
+    def sync_failure(self) -> StorageFailure:
+        """What to raise when a sync has failed, whoever did it."""
+        return StorageFailure(f"sync of {self.path} failed; its tail is unknown")
 
     def close(self) -> None:
         """At once, except for running calls and leases, which keep what they hold."""

@@ -28,7 +28,12 @@ from protocol.messages.produce import (
     ProduceResponse,
     TopicProduceResponse,
 )
-from protocol.record_batch import COMPRESSION_MASK, COMPRESSION_ZSTD, TRANSACTIONAL
+from protocol.record_batch import (
+    ATTRIBUTES_LOW_POSITION,
+    COMPRESSION_MASK,
+    COMPRESSION_ZSTD,
+    TRANSACTIONAL,
+)
 from protocol.topic_partition import TopicPartition
 from protocol.uuids import to_text
 from storage.log_validator import delimit
@@ -57,7 +62,6 @@ FIRST_VERSION_WITH_TOPIC_IDS = 13
 FIRST_VERSION_WITH_ZSTD = 7
 ADMIN_CLIENT_ID = "__admin_client"
 
-ATTRIBUTES_POSITION = 22  # the low byte of them
 _TO_BE_LOOKED_AT = COMPRESSION_MASK | TRANSACTIONAL
 # NamedTuple's own constructor costs three times as much as the tuple.
 _new = tuple.__new__
@@ -117,8 +121,8 @@ class Produce:
                     self.refused[topic_partition] = _UNKNOWN_ID
                 elif (
                     records is None
-                    or len(records) <= ATTRIBUTES_POSITION
-                    or records[ATTRIBUTES_POSITION] & _TO_BE_LOOKED_AT
+                    or len(records) <= ATTRIBUTES_LOW_POSITION
+                    or records[ATTRIBUTES_LOW_POSITION] & _TO_BE_LOOKED_AT
                     or topic_partition in self.entries
                     or topic_partition in self.refused
                 ):
@@ -250,9 +254,9 @@ class Produce:
             self.refused[topic_partition] = _TWO_BATCHES
         elif records is None:
             self.refused[topic_partition] = _NO_RECORDS
-        elif len(records) > ATTRIBUTES_POSITION and (
+        elif len(records) > ATTRIBUTES_LOW_POSITION and (
             refusal := self._refusal(
-                topic_partition, records, records[ATTRIBUTES_POSITION]
+                topic_partition, records, records[ATTRIBUTES_LOW_POSITION]
             )
         ):
             self.refused[topic_partition] = refusal
