@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from protocol.topic_partition import TopicPartition
 
-from .columns import HEADERS
+from .columns import HEADERS, without_nulls
 from .committer import Written
 from .garbage_collection import freeze_once
 from .job_errors import JobStopped
@@ -99,15 +99,9 @@ class BatchWriter:
 
 
 def listed(records: DataFrame) -> DataFrame:
-    """No headers are an empty list, on the way into the tasks.
-
-    After nulls in a column of lists Spark's writer of Arrow goes over all rows of a
-    batch, for each row, to learn its size: twenty times the whole of the rest.
-    """
-    from pyspark.sql import functions as f
-
-    none = f.array().cast(records.schema[HEADERS].dataType)
-    return records.withColumn(HEADERS, f.coalesce(HEADERS, none))
+    """No headers are an empty list, on the way into the tasks."""
+    headers = without_nulls(records[HEADERS], records.schema[HEADERS].dataType)
+    return records.withColumn(HEADERS, headers)
 
 
 def unlisted(records: pyarrow.RecordBatch) -> pyarrow.RecordBatch:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from .columns import without_nulls
 from .job_errors import JobError
 from .row_encoding import HEADERS, KEY, PARTITION, TIME_MS, VALUE
 
@@ -104,12 +105,9 @@ def _value(rows: DataFrame, columns: RecordColumns) -> Column:
 def _headers(columns: RecordColumns) -> Column:
     from pyspark.sql import functions as f
 
-    # None is an empty list: after nulls Spark's writer of Arrow goes over all rows of a
-    # batch, for each row, to learn its size (30 times the whole of the rest).
-    none = f.array().cast(_HEADERS_TYPE)
     if not columns.headers:
-        return none
-    return f.coalesce(f.col(_quoted(columns.headers)).cast(_HEADERS_TYPE), none)
+        return f.array().cast(_HEADERS_TYPE)
+    return without_nulls(f.col(_quoted(columns.headers)), _HEADERS_TYPE)
 
 
 def _time_ms(rows: DataFrame, columns: RecordColumns) -> Column:
