@@ -9,7 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from ..spelling import did_you_mean
-from .parser import EXAMPLES, USAGE_ERROR, fail
+from .failure import USAGE_ERROR, fail
+from .parser import EXAMPLES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -11,7 +11,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .parser import USAGE_ERROR, Parser, fail
+from .failure import USAGE_ERROR, fail
+from .parser import Parser
 
 if TYPE_CHECKING:
     from ..metadata.adoption import Adoption, AdoptionRequest

@@ -9,7 +9,8 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from ..spelling import did_you_mean
-from .parser import Parser, fail, seconds
+from .failure import fail
+from .parser import Parser, seconds
 from .pipe import quiet_pipe
 
 if TYPE_CHECKING:

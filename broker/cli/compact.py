@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .cluster_options import FAILED, count, print_json
-from .parser import Parser, fail
+from .failure import fail
+from .parser import Parser
 from .pipe import quiet_pipe
 from .table import printable
 

@@ -14,7 +14,8 @@ from ..config.option_error import OptionError
 from ..config.sources import Flags, gather, load
 from ..spelling import did_you_mean
 from .cluster_options import print_json
-from .parser import USAGE_ERROR, Parser, fail
+from .failure import USAGE_ERROR, fail
+from .parser import Parser
 from .pipe import quiet_pipe
 from .serve import broker_arguments, flags_of
 from .table import table

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from .cluster_options import FAILED, cluster_parser, count, error_text, run, topic
-from .parser import fail
+from .failure import fail
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .parser import USAGE_ERROR, Parser, fail
+from .failure import USAGE_ERROR, fail
+from .parser import Parser
 from .pipe import quiet_pipe
 
 if TYPE_CHECKING:

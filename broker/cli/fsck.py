@@ -7,7 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from .parser import USAGE_ERROR, Parser, fail
+from .failure import USAGE_ERROR, fail
+from .parser import Parser
 from .pipe import quiet_pipe
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from .cluster_options import (
     print_json,
     run,
 )
-from .parser import fail
+from .failure import fail
 from .table import printable
 
 if TYPE_CHECKING:

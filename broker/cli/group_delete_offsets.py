@@ -12,7 +12,7 @@ from .cluster_options import (
     run,
     topic,
 )
-from .parser import fail
+from .failure import fail
 from .table import printable
 
 if TYPE_CHECKING:

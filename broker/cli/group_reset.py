@@ -16,8 +16,8 @@ from .cluster_options import (
     run,
     topic,
 )
+from .failure import fail
 from .moments import duration_ms, moment_ms
-from .parser import fail
 from .table import printable, table
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..config.option_error import OptionError
-from .parser import USAGE_ERROR, Parser, fail, port, seconds
+from .failure import USAGE_ERROR, fail
+from .parser import Parser, port, seconds
 
 if TYPE_CHECKING:
     import argparse

@@ -15,6 +15,7 @@ from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
+from .failure import USAGE_ERROR, fail
 from .pipe import drop_output, mend_streams
 
 if TYPE_CHECKING:
@@ -72,7 +73,6 @@ BUILT_IN = {
 }
 GROUP = "odradek.commands"
 _OUR_INFO = ("odradek-", "odradek.")
-_USAGE_ERROR = 2
 _EXAMPLES = (
     "examples:",
     "  odradek serve",
@@ -100,8 +100,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if name == "serve":
             raise
         drop_output()
-        from .parser import fail
-
         return code or fail(name, 1, error.strerror or error)
     return code
 
@@ -109,14 +107,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(name: str, given: list[str]) -> int:
     if not given or name in _HELP:
         print(_overview())
-        return 0 if given else _USAGE_ERROR
+        return 0 if given else USAGE_ERROR
     gc.disable()  # nothing of what is loaded is garbage
     command = find(name)
     gc.enable()
     if command is None:
-        from .parser import fail
-
-        return fail(name, _USAGE_ERROR, _unknown(name))
+        return fail(name, USAGE_ERROR, _unknown(name))
     return command(given[1:])
 
 

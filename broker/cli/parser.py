@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
 from ..spelling import did_you_mean
+from .failure import USAGE_ERROR
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-USAGE_ERROR = 2
 EXAMPLES = "examples:"
 _UNKNOWN = "unrecognized arguments: "
 _REQUIRED = "is required"
@@ -100,10 +99,3 @@ def seconds(text: str) -> float:
     if value > _SECONDS_MAX:
         raise argparse.ArgumentTypeError(f"{text!r} is too long; at most 500h")
     return value
-
-
-def fail(command: str, code: int, message: object) -> int:
-    """Say in one line why a command fails, and return its exit code."""
-    line = " ".join(str(message).split())
-    print(f"odradek {command}: {line}", file=sys.stderr)
-    return code

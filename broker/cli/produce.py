@@ -16,8 +16,8 @@ from .cluster_options import (
     print_json,
     run,
 )
+from .failure import fail
 from .moments import instant_ms
-from .parser import fail
 from .table import printable
 
 if TYPE_CHECKING:

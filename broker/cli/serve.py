@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 from ..config.option_error import OptionError
 from ..config.sources import Flags, load
-from .parser import USAGE_ERROR, Parser, fail, port
+from .failure import USAGE_ERROR, fail
+from .parser import Parser, port
 
 if TYPE_CHECKING:
     import argparse

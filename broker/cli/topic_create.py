@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from .cluster_options import FAILED, cluster_parser, count, error_text, print_json, run
 from .config_words import name_value
-from .parser import fail
+from .failure import fail
 from .table import printable
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from .cluster_options import (
     run,
     topic,
 )
-from .parser import fail
+from .failure import fail
 from .table import table
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .cluster_options import FAILED, cluster_parser, error_text, print_json, run
-from .parser import fail
+from .failure import fail
 from .table import printable, table
 
 if TYPE_CHECKING:

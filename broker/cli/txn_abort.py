@@ -16,7 +16,7 @@ from .cluster_options import (
     print_json,
     run,
 )
-from .parser import fail
+from .failure import fail
 from .table import printable
 from .txn_describe import described
 

@@ -12,8 +12,8 @@ from .cluster_options import (
     print_json,
     run,
 )
+from .failure import fail
 from .moments import duration_text, moment_text
-from .parser import fail
 from .table import printable, table
 
 if TYPE_CHECKING:

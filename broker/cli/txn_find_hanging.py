@@ -13,8 +13,8 @@ from .cluster_options import (
     run,
     topic,
 )
+from .failure import fail
 from .moments import duration_ms, duration_text, moment_text
-from .parser import fail
 from .table import table
 from .txn_abort import producer_json
 

@@ -2,7 +2,7 @@ import argparse
 
 import pytest
 
-from broker.cli.parser import Parser, fail, port, seconds
+from broker.cli.parser import Parser, port, seconds
 
 
 def a_parser() -> Parser:
@@ -81,11 +81,6 @@ def test_durations(text: str, value: float) -> None:
 def test_what_is_no_duration(text: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError, match="write it like 30s"):
         seconds(text)
-
-
-def test_a_failure_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert fail("health", 1, "first\n  second") == 1
-    assert capsys.readouterr().err == "odradek health: first second\n"
 
 
 def test_durations_are_such_that_a_request_can_say_them() -> None:
