@@ -10,7 +10,6 @@ Periodic jobs are all listed in `jobs`.
 from __future__ import annotations
 
 import asyncio
-import logging
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -33,6 +32,7 @@ from .late_modules import load_late
 from .metadata.adoption_check import check_adopted, with_known_node_id
 from .metadata.catalog import Catalog
 from .metadata.catalog_store import make_directory
+from .metadata.found_directories import compare_directories
 from .metadata.resource_options import ResourceOptions
 from .metadata.topic_deletion import finish_interrupted
 from .metadata.topics import Topics
@@ -60,8 +60,6 @@ if TYPE_CHECKING:
     from .replica.cleaning import Cleaning
 
 CLOSING_THREADS = 8
-
-_logger = logging.getLogger(__name__)
 
 
 class Server:
@@ -187,7 +185,7 @@ class Server:
         )
         log_manager.open(topics.known_partition)
         finish_interrupted(topics, log_manager)
-        _report_strangers(topics, log_manager)
+        compare_directories(topics, log_manager)
         disk_threads = DiskThreads(config.disk_threads)
         committer = Committer(self._clock, config)
         self.services = Services(
@@ -338,10 +336,3 @@ def run(
     """
     server = Server(config)
     return run_until_signal(server, loop=loop, announce=announce)
-
-
-def _report_strangers(topics: Topics, log_manager: LogManager) -> None:
-    """Name the directories that belong to no topic: they are kept as they are."""
-    for topic_partition, path in log_manager.directories_of().items():
-        if topics.partition(topic_partition) is None:
-            _logger.warning("%s belongs to no topic; it is left as it is", path)

@@ -47,6 +47,8 @@ class TopicIndex:
         self.interrupted_deletions: set[bytes] = set()
         # Partitions whose files are not there, or cannot be read: nobody leads them.
         self.offline: set[TopicPartition] = set()
+        # What has a directory and was of no topic at the start: no topic's records.
+        self.strangers: set[TopicPartition] = set()
         self._load(store)
 
     def __len__(self) -> int:

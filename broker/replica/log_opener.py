@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from ..metadata.topics import Topics
     from .partition import Partition
 
-_NAMED_MAX = 10
-
 _logger = logging.getLogger(__name__)
 
 
@@ -50,31 +48,11 @@ class LogOpener:
         self._disk_threads = disk_threads
         self._clock = clock
         self._opening: dict[TopicPartition, asyncio.Task[None]] = {}
-        self._strangers: set[TopicPartition] = set()
+        self._strangers = topics.strangers
 
     def find_unopened(self) -> None:
-        """Note what is on disk; that of no topic is in the way if one is made.
-
-        A partition that holds records and has no files is offline.
-        """
+        """Note what is on disk; that of no topic is in the way if one is made."""
         self.unopened.update(self._log_manager.directories_of())
-        gone = [
-            written
-            for written in self._topics.written_partitions()
-            if written not in self.unopened
-        ]
-        self._topics.offline.update(gone)
-        if gone:
-            _logger.error(
-                "%d partitions hold records and are offline, their directories are "
-                "gone: %s%s",
-                len(gone),
-                ", ".join(map(str, gone[:_NAMED_MAX])),
-                " and others" if len(gone) > _NAMED_MAX else "",
-            )
-        self._strangers.update(
-            each for each in self.unopened if self._topics.partition(each) is None
-        )
 
     def select_unopened(
         self, topic_partitions: Iterable[TopicPartition]

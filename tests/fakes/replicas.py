@@ -13,6 +13,7 @@ from broker.config.broker_config import BrokerConfig
 from broker.config.live_config import LiveConfig
 from broker.disk_threads import DiskThreads
 from broker.metadata.catalog import Catalog
+from broker.metadata.found_directories import compare_directories
 from broker.metadata.resource_options import ResourceOptions
 from broker.metadata.topics import Topics
 from broker.network.request_context import ConnectionInfo, RequestContext
@@ -125,6 +126,7 @@ class Replicas:
             take_lock=FakeLock,
         )
         self.logs.open()
+        compare_directories(self.topics, self.logs)
         self.committer = FakeCommitter()
         self.manager = ReplicaManager(
             config=self.config,
