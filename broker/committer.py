@@ -317,7 +317,7 @@ class Committer:
         self.on_failure: OnFailure = _ignore
         self._clock = clock
         self._config = config
-        self._sync_for = sync_for or _measured_sync
+        self._sync_for = sync_for
         self._directories: dict[Path, DirectoryCommitter] = {}
 
     @property
@@ -338,15 +338,17 @@ class Committer:
         """The committer of one log directory, made when it is first asked for."""
         committer = self._directories.get(directory)
         if committer is None:
+            sync, plain = self._syncs_of(directory)
             committer = self._directories[directory] = DirectoryCommitter(
-                directory,
-                self._clock,
-                self._config,
-                self._sync_for(directory),
-                self._report,
-                PlainSync() if self._sync_for is _measured_sync else None,
+                directory, self._clock, self._config, sync, self._report, plain
             )
         return committer
+
+    def _syncs_of(self, directory: Path) -> tuple[SyncFunction, PlainSync | None]:
+        if self._sync_for is not None:
+            return self._sync_for(directory), None
+        strategy = SyncStrategy(file_system_sync(directory))
+        return strategy.sync, PlainSync(strategy)
 
     async def flush(self) -> None:
         """Return once everything that is dirty now is durable, where that works."""
@@ -377,10 +379,6 @@ def _finish(begun: list[tuple[Syncable, Any]]) -> StorageFailure | None:
     except StorageFailure as error:
         return error
     return None
-
-
-def _measured_sync(directory: Path) -> SyncFunction:
-    return SyncStrategy(file_system_sync(directory)).sync
 
 
 def _ignore(directory: Path, error: StorageFailure) -> None:

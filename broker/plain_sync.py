@@ -1,11 +1,12 @@
-"""Syncs of one file, in a thread that runs no Python (`sync_thread.c`).
+"""Syncs of log files, in a thread that runs no Python (`sync_thread.c`).
 
-Most syncs are of one log file. A thread of Python that does one needs the interpreter
-before and behind its system call, while the loop's thread is at work with it: each of
-them then waits for the other.
+A thread of Python needs the interpreter before and behind a sync, while the loop's
+thread is at work with it: each of them then waits for the other.
 
-Everything else (more files, small ones, snapshots, a system without this thread) is
-refused here, and takes the long way: `DiskThreads` and `SyncStrategy`.
+The usual sync is of log files and nothing else: of one, or of so many that all of their
+file system is synced, as `SyncStrategy` says. Everything else (small files, snapshots,
+files that are better synced one by one, a system without this thread) is refused here,
+and takes the long way: `DiskThreads` and `SyncStrategy`.
 """
 
 from __future__ import annotations
@@ -25,18 +26,23 @@ except ImportError:  # it was not built, or this is not Linux
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from storage.files import StorageFailure
+
     from .disk_threads import OnDone
-    from .sync_strategy import Ticket
+    from .sync_strategy import SyncStrategy, Ticket
 
 
 class PlainSync:
     """One sync at a time; the thread is there once it has been needed."""
 
-    def __init__(self) -> None:
+    def __init__(self, strategy: SyncStrategy) -> None:
+        """``strategy`` is that of the long way, which is never at work meanwhile."""
+        self._strategy = strategy
         self._thread: Any = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._is_closed = sync_thread is None
-        # Of the sync under way. What is leased stays open until the result is taken.
+        # Of the sync under way: the only file, or None for the whole file system. What
+        # is leased stays open until the result is taken.
         self._file: OsFile | None = None
         self._lease: object = None
         self._on_done: OnDone | None = None
@@ -46,21 +52,29 @@ class PlainSync:
 
         False when that is not for this thread: nothing was begun.
         """
-        if self._is_closed or len(tickets) != 1:
+        if self._is_closed:
             return False
-        file = _only_file(tickets[0])
-        if file is None:
+        files: list[Any] = []
+        for ticket in tickets:
+            if not ticket.is_plain:
+                return False
+            files += ticket.files
+        strategy = self._strategy
+        is_file_system = strategy.prefers_one_call(len(files))
+        if not is_file_system and (len(files) != 1 or not _is_for_us(files[0])):
             return False
+        file = None if is_file_system else files[0]
         try:
-            lease = file.lease()
+            lease: Any = strategy.file_system if file is None else file.lease()
             if self._thread is None:
                 self._start()
         except (OSError, KafkaStorageError):
             return False  # the file is gone, or there are too many: found again there
         # Before the sync: what is appended while it runs is dirty afterwards.
-        file.is_dirty = False
+        for each in files:
+            each.is_dirty = False
         self._file, self._lease, self._on_done = file, lease, on_done
-        sync_thread.begin(self._thread, lease.number)
+        sync_thread.begin(self._thread, lease.number, is_file_system)
         return True
 
     def close(self) -> None:
@@ -84,27 +98,24 @@ class PlainSync:
             return
         number, seconds = result
         file, on_done = self._file, self._on_done
-        assert file is not None
         assert on_done is not None
         self._file = self._lease = self._on_done = None
         if number:
+            on_done(None, self._failure(file, number))
+            return
+        if file is None:
+            self._strategy.note_one_call(seconds)
+        on_done(seconds, None)
+
+    def _failure(self, file: OsFile | None, number: int) -> StorageFailure:
+        if file is not None:
             failure = file.sync_failure()
-            failure.__cause__ = OSError(number, os.strerror(number))
-            on_done(None, failure)
         else:
-            on_done(seconds, None)
+            assert self._strategy.file_system is not None
+            failure = self._strategy.file_system.failure(number)
+        failure.__cause__ = OSError(number, os.strerror(number))
+        return failure
 
 
-def _only_file(ticket: Ticket) -> OsFile | None:
-    """The file that is all that the ticket needs, if there is no more to it."""
-    files = ticket.files
-    if (
-        len(files) != 1
-        or ticket.texts
-        or ticket.has_new_names
-        or ticket.snapshot
-        or ticket.finished
-    ):
-        return None
-    (file,) = files
-    return file if type(file) is OsFile and file.is_dirty else None
+def _is_for_us(file: Any) -> bool:
+    return type(file) is OsFile and file.is_dirty

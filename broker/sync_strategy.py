@@ -44,6 +44,7 @@ class Ticket(Protocol):
     texts: Any
     has_new_names: bool
     snapshot: Any
+    is_plain: bool  # there is nothing but files
 
     def run(self) -> None:
         """Sync the dirty ones of the files, then write what else is needed. Blocks.
@@ -53,15 +54,32 @@ class Ticket(Protocol):
         """
 
 
+class FileSystem(Protocol):
+    """The file system of a log directory, for one thread at a time."""
+
+    number: int  # of a descriptor of the directory
+
+    def __call__(self) -> None:
+        """Sync it; returns when all of it is on the disk.
+
+        Raises:
+            StorageFailure: it could not be written.
+        """
+
+    def failure(self, error_number: int) -> StorageFailure:
+        """What to raise when its sync has failed, whoever did it."""
+
+
 class SyncStrategy:
     """Syncs tickets in the way that measured best. Used by one thread at a time."""
 
     def __init__(
         self,
-        sync_file_system: Callable[[], None] | None = None,
+        file_system: FileSystem | None = None,
         timer: Callable[[], float] = time.perf_counter,
     ) -> None:
-        self._sync_file_system = sync_file_system
+        """Without ``file_system`` files are synced one by one."""
+        self.file_system = file_system
         self._timer = timer
         self._threads: ThreadPoolExecutor | None = None
         self._file_seconds = 0.000_2
@@ -75,10 +93,9 @@ class SyncStrategy:
         """
         file_count = sum(len(ticket.files) for ticket in tickets)
         began = self._timer()
-        if self._sync_file_system is not None and self._prefers_one_call(file_count):
-            self._sync_at_once(tickets, self._sync_file_system)
-            elapsed = self._timer() - began
-            self._file_system_seconds += _WEIGHT * (elapsed - self._file_system_seconds)
+        if self.file_system is not None and self.prefers_one_call(file_count):
+            self._sync_at_once(tickets, self.file_system)
+            self.note_one_call(self._timer() - began)
             return
         self._run(tickets)
         if file_count:
@@ -87,10 +104,15 @@ class SyncStrategy:
         # A stranger's gigabyte may have made the last syncfs slow; try again later.
         self._file_system_seconds *= _FORGETTING
 
-    def _prefers_one_call(self, file_count: int) -> bool:
-        if file_count < 2:
+    def prefers_one_call(self, file_count: int) -> bool:
+        """Whether so many files are better synced with all of their file system."""
+        if file_count < 2 or self.file_system is None:
             return False
         return file_count * self._file_seconds > self._file_system_seconds
+
+    def note_one_call(self, seconds: float) -> None:
+        """So long took a sync of the file system."""
+        self._file_system_seconds += _WEIGHT * (seconds - self._file_system_seconds)
 
     def _sync_at_once(
         self, tickets: Sequence[Ticket], sync_file_system: Callable[[], None]
@@ -135,7 +157,7 @@ class FileSystemSync:
     def __init__(self, directory: Path, syncfs: Callable[[int], int]) -> None:
         self._directory = directory
         self._syncfs = syncfs
-        self._descriptor = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
+        self.number = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
 
     def __call__(self) -> None:
         """Return when all of it is on the disk.
@@ -143,17 +165,19 @@ class FileSystemSync:
         Raises:
             StorageFailure: it could not be written.
         """
-        if self._syncfs(self._descriptor) != 0:
+        if self._syncfs(self.number) != 0:
             import ctypes
 
-            number = ctypes.get_errno()
-            raise StorageFailure(
-                f"sync of the file system of {self._directory}: {os.strerror(number)}"
-            )
+            raise self.failure(ctypes.get_errno())
+
+    def failure(self, error_number: int) -> StorageFailure:
+        """What to raise when a sync has failed, whoever did it."""
+        why = os.strerror(error_number)
+        return StorageFailure(f"sync of the file system of {self._directory}: {why}")
 
     def __del__(self) -> None:
         with suppress(AttributeError, OSError):  # it was never opened
-            os.close(self._descriptor)
+            os.close(self.number)
 
 
 def file_system_sync(directory: Path) -> FileSystemSync | None:

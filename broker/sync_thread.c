@@ -1,4 +1,4 @@
-/* A thread that syncs one file at a time and never runs Python.
+/* A thread that syncs one file, or one file system, at a time and never runs Python.
  *
  * A thread of Python needs the interpreter's lock before a sync, to begin it, and behind
  * it, to tell the loop. The loop's thread has it then, and is at work: each time one of
@@ -31,13 +31,14 @@ typedef struct {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    int is_asked;   /* there is a sync to be done, or under way */
-    int is_done;    /* its result is there, and not taken */
-    int is_closing; /* no other will come */
-    int has_ended;  /* the thread was joined */
-    int number;     /* of the descriptor to be synced */
-    int told;       /* the eventfd that gets readable with the result */
-    int error;      /* errno, or 0 */
+    int is_asked;       /* there is a sync to be done, or under way */
+    int is_done;        /* its result is there, and not taken */
+    int is_closing;     /* no other will come */
+    int has_ended;      /* the thread was joined */
+    int number;         /* of the descriptor to be synced */
+    int is_file_system; /* all of the file system that it is in, not the file alone */
+    int told;           /* the eventfd that gets readable with the result */
+    int error;          /* errno, or 0 */
     double seconds;
 } Syncer;
 
@@ -70,11 +71,12 @@ work(void *argument)
             break;
         }
         const int number = syncer->number;
+        const int is_file_system = syncer->is_file_system;
         pthread_mutex_unlock(&syncer->lock);
         const double began = seconds_now();
         int result;
         do { /* as os.fdatasync does it */
-            result = fdatasync(number);
+            result = is_file_system ? syncfs(number) : fdatasync(number);
         } while (result < 0 && errno == EINTR);
         const int error = result < 0 ? errno : 0;
         const double seconds = seconds_now() - began;
@@ -164,8 +166,8 @@ static PyObject *
 begin(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
     PyObject *capsule;
-    int number;
-    if (!PyArg_ParseTuple(arguments, "Oi:begin", &capsule, &number)) {
+    int number, is_file_system;
+    if (!PyArg_ParseTuple(arguments, "Oip:begin", &capsule, &number, &is_file_system)) {
         return NULL;
     }
     Syncer *syncer = PyCapsule_GetPointer(capsule, NAME);
@@ -177,6 +179,7 @@ begin(PyObject *Py_UNUSED(module), PyObject *arguments)
         !syncer->is_asked && !syncer->is_done && !syncer->is_closing;
     if (is_free) {
         syncer->number = number;
+        syncer->is_file_system = is_file_system;
         syncer->is_asked = 1;
         pthread_cond_signal(&syncer->changed);
     }
@@ -230,8 +233,9 @@ static PyMethodDef methods[] = {
     {"fileno", fileno_of, METH_O,
      "fileno(thread, /)\n--\n\nWhat gets readable when there is a result to take."},
     {"begin", begin, METH_VARARGS,
-     "begin(thread, number, /)\n--\n\n"
-     "Sync the file behind a descriptor, which must stay open until ``take``."},
+     "begin(thread, number, is_file_system, /)\n--\n\n"
+     "Sync the file behind a descriptor, or all of the file system that it is in.\n"
+     "It must stay open until ``take``."},
     {"take", take, METH_O,
      "take(thread, /)\n--\n\n"
      "The errno of the sync, or 0, and its seconds; None while it is under way."},
@@ -245,7 +249,7 @@ static PyModuleDef_Slot slots[] = {{0, NULL}};
 static struct PyModuleDef definition = {
     .m_base = PyModuleDef_HEAD_INIT,
     .m_name = NAME,
-    .m_doc = "A thread that syncs files and never runs Python.",
+    .m_doc = "A thread that syncs and never runs Python.",
     .m_size = 0,
     .m_methods = methods,
     .m_slots = slots,

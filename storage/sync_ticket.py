@@ -48,6 +48,7 @@ class SyncTicket:
     """
 
     # What most tickets have is said of the class: thousands are drawn in a second.
+    is_plain = True  # there is nothing but ``files``
     has_new_names = False
     is_new_directory = False
     has_lost_directory = False
@@ -235,6 +236,7 @@ class Unsynced:
         last, end = self._last_snapshot, local.end.offset
         if last == end:
             return
+        ticket.is_plain = False
         ticket.snapshot = snapshot_name(end), producers.encode()
         ticket.snapshot_offset = end
         if last != NO_OFFSET and local.segments.get(last) is None:
@@ -242,6 +244,7 @@ class Unsynced:
         self._last_snapshot = end
 
     def _move_to(self, ticket: SyncTicket, epochs: LeaderEpochs) -> None:
+        ticket.is_plain = False
         ticket.files += [file for file in self._snapshots if file.is_dirty]
         ticket.finished = self._snapshots
         ticket.has_new_names = self._has_new_names

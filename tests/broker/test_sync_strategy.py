@@ -1,6 +1,7 @@
 import ctypes
 import errno
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
@@ -23,6 +24,7 @@ class FakeTicket:
     texts: dict[str, bytes] = field(default_factory=dict)
     has_new_names: bool = False
     snapshot: bytes | None = None
+    is_plain: bool = True
     error: StorageFailure | None = None
     run_count: int = 0
 
@@ -53,16 +55,32 @@ class FakeDisk:
             self.file_syncs += 1
             self.seconds += self.file_ms / 1000
 
-    def sync_file_system(self) -> None:
-        self.file_system_syncs += 1
-        self.seconds += self.file_system_ms / 1000
-
     def tickets(self, count: int) -> list[FakeTicket]:
         return [FakeTicket(self, [DirtyFile()]) for _ in range(count)]
 
 
+class FakeFileSystem:
+    """All of a disk; ``meanwhile`` is what happens during a sync of it."""
+
+    number = -1
+
+    def __init__(
+        self, disk: FakeDisk, meanwhile: Callable[[], None] | None = None
+    ) -> None:
+        self.disk, self.meanwhile = disk, meanwhile
+
+    def __call__(self) -> None:
+        self.disk.file_system_syncs += 1
+        self.disk.seconds += self.disk.file_system_ms / 1000
+        if self.meanwhile is not None:
+            self.meanwhile()
+
+    def failure(self, error_number: int) -> StorageFailure:
+        raise AssertionError("it works")
+
+
 def strategy(disk: FakeDisk) -> SyncStrategy:
-    return SyncStrategy(disk.sync_file_system, disk.now)
+    return SyncStrategy(FakeFileSystem(disk), disk.now)
 
 
 def test_one_dirty_file_is_synced_by_itself() -> None:
@@ -111,7 +129,7 @@ def test_a_file_that_gets_dirty_during_the_call_is_left_to_the_next_ticket() -> 
     def append_meanwhile() -> None:
         file.is_dirty = True
 
-    SyncStrategy(append_meanwhile, disk.now).sync(tickets)
+    SyncStrategy(FakeFileSystem(disk, append_meanwhile), disk.now).sync(tickets)
     assert file.is_dirty
     assert disk.file_syncs == 0
 
@@ -132,6 +150,15 @@ def test_without_syncfs_every_file_is_synced() -> None:
     disk = FakeDisk(file_ms=0.1, file_system_ms=0.1)
     SyncStrategy(None, disk.now).sync(disk.tickets(64))
     assert disk.file_syncs == 64
+
+
+def test_what_others_measured_counts() -> None:
+    disk = FakeDisk(file_ms=0.25, file_system_ms=1.5)
+    chosen = strategy(disk)
+    assert chosen.prefers_one_call(8)
+    chosen.note_one_call(1)
+    assert not chosen.prefers_one_call(8)
+    assert not SyncStrategy(None, disk.now).prefers_one_call(64)
 
 
 def test_the_real_call_syncs(tmp_path: Path) -> None:
