@@ -8,9 +8,9 @@ from logs import EPOCH, TOPIC_ID, new_log, now_ms
 
 from broker.clock import SystemClock
 from broker.committer import DirectoryCommitter
+from broker.replica.delayed_fetch import WaitingFetches
 from broker.replica.fetch_executor import FetchExecutor
 from broker.replica.partition import Partition
-from broker.replica.purgatory import Purgatory
 from broker.replica.replica_state import sole_replica
 from broker.sync_strategy import SyncStrategy, file_system_sync
 from storage.append_info import AppendOrigin
@@ -44,7 +44,7 @@ class Host:
 
     def __init__(self, root: Path, durability: str) -> None:
         self.bounds_by_durability = durability == "commit"
-        self.fetches: Purgatory[TopicPartition] = Purgatory("Fetch", SystemClock())
+        self.fetches = WaitingFetches("Fetch", SystemClock())
         self.partitions: dict[TopicPartition, Partition] = {}
         self.executor = FetchExecutor(self.partitions.__getitem__, self.fetches, None)  # type: ignore[arg-type]
         self.on_durable: Callable[[], object] = _nothing

@@ -27,6 +27,8 @@ from .fetched import FIRST_VERSION, encode_read, is_plain
 from .registry import handles
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from protocol.messages.fetch import FetchPartition
     from storage.files import Buffer
 
@@ -185,7 +187,7 @@ class Fetch:
         answer = self.read()
         return await answer if hasattr(answer, "__await__") else answer
 
-    def respond(self, results: list[FetchResult]) -> FetchResponse | list[Buffer]:
+    def respond(self, results: Sequence[FetchResult]) -> FetchResponse | list[Buffer]:
         """The response with what was read of each partition; mostly its buffers."""
         session, version = self._session, self._ctx.api_version
         if session is None:

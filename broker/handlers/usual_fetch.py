@@ -40,6 +40,8 @@ from .known_requests import KnownRequests, is_current
 from .registry import shortcut
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from storage.files import Buffer
 
     from ..replica.fetch_reader import FetchResult
@@ -91,8 +93,9 @@ class PartitionAsk:
         fields = self.key, offset, self.max_bytes, self._leader_epoch, -1
         return _new(PartitionFetch, (*fields, ErrorCode.NONE))
 
-    def respond(self, result: FetchResult) -> FetchResponse | list[Buffer]:
+    def respond(self, results: Sequence[FetchResult]) -> FetchResponse | list[Buffer]:
         """The body of the answer in buffers, or the response where more is to say."""
+        (result,) = results
         name, index = self.key
         if not is_plain(result):
             topic = FetchableTopicResponse(

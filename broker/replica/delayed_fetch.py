@@ -1,12 +1,18 @@
-"""A fetch that waits for ``min_bytes``, or for ``max_wait_ms`` (``spec`` B12.3).
+"""Fetches that wait for ``min_bytes``, or for ``max_wait_ms`` (``spec`` B12.3).
 
-Invariant: what is counted of a partition was true when that partition changed
-last, so a check counts again only the partition that changed.
+Many consumers wait for the same: what comes next. Those that ask alike, and whose time
+is over together, are one operation of the purgatory: one entry among the watchers, one
+deadline, one count, one read, and for each of them only its answer.
+
+Invariants: what is counted of a partition was true when that partition changed last, so
+a check counts again only the partition that changed. Who joins an operation has found
+each of his offsets where the first has found it. None is answered for want of time
+before its own is over.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from protocol.errors import KafkaError
 from protocol.topic_partition import TopicPartition
@@ -15,23 +21,66 @@ from storage.log_read import FetchIsolation
 from .purgatory import OPERATION, DelayedOperation, Purgatory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from ..clock import Clock
     from ..parked import Parked
-    from .fetch_reader import FetchReader
+    from .fetch_reader import FetchReader, FetchResult
     from .partition import Partition
+
+    Finish = Callable[[Sequence[FetchResult]], Any]
+
+
+class Waiter(NamedTuple):
+    """Who waits for a fetch: ``finish`` makes the answer, and ``parked`` gets it."""
+
+    parked: Parked
+    finish: Finish
 
 
 class WaitingFetches(Purgatory[TopicPartition]):
     """Where fetches wait. Those that one check completes share what they read.
 
-    Many consumers wait for the same: what comes next. Nothing is appended while a
-    check runs, so what completes one of them completes the others, and what it has
-    read is what they would.
+    Nothing is appended while a check runs, so what completes one of those that want the
+    same completes the others, and what it has read is what they would.
     """
 
-    _is_checking = False
-    _last_read: FetchReader | None = None
+    def __init__(self, name: str, clock: Clock, purge_interval: int = 1000) -> None:
+        super().__init__(name, clock, purge_interval)
+        self._is_checking = False
+        self._last_read: FetchReader | None = None
+        # The one that began to wait last, by the first partition that it wants.
+        self._newest: dict[TopicPartition, DelayedFetch] = {}
+
+    def join(self, reader: FetchReader, waiter: Waiter) -> bool:
+        """Let ``waiter``, who has read too little, wait with others for the same.
+
+        Returns whether there are any whose time is over with his.
+        """
+        fetch = self._newest.get(reader.wanted[0].topic_partition)
+        if (
+            fetch is None
+            or not fetch.is_of(reader)
+            or self._clock.monotonic_ms() > fetch.open_until_ms
+        ):
+            return False
+        fetch.waiters.append(waiter)
+        fetch.joined_count += 1
+        self.delayed_count += 1
+        return True
+
+    def let_join(self, fetch: DelayedFetch) -> None:
+        """Let others join ``fetch``, which has just begun to wait."""
+        fetch.open_until_ms = self.recent_until_ms
+        self._newest[fetch.wanted[0].topic_partition] = fetch
+
+    def close_to_others(self, fetch: DelayedFetch) -> None:
+        """Let nobody join ``fetch`` any more, nor count those who have joined."""
+        key = fetch.wanted[0].topic_partition
+        if self._newest.get(key) is fetch:
+            del self._newest[key]
+        self.delayed_count -= fetch.joined_count
+        fetch.joined_count = 0
 
     def check(self, key: TopicPartition) -> int:
         """Let the fetches that watch ``key`` look again. How many completed."""
@@ -63,6 +112,8 @@ class DelayedFetch(DelayedOperation[TopicPartition]):
     """Reads again, by ``answer(self)``, when waiting has brought enough.
 
     ``first_read`` says where each offset was found: bytes are counted from there.
+    ``waiters`` get the answer; more may join until ``open_until_ms``, by the monotonic
+    clock: the timer's bucket that holds this is then theirs, too.
     """
 
     __slots__ = (
@@ -73,8 +124,10 @@ class DelayedFetch(DelayedOperation[TopicPartition]):
         "_find",
         "_others",
         "_places",
+        "joined_count",
+        "open_until_ms",
         "params",
-        "parked",
+        "waiters",
         "wanted",
     )
 
@@ -82,14 +135,15 @@ class DelayedFetch(DelayedOperation[TopicPartition]):
         self,
         first_read: FetchReader,
         find: Callable[[TopicPartition], Partition],
-        parked: Parked,
+        waiter: Waiter,
         answer: Callable[[DelayedFetch], None],
         others: WaitingFetches,
     ) -> None:
         super().__init__()
         self.params = first_read.params
         self.wanted = first_read.wanted
-        self.parked = parked
+        self.waiters = [waiter]
+        self.joined_count = self.open_until_ms = 0
         self._find = find
         self._answer = answer
         self._others = others
@@ -105,6 +159,19 @@ class DelayedFetch(DelayedOperation[TopicPartition]):
     def keys(self) -> list[TopicPartition]:
         """The partitions whose changes matter."""
         return list(self._places)
+
+    def is_of(self, reader: FetchReader) -> bool:
+        """Whether ``reader`` wants the same, and has found it at the same places."""
+        return (
+            self.wanted == reader.wanted
+            and self.params == reader.params
+            and all(
+                place == result.offset_metadata
+                for (_, place), result in zip(
+                    self._places.values(), reader.results, strict=True
+                )
+            )
+        )
 
     def try_complete(self) -> bool:
         """Count every partition."""
@@ -123,12 +190,15 @@ class DelayedFetch(DelayedOperation[TopicPartition]):
     def on_complete(self) -> None:
         """Read whatever is there now, and answer."""
         self._watch_log_ends(-1)
+        self._others.close_to_others(self)
         self._answer(self)
 
     def on_error(self, error: Exception) -> None:
-        """The one who asked is told; it is a bug, and recorded there."""
-        if not self.parked.done():
-            self.parked.set_exception(error)
+        """Those who asked are told; it is a bug, and recorded there."""
+        self._others.close_to_others(self)
+        for parked, _ in self.waiters:
+            if not parked.done():
+                parked.set_exception(error)
 
     def _count(self, key: TopicPartition) -> bool:
         """Count what ``key`` would give. Whether it must be answered at once."""

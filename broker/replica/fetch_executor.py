@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from protocol.errors import KafkaError
 from storage.files import ColdRead
 
 from ..parked import Parked
-from .delayed_fetch import DelayedFetch, WaitingFetches
+from .delayed_fetch import DelayedFetch, Waiter, WaitingFetches
 from .fetch_reader import FetchReader, read_partition
 
 if TYPE_CHECKING:
@@ -19,10 +18,9 @@ if TYPE_CHECKING:
     from protocol.topic_partition import TopicPartition
 
     from ..disk_threads import DiskThreads
+    from .delayed_fetch import Finish
     from .fetch_reader import FetchParams, FetchResult, PartitionFetch
     from .partition import Partition
-
-    Finish = Callable[[list[FetchResult]], Any]
 
 
 class FetchExecutor:
@@ -54,48 +52,53 @@ class FetchExecutor:
         self,
         params: FetchParams,
         wanted: PartitionFetch,
-        finish: Callable[[FetchResult], Any],
+        finish: Finish,
     ) -> Any:
-        """`fetch` of one partition; ``finish`` gets its result."""
+        """`fetch` of one partition."""
         try:
             result = read_partition(
                 self._find, params, wanted, params.max_bytes, min_one=True
             )
         except ColdRead:
-            return self.fetch(params, (wanted,), lambda results: finish(results[0]))
+            return self.fetch(params, (wanted,), finish)
         if len(result.records) >= params.min_bytes or params.max_wait_ms <= 0:
             self._count(wanted, result)
-            return finish(result)
+            return finish((result,))
         reader = FetchReader(params, (wanted,), self._find)
         reader.take(result)
-        return self._answer_or_wait(reader, lambda results: finish(results[0]))
+        return self._answer_or_wait(reader, finish)
 
     def _answer(self, reader: FetchReader, finish: Finish) -> Any:
         for wanted, result in zip(reader.wanted, reader.results, strict=True):
             self._count(wanted, result)
         return finish(reader.results)
 
-    def _count(self, wanted: PartitionFetch, result: FetchResult) -> None:
-        """Note, for those who watch the broker, what a client gets of a partition."""
+    def _count(
+        self, wanted: PartitionFetch, result: FetchResult, clients: int = 1
+    ) -> None:
+        """Note, for those who watch the broker, what clients get of a partition."""
         if result.records:
             try:
                 log = self._find(wanted.topic_partition).log
             except KafkaError:
                 return  # deleted, while others were read
             if log is not None:
-                log.fetched_bytes += len(result.records)
+                log.fetched_bytes += len(result.records) * clients
 
     def _answer_or_wait(self, reader: FetchReader, finish: Finish) -> Any:
         if reader.must_answer:
             return self._answer(reader, finish)
-        parked = Parked()
-        answer = partial(self._again, finish)
-        delayed = DelayedFetch(reader, self._find, parked, answer, self._fetches)
+        fetches, parked = self._fetches, Parked()
+        waiter = Waiter(parked, finish)
+        if fetches.join(reader, waiter):
+            return parked
+        delayed = DelayedFetch(reader, self._find, waiter, self._again, fetches)
         max_wait_ms = reader.params.max_wait_ms
-        if reader.size:
-            self._fetches.try_complete_else_watch(delayed, delayed.keys, max_wait_ms)
-        else:  # there is nothing to count yet
-            self._fetches.watch(delayed, delayed.keys, max_wait_ms)
+        if not reader.size:  # there is nothing to count yet
+            fetches.watch(delayed, delayed.keys, max_wait_ms)
+        elif fetches.try_complete_else_watch(delayed, delayed.keys, max_wait_ms):
+            return parked
+        fetches.let_join(delayed)
         return parked
 
     async def _read_cold(
@@ -105,7 +108,7 @@ class FetchExecutor:
         answer = self._answer_or_wait(reader, finish)
         return await answer if isinstance(answer, Parked) else answer
 
-    def _again(self, finish: Finish, fetch: DelayedFetch) -> None:
+    def _again(self, fetch: DelayedFetch) -> None:
         """Answer a fetch that has waited, with whatever is there now."""
         reader = self._fetches.read_for(fetch)
         if reader is None:
@@ -113,28 +116,40 @@ class FetchExecutor:
             try:
                 reader.read()
             except ColdRead as cold:
-                self._start(self._answer_cold(reader, cold, finish, fetch.parked))
+                self._start(self._answer_cold(reader, cold, fetch))
                 return
             self._fetches.note_read(reader)
-        if not fetch.parked.done():
-            fetch.parked.set_result(self._answer(reader, finish))
+        self._answer_all(reader, fetch.waiters)
+
+    def _answer_all(self, reader: FetchReader, waiters: Sequence[Waiter]) -> None:
+        """Answer all who wait for what was read; those who ask alike, with one answer.
+
+        A bug of one of them is not the others' business.
+        """
+        for wanted, result in zip(reader.wanted, reader.results, strict=True):
+            self._count(wanted, result, len(waiters))
+        finished: Finish | None = None
+        answer: Any = None
+        for parked, finish in waiters:
+            if parked.done():
+                continue
+            try:
+                if finish != finished:
+                    answer, finished = finish(reader.results), finish
+            except Exception as error:
+                parked.set_exception(error)
+            else:
+                parked.set_result(answer)
 
     async def _answer_cold(
-        self,
-        reader: FetchReader,
-        cold: ColdRead,
-        finish: Finish,
-        parked: Parked,
+        self, reader: FetchReader, cold: ColdRead, fetch: DelayedFetch
     ) -> None:
         try:
             await self._read_to_the_end(reader, cold)
-            answer = self._answer(reader, finish)
         except Exception as error:
-            if not parked.done():
-                parked.set_exception(error)
-            return
-        if not parked.done():
-            parked.set_result(answer)
+            fetch.on_error(error)
+        else:
+            self._answer_all(reader, fetch.waiters)
 
     async def _read_to_the_end(self, reader: FetchReader, cold: ColdRead) -> None:
         while True:

@@ -299,7 +299,7 @@ class ReplicaManager:
         self,
         params: FetchParams,
         wanted: Sequence[PartitionFetch],
-        finish: Callable[[list[FetchResult]], Any] | None = None,
+        finish: Callable[[Sequence[FetchResult]], Any] | None = None,
     ) -> Any:
         """Read; ``finish`` makes the answer of the results, in the order of ``wanted``.
 

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from broker.replica.delayed_fetch import DelayedFetch, WaitingFetches
+from broker.replica.delayed_fetch import DelayedFetch, Waiter, WaitingFetches
 from broker.replica.fetch_reader import (
     FetchParams,
     FetchReader,
@@ -65,7 +65,9 @@ class Fixture:
         ]
         self.future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         others = WaitingFetches("Fetch", FakeClock())
-        self.fetch = DelayedFetch(reader, find, self.future, self.answer, others)
+        self.fetch = DelayedFetch(
+            reader, find, Waiter(self.future, list), self.answer, others
+        )
 
     def answer(self, fetch: DelayedFetch) -> None:
         self.answers += 1
