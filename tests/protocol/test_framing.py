@@ -192,6 +192,40 @@ def test_readers_that_share_a_chunk_do_not_mix(
     assert frames == bodies
 
 
+def test_memory_that_nobody_holds_is_received_into_again() -> None:
+    reader = FrameReader(MAX)
+    stream = framed(b"x" * (CHUNK_SIZE_MAX - CHUNK_SIZE))
+    frames = feed(reader, stream)
+    assert reader.get_buffer()[100] == 0, "new memory"
+    del frames
+    feed(reader, stream)
+    assert reader.get_buffer()[100] == ord("x")
+
+
+def test_memory_of_which_somebody_holds_a_part_is_left_alone() -> None:
+    chunk, stream = ReceiveChunk(), framed(b"x" * 10_000)
+    reader, other = FrameReader(MAX, chunk), FrameReader(MAX, chunk)
+    (held,) = feed(reader, framed(b"held"))
+    part = held[1:3]
+    del held
+    for _ in range(100):
+        feed(other, stream)
+    assert part == b"el"
+
+
+@given(st.lists(st.tuples(st.integers(1, 60_000), st.booleans()), max_size=30))
+def test_frames_that_are_held_stay_as_they_are(turns: list[tuple[int, bool]]) -> None:
+    reader, held = FrameReader(MAX), []
+    for number, (size, is_held) in enumerate(turns):
+        body = bytes([number]) * size
+        frames = feed(reader, framed(body))
+        assert frames == [body]
+        if is_held:
+            held.append((frames[0], body))
+        del frames
+    assert all(frame == body for frame, body in held)
+
+
 def test_idle_readers_hold_no_buffer() -> None:
     chunk = ReceiveChunk()
     readers = [FrameReader(MAX, chunk) for _ in range(500)]
