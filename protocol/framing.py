@@ -91,8 +91,10 @@ class FrameReader:
         """Where the next bytes go, never empty and writable."""
         if self.pending:
             return self._view[self.pending :]
-        left = self._chunk.left  # mostly enough: that is seen without a call
-        return left if len(left) >= self._room else self._chunk.get_room(self._room)
+        chunk = self._chunk
+        if len(chunk.left) >= self._room:  # mostly: that is seen without a call
+            return chunk.left
+        return chunk.get_room(self._room)  # while nobody here holds a view of it
 
     def received(self, count: int) -> list[memoryview]:
         """The frames that ``count`` more bytes in the buffer have completed.
