@@ -21,6 +21,8 @@ from protocol.topic_partition import TopicPartition
 from protocol.uuids import ZERO_UUID, to_text
 from storage.log_read import FetchIsolation
 
+from ..config.option import INT_MAX
+from ..metadata.client_quotas import ANONYMOUS, QuotaKey
 from ..replica.fetch_reader import FetchParams, FetchResult, PartitionFetch
 from ..replica.fetch_sessions import NO_SESSION, FetchSession
 from .fetched import FIRST_VERSION, encode_read, is_plain
@@ -105,9 +107,10 @@ class Fetch:
         self._topic_ids: dict[str, bytes] = {}
         wanted: dict[TopicPartition, PartitionFetch] = {}
         isolation = ISOLATIONS.get(request.isolation_level)
-        self._params = params_of(
-            request, ctx.api_version, ctx.services.config.fetch_max_bytes
-        )
+        bytes_max = ctx.services.config.fetch_max_bytes
+        if ctx.services.quotas:
+            bytes_max = min(bytes_max, _quota_bytes(ctx))
+        self._params = params_of(request, ctx.api_version, bytes_max)
         replica_id = request.replica_id
         if ctx.api_version >= FIRST_VERSION_WITH_REPLICA_STATE:
             replica_id = request.replica_state.replica_id
@@ -233,6 +236,22 @@ def params_of(request: FetchRequest, version: int, bytes_max: int) -> FetchParam
             version < FIRST_VERSION_OF_ANY_REPLICA,
         ),
     )
+
+
+def _quota_bytes(ctx: RequestContext) -> int:
+    """The most that the client may be sent at once if it has read nothing of late.
+
+    More than its quota's windows hold would make it wait in any case, and the longer,
+    the more it is (Kafka's ``maxQuotaWindowBytes``).
+    """
+    services = ctx.services
+    client_id = ctx.client_id or ""
+    quota = services.quotas.find(QuotaKey.FETCH, ANONYMOUS, client_id)
+    if quota is None:
+        return INT_MAX
+    config = services.config
+    seconds = (config.quota_window_num - 1) * config.quota_window_size_seconds
+    return int(min(quota.limit * seconds, INT_MAX))
 
 
 def _refusal_of_replica(wanted: FetchPartition) -> ErrorCode:

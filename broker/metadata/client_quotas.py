@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from .resource_options import ResourceOptions
 
 USER, CLIENT_ID, IP = "user", "client-id", "ip"
+# There is no authentication yet, so everybody is this user.
+ANONYMOUS = "ANONYMOUS"
 
 
 class QuotaKey(StrEnum):

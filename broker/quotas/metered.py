@@ -18,7 +18,7 @@ from protocol.errors import ThrottlingQuotaExceeded
 
 from ..handlers.dispatch import Exchange
 from ..handlers.registry import NO_RESPONSE, error_builder
-from ..metadata.client_quotas import QuotaKey
+from ..metadata.client_quotas import ANONYMOUS, QuotaKey
 from ..parked import Parked
 from .client_meters import ClientMeters
 from .mutations import mutation_count
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from ..network.request_context import ConnectionInfo
     from ..services import Services
 
-# There is no authentication yet, so everybody is this one.
-USER = "ANONYMOUS"
 # From these versions on a request that is too much is refused, before only slowed.
 STRICT_FROM = {
     ApiKey.CREATE_TOPICS: 6,
@@ -68,19 +66,19 @@ class MeteredDispatcher:
         client_id = header.client_id or ""
         strict_from = STRICT_FROM.get(header.api_key)  # type: ignore[call-overload]
         if strict_from is not None and header.api_version >= strict_from:
-            wait_ms = self._meters.mutation_wait_ms(USER, client_id)
+            wait_ms = self._meters.mutation_wait_ms(ANONYMOUS, client_id)
             if wait_ms:
                 return self._refuse(connection, frame, wait_ms)
         began = time.perf_counter()
         exchange = self._dispatcher.dispatch_whole(connection, frame)
         percent_s = (time.perf_counter() - began) * 100
-        meter = partial(self._meters.record, user=USER, client_id=client_id)
+        meter = partial(self._meters.record, user=ANONYMOUS, client_id=client_id)
         wait_ms = meter(QuotaKey.REQUEST, amount=percent_s)
         if header.api_key == ApiKey.PRODUCE:
             wait_ms = max(wait_ms, meter(QuotaKey.PRODUCE, amount=len(frame)))
         elif strict_from is not None:
             count = mutation_count(exchange.request, self._services)
-            waits = self._meters.record_mutations(USER, client_id, count)
+            waits = self._meters.record_mutations(ANONYMOUS, client_id, count)
             if header.api_version < strict_from:
                 wait_ms = max(wait_ms, waits)
         if header.api_key == ApiKey.FETCH:
