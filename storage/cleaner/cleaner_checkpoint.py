@@ -67,10 +67,10 @@ class CleanerCheckpoint:
 
     def forget(self, topic_partition: TopicPartition) -> None:
         """A log is gone; one that gets its name was not cleaned. Waits for the disk."""
-        offsets = self._loaded()
-        if offsets.pop(topic_partition, None) is None or self._is_being_written:
-            return  # who writes it sees to this, too
         try:
+            offsets = self._loaded()
+            if offsets.pop(topic_partition, None) is None or self._is_being_written:
+                return  # who writes it sees to this, too
             write_offsets(self._files, self._path, offsets)
         except KafkaStorageError as error:
             _log.warning(

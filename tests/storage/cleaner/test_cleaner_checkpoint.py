@@ -80,6 +80,17 @@ def test_a_disk_that_fails_does_not_keep_a_topic_from_being_deleted() -> None:
     assert first.get(A) is None
 
 
+def test_nor_does_one_that_cannot_be_read_now() -> None:
+    files = disk()
+    checkpoint(files).put(A, 7, {A})
+    first = checkpoint(files)
+    files.fail("read_bytes")
+    first.forget(A)
+    assert first.get(A) == 7
+    first.forget(A)
+    assert checkpoint(files).get(A) is None
+
+
 def test_one_that_cannot_be_read_is_none() -> None:
     files = disk()
     files.write_atomic(ROOT / CLEANER_OFFSETS_NAME, b"odd")
