@@ -259,7 +259,7 @@ class Connection(asyncio.BufferedProtocol):
                     self._block_if_full()
             else:
                 self._park(exchange, len(frame))
-        responses.flush()
+        responses.flush_soon(self._busy_poll)
         if self._busy_poll is not None and not waiting:
             self._busy_poll.note_answered()
         if self._backlog:

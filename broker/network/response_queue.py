@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from protocol.schema import Request, Response
 
     from ..handlers.dispatch import Route
+    from .busy_poll import BusyPoll
 
 # Past this, what is encoded goes to the transport before more is encoded: it is
 # the transport that notices a client which does not read.
@@ -70,26 +71,42 @@ class Waiting(NamedTuple):
 
 
 class CatchUp:
-    """Lets the queues whose answers got ready send them in the next turn of the loop.
+    """Lets the queues that have answers send them in the next turn of the loop.
 
-    One callback for all connections: after a sync all of them have answers.
+    One callback for all connections: after a sync all of them have answers. And what
+    was asked in one turn is answered in one go, so that a client with many connections
+    is woken once for all of them, and not for each.
     """
 
     def __init__(self) -> None:
+        self._encoded: list[ResponseQueue] = []
         self._queues: list[ResponseQueue] = []
 
     def add(self, queue: ResponseQueue) -> None:
         """Call ``queue.catch_up`` in the next turn."""
-        if not self._queues:
-            asyncio.get_running_loop().call_soon(self._run)
+        self._wake()
         self._queues.append(queue)
 
+    def add_encoded(self, queue: ResponseQueue) -> None:
+        """Call ``queue.flush`` in the next turn, before any ``catch_up``."""
+        self._wake()
+        self._encoded.append(queue)
+
+    def _wake(self) -> None:
+        if not self._queues and not self._encoded:
+            asyncio.get_running_loop().call_soon(self._run)
+
     def _run(self) -> None:
+        encoded, self._encoded = iter(self._encoded), []
         queues, self._queues = iter(self._queues), []
         try:
+            for queue in encoded:
+                queue.flush()
             for queue in queues:
                 queue.catch_up()
         finally:  # a bug of one connection is not the others' business
+            for queue in encoded:
+                self.add_encoded(queue)
             for queue in queues:
                 self.add(queue)
 
@@ -215,6 +232,17 @@ class ResponseQueue:
         else:
             for data in out:
                 self._transport.write(data)
+
+    def flush_soon(self, busy_poll: BusyPoll | None) -> None:
+        """Send what is encoded, with what other connections have when this turn ends.
+
+        At once while the loop looks for the next request of a client that waits for
+        each answer: that client has nothing else to do.
+        """
+        if busy_poll is not None and busy_poll.is_on:
+            self.flush()
+        elif self._out:
+            self._catch_up.add_encoded(self)
 
     def hold(self) -> None:
         """Encode nothing more until ``resume``: the client does not read."""

@@ -16,6 +16,7 @@ from broker.config.broker_config import BrokerConfig
 from broker.handlers.dispatch import Dispatcher, Entry, Exchange, Route
 from broker.handlers.registry import NO_RESPONSE
 from broker.network.admission import Admission
+from broker.network.connection import Connection
 from broker.network.limits import LimitedLog, RequestMemory
 from broker.network.request_context import ConnectionInfo
 from broker.network.shared import Network
@@ -47,7 +48,7 @@ class FakeTransport(asyncio.Transport):
         protocol.connection_made(self)
 
     def feed(self, data: bytes) -> None:
-        """What arrives, in as many reads as the protocol's buffers ask for."""
+        """What arrives in a turn, in as many reads as the protocol's buffers want."""
         assert self._protocol is not None
         position = 0
         while position < len(data) and not self._is_closing:
@@ -56,6 +57,8 @@ class FakeTransport(asyncio.Transport):
             buffer[:count] = data[position : position + count]  # type: ignore[index]
             self._protocol.buffer_updated(count)
             position += count
+        if isinstance(self._protocol, Connection):
+            self._protocol._responses.flush()  # as the listener does when it is over
 
     def frames(self) -> list[str]:
         """The answers that were written, big ones by their size."""

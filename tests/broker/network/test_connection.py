@@ -1,3 +1,4 @@
+import asyncio
 import struct
 
 import pytest
@@ -7,6 +8,17 @@ from tests.fakes.network import (
     frame,
     settle,
 )
+
+
+async def test_answers_leave_when_the_turn_of_the_loop_is_over() -> None:
+    client, data = Client(), frame("now:1")
+    for _ in range(2):
+        client.connection.get_buffer(-1)[: len(data)] = data
+        client.connection.buffer_updated(len(data))
+    assert client.answers == []
+    await asyncio.sleep(0)
+    assert client.answers == ["now:1", "now:1"]
+    assert client.transport.write_count == 1
 
 
 async def test_requests_of_one_read_are_answered_in_one_write() -> None:

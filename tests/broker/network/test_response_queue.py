@@ -1,9 +1,11 @@
 import asyncio
+from functools import partial
 from typing import Any
 
 import pytest
 
 from broker.handlers.registry import NO_RESPONSE
+from broker.network.busy_poll import BusyPoll
 from broker.network.response_queue import FLUSH_BYTES, CatchUp, ResponseQueue
 from broker.parked import Parked
 from protocol.errors import MalformedRequest
@@ -251,6 +253,60 @@ async def test_answers_of_many_connections_leave_in_the_same_turn() -> None:
     assert [each.sent for each in queues] == [["x"]] * 3
 
 
+async def test_what_is_asked_in_one_turn_is_answered_when_it_is_over() -> None:
+    catch_up, order = CatchUp(), list[int]()
+    queues = [Queue(catch_up) for _ in range(3)]
+    for number, each in enumerate(queues):
+        each.transport.writelines = partial(_note, order, number)  # type: ignore[method-assign]
+    (parked,) = park(queues[:1])
+    parked.set_result(Words(b"x"))
+    for each in queues[1:]:
+        each.add(Words(b"y"))
+        each.queue.flush_soon(None)
+    queues[1].queue.flush_soon(None)  # it was read twice
+    assert order == []
+    await asyncio.sleep(0)
+    assert order == [1, 2, 0], "who has just asked comes before who has waited"
+
+
+async def test_nothing_to_send_is_nothing_to_do() -> None:
+    catch_up = CatchUp()
+    Queue(catch_up).queue.flush_soon(None)
+    assert catch_up._encoded == []
+
+
+async def test_while_the_loop_looks_for_the_next_request_nothing_is_put_off() -> None:
+    poll = BusyPoll(50)
+    for is_on in (False, True):
+        poll._is_on = is_on
+        queue = Queue()
+        queue.add(Words(b"x"))
+        queue.queue.flush_soon(poll)
+        assert queue.sent == ["x"] * is_on
+        await asyncio.sleep(0)
+        assert queue.sent == ["x"]
+
+
+async def test_a_write_that_fails_does_not_stop_the_others() -> None:
+    def fail(data: Any) -> None:
+        raise RuntimeError("expected by this test")
+
+    bugs: list[Any] = []
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, context: bugs.append(context["exception"]))
+    catch_up = CatchUp()
+    queues = [Queue(catch_up) for _ in range(4)]
+    queues[1].transport.writelines = fail  # type: ignore[method-assign]
+    (parked,) = park(queues[:1])
+    parked.set_result(Words(b"x"))
+    for each in queues[1:]:
+        each.add(Words(b"x"))
+        each.queue.flush_soon(None)
+    await settle()
+    assert [each.sent for each in queues] == [["x"], [], ["x"], ["x"]]
+    assert len(bugs) == 1
+
+
 async def test_a_bug_of_one_connection_does_not_stop_the_others() -> None:
     bugs: list[Any] = []
     loop = asyncio.get_running_loop()
@@ -263,6 +319,10 @@ async def test_a_bug_of_one_connection_does_not_stop_the_others() -> None:
     await settle()
     assert [each.sent for each in queues] == [["x"]] * 3
     assert len(bugs) == 1
+
+
+def _note(order: list[int], number: int, data: Any) -> None:
+    order.append(number)
 
 
 def park(queues: list[Queue]) -> list[Parked]:
