@@ -108,6 +108,18 @@ class File(ABC):
         """Cut the file to ``size`` bytes."""
 
     @abstractmethod
+    def preallocate(self, limit: int) -> None:
+        """From now on let appends write zeros ahead, up to ``limit``; 0: no more.
+
+        They are behind ``size``, which stays the end of what was appended. Where there
+        is no room for them, or no use, there are none.
+        """
+
+    @abstractmethod
+    def trim(self) -> None:
+        """Cut what was written ahead, and write no more of it."""
+
+    @abstractmethod
     def sync(self) -> None:
         """Make the content durable. Raises `StorageFailure`, never to be retried."""
 

@@ -22,6 +22,7 @@ from protocol.record_batch import (
 )
 
 from .batch_scan import BatchScan, Recovery
+from .damage import is_zeros
 from .formats.quarantine_entry import QuarantineEntry
 from .leader_epochs import LeaderEpochs
 from .log_segment import LogSegment
@@ -78,18 +79,37 @@ class FoundDamage:
                 tail = recovery.valid_end, recovery.size
                 self._add(segment, tail, (next_offset, limit), "nothing valid follows")
                 return limit
-            _log.warning(
-                "%s: nothing valid follows offset %d: %d bytes are cut",
-                segment.log.path,
-                next_offset,
-                recovery.size - recovery.valid_end,
-            )
-            segment.cut(recovery.valid_end)
+            self._cut(segment, recovery)
         if recovery.is_torn or not (later and self._seen.has_gaps):
             limit = later[0].base_offset if later else self._seen.recovery_point
             self.note_hole(segment, next_offset, limit, "the batches are missing")
             return max(limit, next_offset)
         return next_offset
+
+    def cut_zeros(self, segment: LogSegment, next_base: int) -> None:
+        """Cut a sealed segment that ends where it should, with zeros behind.
+
+        They were written ahead (``preallocate``) and cut when it was sealed, but that
+        had not reached the disk. Nothing else is changed.
+        """
+        end = end_of(segment)
+        if end.is_torn and end.next_offset == next_base and _is_zero_tail(segment, end):
+            self._cut(segment, end)
+
+    def _cut(self, segment: LogSegment, recovery: Recovery) -> None:
+        # Zeros were written ahead of the log, or by a file system that lost what was
+        # never acknowledged: that is how a log looks after a kill.
+        level = logging.DEBUG if _is_zero_tail(segment, recovery) else logging.WARNING
+        if self._seen.was_clean:
+            level = logging.WARNING
+        _log.log(
+            level,
+            "%s: nothing valid follows offset %d: %d bytes are cut",
+            segment.log.path,
+            recovery.next_offset,
+            recovery.size - recovery.valid_end,
+        )
+        segment.cut(recovery.valid_end)
 
     def note_hole(
         self, segment: LogSegment, base_offset: int, next_offset: int, reason: str
@@ -198,6 +218,10 @@ def _next_offset_at(segment: LogSegment, position: int) -> int:
             break
         next_offset = header.next_offset
     return next_offset
+
+
+def _is_zero_tail(segment: LogSegment, recovery: Recovery) -> bool:
+    return is_zeros(segment.log, recovery.valid_end, recovery.size)
 
 
 def _hold_bytes(segments: list[LogSegment]) -> bool:

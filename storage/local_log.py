@@ -51,7 +51,7 @@ class LocalLog:
         self.config = config
         self.usual_rules = rules_of(config)
         self.segments = segments
-        self.active = segments.last
+        self._make_active(segments.last)
         self.end = OffsetMetadata(
             next_offset, self.active.base_offset, self.active.size
         )
@@ -78,6 +78,11 @@ class LocalLog:
         self.usual_rules = rules_of(config)
         for segment in self.segments:
             segment.config = config
+        self.active.preallocate()
+
+    def _make_active(self, segment: LogSegment) -> None:
+        self.active = segment
+        segment.preallocate()
 
     @property
     def size(self) -> int:
@@ -207,7 +212,7 @@ class LocalLog:
                 segment.delete_files()
                 raise
         self.segments.add(segment)
-        self.active = segment
+        self._make_active(segment)
         self.end = OffsetMetadata(self.end.offset, base_offset, 0)
         return segment
 
@@ -228,7 +233,7 @@ class LocalLog:
         self.cut_count += 1
         gone = [segment for segment in self.segments if segment.base_offset > offset]
         self._remove_from_end(gone)
-        self.active = self.segments.last
+        self._make_active(self.segments.last)
         self.active.truncate_to(offset, now_ms)
         self.end = OffsetMetadata(offset, self.active.base_offset, self.active.size)
         return gone
@@ -243,7 +248,7 @@ class LocalLog:
             self.files, self.directory, offset, self.config, now_ms
         )
         self.segments.add(first)
-        self.active = first
+        self._make_active(first)
         self.end = OffsetMetadata(offset, offset, 0)
         return gone
 
@@ -264,7 +269,7 @@ class LocalLog:
     def use_copy(self, directory: Path, segments: LogSegments) -> LogSegments:
         """Go on with ``segments``, which hold the same bytes; returns the old ones."""
         old, self.segments, self.directory = self.segments, segments, directory
-        self.active = segments.last
+        self._make_active(segments.last)
         place = self.active.base_offset, self.active.size
         assert place == self.end[1:], (place, self.end)
         return old

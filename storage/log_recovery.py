@@ -57,6 +57,11 @@ class LogRecovery:
         affected = segments.values(recovery_point, end)
         for segment in affected:
             segment.indexes.are_expected = False
+        before = segments.lower(affected[0].base_offset)
+        if before is not None and affected[0].base_offset == recovery_point:
+            # It is durable, but maybe not that it was cut when it was sealed.
+            self._damage.cut_zeros(before, recovery_point)
+            before.log.rewrite(before.size)
         position = indexed_position(affected[0], recovery_point)
         for segment in affected:
             if segment is not affected[0]:

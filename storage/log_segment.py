@@ -279,11 +279,17 @@ class LogSegment(SegmentReader):
             self.verification.trust(position)
             self.forget_places()
 
+    def preallocate(self) -> None:
+        """Let its file be written ahead of the log, if the topic wants that."""
+        config = self._config
+        self.log.preallocate(config.segment_bytes if config.preallocate else 0)
+
     def seal(self) -> None:
         """End the segment: no append follows. Writes the last index entries.
 
         The files are still to be synced, see `dirty_files`.
         """
+        self.log.trim()
         self.indexes.seal()
 
     def flush_indexes(self) -> None:
@@ -302,6 +308,7 @@ class LogSegment(SegmentReader):
     def close(self) -> None:
         """Seal, and let go of the files. They open again if asked."""
         self.forget_places()
+        self.log.trim()
         self.indexes.close()
         self.transactions.close()
         self.log.close()

@@ -77,6 +77,13 @@ class ReadOnlyFile(File):
         """Refused."""
         raise ReadOnly(self.path)
 
+    def preallocate(self, limit: int) -> NoReturn:
+        """Refused."""
+        raise ReadOnly(self.path)
+
+    def trim(self) -> None:
+        """Nothing to do: nothing was written ahead."""
+
     def sync(self) -> NoReturn:
         """Refused."""
         raise ReadOnly(self.path)

@@ -120,8 +120,7 @@ class LogOptions:
     log_preallocate: bool = option(
         False,
         "log.preallocate",
-        "Reserve a segment's space when it is made.",
-        is_used=False,
+        "Write zeros ahead of each log, which makes its syncs cheaper.",
         is_dynamic=True,
     )
     log_flush_interval_messages: int = option(

@@ -162,7 +162,11 @@ _TABLE = (
         at_most=None,
         is_capped=False,
     ),
-    _of_log("preallocate", "log.preallocate", "Reserve a new segment's space."),
+    _of_log(
+        "preallocate",
+        "log.preallocate",
+        "Write zeros ahead of the log, which makes its syncs cheaper.",
+    ),
     _not_here("remote.log.copy.disable", Kind.BOOLEAN, False),
     _not_here("remote.log.delete.on.disable", Kind.BOOLEAN, False),
     _not_here("remote.storage.enable", Kind.BOOLEAN, False, False),

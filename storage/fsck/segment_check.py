@@ -110,10 +110,12 @@ class SegmentCheck:
     def _tail(self, log: File, start: int, next_offset: int, segment: Segment) -> None:
         """What no valid batch follows: torn by a stop, unless it was durable."""
         place = LogPlace(segment.base_offset, next_offset)
-        if segment.next_base is not None:
+        first = next(damaged_parts(log, start, log.size, place))
+        # One that was just sealed may still have what was written ahead of its log.
+        is_whole = first.is_zeros and next_offset == segment.next_base
+        if segment.next_base is not None and not is_whole:
             self._damaged(log, (start, log.size), place, segment)
             return
-        first = next(damaged_parts(log, start, log.size, place))
         if _is_quarantined(first, segment.quarantined):
             return
         is_durable = self._known.is_durable(next_offset)

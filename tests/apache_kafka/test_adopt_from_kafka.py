@@ -30,14 +30,11 @@ def test_what_was_kafkas_is_served_on(tmp_path: Path) -> None:
         _commit(node.address, 123)
     finally:
         node.stop()
-    command = [sys.executable, "-P", "-m", "broker", "adopt", str(node.data_dir)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    told = done.stdout.splitlines()
-    assert {"client quotas: 3", "SCRAM credentials: 1", "group options: 1"} <= {*told}
-    assert "note: broker option log.retention.ms=86400000 is the broker's here" in (
-        done.stdout
-    )
-    assert "num.replica.fetchers=2 is not carried over: Means nothing" in done.stdout
+    told = _adopt(node)
+    lines = {*told.splitlines()}
+    assert {"client quotas: 3", "SCRAM credentials: 1", "group options: 1"} <= lines
+    assert "note: broker option log.retention.ms=86400000 is the broker's here" in told
+    assert "num.replica.fetchers=2 is not carried over: Means nothing" in told
     with running_broker(node.data_dir) as broker:
         assert _read(broker.address, "numbers", COUNT) == _numbers(range(COUNT))
         assert _read(broker.address, "decided", 2) == [b"kept", b"too"]
@@ -49,6 +46,41 @@ def test_what_was_kafkas_is_served_on(tmp_path: Path) -> None:
         everything = _read(broker.address, "numbers", COUNT + 10)
         assert everything == _numbers(range(COUNT + 10))
         assert "Traceback" not in broker.log()
+
+
+def test_what_a_killed_kafka_preallocated_is_cut_without_a_word(
+    tmp_path: Path,
+) -> None:
+    options = {"log.preallocate": "true", "log.segment.bytes": "4194304"}
+    node = KafkaNode(tmp_path, options)
+    node.start()
+    try:
+        _create(node.address)
+        _produce(node.address, range(COUNT))
+        _transact(node.address)
+        _commit(node.address, 123)
+    finally:
+        node.kill()
+    (log,) = node.data_dir.glob("decided-0/*.log")
+    assert log.stat().st_size == 4 << 20
+    _adopt(node)
+    with running_broker(node.data_dir) as broker:
+        assert _read(broker.address, "numbers", COUNT) == _numbers(range(COUNT))
+        assert _read(broker.address, "decided", 2) == [b"kept", b"too"]
+        assert _committed(broker.address) == 123
+        _produce(broker.address, range(COUNT, COUNT + 10))
+        everything = _read(broker.address, "numbers", COUNT + 10)
+        assert everything == _numbers(range(COUNT + 10))
+        assert "quarantine" not in broker.log()
+        assert "bytes are cut" not in broker.log()
+        assert "Traceback" not in broker.log()
+
+
+def _adopt(node: KafkaNode) -> str:
+    """What the command tells."""
+    command = [sys.executable, "-P", "-m", "broker", "adopt", str(node.data_dir)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return done.stdout
 
 
 def _numbers(numbers: range) -> list[bytes]:

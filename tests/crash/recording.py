@@ -283,9 +283,15 @@ class RecordedFile(FakeFile):
 
     def append(self, data: Buffer) -> None:
         content, position = self._opened(), self.size
+        end_before = len(content.data)
         super().append(data)
         if len(data):
             self._owner.note_write(content, position, data)
+        # Zeros behind it are a write of their own: either may be lost alone.
+        zeros_from = max(self.size, end_before)
+        if len(content.data) > zeros_from:
+            zeros = content.data[zeros_from:]
+            self._owner.note_write(content, zeros_from, zeros)
 
     def truncate(self, size: int) -> None:
         content = self._opened()

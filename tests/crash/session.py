@@ -217,7 +217,8 @@ class PartitionAccount:
 class Session:
     """One log directory from an empty disk on, through stops and kills."""
 
-    def __init__(self) -> None:
+    def __init__(self, config: LogConfig = CONFIG) -> None:
+        self.config = config
         self.files = RecordingFiles()
         self.recording: Recording[Promises] = self.files.record()  # type: ignore[assignment]
         self.recording.promise({})
@@ -231,7 +232,7 @@ class Session:
 
     def create(self, partition: TopicPartition, topic_id: bytes) -> PartitionAccount:
         position = len(self.recording.changes)
-        log = self.manager.create(partition, topic_id, CONFIG, None, NOW)
+        log = self.manager.create(partition, topic_id, self.config, None, NOW)
         account = self.partitions[partition] = PartitionAccount(self, log)
         self.promise(position)
         return account
@@ -264,7 +265,7 @@ class Session:
         self.manager = manager_on(self.files)
         for partition, account in self.partitions.items():
             topic_id = account.promised.topic_id
-            log = self.manager.load(partition, topic_id, CONFIG, NOW)
+            log = self.manager.load(partition, topic_id, self.config, NOW)
             self.manager.register(log)
             account.log = log
             account.leader_epoch += 1

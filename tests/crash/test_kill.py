@@ -158,9 +158,9 @@ def check(load: Load, address: str) -> None:
             assert found[offset] == number
 
 
-def create_topic(broker: BrokerProcess, topic: str) -> None:
+def create_topic(broker: BrokerProcess, topic: str, **config: str) -> None:
     admin = confluent_kafka.admin.AdminClient({"bootstrap.servers": broker.address})
-    wanted = confluent_kafka.admin.NewTopic(topic, PARTITIONS, 1)
+    wanted = confluent_kafka.admin.NewTopic(topic, PARTITIONS, 1, config=config)
     admin.create_topics([wanted])[topic].result(30)
 
 
@@ -173,13 +173,16 @@ def progress(load: Load, count: int) -> None:
         time.sleep(0.002)
 
 
-@pytest.mark.timeout(30 + 6 * KILLS)
-def test_kill_under_load_loses_and_repeats_nothing(tmp_path: Path) -> None:
+@pytest.mark.timeout(30 + 3 * KILLS)
+@pytest.mark.parametrize("preallocate", ["false", "true"])
+def test_kill_under_load_loses_and_repeats_nothing(
+    preallocate: str, tmp_path: Path
+) -> None:
     chance = random.Random(KILLS)
     with running_broker(tmp_path / "data") as broker:
-        create_topic(broker, "numbers")
+        create_topic(broker, "numbers", preallocate=preallocate)
         with Load(broker.address, "numbers") as load:
-            for _ in range(KILLS):
+            for _ in range(KILLS // 2):
                 progress(load, chance.randrange(1, 2000))
                 seen = latest_offsets(broker.address, "numbers")
                 broker.kill()
@@ -189,6 +192,7 @@ def test_kill_under_load_loses_and_repeats_nothing(tmp_path: Path) -> None:
             progress(load, 100)
         check(load, broker.address)
         assert "Traceback" not in broker.log()
+        assert "quarantine" not in broker.log()
 
 
 @pytest.mark.timeout(180)

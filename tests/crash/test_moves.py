@@ -7,12 +7,14 @@ directories, whole, with all that was acknowledged; a start and a second one agr
 import os
 import random
 from bisect import bisect_right
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import pytest
 
 from protocol.topic_partition import TopicPartition
+from storage.log_config import LogConfig
 from storage.log_directories import KnownPartition
 from storage.log_directory import DirectoryKind, parse_directory_name
 from storage.log_manager import LogManager
@@ -42,7 +44,8 @@ def two_directories(files: RecordingFiles, log_dir: Path | None) -> LogManager:
 class MovingSession(Session):
     """One partition, and a catalogue that is durable at once."""
 
-    def __init__(self) -> None:
+    def __init__(self, config: LogConfig) -> None:
+        self.config = config
         self.files = RecordingFiles()
         self.recording: Recording[Promises] = self.files.record()  # type: ignore[assignment]
         self.recording.promise({})
@@ -98,8 +101,8 @@ class MovingSession(Session):
 
 
 @cache
-def recorded() -> MovingSession:
-    session = MovingSession()
+def recorded(preallocate: bool) -> MovingSession:
+    session = MovingSession(replace(CONFIG, preallocate=preallocate))
     account = session.create(A, A_ID)
     for number in range(4):
         account.produce(2)
@@ -141,8 +144,7 @@ def opened(files: RecordingFiles, log_dir: Path | None) -> LogManager:
     return manager
 
 
-def survive(crash: Crash) -> None:
-    session = recorded()
+def survive(session: MovingSession, crash: Crash) -> None:
     recording = session.recording
     promises, log_dir = (
         recording.promised(crash.moment),
@@ -175,15 +177,19 @@ def survive(crash: Crash) -> None:
     check_retries(again, promises)
 
 
+@pytest.mark.parametrize("preallocate", [False, True])
 @pytest.mark.parametrize("part", range(PARTS))
-def test_what_was_acknowledged_is_in_one_directory(part: int) -> None:
-    recording, chance = recorded().recording, random.Random(part)
-    first, end = recorded().first_moment, len(recording.changes) + 1
+def test_what_was_acknowledged_is_in_one_directory(
+    part: int, preallocate: bool
+) -> None:
+    session = recorded(preallocate)
+    recording, chance = session.recording, random.Random(part)
+    first, end = session.first_moment, len(recording.changes) + 1
     counts = range(first + part, end, STRIDE * PARTS)
     survived = 0
     for crash in recording.all_crashes(counts, RANDOMS, chance):
         try:
-            survive(crash)
+            survive(session, crash)
         except Exception as error:
             error.add_note(f"{crash}")
             raise

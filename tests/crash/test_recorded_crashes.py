@@ -7,6 +7,7 @@ twice changes nothing. A crash while that is being recovered is no different.
 
 import os
 import random
+from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
@@ -16,10 +17,11 @@ from protocol.errors import InconsistentTopicId
 from protocol.record_batch import read_header, scan
 from protocol.records import iterate
 from protocol.topic_partition import TopicPartition
+from storage import preallocation
 from storage.log_manager import LogManager
 from storage.log_read import AbortedTransaction, FetchIsolation
 from storage.unified_log import UnifiedLog
-from tests.crash.recording import Crash, Recording, RecordingFiles
+from tests.crash.recording import Crash, Recording, RecordingFiles, Write
 from tests.crash.session import (
     CONFIG,
     NOW,
@@ -53,7 +55,19 @@ def fill(account: PartitionAccount, rounds: int) -> None:
 
 @cache
 def recorded() -> Recording[Promises]:
-    session = Session()
+    return recording_of(Session())
+
+
+@cache
+def recorded_with_zeros() -> Recording[Promises]:
+    """The same with files that are written ahead, several times in each segment."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(preallocation, "STEP_MIN", 200)
+        patch.setattr(preallocation, "APPENDS_MIN", 1)
+        return recording_of(Session(replace(CONFIG, preallocate=True)))
+
+
+def recording_of(session: Session) -> Recording[Promises]:
     a = session.create(A, A_ID)
     fill(a, 2)
     b = session.create(B, B_ID)
@@ -119,6 +133,8 @@ def found_in(log: UnifiedLog) -> Found:
                 if each.offset >= offset
             ]
             offset = header.next_offset
+            end = position + header.size
+        assert end == len(data)  # nothing but batches
     offset = log.log_start_offset
     while True:
         seen = log.read(offset, 1 << 20, FetchIsolation.TXN_COMMITTED, may_block=True)
@@ -230,8 +246,7 @@ def survive(files: RecordingFiles, promises: Promises) -> Recording[object]:
     return recording
 
 
-def survive_all(part: int, parts: int = PARTS) -> int:
-    recording = recorded()
+def survive_all(recording: Recording[Promises], part: int, parts: int = PARTS) -> int:
     chance = random.Random(part)
     first, end = recording.start, len(recording.changes) + 1
     counts = range(first + part, end, STRIDE * parts)
@@ -265,6 +280,21 @@ def survive_one(
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_r3_crash_after_every_change(part: int) -> None:
-    survived = survive_all(part)
+    survived = survive_all(recorded(), part)
     print(f"{survived} crashes, {len(recorded().changes)} changes")  # shown by -s
+    assert survived > 10
+
+
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("part", range(PARTS))
+def test_r3_crash_with_zeros_behind_the_log(part: int) -> None:
+    recording = recorded_with_zeros()
+    zeros = [
+        change
+        for change in recording.changes
+        if isinstance(change, Write) and not change.data.strip(b"\0")
+    ]
+    assert len(zeros) > 30
+    survived = survive_all(recording, part)
+    print(f"{survived} crashes, {len(recording.changes)} changes")  # shown by -s
     assert survived > 10

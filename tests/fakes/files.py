@@ -10,12 +10,14 @@ import errno
 import os
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 from protocol.errors import KafkaStorageError
 from storage.file_system import failure
-from storage.files import Buffer, ColdRead, File, Files, StorageFailure
+from storage.files import Buffer, ColdRead, DiskFull, File, Files, StorageFailure
+from storage.preallocation import NEVER, zeros_behind
 from storage.tail_memory import TailMemory
 
 
@@ -40,7 +42,9 @@ class _Content:
 
     def fail_sync(self) -> None:
         """The kernel marks the pages clean, and they are not on disk."""
-        self.lost_from, self.lost_to = len(self.durable), len(self.data)
+        pairs = zip(self.durable, self.data, strict=False)
+        same = takewhile(lambda pair: pair[0] == pair[1], pairs)
+        self.lost_from, self.lost_to = sum(1 for _ in same), len(self.data)
 
 
 @dataclass(eq=False)
@@ -62,8 +66,8 @@ class FakeFiles(Files):
     """Directories and files in memory. ``counts`` says how often each call was made,
     ``failed`` which calls a test has let fail.
 
-    The calls are named ``open append read map truncate rewrite sync rename unlink
-    rmtree mkdir listdir sync_directory read_bytes``.
+    The calls are named ``open append write_ahead read map truncate rewrite sync rename
+    unlink rmtree mkdir listdir sync_directory read_bytes``.
     """
 
     def __init__(self) -> None:
@@ -275,15 +279,41 @@ class FakeFile(File):
         self.size = len(content.data)
         self.is_dirty = False
         self._files = files
+        self._allocated = self.size
+        self._zeros_from, self._zeros_limit = NEVER, 0
         self._content: _Content | None = content
 
     def append(self, data: Buffer) -> None:
         content = self._opened()
         self._files.called("append", self.path)
-        content.data[self.size :] = data
+        position = self.size
+        content.data[position : position + len(data)] = data
         content.modified_ms = self._files.now_ms
         self.size += len(data)
         self.is_dirty = True
+        if self.size > self._zeros_from:
+            self._write_ahead(position)
+
+    def _write_ahead(self, position: int) -> None:
+        limit = self._zeros_limit
+        zeros = zeros_behind(position, self.size - position, limit)
+        try:
+            self._files.called("write_ahead", self.path)
+        except DiskFull:
+            self._zeros_from = NEVER
+            return
+        self._opened().data[self.size :] = zeros
+        self._allocated = self._zeros_from = self.size + len(zeros)
+
+    def preallocate(self, limit: int) -> None:
+        self._zeros_limit = limit
+        self._allocated = max(self._allocated, self.size)
+        self._zeros_from = self._allocated if self.size < limit else NEVER
+
+    def trim(self) -> None:
+        self._zeros_from = NEVER
+        if self._allocated > self.size:
+            self.truncate(self.size)
 
     def read_at(self, position: int, size: int, may_block: bool = True) -> memoryview:
         content = self._opened()
@@ -312,7 +342,9 @@ class FakeFile(File):
         self._files.called("truncate", self.path)
         del content.data[size:]
         content.data += bytes(size - len(content.data))
-        self.size = size
+        self.size = self._allocated = size
+        if self._zeros_from != NEVER:
+            self._zeros_from = size
         self.is_dirty = True
 
     def sync(self) -> None:

@@ -51,6 +51,22 @@ def test_records_are_those_of_the_log(
     assert read(pieces) == expected(DATA, start, end)
 
 
+@pytest.mark.parametrize("split_bytes", [1, 700, 1 << 20])
+def test_zeros_that_a_broker_wrote_ahead_are_not_read(
+    tmp_path: Path, split_bytes: int
+) -> None:
+    """With ``preallocate`` they are behind the log of every running broker."""
+    root = make_directory(tmp_path, DATA)
+    paths = list(root.glob("*-0/*.log"))
+    assert len(paths) > 1
+    for path in paths:
+        with path.open("ab") as log:
+            log.write(bytes(3 << 20))
+    for start, end in ((0, 80), (7, 33), (79, 80)):
+        pieces = plan_segments(root, wanted(start, end), split_bytes=split_bytes)
+        assert read(pieces) == expected(DATA, start, end)
+
+
 def test_batches_larger_than_the_buffer(tmp_path: Path) -> None:
     data = small_batches(6, size=1 << 20)
     root = make_directory(tmp_path, data, segment_batches=4)

@@ -49,6 +49,7 @@ def test_a_file_that_is_cut_meanwhile_reads_short(path: Path) -> None:
         lambda path: FILES.open(path).append(b"x"),
         lambda path: FILES.open(path).truncate(0),
         lambda path: FILES.open(path).rewrite(0),
+        lambda path: FILES.open(path).preallocate(100),
         lambda path: FILES.open(path).sync(),
         lambda path: FILES.write_atomic(path, b""),
         lambda path: FILES.unlink(path),

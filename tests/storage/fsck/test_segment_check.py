@@ -108,3 +108,15 @@ def test_records_that_cannot_be_read() -> None:
     restamp_crc(data)
     [finding] = checked(data)[1]
     assert finding.code == "records"
+
+
+def test_zeros_behind_a_whole_segment_are_no_damage() -> None:
+    """It was sealed just before the power went, and its cut was lost."""
+    data = batches(0, 2) + bytes(300)
+    end, [finding], _ = checked(data, Segment(0, 4))
+    assert (finding.code, finding.severity) == ("zero-tail", Severity.NOTE)
+    assert end.next_offset == 4
+    end, [finding], _ = checked(data, Segment(0, 5))
+    assert finding.severity == Severity.DAMAGE
+    end, [finding], _ = checked(data, Segment(0, 4), Known(was_clean=True))
+    assert finding.severity == Severity.DAMAGE
