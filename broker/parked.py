@@ -23,6 +23,7 @@ class Parked:
 
     __slots__ = ("error", "is_done", "listener", "response")
 
+    is_framed = False  # a response that is bytes is the whole frame of the answer
     error: BaseException | None
     response: Any  # None until it is there
     listener: Listener | None
@@ -91,6 +92,10 @@ class Parked:
             self.listener = None
             listener(self)
 
+    def twin(self) -> Parked:
+        """Another one, for somebody else to be told of the same."""
+        return ParkedFrame() if self.is_framed else Parked()
+
     def _copy(self, answered: Parked) -> None:
         if answered.error is not None:
             self.set_exception(answered.error)
@@ -104,6 +109,14 @@ class Parked:
             self.set_exception(error)
         else:
             self.follow(future.result())
+
+
+class ParkedFrame(Parked):
+    """An answer of which the whole frame is there, unless something goes wrong."""
+
+    __slots__ = ()
+
+    is_framed = True
 
 
 def _wake(future: asyncio.Future[None], parked: Parked) -> None:

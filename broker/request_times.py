@@ -38,7 +38,7 @@ class RequestTimes:
         ``began_s`` is of ``time.perf_counter``.
         """
         if isinstance(answer, Parked) and not answer.done():
-            told = Parked()
+            told = answer.twin()
 
             def follow(done: Parked) -> None:
                 self._observe(began_s)

@@ -30,7 +30,7 @@ from .produce import (
     FIRST_VERSION_WITH_TOPIC_IDS,
     partition_response,
 )
-from .produced import NUMBERS, around_numbers
+from .produced import around_numbers
 from .registry import shortcut
 
 try:
@@ -58,7 +58,6 @@ class ProduceHead:
 
     __slots__ = (
         "_after",
-        "_before",
         "_before_numbers",
         "_pack",
         "_size",
@@ -83,10 +82,10 @@ class ProduceHead:
         self.acks = request.acks
         self.timeout_ms = request.timeout_ms
         self.is_admin = client_id == ADMIN_CLIENT_ID
-        self._before, self._after = around_numbers(version, topic, self.topic_id)
+        before, self._after = around_numbers(version, topic, self.topic_id)
         # The answer's frame in one piece: no tags in its header; then the body, in
         # which index and error code are known as well.
-        self._before_numbers = _NO_TAG + self._before + _PLACE.pack(data.index, 0)
+        self._before_numbers = _NO_TAG + before + _PLACE.pack(data.index, 0)
         layout = f">ii{len(self._before_numbers)}sqqq{len(self._after)}s"
         frame = Struct(layout)
         self._size, self._pack = frame.size - _FRAME_LENGTH, frame.pack
@@ -106,17 +105,13 @@ class ProduceHead:
         )
 
     def respond(self, result: AppendResult) -> Any:
-        """The body of the answer, or the response where there is more to say."""
-        error_code, base_offset, time_ms, log_start_offset, _, _, _ = result
+        """The response to one that was refused, or failed."""
         name, index = self.key
-        if error_code:
-            answers = [partition_response(index, result)]
-            topic = TopicProduceResponse(
-                name=name, topic_id=self.topic_id, partition_responses=answers
-            )
-            return ProduceResponse(responses=[topic])
-        numbers = NUMBERS.pack(index, 0, base_offset, time_ms, log_start_offset)
-        return self._before + numbers + self._after
+        answers = [partition_response(index, result)]
+        topic = TopicProduceResponse(
+            name=name, topic_id=self.topic_id, partition_responses=answers
+        )
+        return ProduceResponse(responses=[topic])
 
 
 @shortcut(ProduceRequest, first_version=FIRST_VERSION)

@@ -249,16 +249,20 @@ class Connection(asyncio.BufferedProtocol):
                 continue
             exchange = dispatch(info, frame)
             if isinstance(exchange, bytes):  # all of the answer
-                if responses.add_frame(exchange):
-                    self._block_if_full()
-                continue
-            route, correlation_id, answer, request = exchange
-            kind = type(answer)
-            if kind is bytes or kind is list or kind is route.response_class:
-                if responses.add_ready(route, correlation_id, answer, request):
-                    self._block_if_full()
+                responses.add_frame(exchange)
             else:
-                self._park(exchange, len(frame))
+                route, correlation_id, answer, request = exchange
+                kind = type(answer)
+                if isinstance(answer, Parked):
+                    # The request is not kept: it would hold the memory of its records.
+                    responses.park(route, correlation_id, answer, len(frame))
+                elif kind is bytes or kind is list or kind is route.response_class:
+                    responses.add_ready(route, correlation_id, answer, request)
+                else:
+                    self._wait_for(exchange, len(frame))
+            if waiting and self._is_full():
+                self._is_blocked = True
+                self._update_reading()
         responses.flush_soon(self._busy_poll)
         if self._busy_poll is not None and not waiting:
             self._busy_poll.note_answered()
@@ -266,10 +270,10 @@ class Connection(asyncio.BufferedProtocol):
             self._account()
             self._update_reading()
 
-    def _park(self, exchange: Exchange, size: int) -> None:
-        """Queue an answer that is not there yet."""
+    def _wait_for(self, exchange: Exchange, size: int) -> None:
+        """Queue an answer that comes from somewhere else."""
         route, correlation_id, answer, request = exchange
-        if not isinstance(answer, Parked) and inspect.iscoroutine(answer):
+        if inspect.iscoroutine(answer):
             task = self._listener.start_task(answer, route.name)
             self._responses.add(route, correlation_id, task, request, size)
             # After the queue's own callback, which brings it the answer.
@@ -278,9 +282,7 @@ class Connection(asyncio.BufferedProtocol):
             self._is_blocked = True
             self._account()
             return
-        # The request is not kept: it would hold the memory of its records.
         self._responses.add(route, correlation_id, answer, None, size)
-        self._block_if_full()
 
     def _task_ended(self, task: asyncio.Task[Any]) -> None:
         self._task, self._task_size = None, 0
@@ -317,11 +319,6 @@ class Connection(asyncio.BufferedProtocol):
     def _unmute(self) -> None:
         self._is_muted = False
         self._go_on()
-
-    def _block_if_full(self) -> None:
-        if self._is_full():
-            self._is_blocked = True
-            self._update_reading()
 
     def _is_full(self) -> bool:
         """Whether as much waits for its turn as may."""

@@ -173,6 +173,18 @@ class ResponseQueue:
             if not isinstance(answer, asyncio.Future):
                 return self.add_ready(route, correlation_id, answer, request)
             answer = Parked.behind(answer)
+        self.park(route, correlation_id, answer, size, request)
+        return True
+
+    def park(
+        self,
+        route: Route,
+        correlation_id: int,
+        answer: Parked,
+        size: int,
+        request: Request | None = None,
+    ) -> None:
+        """`add` of a parked answer."""
         self.parked_size += size
         waiting = _new(Waiting, (route, correlation_id, answer, request, size))
         self.waiting.append(waiting)
@@ -180,7 +192,6 @@ class ResponseQueue:
             self._answered(answer)
         else:
             answer.listener = self._answered
-        return True
 
     def add_ready(
         self, route: Route, correlation_id: int, answer: Any, request: Request | None
@@ -294,7 +305,13 @@ class ResponseQueue:
                 if answer.error is not None:
                     response = self._failed(route, request, answer.error)
                 if type(response) is bytes:  # nothing can go wrong with it
-                    self._out_size += route.write(correlation_id, response, self._out)
+                    if answer.is_framed:
+                        self._out.append(response)
+                        self._out_size += len(response)
+                    else:
+                        self._out_size += route.write(
+                            correlation_id, response, self._out
+                        )
                 elif response is not None:
                     self._out_size += self._encode(
                         route, correlation_id, response, request, self._out

@@ -74,7 +74,7 @@ class OneAppend(Protocol):
     is_admin: bool
 
     def respond(self, result: AppendResult) -> Any:
-        """The body of the answer, or the response."""
+        """The response, when something went wrong."""
 
     def frame(
         self, correlation_id: int, base_offset: int, time_ms: int, log_start: int
@@ -170,7 +170,8 @@ class Appends:
         if must_sync or (self._is_durable_first and ask.acks == ACKS_ALL):
             fields = (0, base_offset, -1, log_start, next_offset, None, None)
             result = _new(AppendResult, fields)
-            answer = AwaitedAppend(ask.respond(result), result, ask.respond)
+            frame = ask.frame(correlation_id, base_offset, -1, log_start)
+            answer = AwaitedAppend(frame, result, ask.respond)
             self._awaiting.add(found, answer, must_sync, ask.timeout_ms, now_ms)
             return answer
         return ask.frame(correlation_id, base_offset, -1, log_start)
@@ -186,7 +187,8 @@ class Appends:
         info = found.append(batch, ask.acks, _CLIENT, now_ms)
         result, waits = self._note(found, info, ask.acks, now_ms)
         if waits is not None:
-            answer = AwaitedAppend(ask.respond(result), result, ask.respond)
+            frame = ask.frame(correlation_id, *result[1:4])
+            answer = AwaitedAppend(frame, result, ask.respond)
             if info.is_duplicate:
                 self._awaiting.add_alone(found, answer, waits[2], ask.timeout_ms)
             else:

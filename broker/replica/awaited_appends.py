@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from protocol.errors import ErrorCode
 from protocol.topic_partition import TopicPartition
 
-from ..parked import Parked
+from ..parked import ParkedFrame
 from .purgatory import OPERATION, DelayedOperation
 
 if TYPE_CHECKING:
@@ -31,18 +31,18 @@ if TYPE_CHECKING:
 _NONE = int(ErrorCode.NONE)
 
 
-class AwaitedAppend(Parked):
+class AwaitedAppend(ParkedFrame):
     """The answer to one append, made as soon as that is written.
 
-    It is kept as ``response`` until it is true. ``finish`` made it of ``result``, and
-    makes another one if something goes wrong.
+    It is kept as ``response`` until it is true. ``finish`` makes another one of
+    ``result`` if something goes wrong.
     """
 
     __slots__ = ("_finish", "_result", "next_offset")
 
     def __init__(
         self,
-        response: Any,
+        response: bytes,
         result: AppendResult,
         finish: Callable[[AppendResult], Any],
     ) -> None:

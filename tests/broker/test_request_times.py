@@ -1,7 +1,9 @@
 import asyncio
 import time
 
-from broker.parked import Parked
+import pytest
+
+from broker.parked import Parked, ParkedFrame
 from broker.request_times import RequestTimes
 
 
@@ -19,6 +21,12 @@ def test_a_parked_answer_is_timed_when_it_is_there() -> None:
     parked.set_result("answer")
     assert told.result() == "answer"
     assert times.histogram.count == 1
+
+
+@pytest.mark.parametrize("kind", [Parked, ParkedFrame])
+def test_who_is_told_knows_whether_it_is_a_frame(kind: type[Parked]) -> None:
+    told = RequestTimes().note(kind(), time.perf_counter())
+    assert type(told) is kind
 
 
 def test_a_parked_error_is_passed_on() -> None:

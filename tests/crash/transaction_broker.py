@@ -71,7 +71,11 @@ class Question:
                 response = self._response.result()
             except Exception as error:
                 response = self._dispatcher.failure(route, exchange.request, error)
-            route.write(0, response, buffers)
+            is_framed = getattr(exchange.answer, "is_framed", False)
+            if isinstance(response, bytes) and is_framed:
+                buffers.append(response)
+            else:
+                route.write(0, response, buffers)
         frame = memoryview(b"".join(map(bytes, buffers)))[LENGTH_SIZE:]
         return decode_response(frame, route.response_class, route.api_version)[1]
 

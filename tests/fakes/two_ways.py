@@ -43,10 +43,13 @@ class Way:
             if hasattr(answer, "__await__") and not isinstance(answer, Parked):
                 answer = await answer
             if isinstance(answer, Parked):
+                is_framed = answer.is_framed
                 await self.broker.commit()
                 if not answer.done():
                     self.broker.clock.advance(60_000)
                 answer = await answer
+                if is_framed and isinstance(answer, bytes):
+                    return answer
         except MalformedRequest:
             return "malformed"
         if answer is NO_RESPONSE:

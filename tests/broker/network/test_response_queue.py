@@ -7,7 +7,7 @@ import pytest
 from broker.handlers.registry import NO_RESPONSE
 from broker.network.busy_poll import BusyPoll
 from broker.network.response_queue import FLUSH_BYTES, CatchUp, ResponseQueue
-from broker.parked import Parked
+from broker.parked import Parked, ParkedFrame
 from protocol.errors import MalformedRequest
 from tests.fakes.network import ROUTE, FakeTransport, WordDispatcher, Words, settle
 
@@ -77,6 +77,24 @@ async def test_a_ready_answer_waits_for_its_turn() -> None:
     held = (queue.queue.parked_size, queue.queue.unsent_size)
     assert (queue.queue.count, *held) == (0, 0, 0)
     assert queue.progress == 1
+
+
+async def test_a_parked_frame_leaves_as_it_is_and_what_went_wrong_is_encoded() -> None:
+    queue, parked = Queue(), [ParkedFrame() for _ in range(3)]
+    for each in parked:
+        queue.add(each, size=1)
+    parked[2].set_result(framed(b"third"))
+    parked[1].set_exception(RuntimeError("expected by this test"))
+    await settle()
+    assert queue.sent == []
+    parked[0].set_result(framed(b"first"))
+    await settle()
+    assert queue.sent == ["first", "error", "third"]
+    refused = ParkedFrame()
+    queue.add(refused)
+    refused.set_result(Words(b"refused"))
+    await settle()
+    assert queue.sent[3:] == ["refused"]
 
 
 async def test_whole_frames_keep_their_place() -> None:
