@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _LINE_SIZE_MAX = 4096
 _TIMEOUT_S = 60.0
+_POLL_S = 0.05  # for so long a close may wait
 
 
 class AttemptRefused(Exception):
@@ -77,7 +78,10 @@ class AttemptRegistry:
         self._server = _Server((bind or host, 0), self._may_send)
         self._host = host
         self._thread = threading.Thread(
-            target=self._server.serve_forever, name="attempt-registry", daemon=True
+            target=self._server.serve_forever,
+            kwargs={"poll_interval": _POLL_S},
+            name="attempt-registry",
+            daemon=True,
         )
         self._thread.start()
 

@@ -41,7 +41,9 @@ class FakeRegistry:
         self.url = f"http://127.0.0.1:{self._server.server_port}"
 
     def __enter__(self) -> Self:
-        self._thread = threading.Thread(target=self._server.serve_forever)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.01}
+        )
         self._thread.start()
         return self
 
