@@ -162,7 +162,7 @@ def test_what_we_cleaned_is_read_and_cleaned_on(
     try:
         create_topics(node)
         wait_for_topic_ids(node)
-        node.kill()  # a stop in order takes seconds, and the logs are ours from here
+        node.stop()  # who is killed may only come back when its session is over
         topic_ids = {
             name: _take_topic_id(node.data_dir / f"{name}-0") for name in FILLS
         }
@@ -255,6 +255,7 @@ def read_all(
             "group.id": "reader",
             "enable.auto.commit": False,
             "enable.partition.eof": True,
+            "fetch.wait.max.ms": 20,
             "isolation.level": "read_committed" if committed else "read_uncommitted",
             "check.crcs": True,
         }

@@ -126,8 +126,13 @@ def kafka_node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaNode]:
     """Apache Kafka, for all tests of the pipeline on it."""
     skip_or_fail(jars.missing())
     jars.fetch()
-    keep = {"log.retention.ms": "-1"}
-    with running_kafka(tmp_path_factory.mktemp("kafka"), keep) as node:
+    options = {
+        "log.retention.ms": "-1",
+        # Who was killed may only come back when its session is over: else in 9 s.
+        "broker.session.timeout.ms": "4000",
+        "broker.heartbeat.interval.ms": "500",
+    }
+    with running_kafka(tmp_path_factory.mktemp("kafka"), options) as node:
         yield node
 
 
