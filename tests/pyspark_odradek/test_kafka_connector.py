@@ -11,8 +11,6 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col
 
-from tests.broker_process import BrokerProcess
-
 from . import feeding
 from .feeding import TIME_MS
 
@@ -28,11 +26,14 @@ class Fed(NamedTuple):
     address: str
 
 
+def address_of(broker: str, request: pytest.FixtureRequest) -> str:
+    name = {"odradek": "broker_process", "apache-kafka": "kafka_node"}[broker]
+    return str(request.getfixturevalue(name).address)
+
+
 @pytest.fixture(scope="package", params=["odradek", "apache-kafka"])
-def fed(request: pytest.FixtureRequest, broker_process: BrokerProcess) -> Fed:
-    address = broker_process.address
-    if request.param == "apache-kafka":
-        address = request.getfixturevalue("kafka_node").address
+def fed(request: pytest.FixtureRequest) -> Fed:
+    address = address_of(request.param, request)
     feeding.feed_shapes(address, "shapes")
     feeding.feed_transactions(address, "transactions")
     feeding.create(address, "appended", 1, {"message.timestamp.type": "LogAppendTime"})
@@ -159,14 +160,27 @@ class Stream(NamedTuple):
 
 
 @pytest.mark.parametrize(
-    "words", [("kafka", "kafka"), ("odradek", "odradek"), ("kafka", "odradek")]
+    ("broker", "words"),
+    [
+        ("odradek", ("kafka", "kafka")),
+        ("odradek", ("odradek", "odradek")),
+        ("odradek", ("kafka", "odradek")),
+        pytest.param("apache-kafka", ("kafka", "kafka"), marks=pytest.mark.long),
+        pytest.param("apache-kafka", ("odradek", "odradek"), marks=pytest.mark.long),
+        ("apache-kafka", ("kafka", "odradek")),
+    ],
 )
 def test_a_stream_goes_on_from_its_checkpoint(
-    spark: SparkSession, fed: Fed, tmp_path: Path, words: tuple[str, str]
+    spark: SparkSession,
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    broker: str,
+    words: tuple[str, str],
 ) -> None:
     """Also from one of the connector's, read on by our source."""
+    address = address_of(broker, request)
     topic = f"stream-{'-'.join(words)}"
-    feeding.create(fed.address, topic, 2)
+    feeding.create(address, topic, 2)
     stream = Stream(spark, tmp_path)
     options = {
         "subscribe": topic,
@@ -177,12 +191,12 @@ def test_a_stream_goes_on_from_its_checkpoint(
     # What is sent again, as no answer came in time, would be there twice.
     once = {"enable.idempotence": True}
     for word in words:
-        feeding.send(fed.address, topic, [b"x"] * 10, 0, **once)
-        feeding.send(fed.address, topic, [b"y"] * 5, 1, **once)
+        feeding.send(address, topic, [b"x"] * 10, 0, **once)
+        feeding.send(address, topic, [b"y"] * 5, 1, **once)
         count += 15
-        found = stream.drain(word, fed.address, **options)
+        found = stream.drain(word, address, **options)
         assert len(found) == count
-    assert found == rows_of(read(spark, words[0], fed.address, {"subscribe": topic}))
+    assert found == rows_of(read(spark, words[0], address, {"subscribe": topic}))
 
 
 def test_the_connector_writes_a_batch(spark: SparkSession, fed: Fed) -> None:
