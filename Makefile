@@ -3,7 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -P -m pytest
-WORKERS ?= 2
+# Half of them wait: for Java, for a deadline, for a disk.
+WORKERS ?= 4
 
 # Or each of the processes that tests start would compile all of its modules.
 unexport PYTHONDONTWRITEBYTECODE

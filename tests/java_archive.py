@@ -38,9 +38,8 @@ def archive_options(name: str, of: str, train: Train) -> list[str]:
                 made.rename(archive)
             else:
                 archive.touch()
-    return (
-        [f"-XX:SharedArchiveFile={archive}", *_SILENT] if archive.stat().st_size else []
-    )
+        is_made = archive.stat().st_size > 0
+    return [f"-XX:SharedArchiveFile={archive}", *_SILENT] if is_made else []
 
 
 @cache
