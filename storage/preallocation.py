@@ -6,8 +6,8 @@ So the append that reaches the end of the file writes zeros behind itself, and t
 that follow write over them. Zeros, not a length or reserved blocks: either would be in
 the journal when it is written to.
 
-Never beyond ``segment.bytes``: a full segment has fewer zeros than a batch has bytes, and
-to cut those takes 30 µs. A whole step takes 300, and milliseconds on a busy disk.
+Never beyond ``segment.bytes``: a full segment has fewer zeros than a batch has bytes,
+and to cut those takes 30 µs. A whole step takes 300, and milliseconds on a busy disk.
 """
 
 from typing import Final
