@@ -66,8 +66,10 @@ async def test_it_learns_what_our_broker_can_do() -> None:
                 answer = connection.request(request, ApiVersionsResponse, version)
                 assert answer.error_code == 0
 
-    await asyncio.to_thread(talk)
-    await listener.stop(1000)
+    try:
+        await asyncio.to_thread(talk)
+    finally:  # or a loop of uvloop never closes
+        await listener.stop(1000)
 
 
 Script = Callable[[int, int], bytes]  # (version, correlation id) -> body

@@ -177,9 +177,7 @@ async def test_a_client_that_leaves_is_forgotten() -> None:
 
 
 async def test_stop_answers_what_was_asked() -> None:
-    broker = WordBroker()
-    await broker.listener.start()
-    async with connected(broker) as client:
+    async with word_broker() as broker, connected(broker) as client:
         client.send("park:1", "wait:2", "now:3")
         await until(lambda: "wait:2" in broker.dispatcher.parked)
         stopping = asyncio.ensure_future(broker.listener.stop(3000))
@@ -194,9 +192,7 @@ async def test_stop_answers_what_was_asked() -> None:
 
 
 async def test_stop_cuts_off_what_is_not_answered_in_time() -> None:
-    broker = WordBroker()
-    await broker.listener.start()
-    async with connected(broker) as client:
+    async with word_broker() as broker, connected(broker) as client:
         client.send("park:1", "wait:2")
         await until(lambda: "wait:2" in broker.dispatcher.parked)
         stopping = asyncio.ensure_future(broker.listener.stop(3000))
