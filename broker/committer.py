@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from protocol.errors import KafkaStorageError
 from storage.files import StorageFailure
 
-from .disk_threads import DiskThreads
+from .disk_threads import DiskThreads, OnDone
 from .histogram import Histogram, exponential
 from .plain_sync import PlainSync
 from .sync_strategy import SyncStrategy, Ticket, file_system_sync
@@ -205,15 +205,18 @@ class DirectoryCommitter:
         waiters = self._take_flush_waiters()
         try:
             begun = self._draw_tickets(self._take_due(bool(waiters)))
-        except Exception as error:  # the indexes could not be written
+            if begun:
+                on_done = functools.partial(self._on_synced, begun, waiters)
+                self._hand_over(begun, on_done)
+        except Exception as error:  # the indexes could not be written, or no thread is
             self._fail_with(error)
             begun = []
         if not begun:
             self._is_running = False
             self._release_flushes(waiters, self.failure)
-            return
+
+    def _hand_over(self, begun: list[tuple[Syncable, Any]], on_done: OnDone) -> None:
         tickets = [ticket for _, ticket in begun]
-        on_done = functools.partial(self._on_synced, begun, waiters)
         if self._plain is None or not self._plain.begin(tickets, on_done):
             self._thread.submit(functools.partial(self._run, tickets), on_done)
 

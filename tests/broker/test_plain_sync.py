@@ -276,6 +276,20 @@ async def test_a_failed_sync_fails_what_waited_on_either_way(
     tested.close()
 
 
+async def test_a_thread_that_takes_nothing_fails_what_waited(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    thread = FailingThread(0)
+    monkeypatch.setattr(plain_sync, "sync_thread", thread)
+    monkeypatch.setattr(thread, "begin", None)  # as one that was built long ago
+    tested = Committer(FakeClock(), BrokerConfig(log_dirs=(tmp_path,)))
+    directory = tested.for_directory(tmp_path)
+    directory.mark_dirty(Written(written(tmp_path)))
+    with pytest.raises(StorageFailure, match=r"a sync of .* broke"):
+        await asyncio.wait_for(directory.flush(), 30)
+    tested.close()
+
+
 async def test_what_needs_more_than_files_goes_the_long_way(
     tmp_path: Path, syncs_at_once: PlainSync
 ) -> None:
