@@ -95,7 +95,11 @@ def test_a_static_member_returns_unnoticed(
 ) -> None:
     values = fill(broker, topic, range(40))
     names = ("one", "two", "three")
-    settings = [Settings("g-" + topic, (topic,), instance=name) for name in names]
+    # On a busy machine a client takes its time to return: no session may end then.
+    settings = [
+        Settings("g-" + topic, (topic,), instance=name, session_ms=15_000)
+        for name in names
+    ]
     one, two, three = (Member(client, broker.address, each) for each in settings)
     members = [one, two, three]
     until(lambda: shares(*members, partitions=PARTITIONS), "shared", *members)
