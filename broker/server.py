@@ -154,6 +154,8 @@ class Server:
         if self._opening is not None:
             self._opening.cancel()
             await asyncio.gather(self._opening, return_exceptions=True)
+        # What came while connections drained: no marker may overtake its sync.
+        await services.committer.flush()
         # Logs that are just being opened: closing must not meet that.
         await services.replica_manager.stop(services.log_manager.directories_of())
         await self._let_go()

@@ -1,6 +1,7 @@
 import asyncio
 import contextlib
 import os
+import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any, TypeVar
 import pytest
 
 from broker.cli.admin_client import ask
+from broker.committer import DirectoryCommitter
 from broker.config.broker_config import BrokerConfig
 from broker.config.listener import Listener as Address
 from broker.network.listener import ListenerError
@@ -34,7 +36,8 @@ from protocol.messages.produce import (
 from protocol.record_batch import read_header
 from protocol.records import NewRecord, build_batch
 from protocol.topic_partition import TopicPartition
-from storage.log_directory import DirectoryInUse
+from storage.append_info import AppendOrigin
+from storage.log_directory import DirectoryInUse, LogDirectory
 from tests.fakes.broker import until
 from tests.fakes.clock import FakeClock
 
@@ -76,9 +79,12 @@ def create_topic(connection: Connection) -> None:
     assert response.topics[0].error_code == 0
 
 
+def batch_of_one() -> bytes:
+    return bytes(build_batch([NewRecord(timestamp=0, key=b"k", value=b"v")]))
+
+
 def produce(connection: Connection) -> int:
-    batch = bytes(build_batch([NewRecord(timestamp=0, key=b"k", value=b"v")]))
-    data = PartitionProduceData(index=0, records=batch)
+    data = PartitionProduceData(index=0, records=batch_of_one())
     request = ProduceRequest(
         acks=-1,
         timeout_ms=20_000,
@@ -150,6 +156,49 @@ async def test_a_stop_during_the_opening_of_logs_is_clean(tmp_path: Path) -> Non
         assert (tmp_path / MARKER).exists()
     async with running(tmp_path) as server:
         assert await with_client(server, produce) == 1
+
+
+async def test_a_clean_stop_is_marked_when_the_last_sync_is_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events: list[str] = []
+    releasing: list[asyncio.Future[None]] = []
+    may_end = threading.Event()
+
+    def sync_slowly(_: object) -> None:
+        events.append("sync")
+        may_end.wait(60)
+        events.append("synced")
+
+    async def release(committer: DirectoryCommitter) -> None:
+        await until(lambda: "marked" in events or committer._flush_waiters)
+        may_end.set()
+
+    async with running(tmp_path) as server:
+        await with_client(server, create_topic)
+        await with_client(server, produce)
+        replica_manager = server.services.replica_manager
+        partition = replica_manager.partition(TopicPartition("t", 0))
+        committer = partition.committer
+        assert committer is not None
+        mark_clean, drained = LogDirectory.mark_clean, replica_manager.close
+
+        def mark(directory: LogDirectory) -> None:
+            events.append("marked")
+            mark_clean(directory)
+
+        async def append_late() -> None:
+            partition.append(batch_of_one(), 1, AppendOrigin.CLIENT, 0)
+            await until(lambda: "sync" in events)
+            releasing.append(asyncio.ensure_future(release(committer)))
+            await drained()
+
+        monkeypatch.setattr(LogDirectory, "mark_clean", mark)
+        monkeypatch.setattr(replica_manager, "close", append_late)
+        monkeypatch.setattr(committer, "_plain", None)
+        monkeypatch.setattr(committer, "_sync", sync_slowly)
+    await asyncio.gather(*releasing)
+    assert events == ["sync", "synced", "marked"]
 
 
 async def test_stop_does_not_wait_for_a_fetch_to_fill(tmp_path: Path) -> None:
