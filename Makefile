@@ -18,7 +18,7 @@ test: $(VENV)/.installed-test
 	$(PYTEST) -m "not long" -n $(WORKERS) $(ARGS)
 
 test-long: $(VENV)/.installed-test
-	ODRADEK_LONG=1 $(PYTEST) --timeout 3600 -n $(WORKERS) $(ARGS)
+	ODRADEK_LONG=1 $(PYTEST) --timeout 14400 -n $(WORKERS) $(ARGS)
 
 lint: $(VENV)/.installed-lint
 	$(BIN)/ruff format --check .

@@ -27,7 +27,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from protocol.record_batch import codec_id
 from protocol.records import NewRecord, build_batch
-from pyspark_odradek.audit import audit_spans, conclude, plan_audit
+from pyspark_odradek.audit import conclude, plan_audit
+from pyspark_odradek.audit_run import audit_spans
 from pyspark_odradek.segment_directory import DataDirectory
 from storage.formats.index_entry import IndexEntry, pack_index_entry
 

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING
 from .cleaning_process import ProcessCleaner
 from .metadata.topic_deletion import DELETION_INTERVAL_MS, finish_deletions
 from .network.listener import SWEEP_INTERVAL_MS
-from .replica.cleaning import Cleaning, CleaningLimits
+from .replica.cleaning import Cleaning
+from .replica.cleaning_limits import CleaningLimits
 from .replica.free_space import FreeSpace
 from .replica.retention import FILE_REMOVAL_INTERVAL_MS, Retention
 from .replica.scrubbing import SCRUB_TURN_MS, Scrubbing
 from .request_times import HALF_LIFE_MS
+from .shortage import LOOK_INTERVAL_MS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -53,6 +55,7 @@ def add_jobs(
         "log starts",
         services.replica_manager.checkpointer.write_log_starts,
     )
+    every(LOOK_INTERVAL_MS, "look for room", lambda: services.shortage.look())
     every(DELETION_INTERVAL_MS, "finish deletions", lambda: finish_deletions(services))
     _add_coordinator_jobs(services)
     _add_retention(services)
@@ -118,6 +121,7 @@ def _add_retention(services: Services) -> None:
         services.committer,
         services.disk_threads,
         FreeSpace(config.log_dirs, config.log_min_free_bytes),
+        services.bugs,
     )
     every(
         config.log_retention_check_interval_ms,
@@ -148,5 +152,6 @@ def _add_scrubbing(services: Services, files: Files) -> None:
         services.disk_threads,
         config.log_scrub_interval_ms,
         config.log_scrub_bytes_per_second,
+        services.bugs,
     )
     services.scheduler.every(SCRUB_TURN_MS, "scrub", scrubbing.scrub)

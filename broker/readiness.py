@@ -31,4 +31,5 @@ def why_not_ready(services: Services, listeners: Sequence[Listener]) -> list[str
         f"{directory} has less than {minimum} bytes free"
         for directory in sorted(free_space.low_directories)
     ]
+    reasons += services.shortage.reasons()
     return reasons

@@ -231,6 +231,7 @@ class Server:
             dispatcher=Dispatcher(self.services, OfferedHandlers()),
             clock=self._clock,
             memory=RequestMemory(config.queued_max_request_bytes),
+            answers=self.services.answer_memory,
             admission=admission,
             log=LimitedLog(self._clock),
             busy_poll=busy_poll(config.socket_busy_poll_us, usable_cpus()),
@@ -247,10 +248,11 @@ class Server:
         # Only who wants it waits for it to be loaded.
         from .http_pages import http_pages
         from .http_server import HttpServer
+        from .loop_pauses import LoopPauses
         from .metrics.broker_families import MetricSources
 
         services = self.services
-        sources = MetricSources(services, self.listeners, self._network)
+        sources = MetricSources(services, self.listeners, self._network, LoopPauses())
         self._metric_sources = sources
         self._http = HttpServer(address, http_pages(sources), self.bugs)
         await self._http.start()
@@ -266,6 +268,7 @@ class Server:
         self._cleaning = services.cleaning
         if self._metric_sources is not None:
             self._metric_sources.cleaning = self._cleaning
+            self._metric_sources.pauses.begin()
         add_jobs(
             services,
             self._files,
@@ -300,6 +303,8 @@ class Server:
         for listener in self.listeners:
             await listener.stop(0)
         self.listeners.clear()
+        if self._metric_sources is not None:
+            self._metric_sources.pauses.stop()
         if self._http is not None:
             await self._http.stop()
         if hasattr(self, "services"):

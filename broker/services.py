@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from storage.log_manager import LogManager
 
+    from .answer_memory import AnswerMemory
     from .client_telemetry import ClientTelemetry
     from .clock import Clock
     from .committer import Committer
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from .replica.moving import Moving
     from .replica.replica_manager import ReplicaManager
     from .scheduler import Scheduler
+    from .shortage import Shortage
 
 _logger = logging.getLogger(__name__)
 
@@ -113,6 +115,17 @@ class Services:
             log_manager=self.log_manager,
             disk_threads=self.disk_threads,
             committer=self.committer,
+            answers=self.answer_memory,
+        )
+
+    @cached_property
+    def answer_memory(self) -> AnswerMemory:
+        """What all answers may take together."""
+        from .answer_memory import AnswerMemory
+
+        config = self.config
+        return AnswerMemory(
+            config.queued_max_response_bytes, config.connection_unread_max_bytes
         )
 
     @cached_property
@@ -142,6 +155,13 @@ class Services:
         from .jobs import make_cleaning
 
         return make_cleaning(self, self.log_manager.files)
+
+    @cached_property
+    def shortage(self) -> Shortage:
+        """What there is no room for."""
+        from .shortage import Shortage
+
+        return Shortage(self)
 
     @cached_property
     def moving(self) -> Moving:

@@ -40,10 +40,9 @@ class Ticket(Protocol):
     """
 
     files: list[Any]
-    finished: Sequence[Any]
     texts: Any
     has_new_names: bool
-    snapshot: Any
+    snapshots: Any
     is_plain: bool  # there is nothing but files
 
     def run(self) -> None:
@@ -143,7 +142,9 @@ class SyncStrategy:
 
 
 def _has_work(ticket: Ticket) -> bool:
-    return bool(ticket.files or ticket.texts or ticket.has_new_names or ticket.snapshot)
+    return bool(
+        ticket.files or ticket.texts or ticket.has_new_names or ticket.snapshots
+    )
 
 
 class FileSystemSync:

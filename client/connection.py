@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import socket
 import struct
+import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from protocol.api_keys import ApiKey
@@ -22,9 +24,11 @@ from protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsRespon
 from protocol.schema import RESPONSES
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import TracebackType
     from typing import Self
 
+    from protocol.primitives import Buffer
     from protocol.schema import Request, Response
 
 _SIZE = struct.Struct(">i")
@@ -32,6 +36,7 @@ _SOFTWARE_NAME = "odradek"
 _ANSWER_SIZE_MAX = 1 << 30
 _TRUSTED_SIZE = 16 << 20  # what is asked for is rarely more
 _KEPT_SIZE_MIN = 256 << 10
+_TURN_S = 1.0
 
 _Response = TypeVar("_Response", bound="Response")
 
@@ -65,6 +70,7 @@ class Connection:
         self._next_correlation_id = 0
         self._buffers: list[bytearray] = []
         self._socket = socket.create_connection((host, port), timeout_s)
+        self.wait_for(timeout_s)
         try:
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._negotiate()
@@ -89,7 +95,9 @@ class Connection:
 
     def wait_for(self, timeout_s: float) -> None:
         """Wait so long for what is asked from now on."""
-        self._socket.settimeout(timeout_s)
+        self._timeout_s = timeout_s
+        # In turns: a signal that comes just before a wait begins does not end it.
+        self._socket.settimeout(min(timeout_s, _TURN_S))
 
     def request(
         self,
@@ -152,7 +160,7 @@ class Connection:
         self._next_correlation_id = (correlation_id + 1) & 0x7FFFFFFF
         data = encode_request(request, version, correlation_id, self.client_id)
         try:
-            self._socket.sendall(data)
+            self._send_all(data)
         except BrokenPipeError:
             raise ConnectionClosed("the broker closed the connection") from None
         return correlation_id
@@ -206,7 +214,7 @@ class Connection:
             end = min(len(data), size)
             with memoryview(data) as view:
                 while filled < end:
-                    count = self._socket.recv_into(view[filled:end])
+                    count = self._in_turns(self._socket.recv_into, view[filled:end])
                     if not count:
                         raise ConnectionClosed("the broker closed the connection")
                     filled += count
@@ -214,6 +222,24 @@ class Connection:
                 return memoryview(data)[:size]
             self._buffers.clear()  # one that grows is not kept
             data += bytes(min(size - filled, filled))
+
+    def _send_all(self, data: bytes | bytearray) -> None:
+        sent = self._in_turns(self._socket.send, data)
+        if sent < len(data):
+            with memoryview(data) as view:
+                while sent < len(data):
+                    sent += self._in_turns(self._socket.send, view[sent:])
+
+    def _in_turns(self, call: Callable[[Buffer], int], data: Buffer) -> int:
+        """How many bytes ``call`` has moved, which is tried until time is over."""
+        try:
+            return call(data)
+        except TimeoutError:
+            end_s = time.monotonic() - _TURN_S + self._timeout_s
+            while time.monotonic() < end_s:
+                with suppress(TimeoutError):
+                    return call(data)
+            raise
 
     def _buffer(self, size: int) -> bytearray:
         """Room for so much: that of an answer which nobody looks at any more.

@@ -6,6 +6,7 @@ answers besides "stay" is kept for the thread that the member belongs to.
 
 from __future__ import annotations
 
+import signal
 import threading
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -54,10 +55,9 @@ class Heartbeats:
         """Beat for this session from now on; None for a member that is joining."""
         self._session = session
         if session is not None and self._thread is None:
-            self._thread = threading.Thread(
-                target=self._run, name="heartbeats", daemon=True
-            )
-            self._thread.start()
+            thread = threading.Thread(target=self._run, name="heartbeats", daemon=True)
+            thread.start()
+            self._thread = thread  # one that an interrupt kept from starting has no end
 
     def trouble(self) -> Exception | None:
         """What went wrong with the session of now; it is told once."""
@@ -72,6 +72,9 @@ class Heartbeats:
             self._thread.join(_END_S)
 
     def _run(self) -> None:
+        # The kernel may give a signal of the process to any thread that takes it, and
+        # the main thread would go on waiting.
+        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         connection: Connection | None = None
         connected_to = -1
         while not self._is_over.wait(self._interval_s):

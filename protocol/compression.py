@@ -1,9 +1,9 @@
 """The codecs of record batches: gzip, snappy, lz4 and zstd.
 
 Whoever sends a batch also chooses how large it becomes, so nothing is decompressed
-without a limit: at most ``limit`` bytes, and above 1 MiB at most a thousand times
-what came in. What the data say of their size is a hint; memory is taken for what they
-really hold.
+without a limit. What the data say of their size is a hint; memory is taken for what
+they really hold. How many times smaller they have become says nothing: of equal bytes,
+zstd makes one in 32,768.
 
 Kafka's Java client is the reader to please: it takes one LZ4 frame of independent
 blocks and nothing behind it, and snappy raw or in the framing of xerial's library.
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 DECOMPRESSED_SIZE_MAX: Final = 64 << 20
 # What a log took once is read, whatever its limit is or was.
 STORED_SIZE_MAX: Final = 1 << 30
-RATIO_MAX: Final = 1000
-RATIO_FREE_SIZE: Final = 1 << 20
 
 # What a topic's compression.*.level says when nobody has chosen. For lz4 Kafka's
 # library then takes its fast compressor; 9 for any other reader is a slow one.
@@ -82,13 +80,12 @@ def decompress(
 
     Raises:
         CorruptMessage: not what the codec writes, or more than that.
-        DecompressedTooLarge: more than ``limit`` bytes, or than 1,000 times ``data``.
+        DecompressedTooLarge: more than ``limit`` bytes.
         InvalidRecord: there is no such codec.
     """
     view = memoryview(data)
     if codec == COMPRESSION_NONE:
         return view
-    limit = min(limit, max(RATIO_FREE_SIZE, RATIO_MAX * len(view)))
     try:
         if codec == COMPRESSION_SNAPPY:
             return _decompress_snappy(view, limit)

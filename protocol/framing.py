@@ -6,10 +6,12 @@ says how many they were.
 Invariants: a frame that was handed out is never written to again, so its view stays
 valid as long as somebody holds it. Memory follows the bytes that came, not the length
 that a stranger claims: an unfinished frame has at most twice its bytes (and never less
-than 1 KiB), unless this connection has already delivered a frame as large; then it is
-trusted with the whole at once. Between frames the reader holds no buffer.
+than 1 KiB), unless this connection has already delivered a frame as large, and there
+is memory to spare; then it is trusted with the whole at once. Between frames the reader
+holds no buffer.
 """
 
+from collections.abc import Callable
 from struct import Struct
 
 from .kafka_error import FrameTooLarge, MalformedRequest
@@ -62,14 +64,22 @@ class ReceiveChunk:
         return True
 
 
+def _always(size: int) -> bool:
+    """There is memory to spare: for readers that nobody limits."""
+    return True
+
+
 class FrameReader:
     """Cuts what one connection receives into frames of 1 to ``max_size`` bytes.
 
     ``pending`` are the bytes here of a frame that is not complete; 0 between frames.
+    ``has_room`` says whether there is memory to spare for so many bytes that have yet
+    to come.
     """
 
     __slots__ = (
         "_chunk",
+        "_has_room",
         "_largest",
         "_refusal",
         "_room",
@@ -78,14 +88,30 @@ class FrameReader:
         "pending",
     )
 
-    def __init__(self, max_size: int, chunk: ReceiveChunk | None = None) -> None:
+    def __init__(
+        self,
+        max_size: int,
+        chunk: ReceiveChunk | None = None,
+        has_room: Callable[[int], bool] = _always,
+    ) -> None:
         self.max_size = max_size
         self._chunk = chunk or ReceiveChunk()
+        self._has_room = has_room
         self._view = _NO_BUFFER  # of an unfinished frame, in a buffer of its own
         self.pending = 0
         self._largest = 0  # the largest frame delivered, its length included
         self._room = CHUNK_SIZE  # to receive into, between frames
-        self._refusal: MalformedRequest | None = None
+        # No error: that would hold this reader, and all that it has received.
+        self._refusal: tuple[type[MalformedRequest], str] | None = None
+
+    @property
+    def held(self) -> int:
+        """How large the buffer of an unfinished frame is."""
+        return len(self._view)
+
+    def close(self) -> None:
+        """Let go of what has come of a frame: nothing more will."""
+        self._view, self.pending = _NO_BUFFER, 0
 
     def get_buffer(self) -> memoryview:
         """Where the next bytes go, never empty and writable."""
@@ -107,7 +133,7 @@ class FrameReader:
             FrameTooLarge: it is too large.
         """
         if self._refusal is not None:
-            raise self._refusal
+            raise self._refused()
         filled = self.pending
         view = self._view if filled else self._chunk.left
         frames = []
@@ -116,7 +142,10 @@ class FrameReader:
             (size,) = _LENGTH.unpack_from(view, start)
             if not 0 < size <= self.max_size:
                 refuse = FrameTooLarge if size > 0 else MalformedRequest
-                self._refusal = refuse(f"frame of {size} bytes, limit {self.max_size}")
+                self._refusal = (
+                    refuse,
+                    f"frame of {size} bytes, limit {self.max_size}",
+                )
                 break
             stop = start + 4 + size
             if stop > end:
@@ -136,15 +165,20 @@ class FrameReader:
         else:
             self._keep(view, start, end, size)
         if self._refusal is not None and not frames:
-            raise self._refusal
+            raise self._refused()
         return frames
+
+    def _refused(self) -> MalformedRequest:
+        assert self._refusal is not None
+        refuse, message = self._refusal
+        return refuse(message)
 
     def _keep(self, view: memoryview, start: int, end: int, size: int) -> None:
         """Hold the unfinished frame at ``start``, in a buffer that fits what came.
 
         ``size`` is 0 as long as its length is not complete.
         """
-        is_shared = not self.pending
+        is_own = self.pending > 0 and not start  # holds this frame, and it alone
         self.pending = filled = end - start
         if self._refusal is not None:
             self._view = _NO_BUFFER
@@ -153,9 +187,11 @@ class FrameReader:
         is_too_small = end == len(view)
         if size:
             whole = size + 4
-            if whole <= room or whole <= self._largest:
+            if is_own and len(view) == whole:
+                return
+            if whole <= room or (whole <= self._largest and self._has_room(whole)):
                 room = whole
                 is_too_small = len(view) < whole
-        if is_shared or start or is_too_small or len(view) > room:
+        if not is_own or is_too_small or len(view) > room:
             self._view = memoryview(bytearray(room))
             self._view[:filled] = view[start:end]

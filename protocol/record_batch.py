@@ -191,6 +191,11 @@ def stamp(batch: "Buffer", base_offset: int, leader_epoch: int) -> None:
     _LEADER_EPOCH.pack_into(batch, _LEADER_EPOCH_POSITION, leader_epoch)
 
 
+def stamp_base_offset(batch: "Buffer", base_offset: int) -> None:
+    """Say where a batch begins; the checksum does not cover that."""
+    _BASE_OFFSET.pack_into(batch, 0, base_offset)
+
+
 _PLACE = Struct(">qii")  # base offset, length, leader epoch
 
 

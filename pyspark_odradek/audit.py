@@ -1,4 +1,4 @@
-"""The audit of a data directory: every batch, on Spark, and a report.
+"""The audit of a data directory: what to read of it, and what the whole of it says.
 
 *Damage* is what no stop of a broker leaves: bytes that hold no valid batch, offsets
 that go back, what the broker has in quarantine. A *note* is worth a look: offsets that
@@ -13,29 +13,22 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from storage.formats.checkpoint import CheckpointError, parse_offsets
 
-from .audit_span import NO_OFFSET, AuditSpan, audit_piece
+from .audit_run import plan_partition
+from .audit_span import NO_OFFSET, AuditSpan
 from .errors import SourceError
-from .garbage_collection import freeze_once
-from .offset_range import OffsetRange
 from .resync import OFFSET_MAX
-from .segment_files import list_quarantined, list_segments
-from .segment_planning import SPLIT_BYTES, SegmentRange, plan_segments
-from .segment_walk import SegmentGone
+from .segment_files import list_quarantined
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
-
-    from pyspark.sql import SparkSession
 
     from protocol.topic_partition import TopicPartition
 
     from .segment_directory import DataDirectory
+    from .segment_planning import SegmentRange
 
 _RECOVERY_POINTS = "recovery-point-offset-checkpoint"
-# Tasks of one Spark job: after each job there is something to say.
-_TASKS_MIN, _TASKS_PER_CORE = 64, 16
-_PIECES_MAX = 1000
 
 
 class Finding(NamedTuple):
@@ -104,60 +97,12 @@ def plan_audit(directory: DataDirectory, topics: Sequence[str]) -> list[SegmentR
     for topic in topics:
         if topic not in {place.topic for place in places}:
             raise SourceError(f"{directory.path} has no partition of topic {topic}.")
-    wanted = []
-    for place in places:
-        if topics and place.topic not in topics:
-            continue
-        segments = list_segments(directory.path / str(place))
-        if segments:
-            wanted.append(OffsetRange(*place, segments[0].base_offset, OFFSET_MAX))
-    return plan_segments(directory.path, wanted, fails_on_data_loss=False)
-
-
-def audit_spans(
-    spark: SparkSession,
-    pieces: Sequence[SegmentRange],
-    on_progress: Callable[[Sequence[AuditSpan]], None] | None = None,
-) -> list[AuditSpan]:
-    """Check the pieces on whatever Spark runs; ``on_progress`` hears of each lot."""
-    context = spark.sparkContext
-    tasks = _tasks(pieces)
-    at_once = max(_TASKS_MIN, _TASKS_PER_CORE * context.defaultParallelism)
-    spans: list[AuditSpan] = []
-    for first in range(0, len(tasks), at_once):
-        part = tasks[first : first + at_once]
-        done = context.parallelize(part, len(part)).map(_audit_task).collect()
-        made = [span for found in done for span in found]
-        spans += made
-        if on_progress is not None:
-            on_progress(made)
-    return spans
-
-
-def _audit_task(pieces: Sequence[SegmentRange]) -> list[AuditSpan]:
-    freeze_once()
-    return [span for piece in pieces for span in audit_piece_or_nothing(piece)]
-
-
-def audit_piece_or_nothing(piece: SegmentRange) -> list[AuditSpan]:
-    """What a piece has; nothing when retention removed it meanwhile."""
-    try:
-        return [audit_piece(piece)]
-    except SegmentGone:
-        return []
-
-
-def _tasks(pieces: Sequence[SegmentRange]) -> list[list[SegmentRange]]:
-    """Pieces that lie together, as many as are worth a task."""
-    tasks: list[list[SegmentRange]] = []
-    size = SPLIT_BYTES
-    for piece in pieces:
-        if size + piece.size > SPLIT_BYTES or len(tasks[-1]) >= _PIECES_MAX:
-            tasks.append([])
-            size = 0
-        tasks[-1].append(piece)
-        size += piece.size
-    return tasks
+    return [
+        piece
+        for place in places
+        if not topics or place.topic in topics
+        for piece in plan_partition(directory.path, place)
+    ]
 
 
 def conclude(directory: DataDirectory, spans: Iterable[AuditSpan]) -> Audit:

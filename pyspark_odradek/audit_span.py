@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,7 +18,8 @@ from protocol.record_batch import (
 from protocol.topic_partition import TopicPartition
 
 from .damage import Damage
-from .segment_walk import walk_segment
+from .errors import DataLoss
+from .segment_walk import open_segment, walk_segment
 
 if TYPE_CHECKING:
     from .segment_planning import SegmentRange
@@ -26,6 +28,11 @@ if TYPE_CHECKING:
 NO_OFFSET = -1
 # Ids of producers that are told apart in one stretch; there may be one for each batch.
 PRODUCERS_MAX = 10_000
+_READ_SIZE = 1 << 20
+
+
+class PieceCut(DataLoss):
+    """The file ends before the piece does."""
 
 
 class AuditSpan(NamedTuple):
@@ -67,18 +74,27 @@ class AuditSpan(NamedTuple):
 
 
 def audit_piece(piece: SegmentRange) -> AuditSpan:
-    """Check every batch of a piece.
+    """Check every batch of a piece, and that behind them are zeros at most.
 
     Raises:
         SegmentGone: the file is not there any more.
+        PieceCut: it is shorter than it was.
     """
-    sums = _Sums()
+    sums, end = _Sums(), piece.position
     for found in walk_segment(piece._replace(reaches_end=False)):
         if isinstance(found, Damage):
             sums.damages.append(found)
             sums.is_after_damage = True
         else:
             sums.add(found)
+        end = found.end
+    if end < piece.end_position and not _is_zeros(piece, end):
+        reason = "there is something behind the last batch of the segment"
+        behind = (sums.next_offset, sums.next_offset)
+        name = Path(piece.path).name
+        sums.damages.append(
+            Damage(piece.place, end, piece.end_position, *behind, reason, name)
+        )
     name = Path(piece.path).name
     return AuditSpan(
         piece.topic,
@@ -100,6 +116,20 @@ def audit_piece(piece: SegmentRange) -> AuditSpan:
         frozenset(sums.producers),
         tuple(sums.damages),
     )
+
+
+def _is_zeros(piece: SegmentRange, start: int) -> bool:
+    """Whether the rest of a piece is what a broker allocates ahead of its log."""
+    with open_segment(piece) as log:
+        for position in range(start, piece.end_position, _READ_SIZE):
+            wanted = min(_READ_SIZE, piece.end_position - position)
+            data = os.pread(log, wanted, position)
+            if len(data) < wanted:
+                end = position + len(data)
+                raise PieceCut(f"{piece.path} ends at {end}, not {piece.end_position}.")
+            if data.count(0) < wanted:
+                return False
+    return True
 
 
 class _Sums:

@@ -18,7 +18,7 @@ from .columns import HEADERS, without_nulls
 from .committer import Written
 from .garbage_collection import freeze_once
 from .job_errors import JobStopped
-from .table import DataFile
+from .table import DataFile, sync
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -196,6 +196,9 @@ class _Files:
             return
         self._writer.close()
         self._writer = None
+        # Here, because the driver may be another machine: its sync writes nothing of
+        # what this one still has in memory.
+        sync(self._path + ".tmp")
         os.rename(self._path + ".tmp", self._path)
         size = os.path.getsize(self._path)
         self._reports.append(

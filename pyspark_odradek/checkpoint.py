@@ -71,6 +71,22 @@ class Checkpoint:
             for place, end in sorted(ends.items())
         ]
 
+    def ends(self, batch: int) -> Mapping[TopicPartition, int]:
+        """Where a batch ends, of each partition.
+
+        Raises:
+            JobStopped: the checkpoint does not say it.
+        """
+        ends = self._ends(batch)
+        if ends is None:
+            raise JobStopped(
+                f"the checkpoint {self.path} has lost the offsets of batch {batch}; "
+                "without them and without a commit in the table nothing says where "
+                "the job was: move the checkpoint away, and let --rebuild-checkpoint "
+                "find it from the table's rows"
+            )
+        return ends
+
     def topic_ids(self, batch: int) -> Mapping[str, bytes]:
         """Of the topics of a batch that is planned; of those that are known."""
         offsets = self._offsets(batch)

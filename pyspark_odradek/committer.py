@@ -236,7 +236,7 @@ def check_start(
         raise JobStopped(
             f"Spark's checkpoint is at batch {batch}, but the table has {has} of this "
             "job: it is the checkpoint of another table, or the table was replaced; "
-            "give the job the table it had, or a new name and a new checkpoint"
+            "give the job the table it had, or a new name, table and checkpoint"
         )
     if last is None:
         return

@@ -4,18 +4,23 @@ A batch is one entry of the Delta log: the files, ``txn(job, batch)``, and the j
 `Commit` in the entry's ``commitInfo``. deltalake refuses a batch that another driver
 commits at the same time, but not one that was committed before: the version of the
 transaction is looked at first, in the same snapshot that the commit is based on.
+
+What finds a job's last commit: the table's transaction identifiers say its number, the
+entry of the log its offsets. Both go in time (``delta.setTransactionRetentionDuration``
+and ``delta.logRetentionDuration``); then a note beside the table has them.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
 from typing import TYPE_CHECKING, Any
 
 from .commit import Commit, read_commit
-from .job_errors import CommitRefused, JobError, JobStopped
-from .table import DataFile, check_schema, describe, leftovers, staging_name, sync
+from .commit_note import CommitNote
+from .job_errors import CommitRefused, JobError, PositionLost
+from .staging import remove_leftovers, staging_name
+from .table import DataFile, check_schema, describe, sync
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,6 +36,8 @@ _HISTORY = (1, 50)
 class DeltaTableOfJob:
     """A Delta table, as one driver of one job uses it."""
 
+    is_of_one_job = False
+
     def __init__(self, location: Path, job: str) -> None:
         # Said here, and not when rows have been written.
         import deltalake
@@ -38,6 +45,7 @@ class DeltaTableOfJob:
         self._deltalake = deltalake
         self.location = location
         self._job = job
+        self._table_id = ""  # of the table that was committed to
 
     def exists(self) -> bool:
         """Whether there is a table."""
@@ -67,25 +75,37 @@ class DeltaTableOfJob:
         """The job's last commit, as the table is now.
 
         Raises:
-            JobStopped: the entry that has its offsets is gone.
+            PositionLost: there is one, but nothing says its offsets any more.
         """
         return self._last_of(self._table(), job) if self.exists() else None
 
     def _last_of(self, table: DeltaTable, job: str) -> Commit | None:
         batch = table.transaction_version(job)
-        if batch is None:
-            return None
+        noted = CommitNote(self.location, job).read(_id_of(table), batch)
+        if noted is not None and batch is not None:
+            return noted
         for limit in (*_HISTORY, None):
+            if batch is None and limit is None:
+                break  # a new job, most likely: not worth reading the whole log
             for entry in table.history(limit):
                 for commit in commits_of(entry):
-                    if (commit.job, commit.batch) == (job, batch):
+                    if commit.job == job and batch in (None, commit.batch):
                         return commit
-        raise JobStopped(
+        if batch is None:
+            return noted
+        raise PositionLost(
             f"the log of the Delta table {self.location} no longer has the entry of "
             f"batch {batch} of the job {job!r}, which says where it ended: it was "
-            "removed by a cleanup of the log. Give the job a new name and "
-            "starting_offsets that go on from the table's rows"
+            "removed by a cleanup of the log. --rebuild-checkpoint finds the place "
+            "again, from Spark's checkpoint and the table's rows",
+            batch,
         )
+
+    def _last_batch(self, table: DeltaTable, job: str) -> int | None:
+        batch = table.transaction_version(job)
+        if batch is None and (found := self._last_of(table, job)):
+            return found.batch  # the identifier has expired
+        return None if batch is None else int(batch)
 
     def staging(self, batch: int) -> Path:
         """A new folder for files of a batch, which no entry of the log names."""
@@ -101,13 +121,15 @@ class DeltaTableOfJob:
         """
         for folder in {os.path.dirname(file.path) for file in files}:
             sync(folder)
-        sync(self.location / DATA)
+        if files:
+            sync(self.location / DATA)
         actions = [self._action(file) for file in files]
         table = self._table()
-        before = table.transaction_version(commit.job)
+        before = self._last_batch(table, commit.job)
         if before is not None and before >= commit.batch:
             raise self._refused(commit)
         self._write(table, actions, [commit], txn=commit)
+        self._table_id = _id_of(table)
 
     def _action(self, file: DataFile) -> Any:
         sync(file.path)
@@ -143,7 +165,8 @@ class DeltaTableOfJob:
         except CommitFailedError as error:
             raise self._refused(txn) from error
         except DeltaError as error:
-            if (self._table().transaction_version(txn.job) or -1) >= txn.batch:
+            before = self._last_batch(self._table(), txn.job)
+            if before is not None and before >= txn.batch:
                 raise self._refused(txn) from error
             raise JobError(f"the Delta table {self.location}: {error}") from error
 
@@ -154,14 +177,32 @@ class DeltaTableOfJob:
         )
 
     def publish(self, commit: Commit) -> None:
-        """Remove what nobody can commit any more."""
-        folder = self.location / DATA
-        names = os.listdir(folder) if folder.exists() else []
-        for name in leftovers(names, commit.job, commit):
-            shutil.rmtree(folder / name, ignore_errors=True)
+        """Note where the job is, and remove what nobody can commit any more."""
+        table_id = self._table_id or _id_of(self._table())
+        CommitNote(self.location, commit.job).write(commit, table_id)
+        remove_leftovers(self.location / DATA, commit, self.files)
+
+    def restore(self, commit: Commit) -> None:
+        """Say again where the job is; the table has no more rows than before.
+
+        Raises:
+            CommitRefused: the table has a later batch of the job.
+        """
+        table = self._table()
+        if table.transaction_version(commit.job) != commit.batch:
+            self.commit(commit, [])
+        CommitNote(self.location, commit.job).write(commit, _id_of(table), durably=True)
+
+    def files(self) -> list[str]:
+        """The paths of all files of the table as it is now."""
+        return self._table().file_uris() if self.exists() else []
 
     def close(self) -> None:
         """Nothing is held."""
+
+
+def _id_of(table: DeltaTable) -> str:
+    return str(table.metadata().id)
 
 
 def commits_of(entry: dict[str, Any]) -> list[Commit]:

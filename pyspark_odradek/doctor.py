@@ -32,6 +32,7 @@ _PACKAGES = {
     "pyspark": ((4, 2), (4, 4)),
     "pyarrow": ((18,), None),
     "numpy": ((2,), None),
+    "pandas": ((2, 2), (3,)),
 }
 _OPTIONAL = {"deltalake": "delta", "pyiceberg": "iceberg"}
 _INSTALL = "pip install 'odradek[pipeline]'"

@@ -23,8 +23,9 @@ from .committer import Committer
 from .continuity import Continuity
 from .dead_letters import DeadLetterLimit
 from .errors import SourceError
-from .job_errors import JobError
+from .job_errors import JobError, PositionLost
 from .log_view import BrokerView
+from .lost_position import check_nothing_twice
 from .offset_range import OffsetRange
 from .path_view import DirectoryView
 from .spark_session import register_source
@@ -48,6 +49,11 @@ if TYPE_CHECKING:
     from .value_decoding import ValueFormat
 
 _TELL_S = 1.0
+_INSTEAD = (
+    "Export to another folder. `odradek pipeline sink once` adds to a table what came "
+    "since"
+)
+_HAS_EXPORT = f"an export of this topic already, of other offsets. {_INSTEAD}"
 
 
 @dataclass(frozen=True)
@@ -144,9 +150,13 @@ def _run(
         dead.create(maker.dead_schema)
     limit = DeadLetterLimit(export.dlq_max_ratio)
     committer = Committer(export.name, table, log, dead, limit)
-    last = committer.recover()
+    try:
+        last = committer.recover()
+    except PositionLost as error:
+        raise JobError(f"{table.location} has {_HAS_EXPORT}") from error
     if last is not None:
         return _done_before(last, planned, table.location)
+    check_nothing_twice(table, export.name, export.value, planned, _INSTEAD)
     count = sum(each.count for each in planned)
     progress.note("export", offsets=count, partitions=len(planned))
     spark = open_spark()
@@ -179,11 +189,7 @@ def _done_before(
     before = {each.place: (each.start, each.end) for each in last.ranges}
     if before == {each.place: (each.start, each.end) for each in planned}:
         return last
-    raise JobError(
-        f"{location} has an export of this topic already, of other offsets; remove it, "
-        "or export to another folder. `odradek pipeline sink once` adds to a table "
-        "what came since"
-    )
+    raise JobError(f"{location} has {_HAS_EXPORT}")
 
 
 def plan(export: Export, view: LogView) -> list[OffsetRange]:

@@ -1,8 +1,9 @@
 """An Iceberg table that jobs append to, through pyiceberg (no jar).
 
-A batch is one snapshot, whose summary has the job's `Commit`. pyiceberg by itself
-tries a commit again on top of another driver's, which would write the batch twice:
-the table is told to try once, and the summaries are looked at before and after.
+A batch is one snapshot, whose summary has the job's `Commit`, and those of the other
+jobs (see `carried_commits`). pyiceberg by itself tries a commit again on top of another
+driver's, which would write the batch twice: the table is told to try once, and the
+summaries are looked at before and after.
 
 The catalog is a SQLite file in the table's folder, or any that pyiceberg knows, given
 by its properties. ``metadata/version-hint.text`` is kept up to date, so that readers
@@ -12,17 +13,19 @@ without the catalog find the newest state.
 from __future__ import annotations
 
 import os
-import shutil
 import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
 
-from .commit import Commit, read_commit
+from . import carried_commits
 from .job_errors import CommitRefused, JobError
-from .table import DataFile, check_schema, describe, leftovers, staging_name, sync
+from .snapshot_history import SNAPSHOTS_MAX, expire, newest_only, to_expire
+from .staging import remove_leftovers, staging_name
+from .table import DataFile, check_schema, describe, sync
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     import pyarrow
     from pyiceberg.catalog import Catalog
@@ -30,20 +33,29 @@ if TYPE_CHECKING:
     from pyiceberg.manifest import DataFile as IcebergFile
     from pyiceberg.table import Table as IcebergTable
     from pyiceberg.table.metadata import TableMetadata
+    from pyiceberg.table.snapshots import Snapshot
+
+    from .commit import Commit
 
 DATA = "data"
 NAMESPACE = "odradek"
-SUMMARY = "odradek.commit."
 _TRIES = 5
 _PROPERTIES = {
     "commit.retry.num-retries": "0",
     "write.metadata.delete-after-commit.enabled": "true",
     "write.metadata.previous-versions-max": "20",
+    # Manifests are merged by a hundred, and those of a few thousand files are left
+    # alone: otherwise each hundredth batch of a large table would take ten seconds.
+    "commit.manifest-merge.enabled": "true",
+    "commit.manifest.target-size-bytes": str(512 << 10),
+    SNAPSHOTS_MAX: "500",
 }
 
 
 class IcebergTableOfJob:
     """An Iceberg table, as one driver of one job uses it."""
+
+    is_of_one_job = False
 
     def __init__(self, location: Path, job: str, options: Mapping[str, str]) -> None:
         # Said here, and not when rows have been written.
@@ -57,6 +69,7 @@ class IcebergTableOfJob:
         name = self._options.pop("table", "")
         self._name = name or f"{NAMESPACE}.{location.name.replace('.', '_')}"
         self._catalog_found: Catalog | None = None
+        self._committed: IcebergTable | None = None
 
     def _catalog(self) -> Catalog:
         from pyiceberg.catalog import load_catalog
@@ -78,9 +91,17 @@ class IcebergTableOfJob:
 
     def exists(self) -> bool:
         """Whether there is a table."""
+        return self._found() is not None
+
+    def _found(self) -> IcebergTable | None:
+        from pyiceberg.exceptions import NoSuchTableError
+
         if not self._is_given and not (self.location / "catalog.db").exists():
-            return False
-        return bool(self._catalog().table_exists(self._name))
+            return None
+        try:
+            return self.load()
+        except NoSuchTableError:
+            return None
 
     def load(self) -> IcebergTable:
         """The table as it is now."""
@@ -114,17 +135,10 @@ class IcebergTableOfJob:
 
     def last_commit(self, job: str) -> Commit | None:
         """The job's last commit, as the table is now."""
-        return self._last_of(self.load(), job) if self.exists() else None
-
-    def _last_of(self, table: IcebergTable, job: str) -> Commit | None:
-        snapshot = table.current_snapshot()
-        while snapshot is not None:
-            text = snapshot.summary and snapshot.summary.get(SUMMARY + job)
-            if text:
-                return read_commit(text)
-            parent = snapshot.parent_snapshot_id
-            snapshot = None if parent is None else table.snapshot_by_id(parent)
-        return None
+        table = self._found()
+        if table is None:
+            return None
+        return carried_commits.last_commit(table.metadata, job)
 
     def staging(self, batch: int) -> Path:
         """A new folder for files of a batch, which no snapshot names."""
@@ -144,41 +158,48 @@ class IcebergTableOfJob:
             sync(folder)
         for file in files:
             sync(file.path)
-        sync(self.location / DATA)
+        if files:
+            sync(self.location / DATA)
         paths = [Path(file.path).as_uri() for file in files]
         for tries_left in reversed(range(_TRIES)):
             table = self.load()
-            before = self._last_of(table, commit.job)
+            before = carried_commits.last_commit(table.metadata, commit.job)
             if before is not None and before.batch >= commit.batch:
                 raise self._refused(commit)
             try:
-                self._append(table, commit, paths)
-                break
+                self._committed = self._append(table, commit, paths)
+                self._check(self._committed, commit)
+                return
             except CommitFailedException:
                 # Of another job, of a compaction, or of another driver of this job.
                 if not tries_left:
                     raise self._refused(commit) from None
-        self._check(commit)
 
-    def _append(self, table: IcebergTable, commit: Commit, paths: list[str]) -> None:
-        with table.transaction() as transaction:
+    def _append(
+        self, table: IcebergTable, commit: Commit, paths: list[str]
+    ) -> IcebergTable:
+        """The table with the files."""
+        commits = carried_commits.last_commits(table.metadata) | {commit.job: commit}
+        based = newest_only(table)
+        with based.transaction() as transaction:
             transaction.add_files(
                 paths,
-                snapshot_properties={SUMMARY + commit.job: commit.as_json()},
+                snapshot_properties=carried_commits.in_summary(commits),
                 check_duplicate_files=False,
             )
+            transaction.set_properties(
+                carried_commits.in_properties(table.metadata, commits)
+            )
+        return based
 
-    def _check(self, commit: Commit) -> None:
-        """The newest commit of the job must be ours, and be there once."""
-        table, count = self.load(), 0
-        for snapshot in reversed(table.metadata.snapshots):
-            text = snapshot.summary and snapshot.summary.get(SUMMARY + commit.job)
-            if text and (found := read_commit(text)).batch >= commit.batch:
-                count += 1
-                if found.staged != commit.staged or count > 1:
-                    raise self._refused(commit)
-            elif text:
+    def _check(self, table: IcebergTable, commit: Commit) -> None:
+        """No snapshot may say that another driver made this batch or a later one."""
+        for snapshot in carried_commits.lineage(table.metadata):
+            found = carried_commits.commit_in(snapshot, commit.job)
+            if found is not None and found.batch < commit.batch:
                 break
+            if found is not None and found.staged != commit.staged:
+                raise self._refused(commit)
 
     def _refused(self, commit: Commit) -> CommitRefused:
         return CommitRefused(
@@ -187,16 +208,37 @@ class IcebergTableOfJob:
         )
 
     def publish(self, commit: Commit) -> None:
-        """Say where the newest state is, and remove what nobody can commit."""
-        self.write_hint()
-        folder = self.location / DATA
-        names = os.listdir(folder) if folder.exists() else []
-        for name in leftovers(names, commit.job, commit):
-            shutil.rmtree(folder / name, ignore_errors=True)
+        """Say where the newest state is, and remove what nobody needs."""
+        table, self._committed = self._committed or self.load(), None
+        if old := to_expire(table.metadata):
+            expire(table, old)
+            table = self.load()
+        self.write_hint(table)
+        remove_leftovers(self.location / DATA, commit, self._all_files)
 
-    def write_hint(self) -> None:
+    def restore(self, commit: Commit) -> None:
+        """Say again where the job is; the table has no more rows than before.
+
+        Raises:
+            CommitRefused: the table has a later batch of the job.
+        """
+        self.commit(commit, [])
+        self.write_hint()
+
+    def files(self) -> list[str]:
+        """The paths of all files of the table as it is now."""
+        table = self._found()
+        newest = table and table.current_snapshot()
+        return sorted(_files_of(table, [newest])) if table and newest else []
+
+    def _all_files(self) -> set[str]:
+        """Those of each snapshot: a branch, a tag, a reader may use an earlier one."""
+        table = self.load()
+        return _files_of(table, table.metadata.snapshots)
+
+    def write_hint(self, table: IcebergTable | None = None) -> None:
         """Let readers without the catalog find the newest state."""
-        metadata = self.load().metadata_location.rpartition("/")[2]
+        metadata = (table or self.load()).metadata_location.rpartition("/")[2]
         hint = self.location / "metadata" / "version-hint.text"
         temporary = hint.with_name(f".{uuid.uuid4().hex}")
         temporary.write_text(metadata.removesuffix(".metadata.json"))
@@ -216,6 +258,23 @@ def data_files_of(
     from pyiceberg.io.pyarrow import parquet_files_to_data_files
 
     return list(parquet_files_to_data_files(io, metadata, iter(paths)))
+
+
+def _files_of(table: IcebergTable, snapshots: Iterable[Snapshot]) -> set[str]:
+    manifests = {}
+    for snapshot in snapshots:
+        for manifest in snapshot.manifests(table.io):
+            manifests[manifest.manifest_path] = manifest
+    return {
+        local_name(entry.data_file.file_path)
+        for manifest in manifests.values()
+        for entry in manifest.fetch_manifest_entry(table.io, discard_deleted=True)
+    }
+
+
+def local_name(uri: str) -> str:
+    """The path in a file's URI."""
+    return unquote(urlsplit(uri).path)
 
 
 def _plain(schema: pyarrow.Schema) -> pyarrow.Schema:

@@ -11,6 +11,14 @@ class JobStopped(JobError):
     """Going on would lose or repeat records; nothing of this batch was committed."""
 
 
+class PositionLost(JobStopped):
+    """The table has batches of the job up to ``batch``, and nothing says their ends."""
+
+    def __init__(self, message: str, batch: int) -> None:
+        super().__init__(message)
+        self.batch = batch
+
+
 class CommitRefused(JobStopped):
     """Another driver has committed this batch: it runs the same job."""
 

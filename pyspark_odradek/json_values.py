@@ -1,14 +1,19 @@
 """JSON values become typed columns, many at once.
 
 The values of a batch are joined to lines and read by Arrow's parser, which is five
-times faster than one call per value. It reads documents, not lines: each value is
-therefore wrapped as ``{"v":VALUE}``, so that a value which is no single document is
-an error or changes the number of rows. An error says nothing of the other values:
-they are then read in ever smaller parts, until the bad ones stand alone.
+times faster than one call per value. It reads documents, not lines, so a value is
+only given to it when it begins with ``{`` and ends with ``}``. What it leaves open is
+then an error: behind ``}`` no line can go on with ``{``, and within a string none can
+end. So each line is one document or more, and as many rows as values say that each is
+one. Nothing is put around a value, which could close that and go on behind it.
+
+An error says nothing of the other values: they are then read in ever smaller parts,
+until the bad ones stand alone.
 """
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -16,7 +21,9 @@ if TYPE_CHECKING:
 
     import pyarrow
 
-_VALUE = "v"
+_WHITESPACE = " \t\n\r"
+# What Arrow takes for numbers beside NaN, Infinity and -Infinity, and nobody else does.
+_STRANGE = ("Inf", "-NaN")
 _PARTS = 16
 _BLOCK_MIN = 1 << 20
 # Offsets in a binary array are 32 bits; what is joined stays far below.
@@ -95,27 +102,27 @@ class JsonDecoder:
 
     def _parse(self, values: pyarrow.Array) -> pyarrow.StructArray:
         import pyarrow as pa
-        from pyarrow import json
+        from pyarrow import json as arrow_json
 
-        values.cast(pa.string())  # is it UTF-8? The parser does not look
+        texts = values.cast(pa.string())  # is it UTF-8? The parser does not look
+        _check_ends(texts)
         joined = _joined(values)
-        table = json.read_json(
+        table = arrow_json.read_json(
             pa.BufferReader(joined),
-            read_options=json.ReadOptions(
+            read_options=arrow_json.ReadOptions(
                 use_threads=False, block_size=max(len(joined) + 1, _BLOCK_MIN)
             ),
-            parse_options=json.ParseOptions(
-                explicit_schema=pa.schema([(_VALUE, self._parsed)]),
+            parse_options=arrow_json.ParseOptions(
+                explicit_schema=pa.schema(list(self._parsed)),
                 unexpected_field_behavior="ignore",
             ),
         )
-        column = table.column(_VALUE).combine_chunks()
+        if len(table) != len(values):
+            raise ValueError(_NO_OBJECT)
+        _check_numbers(texts)
+        column = table.to_struct_array()
         if isinstance(column, pa.ChunkedArray):
             column = pa.concat_arrays(column.chunks)
-        if len(column) != len(values):
-            raise ValueError("it is not one JSON object")
-        if column.null_count:
-            raise ValueError("it is JSON's null, not an object")
         return column if self._parsed == self._type else column.cast(self._type)
 
     def _check_required(self, decoded: Decoded) -> Decoded:
@@ -156,25 +163,71 @@ def _by_size(rows: pyarrow.Array, values: pyarrow.Array) -> Iterator[pyarrow.Arr
         yield rows.slice(start, size)
 
 
+def _check_ends(values: pyarrow.Array) -> None:
+    """Raise ValueError where one does not begin and end as an object does."""
+    import pyarrow.compute as pc
+
+    if not _has_ends(values) and not _has_ends(pc.ascii_trim(values, _WHITESPACE)):
+        raise ValueError(_NO_OBJECT)
+
+
+def _has_ends(values: pyarrow.Array) -> bool:
+    import pyarrow.compute as pc
+
+    begins, ends = pc.starts_with(values, "{"), pc.ends_with(values, "}")
+    return bool(begins.true_count == ends.true_count == len(values))
+
+
+_NO_OBJECT = "JSON parse error: it is not one object"
+_TOO_DEEP = "JSON parse error: it is nested too deeply"
+
+
+def _check_numbers(values: pyarrow.Array) -> None:
+    """Raise ValueError where one has a number that JSON does not know."""
+    import pyarrow.compute as pc
+
+    for token in _STRANGE:
+        if not _contains(values, token.encode()):
+            continue
+        for text in values.filter(pc.match_substring(values, token)).to_pylist():
+            try:
+                json.loads(text)
+            except RecursionError:
+                raise ValueError(_TOO_DEEP) from None
+
+
+def _contains(values: pyarrow.Array, part: bytes) -> bool:
+    """Whether the values, one behind the other, have these bytes; faster than Arrow."""
+    import numpy as np
+
+    content = np.frombuffer(_content(values), np.uint8)
+    places = np.flatnonzero(content[: max(len(content) - len(part) + 1, 0)] == part[0])
+    for step, byte in enumerate(part[1:], 1):
+        places = places[content[places + step] == byte]
+    return bool(len(places))
+
+
+def _content(values: pyarrow.Array) -> pyarrow.Buffer:
+    offsets = memoryview(values.buffers()[1]).cast("i")
+    start, end = offsets[values.offset], offsets[values.offset + len(values)]
+    return values.buffers()[2].slice(start, end - start)
+
+
 def _joined(values: pyarrow.Array) -> pyarrow.Buffer:
-    """One line ``{"v":VALUE}`` for each."""
+    """One line for each."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     def text(content: bytes) -> pyarrow.Scalar:
         return pa.scalar(content, pa.binary())
 
-    if pc.any(pc.match_substring(values, b"\n")).as_py():
+    if _contains(values, b"\n"):
         # Between tokens a tab means the same; within a string both are errors.
         values = pc.replace_substring(values, b"\n", b"\t")
-    lines = pc.binary_join_element_wise(
-        text(b'{"%s":' % _VALUE.encode()), values, text(b"}\n"), text(b"")
-    )
+    lines = pc.binary_join_element_wise(values, text(b""), text(b"\n"))
     if isinstance(lines, pa.ChunkedArray):
         lines = lines.combine_chunks()
-    offsets = memoryview(lines.buffers()[1]).cast("i")
-    start, end = offsets[lines.offset], offsets[lines.offset + len(lines)]
-    return lines.buffers()[2].slice(start, end - start)
+    return _content(lines)
 
 
 def _nullable(
@@ -197,5 +250,6 @@ def _reason(error: Exception) -> str:
     """The parser's words, without the place in what was joined for it."""
     if isinstance(error, UnicodeDecodeError):
         return "JSON parse error: not UTF-8"
-    text = str(error).removesuffix(" in row 0").replace("Column(/v/", "Column(/")
-    return text.replace("Column(/v)", "the value")[:200]
+    if isinstance(error, json.JSONDecodeError):
+        return f"JSON parse error: {error}"
+    return str(error).removesuffix(" in row 0")[:200]

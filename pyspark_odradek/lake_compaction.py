@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 import uuid
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit
 
+from .carried_commits import in_properties, in_summary, last_commits
 from .delta_table import commits_of
-from .iceberg_table import DATA, SUMMARY, IcebergTableOfJob, data_files_of
+from .iceberg_table import DATA, IcebergTableOfJob, data_files_of, local_name
 from .job_errors import JobError
+from .snapshot_history import keep_snapshots, newest_only
 from .table import DataFile, sync
 from .table_compaction import NOTHING, Compaction, groups_of
 
@@ -88,7 +89,8 @@ def compact_iceberg(
     try:
         table = opened.load()
         old = {
-            _path(task.file.file_path): task.file for task in table.scan().plan_files()
+            local_name(task.file.file_path): task.file
+            for task in table.scan().plan_files()
         }
         files = [
             DataFile(path, each.record_count, each.file_size_in_bytes)
@@ -123,30 +125,29 @@ def compact_iceberg(
     )
 
 
-def _path(location: str) -> str:
-    return unquote(urlsplit(location).path)
+def keep_iceberg_snapshots(location: Path, catalog: dict[str, str], count: int) -> int:
+    """Bound the history of an Iceberg table; how many snapshots were expired.
+
+    Raises:
+        JobError: somebody commits all the time.
+    """
+    opened = IcebergTableOfJob(location, "", catalog)
+    try:
+        expired = keep_snapshots(opened.load, count)
+        opened.write_hint()
+    finally:
+        opened.close()
+    return expired
 
 
 def _replace(table: IcebergTable, old: list[IcebergFile], new: list[str]) -> None:
-    with table.transaction() as transaction:
+    commits = last_commits(table.metadata)
+    with newest_only(table).transaction() as transaction:
+        transaction.set_properties(in_properties(table.metadata, commits))
         added = data_files_of(transaction.table_metadata, new, table.io)
-        snapshot = transaction.update_snapshot(snapshot_properties=_carried(table))
+        snapshot = transaction.update_snapshot(snapshot_properties=in_summary(commits))
         with snapshot.overwrite() as overwrite:
             for file in old:
                 overwrite.delete_data_file(file)
             for file in added:
                 overwrite.append_data_file(file)
-
-
-def _carried(table: IcebergTable) -> dict[str, str]:
-    """The last commit of every job, as the summaries have them."""
-    found: dict[str, str] = {}
-    snapshot = table.current_snapshot()
-    while snapshot is not None:
-        summary = snapshot.summary
-        for name, text in (summary.additional_properties if summary else {}).items():
-            if name.startswith(SUMMARY):
-                found.setdefault(name, text)
-        parent = snapshot.parent_snapshot_id
-        snapshot = None if parent is None else table.snapshot_by_id(parent)
-    return found

@@ -2,9 +2,12 @@
 
 The job's name is the transactional id. To take it shuts out an earlier run, and aborts
 what that left open; so whatever happens to a driver, the next one finds the number of
-the last batch that was committed, as the committed offset of group ``load-JOB``: it is
-written in the same transaction as the batch. Whatever happens to a task, the batch is
-aborted and done again under the next epoch, which shuts out attempts that still run.
+the last batch that was committed, in the job's notes (`load_notes`): it is written in
+the same transaction as the batch. Whatever happens to a task, the batch is aborted and
+done again under the next epoch, which shuts out attempts that still run.
+
+A topic that has records, and of which there is no note, may have been loaded before:
+by whom, and how far, nobody knows any more. Then nothing is written.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from client.address import parse_addresses
 from client.batch_builder import NOBODY
 from client.cluster import Cluster
 from client.group_offsets import committed_offsets
-from client.producer import ProducerSettings
+from client.producer import DeliveryFailed, Producer, ProducerSettings
 from client.transaction_steps import (
     CommittedNote,
     commit_offsets_in_transaction,
@@ -40,9 +43,11 @@ from protocol.topic_partition import TopicPartition
 from .attempt_registry import AttemptRegistry
 from .batch_sender import COUNTS_SCHEMA, BatchSender
 from .job_errors import JobError, JobStopped
+from .load_notes import LoadNotes, Note, first_note, was_written
 from .record_rows import RecordColumns, record_rows
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from types import TracebackType
     from typing import Self
 
@@ -50,19 +55,21 @@ if TYPE_CHECKING:
 
     from client.address import Address
     from client.batch_builder import ProducerIdentity
+    from client.metadata import Topic
     from client.transaction_steps import TransactionName
 
 _log = logging.getLogger(__name__)
 _FENCED = (ProducerFenced, InvalidProducerEpoch, InvalidProducerIdMapping)
 _TASKS_MAX = 64
-NOTHING_LOADED = -1
+_NO_ID = bytes(16).hex()
 
 
 @dataclass(frozen=True)
 class LoadJob:
     """Where a job writes to, and how; its name is that of its transactions.
 
-    ``bootstrap_servers`` are like ``kafka-1:9092,kafka-2:9092``.
+    ``bootstrap_servers`` are like ``kafka-1:9092,kafka-2:9092``. ``begins`` says that
+    whatever is in a topic without a note of this job is of others.
     """
 
     name: str
@@ -72,6 +79,7 @@ class LoadJob:
     transaction_timeout_ms: int = 900_000
     timeout_s: float = 30
     tries: int = 3
+    begins: bool = False
 
     @property
     def addresses(self) -> tuple[Address, ...]:
@@ -80,7 +88,7 @@ class LoadJob:
 
     @property
     def group(self) -> str:
-        """The group whose committed offset is the last batch."""
+        """The group that shows the last batch, as its committed offset."""
         return f"load-{self.name}"
 
 
@@ -106,17 +114,21 @@ class Loader:
 
         Raises:
             JobError: there is no such topic, or the broker refuses the job.
+            JobStopped: nobody knows what the job has written before.
             OSError: no broker can be reached.
         """
         self._spark = spark
         self._job = job
         self._cluster = Cluster(job.addresses, timeout_s=job.timeout_s)
         try:
-            self._partition_count = self._count_partitions()
+            found = self._find_topic()
+            self._partition_count = len(found.leaders)
             self._name: TransactionName = transaction_name(self._cluster, job.name)
             self._identity: ProducerIdentity = NOBODY
             self._began_s = time.monotonic()
             self._next_epoch()
+            self._notes = LoadNotes(self._cluster, job.name, job.topic)
+            self._note = self._find_note(found)
         except BaseException:
             self._cluster.close()
             raise
@@ -142,11 +154,73 @@ class Loader:
 
     def last_batch(self) -> LastBatch:
         """What was committed last; number -1 when nothing was."""
-        place = TopicPartition(self._job.topic, 0)
-        found = committed_offsets(self._cluster, self._job.group).get(place)
-        if found is None:
-            return LastBatch(NOTHING_LOADED, "")
-        return LastBatch(found.offset, found.metadata)
+        return LastBatch(self._note.batch, self._note.note)
+
+    def parts(self) -> set[str]:
+        """What the batches that are committed were made of, by their ``parts``."""
+        return self._notes.parts(self._note.life)
+
+    def adopt(self, note: str, parts: Sequence[str]) -> None:
+        """Note what the last batch, and those before it, were made of."""
+        self._note = self._write_alone(self._note._replace(note=note), parts)
+
+    def _find_note(self, topic: Topic) -> Note:
+        """How far the job is: from its notes, or from what was before there were any.
+
+        Raises:
+            JobStopped: neither is there, and the topic has been written to.
+        """
+        note, place = self._notes.last(), TopicPartition(topic.name, 0)
+        topic_id = topic.topic_id.hex()
+        if note is not None and len({note.topic_id, topic_id, _NO_ID}) == 3:
+            note = None  # of a topic that was deleted, and has no rows any more
+            shown = None
+        else:
+            shown = committed_offsets(self._cluster, self._job.group).get(place)
+        if shown is not None and (note is None or note.batch < shown.offset):
+            # Written by a version that knew of no notes.
+            life = note or first_note(topic.topic_id)
+            note = life._replace(batch=shown.offset, note=shown.metadata)
+            return self._write_alone(note)
+        if note is not None:
+            return note
+        if not self._job.begins and was_written(self._cluster, topic):
+            raise JobStopped(
+                f"topic {topic.name} has been written to, and nothing says which of it"
+                f" job {self._job.name} wrote: there is no note in"
+                f" {self._notes.place.topic}, and group {self._job.group} has no"
+                " offset (deleted, or expired). To go on might write rows again."
+                " No record was written. If none of those there are of this job, begin"
+                " with --begin; else load into a new topic"
+            )
+        return self._write_alone(first_note(topic.topic_id))
+
+    def _write_alone(self, note: Note, parts: Sequence[str] = ()) -> Note:
+        """A note in a transaction of its own."""
+        try:
+            self._write(note, parts)
+            self._end()
+        except _FENCED as error:
+            raise self._shut_out() from error
+        except DeliveryFailed as error:
+            raise JobStopped(f"a note could not be written: {error}") from error
+        return note
+
+    def _write(self, note: Note, parts: Sequence[str]) -> None:
+        """A note in the transaction that is open."""
+        notes = self._notes
+        with Producer(
+            self._cluster, transaction=self._name, identity=self._identity
+        ) as producer:
+            for record in notes.records(note, parts):
+                producer.send(notes.place.topic, record, notes.place.partition)
+
+    def _end(self) -> None:
+        self._identity = end_transaction(
+            self._cluster, self._name, self._identity, commit=True
+        )
+        if not self._name.is_implicit:
+            self._next_epoch()  # sequences begin with 0 again
 
     def load(
         self,
@@ -154,8 +228,11 @@ class Loader:
         batch: int,
         columns: RecordColumns | None = None,
         note: str = "",
+        parts: Sequence[str] = (),
     ) -> Loaded:
         """Write a batch, unless it was: also when its writer died on the way.
+
+        ``parts`` name what it is made of, to be kept for as long as the job.
 
         Raises:
             JobStopped: another driver has the job, or every try failed.
@@ -169,13 +246,15 @@ class Loader:
             if number:
                 _log.warning("batch %d is done again: %s", batch, _line(failure))
                 self._next_epoch()
-            if batch <= self.last_batch().number:
+                # Whether it was committed, an end without an answer leaves open.
+                self._note = self._notes.last() or self._note
+            if batch <= self._note.batch:
                 return Loaded(batch, None)
             try:
-                return Loaded(batch, self._try(prepared, batch, note))
+                return Loaded(batch, self._try(prepared, batch, note, parts))
             except _FENCED as error:
                 raise self._shut_out() from error
-            except (KafkaError, OSError, _SparkFailure) as error:
+            except (KafkaError, OSError, DeliveryFailed, _SparkFailure) as error:
                 failure = error
                 if too_long := self._too_long():
                     raise too_long from error
@@ -188,7 +267,9 @@ class Loader:
             f"{_line(failure)}"
         ) from failure
 
-    def _try(self, prepared: DataFrame, batch: int, note: str) -> int:
+    def _try(
+        self, prepared: DataFrame, batch: int, note: str, parts: Sequence[str]
+    ) -> int:
         self._began_s = time.monotonic()
         sender = BatchSender(
             self._job.addresses,
@@ -201,6 +282,9 @@ class Loader:
         )
         counts = _collect(prepared, sender)
         self._registry.end()
+        written = self._note._replace(batch=batch, note=note)
+        self._write(written, parts)
+        # For people, and for who looks at the lag of groups: nothing relies on it.
         place = TopicPartition(self._job.topic, 0)
         commit_offsets_in_transaction(
             self._cluster,
@@ -209,11 +293,8 @@ class Loader:
             self._job.group,
             {place: CommittedNote(batch, note)},
         )
-        self._identity = end_transaction(
-            self._cluster, self._name, self._identity, commit=True
-        )
-        if not self._name.is_implicit:
-            self._next_epoch()  # sequences begin with 0 again
+        self._end()
+        self._note = written
         return sum(counts.values())
 
     def _next_epoch(self) -> None:
@@ -251,7 +332,7 @@ class Loader:
             " it. Give a smaller --batch-size, or a longer --transaction-timeout"
         )
 
-    def _count_partitions(self) -> int:
+    def _find_topic(self) -> Topic:
         topic = self._job.topic
         metadata = self._cluster.metadata([topic])
         if topic not in metadata.topics:
@@ -259,7 +340,7 @@ class Loader:
             raise JobError(
                 f"topic {topic}: {error} odradek topic create {topic} makes one"
             )
-        return len(metadata.topics[topic].leaders)
+        return metadata.topics[topic]
 
     def _task_count(self) -> int:
         return min(self._partition_count, _TASKS_MAX)

@@ -7,10 +7,20 @@ table/_log/00000000000000000007.json           batch 7: its `Commit`, and its fi
 table/_stage/...                               what nobody sees
 ```
 
+The log has the last batches: each commit has all that is needed to go on, so that older
+ones are removed, the oldest first, a few with each batch (an old table may have many).
+The newest is never removed, and numbers follow each other: so the last is found without
+a list of the log, which is slow in a folder that was large once.
+
 A batch is committed when its file in ``_log`` appears: it is written elsewhere, made
 durable, and linked to its name, which fails if the name is there. Then the batch's
 files are moved out of ``_stage``, one rename each; a driver that dies between leaves
 that to the next one. Readers pass over names that begin with an underscore.
+
+A driver that was held up for long may find its number free again, because the batch was
+committed by another and is no longer in the log. So it looks behind its link: while the
+commit before is the one that it knew, nothing above that was removed. Otherwise there
+are later ones, and its file goes again. Nobody has minded it: only the newest counts.
 """
 
 from __future__ import annotations
@@ -26,7 +36,8 @@ from typing import TYPE_CHECKING, Any
 
 from .commit import Commit, commit_of
 from .job_errors import CommitRefused, JobError
-from .table import DataFile, check_schema, describe, leftovers, staging_name, sync
+from .staging import batch_of, staging_name
+from .table import DataFile, check_schema, describe, sync
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,12 +46,18 @@ if TYPE_CHECKING:
 
 LOG = "_log"
 STAGE = "_stage"
+# So many batches stay in the log, for people who look.
+LOG_KEPT = 100
+# Of an old table no more are removed with one batch, which would wait for it.
+_REMOVED_MAX = 20
 _TABLE = "table.json"
 _LOCK = "lock"
 
 
 class ParquetTable:
     """The table of one job, for one driver."""
+
+    is_of_one_job = True
 
     def __init__(self, location: Path, job: str, *, takes_lock: bool = True) -> None:
         self.location = location
@@ -49,6 +66,9 @@ class ParquetTable:
         self._stage = location / STAGE
         self._takes_lock = takes_lock
         self._lock: int | None = None
+        self._known: tuple[int, tuple[int, int] | None] = (-1, None)
+        self._folded_end: int | None = None
+        self._backlog: list[int] = []
 
     def exists(self) -> bool:
         """Whether there is a table."""
@@ -120,10 +140,32 @@ class ParquetTable:
         return commit if commit.job == job else None
 
     def _last_batch(self) -> int | None:
+        """Found from the last one known; what has one before it was never removed."""
+        batch = self._known[0]
+        if not self._is_known_there():
+            batch = max(self._batches(), default=-1)
+        while self._identity(batch + 1) is not None:
+            batch += 1
+        self._known = batch, self._identity(batch)
+        return None if batch < 0 else batch
+
+    def _is_known_there(self) -> bool:
+        batch, identity = self._known
+        return identity is not None and identity == self._identity(batch)
+
+    def _identity(self, batch: int) -> tuple[int, int] | None:
+        """What tells a commit from one made later; None where there is none."""
+        try:
+            status = os.stat(self._manifest_path(batch))
+        except FileNotFoundError:
+            return None
+        return status.st_ino, status.st_mtime_ns
+
+    def _batches(self) -> list[int]:
+        """Those that the log still has. A folder that was large once lists slowly."""
         with suppress(FileNotFoundError):
-            batches = [int(n[:-5]) for n in os.listdir(self._log) if n[:-5].isdigit()]
-            return max(batches, default=None)
-        return None
+            return [int(n[:-5]) for n in os.listdir(self._log) if n[:-5].isdigit()]
+        return []
 
     def staging(self, batch: int) -> Path:
         """A new folder for files of a batch, unseen by readers."""
@@ -152,13 +194,21 @@ class ParquetTable:
             for number, file in enumerate(files)
         ]
         manifest = {**json.loads(commit.as_json()), "files": moves}
+        path = self._manifest_path(commit.batch)
         try:
-            self._put(self._manifest_path(commit.batch), manifest)
+            self._put(path, manifest)
         except FileExistsError:
-            raise CommitRefused(
-                f"batch {commit.batch} of the job {commit.job!r} was committed by "
-                f"another driver to {self.location}; stop one of the two"
-            ) from None
+            raise self._refused(commit) from None
+        is_next = commit.batch == self._known[0] + 1 and self._is_known_there()
+        if not is_next and max(self._batches()) > commit.batch:
+            path.unlink()
+            raise self._refused(commit)
+
+    def _refused(self, commit: Commit) -> CommitRefused:
+        return CommitRefused(
+            f"batch {commit.batch} of the job {commit.job!r} was committed by "
+            f"another driver to {self.location}; stop one of the two"
+        )
 
     @staticmethod
     def _name(batch: int, number: int) -> str:
@@ -191,8 +241,34 @@ class ParquetTable:
                 os.rename(self.location / staged, self.location / name)
         sync(self.location)
         for name in os.listdir(self._stage):
-            if name == commit.staged or name in leftovers([name], commit.job, commit):
+            batch = batch_of(name)
+            if name == commit.staged or batch == commit.batch:
                 shutil.rmtree(self._stage / name, ignore_errors=True)
+        self._fold(commit)
+
+    def _fold(self, commit: Commit) -> None:
+        """Remove what is old, the oldest first."""
+        end = commit.batch - LOG_KEPT + 1
+        if self._folded_end is None:
+            self._folded_end = end
+            self._backlog = sorted(b for b in self._batches() if b < end)
+        self._backlog += range(self._folded_end, end)
+        self._folded_end = max(self._folded_end, end)
+        for batch in self._backlog[:_REMOVED_MAX]:
+            self._manifest_path(batch).unlink(missing_ok=True)
+        del self._backlog[:_REMOVED_MAX]
+
+    def restore(self, commit: Commit) -> None:
+        """Say again where the job is; the table has no more rows than before.
+
+        Raises:
+            CommitRefused: the table has a later batch of the job.
+        """
+        self.commit(commit, [])
+
+    def files(self) -> list[str]:
+        """The paths of all files of the table as it is now."""
+        return sorted(str(path) for path in self.location.glob("*.parquet"))
 
     def _manifest(self, batch: int) -> dict[str, Any]:
         content: dict[str, Any] = json.loads(self._manifest_path(batch).read_text())

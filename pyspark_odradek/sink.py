@@ -1,8 +1,8 @@
 """The streaming job: topics flow into a table, exactly once, until somebody stops it.
 
 Spark plans the micro-batches and keeps their offsets; the `Committer` makes each of
-them one commit. What is said here is how they meet: where a new job begins, what a
-checkpoint and a table have to agree on, and when a failure is worth another try.
+them one commit. What is said here is how they meet, and when a failure is worth another
+try; what they have to agree on before is in `sink_start`.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ from .columns import RecordColumns
 from .committer import Committer
 from .continuity import Continuity
 from .dead_letters import DeadLetterLimit
-from .job_errors import JobError, JobStopped
+from .job_errors import JobError
 from .progress import Progress
+from .sink_start import SinkStart
 from .spark_session import register_source
-from .starting_offsets import listed, starting_offsets
+from .starting_offsets import listed
 from .stream_failure import JVM_ENDED, StreamFailure, failure_of
 from .table import open_table
 from .value_decoding import HEADERS, RowMaker
@@ -122,57 +123,15 @@ class Sink:
         self._table.create(maker.schema)
         if self._dead_letters is not None:
             self._dead_letters.create(maker.dead_schema)
-        last = self._committer.recover()
-        if rebuild_checkpoint:
-            self._rebuild(last)
-        self._check_checkpoint(last)
-        if last is not None:
-            self._continuity.check(last)
-        elif self._checkpoint.start() is None:
-            starts = starting_offsets(self._cluster, self._job.source)
-            self._checkpoint.set_start(starts)
-
-    def _rebuild(self, last: Commit | None) -> None:
-        if last is None:
-            raise JobError(
-                f"the table {self._table.location} has no commit of the job "
-                f"{self._job.name!r}: there is nothing to make a checkpoint of"
-            )
-        letters = None
-        if self._dead_letters is not None:
-            letters = self._dead_letters.last_commit(self._job.name)
-        if letters is not None and letters.batch != last.batch + 1:
-            letters = None  # those of a batch that is whole
-        self._checkpoint.rebuild(last, letters)
-        self._progress.note("rebuilt checkpoint", batch=last.batch)
-
-    def _check_checkpoint(self, last: Commit | None) -> None:
-        planned, done = self._checkpoint.last_planned(), self._checkpoint.last_done()
-        where = f"the checkpoint {self._checkpoint.path}"
-        rebuild = "--rebuild-checkpoint makes a new one from the table"
-        if last is None:
-            if done is not None:
-                raise JobStopped(
-                    f"{where} has batch {done} done, but the table "
-                    f"{self._table.location} has no commit of this job: it was removed "
-                    "or is another one; to begin anew remove the checkpoint too"
-                )
-        elif planned is None:
-            raise JobStopped(
-                f"{where} is lost or empty, but the table has batch {last.batch} of "
-                f"this job; {rebuild}"
-            )
-        elif planned < last.batch:
-            raise JobStopped(
-                f"{where} is older than the table: it is at batch {planned}, the table "
-                f"has batch {last.batch}; {rebuild}"
-            )
-        elif done is not None and done > last.batch:
-            raise JobStopped(
-                f"{where} has batch {done} done, but the table has only batch "
-                f"{last.batch}: the table was put back to an earlier state; {rebuild}, "
-                "and reads again what is missing"
-            )
+        start = SinkStart(
+            self._job,
+            self._cluster,
+            self._checkpoint,
+            self._table,
+            self._dead_letters,
+            self._progress,
+        )
+        start.agree(self._committer, self._continuity, rebuild=rebuild_checkpoint)
 
     def run(self, *, once: bool) -> None:
         """Run until it is stopped; with ``once``, until it has what there is now.

@@ -77,6 +77,12 @@ class SoundBatches:
         return len(self.positions)
 
     @property
+    def end(self) -> int:
+        """Where the last one ends in what is read."""
+        last = self.length - 1
+        return self.start + int(self.positions[last]) + self.header(last).size
+
+    @property
     def flags(self) -> int:
         """The attributes of all of them together."""
         return int(np.bitwise_or.reduce(self.attributes)) if self.length else 0

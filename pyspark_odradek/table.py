@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import os
 import re
-import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from .job_errors import JobError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     import pyarrow
 
@@ -39,6 +38,7 @@ class Table(Protocol):
     """What a committer needs of a table."""
 
     location: Path
+    is_of_one_job: bool
 
     def create(self, schema: pyarrow.Schema) -> None:
         """Make the table if there is none.
@@ -65,6 +65,16 @@ class Table(Protocol):
 
     def publish(self, commit: Commit) -> None:
         """Finish what a committed batch has left to do; may be repeated."""
+
+    def restore(self, commit: Commit) -> None:
+        """Say again where a job is that the table has lost, without a file.
+
+        Raises:
+            CommitRefused: the table has a later batch of the job.
+        """
+
+    def files(self) -> list[str]:
+        """The paths of all files that the table has now."""
 
     def close(self) -> None:
         """Let others have it."""
@@ -109,22 +119,6 @@ def local_path(location: str) -> Path:
             "Spark's machines share; mount the store, or write to a path and copy"
         )
     return Path(os.path.abspath(os.path.expanduser(location)))
-
-
-def staging_name(job: str, batch: int) -> str:
-    """The name of a new staging folder: the job's, the batch's, and a random part."""
-    return f"{_slug(job)}-{batch:010d}-{uuid.uuid4().hex[:12]}"
-
-
-def leftovers(names: Iterable[str], job: str, commit: Commit) -> list[str]:
-    """The batch's staging folders that came to nothing, and cannot any more."""
-    number = f"{commit.batch:010d}"
-    pattern = re.compile(re.escape(f"{_slug(job)}-{number}-") + "[0-9a-f]{12}")
-    return [n for n in names if pattern.fullmatch(n) and n != commit.staged]
-
-
-def _slug(job: str) -> str:
-    return re.sub(r"[^A-Za-z0-9_]", "_", job)
 
 
 def sync(path: Path | str) -> None:

@@ -107,6 +107,24 @@ def compact(
     return compact_iceberg(path, file_size, catalog or {}, rewrite)
 
 
+def keep_snapshots(location: str, count: int, catalog: dict[str, str]) -> int:
+    """Let an Iceberg table keep so many snapshots; how many were expired.
+
+    Raises:
+        JobError: it is none, or somebody commits all the time.
+    """
+    path = local_path(location)
+    if (kind := format_of(path)) != "iceberg":
+        raise JobError(
+            f"{location} is a {kind.capitalize()} table; snapshots are of Iceberg. "
+            "A Parquet table's log is bounded, and Delta has "
+            "delta.logRetentionDuration"
+        )
+    from .lake_compaction import keep_iceberg_snapshots
+
+    return keep_iceberg_snapshots(path, catalog, count)
+
+
 def groups_of(files: Iterable[DataFile], file_size: int) -> list[Group]:
     """Neighbours whose sizes together are about ``file_size``; two at least."""
     groups: list[Group] = []

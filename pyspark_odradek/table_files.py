@@ -1,4 +1,4 @@
-"""The data files of a table, in an order in which new ones come last.
+"""The data files of a table, what tells them apart, and in which order they came.
 
 Whichever the format, the rows are those of Parquet files (or of CSV or JSON files),
 which Spark reads without a jar. What such a read would get wrong is refused: deleted
@@ -7,8 +7,12 @@ rows that stand in other files.
 
 from __future__ import annotations
 
+import base64
 import hashlib
+import json
 import os
+import re
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -16,21 +20,38 @@ from urllib.parse import unquote, urlsplit
 from .job_errors import JobError, JobStopped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
 FORMATS = ("parquet", "delta", "iceberg", "json", "csv")
 _OTHER_FILE_SIZE = 16 << 20  # assumed for what is not in this file system
 _DIGEST_LENGTH = 32
+_ENTRIES_MAX = 10_000  # of a Delta log; what came before these goes by its time
 
 
 class DataFile(NamedTuple):
-    """A file of a table; the time is that of its last change, in ns."""
+    """A file of a table; the time is that of its last change, in ns.
+
+    ``commit`` counts the table's commits, as far as its format tells which of them
+    brought the file: a writer may change a file early and commit it late.
+    """
 
     changed_ns: int
     path: str
     size: int
+    commit: int = 0
+
+    @property
+    def name(self) -> str:
+        """What tells it from any other file: 16 characters."""
+        told = hashlib.blake2b(f"{self.path}\0{self.size}".encode(), digest_size=12)
+        return base64.urlsafe_b64encode(told.digest()).decode()
+
+
+def in_order(files: Iterable[DataFile]) -> list[DataFile]:
+    """Those that came in first before the others."""
+    return sorted(files, key=lambda file: (file.commit, file))
 
 
 class TableSource(NamedTuple):
@@ -47,12 +68,13 @@ class TableSource(NamedTuple):
             JobError: there is no such table, or it cannot be read file by file.
         """
         if self.kind == "delta":
-            paths = _delta_files(self.location)
+            commits = _delta_files(self.location)
         elif self.kind == "iceberg":
-            paths = _iceberg_files(self.location)
+            commits = _iceberg_files(self.location)
         else:
-            paths = list(self._read(spark, [self.location]).inputFiles())
-        return sorted(map(_data_file, paths))
+            paths = self._read(spark, [self.location]).inputFiles()
+            commits = dict.fromkeys(paths, 0)
+        return in_order(_data_file(*each) for each in commits.items())
 
     def rows(self, spark: SparkSession, files: Sequence[DataFile]) -> DataFrame:
         """The rows of some of the files."""
@@ -86,8 +108,15 @@ def digest(files: Iterable[DataFile]) -> str:
     return hashed.hexdigest()[:_DIGEST_LENGTH]
 
 
+NAMED = "named"
+
+
 class Position(NamedTuple):
-    """How many files of a table have been loaded, and which."""
+    """How many files of a table have been loaded, and which.
+
+    They are `NAMED` in the notes of the job; of what an earlier version has loaded,
+    there is a digest.
+    """
 
     files_count: int
     digest: str
@@ -101,19 +130,30 @@ class Position(NamedTuple):
     def __str__(self) -> str:
         return f"{self.files_count}:{self.digest}"
 
-    def rest(self, files: Sequence[DataFile]) -> Sequence[DataFile]:
-        """The files that are not loaded yet.
+    def loaded(self, files: Iterable[DataFile]) -> Sequence[DataFile]:
+        """The files that an earlier version has loaded: those that changed first.
 
         Raises:
-            JobStopped: those that are loaded are not the first any more.
+            JobStopped: they are not the first any more.
         """
-        if self.files_count and digest(files[: self.files_count]) != self.digest:
-            raise JobStopped(
-                f"{self.files_count} loaded files of this table are not there any more"
-                " as they were: they were compacted, rewritten or deleted. What is new"
-                " cannot be told from what was loaded; load it under another --job"
-            )
-        return files[self.files_count :]
+        first = sorted(files)[: self.files_count]
+        if digest(first) != self.digest:
+            raise _changed(self.files_count)
+        return first
+
+
+def check_present(names: Collection[str], files: Iterable[DataFile]) -> None:
+    """Raise JobStopped where a file that was loaded is not there as it was."""
+    if gone := len(set(names) - {file.name for file in files}):
+        raise _changed(gone)
+
+
+def _changed(count: int) -> JobStopped:
+    return JobStopped(
+        f"{count} loaded files of this table are not there any more as they were: they"
+        " were compacted, rewritten or deleted. What is new cannot be told from what"
+        " was loaded; load it under another --job, into a new topic"
+    )
 
 
 def batches(files: Sequence[DataFile], size_max: int) -> Iterable[tuple[DataFile, ...]]:
@@ -130,17 +170,19 @@ def batches(files: Sequence[DataFile], size_max: int) -> Iterable[tuple[DataFile
         yield tuple(group)
 
 
-def _data_file(path: str) -> DataFile:
+def _data_file(path: str, commit: int) -> DataFile:
     split = urlsplit(path)
     if split.scheme not in ("", "file"):
-        return DataFile(0, path, _OTHER_FILE_SIZE)
+        return DataFile(0, path, _OTHER_FILE_SIZE, commit)
     local = unquote(split.path) if split.scheme else path
     status = os.stat(local)
-    return DataFile(status.st_mtime_ns, local, status.st_size)
+    return DataFile(status.st_mtime_ns, local, status.st_size, commit)
 
 
-def _delta_files(location: str) -> list[str]:
+def _delta_files(location: str) -> dict[str, int]:
+    """The files of the table, with the versions that brought them; 0 for old ones."""
     import deltalake
+    import pyarrow as pa
     from deltalake.exceptions import TableNotFoundError
 
     try:
@@ -153,26 +195,75 @@ def _delta_files(location: str) -> list[str]:
             f"the Delta table {location} needs {', '.join(strange)}, which a read of"
             " its files would get wrong; write a plain copy of it, and load that"
         )
-    return table.file_uris()
+    if urlsplit(location).scheme:
+        return dict.fromkeys(table.file_uris(), 0)
+    added = pa.table(table.get_add_actions()).column("path").to_pylist()
+    versions = _delta_versions(Path(location) / "_delta_log")
+    # Not `file_uris`: it escapes the folder of the table, and not what is in it.
+    return {
+        path if urlsplit(path).scheme else str(Path(location, unquote(path))): (
+            versions.get(unquote(path), 0)
+        )
+        for path in added
+    }
 
 
 _KNOWN_FEATURES = {"timestampNtz", "vacuumProtocolCheck", "v2Checkpoint"}
 
 
-def _iceberg_files(location: str) -> list[str]:
+def _delta_versions(log: Path) -> dict[str, int]:
+    """Which version added each file, by the newest entries that are there."""
+    versions = {}
+    entries = sorted(path for path in log.glob("*.json") if path.stem.isdecimal())
+    for entry in entries[-_ENTRIES_MAX:]:
+        for line in entry.read_text().splitlines():
+            if '"add"' in line and (added := json.loads(line).get("add")):
+                versions[unquote(added["path"])] = int(entry.stem)
+    return versions
+
+
+def _iceberg_metadata(location: str) -> Path:
+    """The newest state, by the number in its name: a copy has other times.
+
+    Of several with a number, commits that came to nothing have left all but one.
+    """
+    folder = Path(location) / "metadata"
+    hint = ""
+    with suppress(FileNotFoundError):
+        hint = (folder / "version-hint.text").read_text().strip()
+
+    def order(path: Path) -> tuple[int, bool, int]:
+        number = _NUMBER.match(path.name)
+        is_hinted = path.name.removesuffix(".metadata.json") == hint
+        return int(number[1]) if number else -1, is_hinted, path.stat().st_mtime_ns
+
+    found = max(folder.glob("*.metadata.json"), key=order, default=None)
+    if found is None:
+        raise JobError(f"{location} is no Iceberg table")
+    return found
+
+
+_NUMBER = re.compile(r"v?(\d+)")
+
+
+def _iceberg_files(location: str) -> dict[str, int]:
+    """The files of the table, with the sequence numbers of their rows."""
     from pyiceberg.table import StaticTable
 
-    metadata = Path(location) / "metadata"
-    versions = sorted(metadata.glob("*.metadata.json"), key=lambda p: p.stat().st_mtime)
-    if not versions:
-        raise JobError(f"{location} is no Iceberg table")
-    table = StaticTable.from_metadata(str(versions[-1]))
-    found = []
+    table = StaticTable.from_metadata(str(_iceberg_metadata(location)))
+    snapshot = table.current_snapshot()
+    numbers = {
+        entry.data_file.file_path: entry.sequence_number or 0
+        for manifest in (snapshot.manifests(table.io) if snapshot else ())
+        for entry in manifest.fetch_manifest_entry(table.io)
+    }
+    found = {}
     for task in table.scan().plan_files():
         if task.delete_files:
             raise JobError(
                 f"the Iceberg table {location} has rows that are deleted in other"
                 " files; rewrite its data files, then load it"
             )
-        found.append(task.file.file_path)
+        path = task.file.file_path
+        found[path] = numbers.get(path, 0)
     return found

@@ -14,6 +14,7 @@ from protocol.record_batch import CURRENT_MAGIC, BatchHeader, check_crc, scan
 from .files import Buffer
 
 NO_OFFSET = -1
+_SHOWN = 10
 
 
 class OffsetsOutOfOrder(Exception):
@@ -23,12 +24,14 @@ class OffsetsOutOfOrder(Exception):
 class UnexpectedAppendOffset(Exception):
     """The first batch begins below the log end."""
 
-    def __init__(self, first_offset: int, last_offset: int, log_end: int) -> None:
+    def __init__(self, found: "BatchAnalysis", log_start: int, log_end: int) -> None:
         super().__init__(
-            f"offsets {first_offset} to {last_offset}, but the log ends at {log_end}"
+            f"batches at offsets {_first_offsets(found.batches)} up to"
+            f" {found.last_offset}, but the log, which starts at {log_start}, ends at"
+            f" {log_end}"
         )
-        self.first_offset = first_offset
-        self.last_offset = last_offset
+        self.first_offset = found.first_offset
+        self.last_offset = found.last_offset
 
 
 class BatchAnalysis(NamedTuple):
@@ -64,7 +67,8 @@ def analyse(data: Buffer) -> BatchAnalysis:
             raise CorruptMessage(f"the batch at offset {header.base_offset} is damaged")
         if header.base_offset < next_offset or header.last_offset_delta < 0:
             raise OffsetsOutOfOrder(
-                f"a batch at offset {header.base_offset} after {next_offset - 1}"
+                f"a batch at offset {header.base_offset} after {next_offset - 1}; the"
+                f" batches are at offsets {_first_offsets(batches)}"
             )
         next_offset = header.next_offset
         if header.max_timestamp > latest[0]:
@@ -73,3 +77,8 @@ def analyse(data: Buffer) -> BatchAnalysis:
     return BatchAnalysis(
         batches, position + last.size, first_offset, last.last_offset, *latest
     )
+
+
+def _first_offsets(batches: Sequence[tuple[int, BatchHeader]]) -> str:
+    shown = [str(header.base_offset) for _, header in batches[:_SHOWN]]
+    return ", ".join([*shown, "..."] if len(batches) > _SHOWN else shown)

@@ -2,8 +2,7 @@
 
 A batch is verified when it matches its checksum and its offsets follow those before
 it. The checksum does not cover the base offset: where a batch leaves a gap, as they
-do after compaction, the batch behind it is asked. If that one fits into the gap, the
-first is damaged, otherwise the gap is real.
+do after compaction, somebody is asked who looks at the batches behind it, too.
 
 Invariants: the runs of verified batches lie apart, in the order of their bytes, and
 each begins and ends where a batch does. From ``trusted_from`` on this process wrote
@@ -19,8 +18,8 @@ from protocol.record_batch import CURRENT_MAGIC, BatchHeader, check_crc, scan
 
 from .files import Buffer
 
-# The header of the first valid batch from a position on, if there is one.
-ReadNext = Callable[[int], BatchHeader | None]
+# Whether the batch behind the run with this header is right to leave out offsets.
+IsGap = Callable[[BatchHeader], bool]
 
 _RUNS_MAX = 1000  # readers at more places verify some batches again
 
@@ -95,7 +94,7 @@ class BatchVerification:
         data: Buffer,
         position: int,
         next_base: int,
-        read_next: ReadNext,
+        is_gap: IsGap,
     ) -> int:
         """Verify the whole batches in ``data``, read at ``position``; ``run`` grows.
 
@@ -110,7 +109,7 @@ class BatchVerification:
                 batch = view[at : at + header.size]
                 if run.end >= self.trusted_from:
                     break
-                if not self._is_sound(run, batch, header, next_base, read_next):
+                if not self._is_sound(run, batch, header, next_base, is_gap):
                     return run.end - position
                 run.end += header.size
                 run.next_offset = header.next_offset
@@ -126,7 +125,7 @@ class BatchVerification:
         batch: memoryview,
         header: BatchHeader,
         next_base: int,
-        read_next: ReadNext,
+        is_gap: IsGap,
     ) -> bool:
         base_offset, expected = header.base_offset, run.next_offset
         if (
@@ -137,12 +136,7 @@ class BatchVerification:
             or not check_crc(batch, header)
         ):
             return False
-        if base_offset == expected:
-            return True
-        follower = read_next(run.end + header.size)
-        return follower is None or not (
-            expected <= follower.base_offset < header.next_offset
-        )
+        return base_offset == expected or is_gap(header)
 
     def _join(self, run: VerifiedRun) -> None:
         """Make one of this run and those that it has reached."""

@@ -1,11 +1,13 @@
 """How far damage reaches: from the last valid batch before it to the next one.
 
+Or it is no more than an offset that can be put right.
+
 A reader only knows where it stumbled. A mangled length leads it into the middle of
 another batch, so the damage may lie before that place, never behind it.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from protocol.errors import CorruptMessage
 from protocol.record_batch import (
@@ -15,13 +17,16 @@ from protocol.record_batch import (
     read_header,
 )
 
-from .batch_scan import BatchScan
+from .batch_scan import BatchScan, Expected
 from .damage import LogPlace, damaged_parts
 from .formats.quarantine_entry import QuarantineEntry
 from .mapped_index import CorruptIndex
+from .scan_result import OffsetRepair
 
 if TYPE_CHECKING:
     from .segment_reader import SegmentReader
+
+Damage: TypeAlias = QuarantineEntry | OffsetRepair
 
 _ANCHOR_TRIES = 4
 
@@ -38,8 +43,8 @@ def find_extent(
     position: int,
     next_base: int,
     known: Sequence[QuarantineEntry],
-) -> QuarantineEntry:
-    """The damaged range at or before ``position`` that is not ``known`` yet.
+) -> Damage:
+    """The damage at or before ``position`` that is not ``known`` yet.
 
     It reads the log from the index entry before ``position`` on, or if the damage
     lies before that, from the start. Waits for the disk.
@@ -54,6 +59,44 @@ def find_extent(
             if not _is_known(entry, known):
                 return entry
     raise CorruptMessage(f"{segment.log.path}: no damage up to position {position}")
+
+
+def is_offset_wrong(segment: "SegmentReader", position: int) -> bool:
+    """Whether a valid batch is at ``position`` that does not begin where it says.
+
+    It reads the log from the index entry before ``position`` on. Waits for the disk.
+    """
+    next_base, end = segment.next_base, segment.indexes.next_base
+    scan = _scan(segment, _anchor_before(segment, position), next_base, end)
+    for at, header, _ in scan:
+        if at > position or at + header.size > position:
+            break
+    found = scan.recovery()
+    if any(each.position == position for each in found.repairs):
+        return True
+    ranges = [(each.start, each.end) for each in found.damaged]
+    if not _size_at(segment, position) or not any(
+        start <= position < end
+        for start, end in [*ranges, (found.valid_end, found.size)]
+    ):
+        return False
+    batch = segment.log.read_at(position, _size_at(segment, position))
+    return check_crc(batch, read_header(batch))
+
+
+def _scan(
+    segment: "SegmentReader", anchor: _Anchor, next_base: int, end: int | None
+) -> BatchScan:
+    expected = Expected(
+        anchor.base_offset,
+        end,
+        next_base - segment.base_offset - 1,
+        segment.indexes.has_gaps,
+        segment.indexes.claims(),
+    )
+    return BatchScan(
+        segment.log, anchor.position, segment.base_offset, expected=expected
+    )
 
 
 def _anchor_before(segment: "SegmentReader", position: int) -> _Anchor:
@@ -90,8 +133,8 @@ def _gaps(
     position: int,
     next_base: int,
     refused: int,
-) -> Iterator[QuarantineEntry]:
-    """The bytes from ``anchor`` on that hold no valid batch.
+) -> Iterator[Damage]:
+    """The bytes from ``anchor`` on that hold no valid batch, and wrong offsets.
 
     Those that begin behind ``position`` are left out. The batch at ``refused`` counts
     as damaged, as does one that reaches into the next segment.
@@ -107,8 +150,13 @@ def _gaps(
             segment.base_offset, *byte_range, *offsets, reason, epoch
         )
 
-    for at, header, _ in BatchScan(log, *anchor):
-        if at == refused or header.last_offset >= next_base:
+    scan = _scan(segment, anchor, next_base, next_base)
+    repairs_seen = 0
+    for at, header, _ in scan:
+        repairs = scan.recovery().repairs[repairs_seen:]
+        repairs_seen += len(repairs)
+        yield from repairs
+        if at == refused:
             continue
         if epoch == NO_LEADER_EPOCH:
             epoch = header.partition_leader_epoch
@@ -122,5 +170,8 @@ def _gaps(
         yield gap(log.size, next_base)
 
 
-def _is_known(entry: QuarantineEntry, known: Sequence[QuarantineEntry]) -> bool:
+def _is_known(entry: Damage, known: Sequence[QuarantineEntry]) -> bool:
+    if isinstance(entry, OffsetRepair):
+        start, end = entry.position, entry.position + entry.size
+        return any(each.start <= start and end <= each.end for each in known)
     return any(each.start <= entry.start and entry.end <= each.end for each in known)

@@ -22,6 +22,7 @@ from protocol.record_batch import BatchHeader
 
 from .batch_scan import BatchScan
 from .leader_epochs import NO_EPOCH, LeaderEpochs
+from .log_lines import LogLines
 from .log_segment import LogSegment
 from .log_segments import LogSegments
 
@@ -67,10 +68,9 @@ class EpochRecovery:
         if self._ignored:
             epoch, offset = self._ignored[0]
             others = len(self._ignored) - 1
-            _log.warning(
-                "%s: the batch at offset %d says leader epoch %d, which the epoch file"
+            LogLines(_log, self._directory).warning(
+                "the batch at offset %d says leader epoch %d, which the epoch file"
                 " and its neighbours do not confirm: ignored%s",
-                self._directory,
                 offset,
                 epoch,
                 f", as that of {others} others" if others else "",

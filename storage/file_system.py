@@ -12,7 +12,7 @@ not there is the caller's business: `FileNotFoundError` passes through.
 import errno
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from protocol.errors import KafkaStorageError
 
@@ -32,12 +32,12 @@ class DiskFull(KafkaStorageError):
     """No space or quota left. Nothing was changed; the same call may work later."""
 
 
-class ColdRead(Exception):
-    """A read that must not wait met bytes that are not in the page cache."""
+class ColdBytes(NamedTuple):
+    """Bytes of a file that are not in the page cache."""
 
-    def __init__(self, file: "File", position: int, size: int) -> None:
-        super().__init__(f"{file.path}: {size} bytes at {position} are not cached")
-        self.file, self.position, self.size = file, position, size
+    file: "File"
+    position: int
+    size: int
 
     def warm(self) -> None:
         """Bring the bytes into the page cache. For a disk thread: it waits.
@@ -45,6 +45,27 @@ class ColdRead(Exception):
         A failure is left for the read that follows to meet.
         """
         self.file.warm(self.position, self.size)
+
+
+class ColdRead(Exception):
+    """A read that must not wait met bytes that are not in the page cache.
+
+    Whoever goes on later keeps ``bytes`` and lets go of the error: with its traceback
+    that holds what was read until then, and in a local of a frame it holds itself.
+    """
+
+    def __init__(self, file: "File", position: int, size: int) -> None:
+        super().__init__(f"{file.path}: {size} bytes at {position} are not cached")
+        self.file, self.position, self.size = file, position, size
+
+    @property
+    def bytes(self) -> ColdBytes:
+        """What has to be warmed."""
+        return ColdBytes(self.file, self.position, self.size)
+
+    def warm(self) -> None:
+        """`ColdBytes.warm`, by one who does not go on later."""
+        self.bytes.warm()
 
 
 def failure(path: Path, error: OSError) -> KafkaStorageError:
@@ -101,6 +122,15 @@ class File(ABC):
 
         After a failed sync the kernel may hold pages that it calls clean and that
         are not on disk. Written again they are dirty, and the next sync means it.
+        """
+
+    @abstractmethod
+    def overwrite(self, position: int, data: Buffer) -> None:
+        """Write ``data`` over bytes that are there.
+
+        Raises:
+            DiskFull: no space, on a file system that writes elsewhere.
+            StorageFailure: any other error of the device.
         """
 
     @abstractmethod

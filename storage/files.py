@@ -18,9 +18,11 @@ from typing import NoReturn
 
 from protocol.errors import KafkaStorageError
 
+from .descriptor import Descriptor
 from .file_system import (
     MISSING,
     Buffer,
+    ColdBytes,
     ColdRead,
     DiskFull,
     File,
@@ -36,6 +38,7 @@ if sys.platform == "darwin":
 __all__ = [
     "MISSING",
     "Buffer",
+    "ColdBytes",
     "ColdRead",
     "DiskFull",
     "File",
@@ -53,19 +56,6 @@ _CHUNK_SIZE = 1 << 20
 _EVICTION_TRIES = 64
 
 
-class _Descriptor:
-    """An open descriptor that closes with its last holder."""
-
-    __slots__ = ("number",)
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-
-    def __del__(self) -> None:
-        with suppress(OSError):  # what had to reach the disk was synced before
-            os.close(self.number)
-
-
 class OsFile(File):
     """A file of the operating system."""
 
@@ -79,7 +69,7 @@ class OsFile(File):
         self._zeros_from = NEVER  # an append that ends behind it writes some
         self._zeros_limit = 0
         self._files = files
-        self._descriptor: _Descriptor | None = None
+        self._descriptor: Descriptor | None = None
         self._mapping: memoryview | None = None
 
     def append(self, data: Buffer) -> None:
@@ -101,7 +91,7 @@ class OsFile(File):
         self.is_dirty = True
         self.was_used = True
 
-    def _write_ahead(self, descriptor: _Descriptor, data: Buffer) -> int:
+    def _write_ahead(self, descriptor: Descriptor, data: Buffer) -> int:
         """Write ``data`` with zeros behind it. Returns how much of it was written."""
         size, count = self.size, len(data)
         zeros = zeros_behind(size, count, self._zeros_limit)
@@ -127,7 +117,7 @@ class OsFile(File):
         if self.allocated > self.size:
             self.truncate(self.size)
 
-    def _cut_back(self, descriptor: _Descriptor, error: OSError) -> NoReturn:
+    def _cut_back(self, descriptor: Descriptor, error: OSError) -> NoReturn:
         try:
             os.ftruncate(descriptor.number, self.size)
         except OSError as second:
@@ -158,7 +148,7 @@ class OsFile(File):
             raise ColdRead(self, position + count, size - count)
         return memoryview(data)
 
-    def _read_waiting(self, held: _Descriptor, position: int, size: int) -> memoryview:
+    def _read_waiting(self, held: Descriptor, position: int, size: int) -> memoryview:
         data = os.pread(held.number, size, position)
         if len(data) == size:
             return memoryview(data)
@@ -208,6 +198,15 @@ class OsFile(File):
             raise StorageFailure(f"{self.path}: cannot write again") from error
         self.is_dirty = True
 
+    def overwrite(self, position: int, data: Buffer) -> None:
+        """One ``pwrite``."""
+        assert position + len(data) <= self.size, position
+        try:
+            os.pwrite(self.lease().number, data, position)
+        except OSError as error:
+            raise failure(self.path, error) from error
+        self.is_dirty = True
+
     def truncate(self, size: int) -> None:
         """``ftruncate``."""
         self._mapping = None
@@ -242,12 +241,12 @@ class OsFile(File):
         self._descriptor = None
         self._mapping = None
 
-    def lease(self, create: bool = False) -> _Descriptor:
+    def lease(self, create: bool = False) -> Descriptor:
         """The open descriptor, opened when it is not."""
         self.was_used = True
         held = self._descriptor
         if held is None:
-            held = _Descriptor(self._files.open_descriptor(self, create))
+            held = Descriptor(self._files.open_descriptor(self, create))
             self._descriptor = held
         return held
 
@@ -351,7 +350,7 @@ class OsFiles(Files):
     def sync_directory(self, path: Path) -> None:
         """``fsync`` of the directory."""
         with _translated(path):
-            held = _Descriptor(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+            held = Descriptor(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
         try:
             os.fsync(held.number)
         except OSError as error:

@@ -110,9 +110,8 @@ class FollowerLog:
             is_empty = end == log.log_start_offset
             if not is_empty or not error.first_offset < end <= error.last_offset:
                 raise
-            _log.info(
-                "%s is empty and starts at %d instead of %d, like the leader's batch",
-                log.topic_partition,
+            log.lines(_log).info(
+                "it is empty and starts at %d instead of %d, like the leader's batch",
                 error.first_offset,
                 end,
             )

@@ -21,14 +21,16 @@ from protocol.record_batch import (
     read_header,
 )
 
-from .batch_scan import BatchScan, Recovery
+from .batch_scan import BatchScan
 from .damage import is_zeros
 from .formats.quarantine_entry import QuarantineEntry
 from .leader_epochs import LeaderEpochs
+from .log_lines import LogLines
 from .log_segment import LogSegment
 from .log_segments import LogSegments
 from .producer_replay import indexed_position
 from .quarantine import Quarantine
+from .scan_result import Recovery
 
 _END = 1 << 62
 
@@ -45,7 +47,7 @@ class Seen(NamedTuple):
 
 
 class FoundDamage:
-    """Settles what scans of segments have found."""
+    """Settles what scans of segments have found; ``cut_bytes`` were of torn tails."""
 
     def __init__(
         self, quarantine: Quarantine, epochs: LeaderEpochs, seen: Seen
@@ -53,9 +55,12 @@ class FoundDamage:
         self._quarantine = quarantine
         self._epochs = epochs
         self._seen = seen
+        self.cut_bytes = 0
 
     def keep(self, segment: LogSegment, recovery: Recovery) -> None:
-        """Quarantine what lies between valid batches."""
+        """Put wrong offsets right, and quarantine what lies between valid batches."""
+        for repair in recovery.repairs:
+            self._quarantine.take(segment, repair)
         for start, end, base_offset, next_offset in recovery.damaged:
             offsets = (base_offset, next_offset)
             self._add(segment, (start, end), offsets, "no valid batch")
@@ -102,12 +107,14 @@ class FoundDamage:
         level = logging.DEBUG if _is_zero_tail(segment, recovery) else logging.WARNING
         if self._seen.was_clean:
             level = logging.WARNING
-        _log.log(
+        size = recovery.size - recovery.valid_end
+        self.cut_bytes += size
+        LogLines(_log, segment.log.path.parent).log(
             level,
             "%s: nothing valid follows offset %d: %d bytes are cut",
-            segment.log.path,
+            segment.log.path.name,
             recovery.next_offset,
-            recovery.size - recovery.valid_end,
+            size,
         )
         segment.cut(recovery.valid_end)
 
@@ -181,23 +188,6 @@ def anchored(segment: LogSegment, recovery: Recovery) -> Recovery:
         next_offset = _next_offset_at(segment, recovery.valid_end)
         recovery = recovery._replace(next_offset=next_offset)
     return recovery
-
-
-def ends_too_high(segment: LogSegment, recovery: Recovery, log_end: int) -> bool:
-    """Whether the last batch says an offset above its own, of a log that was closed.
-
-    The log ended at ``log_end``, by the recovery point; had the batch followed the one
-    before it, it would have ended there, too. No checksum covers its offset.
-    """
-    if not segment.base_offset < log_end < recovery.next_offset:
-        return False
-    position = indexed_position(segment, log_end - 1)
-    scan = BatchScan(segment.log, position, segment.base_offset, checks_crc=False)
-    next_offset = expected = segment.base_offset
-    for _, header, _ in scan:
-        expected = next_offset + header.last_offset_delta + 1
-        next_offset = header.next_offset
-    return next_offset > expected == log_end
 
 
 def end_of(segment: LogSegment) -> Recovery:

@@ -9,6 +9,7 @@ deleted, one that another has taken the place of, or a log whose end was cut, is
 anew. Compaction is kept away by who moves the log.
 """
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -61,6 +62,11 @@ class FutureLog:
         copies = list(self._copies.values())
         return max((copy.end_offset for copy in copies), default=0)
 
+    @property
+    def segment_bases(self) -> list[int]:
+        """Where the segments begin that were copied, or begun."""
+        return sorted(self._copies)
+
     def plan(self) -> CopyPlan:
         """What there is to be copied, of all segments. On the loop."""
         local = self._log.local
@@ -86,7 +92,8 @@ class FutureLog:
     def create(self) -> None:
         """Make the directory."""
         self._files.mkdir(self.directory)
-        self._put(PARTITION_METADATA_NAME, format_partition_metadata(self._topic_id))
+        metadata = format_partition_metadata(self._topic_id)
+        self._put(PARTITION_METADATA_NAME, (metadata,))
         self.sync_names()
 
     def missing(self, plan: CopyPlan) -> int:
@@ -135,10 +142,10 @@ class FutureLog:
                 self._snapshots.add(offset)
         self.sync_names()
 
-    def write(self, texts: dict[str, bytes]) -> None:
-        """Write the small files of the log, durably."""
-        for name, data in texts.items():
-            self._put(name, data)
+    def write(self, texts: Mapping[str, Iterable[bytes]]) -> None:
+        """Write the small files of the log, each in parts, durably."""
+        for name, parts in texts.items():
+            self._put(name, parts)
         self.sync()
 
     def sync_names(self) -> None:
@@ -148,15 +155,15 @@ class FutureLog:
 
     # The end, on the loop
 
-    def texts(self) -> dict[str, bytes]:
-        """The small files beside the segments, as they are now."""
+    def texts(self) -> Mapping[str, Iterable[bytes]]:
+        """The small files beside the segments, as they are now, each in parts."""
         log = self._log
-        texts = {
-            EPOCHS_NAME: log.epochs.encode(),
-            snapshot_name(log.log_end_offset): log.producers.encode(),
+        texts: dict[str, Iterable[bytes]] = {
+            EPOCHS_NAME: (log.epochs.encode(),),
+            snapshot_name(log.log_end_offset): log.producers.picture().parts(),
         }
         if len(log.quarantine):
-            texts[QUARANTINE_NAME] = log.quarantine.encode()
+            texts[QUARANTINE_NAME] = (log.quarantine.encode(),)
         return texts
 
     def hand_over(self, snapshot_offset: int) -> LogSegments:
@@ -191,10 +198,11 @@ class FutureLog:
                 self.forget(base_offset)
         self._cut_count = plan.cut_count
 
-    def _put(self, name: str, data: bytes) -> None:
+    def _put(self, name: str, parts: Iterable[bytes]) -> None:
         path = self.directory / name
         self._files.unlink(path)
         file = self._files.open(path, create=True)
-        file.append(data)
+        for part in parts:
+            file.append(part)
         file.sync()
         file.close()

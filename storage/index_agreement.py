@@ -5,8 +5,10 @@ So what a time entry says is compared with its batch before it is used for the f
 time; the offset index is compared at each lookup, where the batch is read anyway.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from protocol.record_batch import BATCH_OVERHEAD, BatchHeader, read_header
@@ -22,6 +24,33 @@ if TYPE_CHECKING:
     from .formats.quarantine_entry import QuarantineEntry
 
 _BATCHES_ASKED = 1000
+
+_position = attrgetter("position")
+
+
+class KeptEntries:
+    """The entries of an index as they were."""
+
+    def __init__(self, entries: Sequence[OffsetPosition] = ()) -> None:
+        self._entries = entries
+
+    def between(self, start: int, end: int) -> Sequence[OffsetPosition]:
+        """As of `IndexedOffsets`."""
+        first = bisect_left(self._entries, start, key=_position)
+        return self._entries[first : bisect_left(self._entries, end, key=_position)]
+
+
+class ConfirmedEntries:
+    """The entries of an offset index of which the time index has the same offset."""
+
+    def __init__(self, offsets: OffsetIndex, times: TimeIndex) -> None:
+        self._offsets = offsets
+        self._times = times
+
+    def between(self, start: int, end: int) -> Sequence[OffsetPosition]:
+        """As of `IndexedOffsets`."""
+        found = self._offsets.between(start, end)
+        return [each for each in found if self._times.has_offset(each.offset)]
 
 
 class IndexAgreement:

@@ -26,6 +26,7 @@ from .log_files import (
     is_segment_file,
     segment_bases,
 )
+from .log_lines import LogLines
 from .producer_snapshot import list_snapshots, snapshot_path
 
 _TEMPORARY = ".tmp"
@@ -48,9 +49,9 @@ class Leftovers(NamedTuple):
 def remove_leftovers(files: Files, directory: Path) -> Leftovers:
     """Finish or undo what was interrupted."""
     before = names = files.listdir(directory)
-    kept = _still_needed(before)
+    kept, lines = _still_needed(before), LogLines(_log, directory)
     for name in kept:
-        _log.warning("%s: its log is still there; it is kept", directory / name)
+        lines.warning("%s: its log is still there; it is kept", name)
         files.rename(directory / name, directory / name.removesuffix(DELETED))
     gone = [name for name in before if name.endswith((DELETED, _TEMPORARY))]
     for name in gone:
@@ -118,7 +119,7 @@ def _remove_unfinished(files: Files, directory: Path, names: list[str]) -> None:
     first = min(map(base_offset_of, cleaned))
     swaps = [name for name in names if name.endswith(SWAP)]
     for name in cleaned + [name for name in swaps if base_offset_of(name) >= first]:
-        _log.warning("%s was not finished: removed", directory / name)
+        LogLines(_log, directory).warning("%s was not finished: removed", name)
         files.unlink(directory / name)
 
 
@@ -141,7 +142,7 @@ def _finish_swaps(files: Files, directory: Path) -> None:
                 files.unlink(directory / name)
         files.sync_directory(directory)
     for name in swaps:
-        _log.warning("%s was not in place yet: renamed", directory / name)
+        LogLines(_log, directory).warning("%s was not in place yet: renamed", name)
         files.rename(directory / name, directory / name.removesuffix(SWAP))
 
 
@@ -162,6 +163,6 @@ def _remove_orphans(files: Files, directory: Path, names: list[str]) -> list[str
         if name.endswith(SEGMENT_KINDS) and base_offset_of(name) not in logs
     ]
     for name in orphans:
-        _log.warning("%s is an index without a log: removed", directory / name)
+        LogLines(_log, directory).warning("%s is an index without a log: removed", name)
         files.unlink(directory / name)
     return orphans

@@ -13,13 +13,15 @@ This layer knows bytes and offsets. What is visible to whom, and who may append,
 
 import logging
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from protocol.errors import CorruptMessage, KafkaStorageError, OffsetOutOfRange
 
-from .files import Buffer, Files
+from .files import Buffer, DiskFull, Files
 from .log_config import LogConfig
 from .log_files import SEGMENT_KINDS, segment_path
+from .log_lines import LogLines
 from .log_read import FetchedData, nothing_at
 from .log_segment import LogSegment
 from .log_segments import LogSegments
@@ -67,9 +69,22 @@ class LocalLog:
         now_ms: int,
         start_offset: int = 0,
     ) -> "LocalLog":
-        """A new, empty log that begins at ``start_offset``; makes its directory."""
-        files.mkdir(directory)
-        first = LogSegment.create(files, directory, start_offset, config, now_ms)
+        """A new, empty log that begins at ``start_offset``; makes its directory.
+
+        Raises:
+            DiskFull: there is no room for it, and nothing of it is left.
+            KafkaStorageError: the disk fails.
+        """
+        was_there = files.exists(directory)
+        try:
+            files.mkdir(directory)
+            first = LogSegment.create(files, directory, start_offset, config, now_ms)
+        except DiskFull:
+            # If its topic is deleted before it is tried again, nobody would remove it.
+            if not was_there:
+                with suppress(KafkaStorageError):
+                    files.rmtree(directory)
+            raise
         return cls(files, directory, config, LogSegments([first]), start_offset)
 
     def update_config(self, config: LogConfig) -> None:
@@ -220,7 +235,9 @@ class LocalLog:
         for kind in SEGMENT_KINDS:
             path = segment_path(self.directory, base_offset, kind)
             if self.files.exists(path):
-                _logger.warning("%s is in the way of a new segment: removed", path)
+                LogLines(_logger, self.directory).warning(
+                    "%s is in the way of a new segment: removed", path.name
+                )
                 self.files.unlink(path)
 
     def truncate_to(self, offset: int, now_ms: int) -> list[LogSegment]:
@@ -261,10 +278,14 @@ class LocalLog:
 
         The caller deletes the files (`LogSegment.delete_files`) after
         ``file.delete.delay.ms``. The active segment may only go when another follows.
+        Where there is no room for the names the files are removed at once.
+
+        Raises:
+            DiskFull: not even that: those from the one that was in the way on stay.
         """
         for segment in segments:
+            segment.take_away()
             self.segments.remove(segment.base_offset)
-            segment.rename_deleted()
 
     def use_copy(self, directory: Path, segments: LogSegments) -> LogSegments:
         """Go on with ``segments``, which hold the same bytes; returns the old ones."""

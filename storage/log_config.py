@@ -12,7 +12,7 @@ class LogConfig:
     """What a topic's options say to its logs. Immutable: a change replaces it.
 
     ``compression_type`` is ``"producer"``, ``"uncompressed"`` or a codec's name;
-    retention of -1 is unlimited.
+    retention of -1 is unlimited, and so is ``decompressed_ratio_max`` of 0.
     """
 
     cleanup_policy: frozenset[str] = field(default=frozenset({"delete"}))
@@ -31,6 +31,7 @@ class LogConfig:
     min_cleanable_dirty_ratio: float = 0.5
     max_message_bytes: int = 1_048_588
     decompressed_max_bytes: int = DECOMPRESSED_SIZE_MAX
+    decompressed_ratio_max: int = 0
     message_timestamp_type: str = "CreateTime"
     message_timestamp_before_max_ms: int = UNLIMITED
     message_timestamp_after_max_ms: int = 3_600_000

@@ -188,6 +188,13 @@ class LogDirectory:
         self.was_clean = self._files.exists(marker) or not (
             self.partitions or self.futures
         )
+        if not self.was_clean:
+            _log.warning(
+                "%s was not closed in order: what its %d logs have beyond what was"
+                " durable is read and written again",
+                self.path,
+                len(self.partitions),
+            )
         # Nothing may change in here while it is still said to be clean.
         self._files.unlink(marker)
         self._files.sync_directory(self.path)

@@ -22,19 +22,21 @@ from .checkpoints import EPOCHS_NAME, Checkpointed
 from .epoch_recovery import EpochRecovery, rebuild_epochs
 from .files import File, Files
 from .formats.checkpoint import CheckpointError
-from .found_damage import FoundDamage, Seen, anchored, ends_too_high
+from .found_damage import FoundDamage, Seen, anchored
 from .leader_epochs import LeaderEpochs
 from .leftovers import remove_leftovers, remove_stray_snapshots
 from .local_log import LocalLog
 from .log_config import LogConfig
 from .log_files import TRANSACTION_INDEX, base_offset_of, is_segment_file, segment_bases
+from .log_lines import LogLines
 from .log_recovery import LogRecovery
 from .log_segment import LogSegment
 from .log_segments import LogSegments
-from .log_state import LogParts
+from .log_state import Loaded, LogParts
 from .mapped_index import CorruptIndex
 from .partition_metadata import (
     PARTITION_METADATA_NAME,
+    begin_partition_metadata,
     format_partition_metadata,
 )
 from .producer_replay import ProducerReplay
@@ -73,12 +75,18 @@ def create_log(
 ) -> UnifiedLog:
     """A new, empty log. Its directory and names become durable with its first sync."""
     files, now_ms = surroundings.files, surroundings.now_ms
+    local = LocalLog.create(files, directory, config, now_ms)
     unsynced = Unsynced()
-    unsynced.note_new_directory(
-        {PARTITION_METADATA_NAME: format_partition_metadata(topic_id)}
-    )
+    metadata = begin_partition_metadata(files, directory, topic_id)
+    if metadata is not None:
+        unsynced.note_small_file(metadata)
+        unsynced.note_new_directory({})
+    else:
+        unsynced.note_new_directory(
+            {PARTITION_METADATA_NAME: format_partition_metadata(topic_id)}
+        )
     parts = LogParts(
-        LocalLog.create(files, directory, config, now_ms),
+        local,
         LeaderEpochs(files, directory / EPOCHS_NAME),
         surroundings.no_producers(),
         unsynced,
@@ -102,7 +110,9 @@ def load_log(
     """
     loader = _Loader(directory, config, checkpointed, surroundings)
     parts = loader.load()
-    return UnifiedLog(topic_partition, topic_id, parts, loader.log_start_offset)
+    log = UnifiedLog(topic_partition, topic_id, parts, loader.log_start_offset)
+    log.loaded = loader.loaded
+    return log
 
 
 class _Loader:
@@ -117,6 +127,7 @@ class _Loader:
     ) -> None:
         self.log_start_offset = checkpointed.log_start_offset
         self._directory = directory
+        self._lines = LogLines(_log, directory)
         self._config = config
         self._was_clean, self._recovery_point, _ = checkpointed
         self._files, self._now_ms = surroundings.files, surroundings.now_ms
@@ -126,6 +137,12 @@ class _Loader:
         self._quarantine = Quarantine.load(self._files, directory)
         self._has_new_names = False
         self._snapshots: list[File] = []
+        self._recovered_offsets = self._cut_bytes = 0
+
+    @property
+    def loaded(self) -> Loaded:
+        """What `load` has done."""
+        return Loaded(not self._was_clean, self._recovered_offsets, self._cut_bytes)
 
     def load(self) -> LogParts:
         leftovers = remove_leftovers(self._files, self._directory)
@@ -140,6 +157,7 @@ class _Loader:
             next_offset = self._believe(segments, damage)
         else:
             next_offset = self._recover(segments, damage)
+        self._cut_bytes = damage.cut_bytes
         self._replay.report_uncertain(self._directory)
         local = self._local_log(segments, next_offset)
         self._epochs.truncate_from_end(local.end.offset + 1)
@@ -157,7 +175,7 @@ class _Loader:
     def _open_segments(self, names: list[str]) -> LogSegments:
         bases = segment_bases(names)
         if not bases:
-            _log.warning("%s has no segments", self._directory)
+            self._lines.warning("there are no segments")
             return LogSegments([self._make_segment(self.log_start_offset)])
         split = split_overflows(
             self._files, self._directory, bases, self._recovery_point
@@ -188,7 +206,9 @@ class _Loader:
         try:
             self._epochs = LeaderEpochs.load(self._files, self._directory)
         except CheckpointError as error:
-            _log.warning("%s; the leader epochs are taken from the batches", error)
+            self._lines.warning(
+                "%s; the leader epochs are taken from the batches", error
+            )
         if self._was_clean and not self._epochs.entries:
             rebuild_epochs(self._directory, self._epochs, segments)
 
@@ -218,7 +238,7 @@ class _Loader:
         if last is None:
             return
         path = last.transactions.path
-        _log.warning("%s: noticed and rebuilt (%s)", path, reason)
+        self._lines.warning("%s: noticed and rebuilt (%s)", path.name, reason)
         last.transactions.clear()
         replay = ProducerReplay(self._no_producers())
         start = self._load_snapshot(replay, base_offset)
@@ -240,12 +260,7 @@ class _Loader:
     def _believe(self, segments: LogSegments, damage: FoundDamage) -> int:
         """Find the log end, and the producers there. Returns the log end."""
         active = segments.last
-        recovery = active.activate()
-        if ends_too_high(active, recovery, self._recovery_point):
-            active.end_at(self._recovery_point)
-            active.indexes.truncate_to(self._recovery_point)
-            recovery = active.activate()
-        recovery = anchored(active, recovery)
+        recovery = anchored(active, active.activate(self._recovery_point))
         damage.keep(active, recovery)
         lost = damage.settle_tail(segments, active, recovery)
         end = recovery.next_offset
@@ -269,6 +284,7 @@ class _Loader:
             self._files, self._directory, epochs, self._replay, damage
         )
         end = recovery.run(segments, self._recovery_point)
+        self._recovered_offsets = max(end - self._recovery_point, 0)
         self._snapshots += recovery.dirty_files
         return end
 
@@ -303,10 +319,9 @@ class _Loader:
         )
         seen = max(self._recovery_point, self.log_start_offset)
         if next_offset < seen:
-            _log.warning(
-                "%s ends at %d and was durable up to %d: what was between is lost, its"
+            self._lines.warning(
+                "it ends at %d and was durable up to %d: what was between is lost, its"
                 " offsets are not used again",
-                self._directory,
                 next_offset,
                 seen,
             )

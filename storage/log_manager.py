@@ -20,6 +20,7 @@ from .files import MISSING, Files, StorageFailure
 from .log_config import LogConfig
 from .log_directories import LogDirectories, Lookup
 from .log_directory import DirectoryKind, DirectoryLock, LogDirectory, TakeLock
+from .log_lines import LogLines
 from .log_retention import delete_old_segments
 from .meta_properties import META_PROPERTIES_NAME
 from .partition_metadata import write_partition_metadata
@@ -146,7 +147,8 @@ class LogManager:
         path = home.partitions[topic_partition]
         found = self.topic_id_of(topic_partition)
         if found is None:
-            _log.warning("%s does not say of which topic it is; it does now", path)
+            lines = LogLines(_log, path)
+            lines.warning("it does not say of which topic it is; it does now")
             write_partition_metadata(self.files, path, topic_id)
         elif found != topic_id:
             raise InconsistentTopicId(

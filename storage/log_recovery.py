@@ -21,6 +21,7 @@ from protocol.errors import KafkaStorageError
 from .epoch_recovery import EpochRecovery
 from .files import File, Files, StorageFailure
 from .found_damage import FoundDamage, anchored
+from .log_lines import LogLines
 from .log_segment import LogSegment
 from .log_segments import LogSegments
 from .producer_replay import ProducerReplay, indexed_position
@@ -77,7 +78,7 @@ class LogRecovery:
         self, segments: LogSegments, segment: LogSegment, start: int, position: int
     ) -> int:
         self._replay.begin(segment, start, position)
-        recovery = anchored(segment, segment.recover(position, self._take))
+        recovery = anchored(segment, segment.recover(position, self._take, start))
         self._damage.keep(segment, recovery)
         lost = self._damage.settle_tail(segments, segment, recovery)
         self._replay.end(segment, lost)
@@ -107,4 +108,5 @@ class LogRecovery:
         except StorageFailure:
             raise
         except KafkaStorageError as error:  # no room, or too many open files
-            _log.warning("no producer snapshot at %d: %s", offset, error)
+            lines = LogLines(_log, self._directory)
+            lines.warning("no producer snapshot at %d: %s", offset, error)

@@ -73,9 +73,8 @@ def delete_breached_segments(
 def _report(
     log: "UnifiedLog", reason: RetentionReason, segments: list["LogSegment"]
 ) -> None:
-    _log.info(
-        "%s: %d segments deleted because %s: base offsets %s; %d bytes are left",
-        log.topic_partition,
+    log.lines(_log).info(
+        "%d segments deleted because %s: base offsets %s; %d bytes are left",
         len(segments),
         reason.value,
         ", ".join(str(segment.base_offset) for segment in segments),
@@ -123,8 +122,15 @@ def _delete(log: "UnifiedLog", may_go: Question, now_ms: int) -> list["LogSegmen
     following = log.local.segments.higher(gone[-1].base_offset)
     assert following is not None
     log.increment_log_start(following.base_offset, LogStartReason.SEGMENT_DELETION)
-    log.local.remove_segments(gone)
-    log.quarantine.truncate_from_start(following.base_offset)
+    try:
+        log.local.remove_segments(gone)
+    except DiskFull:
+        gone = [
+            each for each in gone if log.local.segments.get(each.base_offset) is None
+        ]
+        if not gone:
+            raise
+    log.quarantine.truncate_from_start(log.local.segments.first.base_offset)
     for segment in gone:
         log.local.files.unlink(snapshot_path(log.directory, segment.base_offset))
     return gone

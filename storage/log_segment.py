@@ -8,14 +8,20 @@ Invariants:
   its checksum before a reader gets it for the first time.
 """
 
+import logging
 import random
 from pathlib import Path
 
 from protocol.batch_columns import BatchWalk
-from protocol.record_batch import BATCH_OVERHEAD, read_header, stamp_sized
+from protocol.record_batch import (
+    BATCH_OVERHEAD,
+    read_header,
+    stamp_base_offset,
+    stamp_sized,
+)
 
-from .batch_scan import OnRun, Recovery
-from .files import Buffer, File, Files
+from .batch_scan import OnRun
+from .files import Buffer, DiskFull, File, Files
 from .formats.index_entry import (
     INDEX_ENTRY_SIZE,
     RELATIVE_OFFSET_MAX,
@@ -30,10 +36,15 @@ from .log_files import (
     segment_path,
 )
 from .log_tail import LogTail
+from .scan_result import OffsetRepair, Recovery
 from .segment_indexes import SegmentIndexes
 from .segment_reader import SegmentReader
 from .time_index import NO_TIMESTAMP
 from .transaction_index import TransactionIndex
+
+_OFFSET_SIZE = 8
+
+_logger = logging.getLogger(__name__)
 
 
 class LogSegment(SegmentReader):
@@ -97,6 +108,7 @@ class LogSegment(SegmentReader):
     def config(self, config: LogConfig) -> None:
         self._config = config
         self.indexes.interval_bytes = config.index_interval_bytes
+        self.indexes.has_gaps = config.is_compacted
         # What `should_roll` compares with; worked out once, not for each batch.
         self._size_max = config.segment_bytes
         self._age_ms_max = config.max_segment_ms - self._jitter_ms
@@ -226,25 +238,30 @@ class LogSegment(SegmentReader):
             or not 0 <= last_offset - self.base_offset <= RELATIVE_OFFSET_MAX
         )
 
-    def activate(self) -> Recovery:
+    def activate(self, log_end: int | None = None) -> Recovery:
         """Make it the segment that is appended to. Returns how it ends.
 
         Only the tail behind the last index entry is looked at: a log that was closed
-        is trusted, but not blindly. A last batch that is not valid is reported.
+        (at ``log_end``, if that is known) is trusted, but for an invalid last batch.
         """
         self._load_first_timestamp()
-        return self.indexes.grow()
+        return self.indexes.grow(log_end)
 
-    def recover(self, from_position: int = 0, on_run: OnRun | None = None) -> Recovery:
+    def recover(
+        self,
+        from_position: int = 0,
+        on_run: OnRun | None = None,
+        recovery_point: int | None = None,
+    ) -> Recovery:
         """Read the batches from ``from_position`` on, and index them anew.
 
-        ``on_run`` gets the valid batches, in order.
-        Nothing is cut: what is damaged, and where the last valid batch ends, is in
-        the result. The segment is active afterwards: `seal` it if another follows.
+        ``on_run`` gets the valid batches, in order; the log once ended at
+        ``recovery_point``. Nothing is cut: what is damaged, and where the last valid
+        batch ends, is in the result. The segment is active afterwards.
         """
         self._load_first_timestamp()
-        recovery = self.indexes.recover(from_position, on_run)
-        if not recovery.damaged:
+        recovery = self.indexes.recover(from_position, on_run, recovery_point)
+        if not recovery.damaged and not recovery.repairs:
             self.verification.trust(from_position)
         return recovery
 
@@ -278,6 +295,21 @@ class LogSegment(SegmentReader):
             self.log.truncate(position)
             self.verification.trust(position)
             self.forget_places()
+
+    def put_right(self, repair: OffsetRepair) -> None:
+        """Write the offset at which a batch begins, where the file says another.
+
+        Raises:
+            DiskFull, StorageFailure: as `File.overwrite`.
+        """
+        start = bytearray(self.log.read_at(repair.position, BATCH_OVERHEAD))
+        stamp_base_offset(start, repair.base_offset)
+        self.log.overwrite(repair.position, start[:_OFFSET_SIZE])
+        self.forget_places()
+        _logger.warning(
+            "%s: the batch at position %d: %s, and is put right",
+            *(self.log.path, repair.position, repair.reason),
+        )
 
     def preallocate(self) -> None:
         """Let its file be written ahead of the log, if the topic wants that."""
@@ -318,11 +350,22 @@ class LogSegment(SegmentReader):
         self._follow(directory, self._suffix)
 
     def rename_deleted(self) -> None:
-        """Give every file the suffix ``.deleted``: the segment is no more.
-
-        Who still reads goes on; `delete_files` removes them later.
-        """
+        """Give every file the suffix ``.deleted``: to be removed when nobody reads."""
         self.rename(DELETED)
+
+    def take_away(self) -> None:
+        """The same. Where not even a longer name finds room, the files go at once.
+
+        Raises:
+            DiskFull: they can neither be renamed nor removed, and are there.
+        """
+        try:
+            self.rename(DELETED)
+        except DiskFull:
+            # The log goes first: after a kill it must not be there without its indexes.
+            self.delete_files()
+            self._follow(self.directory, DELETED)
+            self.delete_files()  # those that were renamed
 
     def rename(self, suffix: str) -> None:
         """Give every file that there is this suffix, in place of the one it has."""
@@ -339,6 +382,7 @@ class LogSegment(SegmentReader):
             name = kind + self._suffix
             self.files.unlink(segment_path(self.directory, self.base_offset, name))
         self.forget_places()
+        self.indexes.let_go()
         self.transactions.close()
         self.log.close()
 

@@ -16,6 +16,7 @@ from .files import StorageFailure
 from .leader_epochs import LeaderEpochs
 from .local_log import LocalLog
 from .log_config import LogConfig
+from .log_lines import LogLines
 from .log_read import FetchIsolation
 from .offset_metadata import LogOffsetSnapshot, OffsetMetadata
 from .producer_state import NO_OFFSET
@@ -43,6 +44,18 @@ class LogParts(NamedTuple):
     quarantine: Quarantine
 
 
+class Loaded(NamedTuple):
+    """What became of a log that was on disk: see `log_loader`.
+
+    ``recovered_offsets`` were there beyond what was known to be durable, ``cut_bytes``
+    were those of a torn tail.
+    """
+
+    is_recovered: bool
+    recovered_offsets: int
+    cut_bytes: int
+
+
 class LogState:
     """The parts of one partition's log, its offsets, and whether it still works."""
 
@@ -57,11 +70,13 @@ class LogState:
         self.topic_partition = topic_partition
         self.topic_id = topic_id
         self.local, self.epochs, self.producers, self._unsynced = parts[:4]
+        self.producers.belong_to(topic_partition)
         self.quarantine = parts.quarantine
         self._watermarks = Watermarks(self.local, log_start_offset)
         self.opened_end_offset = self.log_end_offset
         self.appended_bytes = 0  # since it was opened, as the next one
         self.fetched_bytes = 0  # by consumers
+        self.loaded: Loaded | None = None  # made by this process
         self._failure: KafkaError | None = None
         self._is_held = False  # nothing becomes durable
         # No transaction index says more of markers behind it. None: not looked yet.
@@ -71,6 +86,10 @@ class LogState:
     def directory(self) -> Path:
         """Where its files are."""
         return self.local.directory
+
+    def lines(self, logger: logging.Logger) -> LogLines:
+        """What ``logger`` is told of this log."""
+        return LogLines(logger, self.local.directory)
 
     @property
     def config(self) -> LogConfig:
@@ -264,7 +283,7 @@ class LogState:
         if self._failure is not None:
             return
         # The reason is reported once, for the whole log directory.
-        _log.debug("%s takes no more writes: %s", self.topic_partition, error)
+        self.lines(_log).debug("no more writes are taken: %s", error)
         self._failure = error
         self._watermarks.fall_to_durable()
 

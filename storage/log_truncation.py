@@ -68,9 +68,8 @@ class LogTruncation(LogState):
             self.truncate_fully_and_start_at(offset, now_ms, checkpoint=checkpoint)
             return True
         if offset < self.high_watermark:
-            _log.warning(
-                "%s is truncated to %d, below its high watermark, %d",
-                self.topic_partition,
+            self.lines(_log).warning(
+                "truncated to %d, below the high watermark, %d",
                 offset,
                 self.high_watermark,
             )

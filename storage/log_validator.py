@@ -11,9 +11,10 @@ payloads that cannot be decompressed are INVALID_RECORD (it renumbers, or answer
 UNKNOWN_SERVER_ERROR); a delete horizon, which only the cleaner may set, is removed.
 """
 
+from enum import Enum
 from typing import Final, NamedTuple
 
-from protocol.compression import decompress
+from protocol.compression import DecompressedTooLarge, decompress
 from protocol.errors import (
     CorruptMessage,
     InvalidRecord,
@@ -49,22 +50,62 @@ _MAGIC_END: Final = 17
 _OLD_BATCH_LENGTH_MIN: Final = 14
 _ERRORS_SHOWN: Final = 3
 _NOT_THE_CLIENTS: Final = LOG_APPEND_TIME | HAS_DELETE_HORIZON
+# What is not larger than that may be any number of times what came.
+_RATIO_FREE_SIZE: Final = 1 << 20
 _NO_KEY: Final = (
     "Compacted topic cannot accept message without key in topic partition {}"
 )
+
+
+class Flaw(Enum):
+    """What is wrong with a batch that no correct client sends; it is counted."""
+
+    MAGIC = "invalidmagicnumber"
+    CHECKSUM = "invalidmessagecrc"
+    OFFSET_OR_SEQUENCE = "invalidoffsetorsequence"
+
+
+class RatioTooHigh(DecompressedTooLarge):
+    """The records of a batch unpack to more times its size than they may."""
 
 
 class NotOneBatch(InvalidRecord):
     """The bytes are not one whole batch, so that there is nothing to look into."""
 
 
+class OldFormat(NotOneBatch):
+    """The batch has a format before v2."""
+
+    flaw = Flaw.MAGIC
+
+
+class UnknownFormat(CorruptMessage):
+    """The batch has a format that does not exist yet."""
+
+    flaw = Flaw.MAGIC
+
+
+class WrongChecksum(CorruptMessage):
+    """The batch was changed on its way."""
+
+    flaw = Flaw.CHECKSUM
+
+
+class WrongOffsetOrSequence(InvalidRecord):
+    """The header counts its records wrong, or a producer its batches."""
+
+    flaw = Flaw.OFFSET_OR_SEQUENCE
+
+
 class RecordValidationError:
     """Some records of a batch are refused, and with them the batch.
 
-    ``record_errors`` names each of them: its index in the batch, and why.
+    ``record_errors`` names each of them: its index in the batch, and why;
+    ``keyless_count`` of them have no key, in a topic where they need one.
     """
 
     record_errors: list[tuple[int, str]]
+    keyless_count = 0
 
 
 class InvalidRecords(RecordValidationError, InvalidRecord):
@@ -125,12 +166,12 @@ def validate(
     batch, header = delimit(data)
     _check_size(len(batch), config)
     if not check_crc(batch, header):
-        raise CorruptMessage(f"the checksum of a batch for {topic_partition} is wrong")
+        raise WrongChecksum(f"the checksum of a batch for {topic_partition} is wrong")
     check_header(header, origin)
     payload: Buffer = batch[BATCH_OVERHEAD:]
     codec = header.compression
     if codec != COMPRESSION_NONE:
-        payload = _decompressed(codec, payload, config.decompressed_max_bytes)
+        payload = _decompressed(codec, payload, config)
     summary = summarize(payload, header.records_count, header.base_timestamp)
     _check_records(batch, summary, config, now_ms, topic_partition)
     target = _target_codec(header, config)
@@ -165,7 +206,7 @@ def delimit(data: Buffer) -> tuple[memoryview, BatchHeader]:
     if size < 0:
         raise NotOneBatch("there is no whole batch in the record set")
     if view[_MAGIC_END - 1] != CURRENT_MAGIC:
-        raise NotOneBatch(
+        raise OldFormat(
             f"the batch has format v{view[_MAGIC_END - 1]}; only v2 is taken"
         )
     if size < BATCH_OVERHEAD:
@@ -189,20 +230,20 @@ def check_header(header: BatchHeader, origin: AppendOrigin) -> None:
         return
     count = header.records_count
     if count <= 0 or count != header.last_offset_delta + 1:
-        raise InvalidRecord(
+        raise WrongOffsetOrSequence(
             f"the batch says it has {count} records and {header.last_offset_delta}"
             " as the last offset delta"
         )
     if origin is not AppendOrigin.CLIENT:
         return
     if header.base_offset != 0:
-        raise InvalidRecord(
+        raise WrongOffsetOrSequence(
             f"the base offset of a produced batch is {header.base_offset}, not 0"
         )
     if header.is_control:
         raise InvalidRecord("a client may not write control records")
     if header.producer_id >= 0 and header.base_sequence < 0:
-        raise InvalidRecord(
+        raise WrongOffsetOrSequence(
             f"producer {header.producer_id} sent sequence {header.base_sequence}"
         )
 
@@ -222,7 +263,7 @@ def _batch_size(view: memoryview) -> int:
         return -1
     magic = view[_MAGIC_END - 1]
     if magic > CURRENT_MAGIC:
-        raise CorruptMessage(f"Invalid magic found in record: {magic}")
+        raise UnknownFormat(f"Invalid magic found in record: {magic}")
     size = LOG_OVERHEAD + length
     return size if size <= available else -1
 
@@ -234,9 +275,21 @@ def _check_size(size: int, config: LogConfig) -> None:
         )
 
 
-def _decompressed(codec: int, payload: Buffer, size_max: int) -> Buffer:
+def _decompressed(codec: int, payload: Buffer, config: LogConfig) -> Buffer:
+    size_max = config.decompressed_max_bytes
+    ratio_max, is_bound_by_ratio = config.decompressed_ratio_max, False
+    if ratio_max:
+        allowed = max(ratio_max * len(payload), _RATIO_FREE_SIZE)
+        is_bound_by_ratio = allowed < size_max
+        size_max = min(size_max, allowed)
     try:
         return decompress(codec, payload, size_max)
+    except DecompressedTooLarge as error:
+        if is_bound_by_ratio:
+            raise RatioTooHigh(
+                f"{error} A batch may unpack to {ratio_max} times its size."
+            ) from error
+        raise
     except CorruptMessage as error:
         # The checksum was right, so sending it again, as a client does after
         # CORRUPT_MESSAGE, would not help.
@@ -263,17 +316,18 @@ def _check_records(
     if in_time and not is_keyless:
         return
     errors: list[tuple[int, str]] = []
-    has_bad_time = False
+    keyless_count = 0
     for index, record in enumerate(iterate(_as_create_time(batch))):
         if record.key is None and config.is_compacted:
+            keyless_count += 1
             errors.append((index, _NO_KEY.format(topic_partition)))
         elif not in_time and not _is_in_time(record.timestamp, config, now_ms):
-            has_bad_time = True
             errors.append((index, _time_error(index, record.timestamp, config, now_ms)))
-    if has_bad_time:
-        raise InvalidTimestamps(errors)
     if errors:
-        raise InvalidRecords(errors)
+        has_bad_time = len(errors) > keyless_count
+        refused = InvalidTimestamps(errors) if has_bad_time else InvalidRecords(errors)
+        refused.keyless_count = keyless_count
+        raise refused
 
 
 def _is_in_time(timestamp: int, config: LogConfig, now_ms: int) -> bool:

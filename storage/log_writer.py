@@ -26,7 +26,6 @@ from .log_truncation import LogTruncation
 from .log_validator import ValidBatch, validate
 from .mapped_index import CorruptIndex
 from .offset_metadata import OffsetMetadata
-from .producer_snapshot import snapshot_path
 from .producer_state import BatchMetadata
 from .producer_states import CompletedTransaction
 from .usual_batch import check_usual, usual_batch
@@ -257,7 +256,7 @@ class LogWriter(LogTruncation):
         if not found.batches:
             return AppendInfo(-1, -1, -1, -1, start)
         if found.first_offset < end:
-            raise UnexpectedAppendOffset(found.first_offset, found.last_offset, end)
+            raise UnexpectedAppendOffset(found, start, end)
         size, size_max = found.valid_size, self.config.segment_bytes
         if size > size_max:
             raise RecordListTooLarge(f"{size} bytes, segment.bytes is {size_max}")
@@ -369,24 +368,11 @@ class LogWriter(LogTruncation):
         """Seal the active segment and begin another, at the log end or later.
 
         The producers as they are now are kept beside the new segment, so that they
-        need not be read from the segments before it.
+        need not be read from the segments before it. The next sync writes them down.
         """
         sealed = self.local.active
         active = self.local.roll(expected_next_offset, now_ms)
         # Before anything else can fail: the new names are to be synced.
         self._unsynced.note_roll(None if sealed is active else sealed)
         self._watermarks.follow_roll()
-        self._write_snapshot(active.base_offset)
-
-    def _write_snapshot(self, offset: int) -> None:
-        """Write a snapshot that the next sync will make durable."""
-        path = snapshot_path(self.directory, offset)
-        try:
-            file = self.local.files.open(path, create=True)
-            self._unsynced.note_snapshot_file(file)
-            file.truncate(0)
-            file.append(self.producers.encode())
-        except StorageFailure:
-            raise
-        except KafkaStorageError as error:  # no room, or too many open files
-            _log.warning("no producer snapshot at %d: %s", offset, error)
+        self._unsynced.note_snapshot_due(active.base_offset, self.producers.picture())

@@ -99,6 +99,12 @@ class MappedIndex(ABC):
         if self._file is not None:
             self._file.close()
 
+    def let_go(self) -> None:
+        """Of file and memory, and of what is not written yet: it is to be removed."""
+        self._growing = None
+        if self._file is not None:
+            self._file.close()
+
     def moved(self, path: Path) -> None:
         """The file has another name now."""
         self.path = path

@@ -9,10 +9,11 @@ Invariants: offsets and positions both increase; every position is that of a bat
 import sys
 from array import array
 from bisect import bisect_left
+from collections.abc import Sequence
 from itertools import islice
 from operator import lt
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from .files import Files
 from .formats.index_entry import (
@@ -28,6 +29,13 @@ class OffsetPosition(NamedTuple):
 
     offset: int
     position: int
+
+
+class IndexedOffsets(Protocol):
+    """Which batches an index has, by their positions."""
+
+    def between(self, start: int, end: int) -> Sequence[OffsetPosition]:
+        """The entries of batches from ``start`` on that start before ``end``."""
 
 
 class OffsetIndex(MappedIndex):
@@ -59,6 +67,11 @@ class OffsetIndex(MappedIndex):
     def lookup(self, offset: int) -> OffsetPosition:
         """The last entry at or below ``offset``, else the start of the segment."""
         return self._at(self._count_below(offset + 1) - 1)
+
+    def between(self, start: int, end: int) -> Sequence[OffsetPosition]:
+        """As of `IndexedOffsets`."""
+        numbers = range(self._count_before(start), self._count_before(end))
+        return [self._at(number) for number in numbers]
 
     def truncate_to(self, offset: int) -> None:
         """Keep the entries below ``offset``."""

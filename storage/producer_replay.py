@@ -17,12 +17,14 @@ from typing import TYPE_CHECKING
 from protocol.batch_columns import BatchRun
 from protocol.record_batch import CONTROL, TRANSACTIONAL
 
-from .batch_scan import BatchScan, Recovery
+from .batch_scan import BatchScan, Expected
 from .batch_walk import BATCH_START_SIZE, last_offset_at
 from .formats.transaction_entry import TransactionEntry
+from .log_lines import LogLines
 from .log_segment import LogSegment
 from .producer_state import BATCHES_KEPT
 from .producer_states import CompletedTransaction, ProducerStates
+from .scan_result import Recovery
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -56,7 +58,10 @@ class ProducerReplay:
         position = indexed_position(segment, start)
         self.begin(segment, start, position, end)
         limit = segment.next_base - segment.base_offset - 1
-        scan = BatchScan(segment.log, position, segment.base_offset, True, limit)
+        expected = Expected(
+            None, segment.indexes.next_base, limit, segment.indexes.has_gaps
+        )
+        scan = BatchScan(segment.log, position, segment.base_offset, True, expected)
         for run in scan.runs():
             part: BatchRun | None = run
             if run.next_offset > end:
@@ -116,10 +121,10 @@ class ProducerReplay:
             return
         transactions = segment.transactions
         start, end = self._range
-        _log.warning(
+        LogLines(_log, transactions.path.parent).warning(
             "%s has %d aborted transactions from offset %d on where the log has %d:"
             " noticed and rebuilt",
-            transactions.path,
+            transactions.path.name,
             len(known),
             start,
             len(self._found),
@@ -131,11 +136,11 @@ class ProducerReplay:
 
     def report_uncertain(self, directory: Path) -> None:
         """Say which transactions are open only because of damage, maybe."""
+        lines = LogLines(_log, directory)
         for producer_id, first_offset in self._uncertain.items():
-            _log.warning(
-                "%s: the transaction of producer %d from offset %d on may have ended in"
+            lines.warning(
+                "the transaction of producer %d from offset %d on may have ended in"
                 " a damaged batch; it is open until its coordinator ends it",
-                directory,
                 producer_id,
                 first_offset,
             )
@@ -165,8 +170,7 @@ class ProducerReplay:
                 self._found.append(entry)
         self._uncertain = {
             state.producer_id: state.current_txn_first_offset
-            for state in producers
-            if state.has_transaction
+            for state in producers.with_transactions()
         }
         self._next_offset = next_offset
 

@@ -5,14 +5,17 @@ has the layout. A snapshot that cannot be read is no loss: the log is replayed f
 older one.
 """
 
-from collections.abc import Iterable
+import logging
 from pathlib import Path
+from typing import NamedTuple
 
 from .files import Files
-from .formats.producer_entry import ProducerEntry, pack_producers, parse_producers
-from .producer_state import BatchMetadata, ProducerState
+from .formats.producer_entry import ProducerEntry, packed_entries, parse_producers
+from .log_lines import LogLines
 
 SUFFIX = ".snapshot"
+
+_log = logging.getLogger(__name__)
 
 
 class SnapshotCorrupt(Exception):
@@ -43,48 +46,39 @@ def list_snapshots(files: Files, directory: Path) -> list[int]:
     return sorted(offset for offset in offsets if offset is not None)
 
 
-def encode_snapshot(producers: Iterable[ProducerState]) -> bytes:
-    """The content of a snapshot file."""
-    return pack_producers(map(_entry, producers))
-
-
-def decode_snapshot(data: bytes) -> list[ProducerState]:
+def decode_snapshot(data: bytes) -> list[ProducerEntry]:
     """The producers in a snapshot file.
 
     Raises:
         SnapshotCorrupt: version, CRC or length are not right.
     """
     try:
-        return list(map(_state, parse_producers(data)))
+        return parse_producers(data)
     except ValueError as error:
         raise SnapshotCorrupt(str(error)) from None
 
 
-def _entry(state: ProducerState) -> ProducerEntry:
-    batch = state.batches[-1] if state.batches else BatchMetadata(-1, -1, 0, -1)
-    return ProducerEntry(
-        state.producer_id,
-        state.producer_epoch,
-        batch.last_sequence,
-        batch.last_offset,
-        batch.offset_delta,
-        state.last_timestamp,
-        state.coordinator_epoch,
-        state.current_txn_first_offset,
-    )
+class ReadSnapshot(NamedTuple):
+    """What a snapshot file held: the producers as they were at ``offset``."""
+
+    offset: int
+    packed: memoryview
 
 
-def _state(entry: ProducerEntry) -> ProducerState:
-    state = ProducerState(
-        entry.producer_id,
-        entry.producer_epoch,
-        entry.coordinator_epoch,
-        entry.timestamp,
-        entry.current_txn_first_offset,
-    )
-    if entry.last_offset >= 0:
-        batch = BatchMetadata(
-            entry.last_sequence, entry.last_offset, entry.offset_delta, entry.timestamp
-        )
-        state.batches.append(batch)
-    return state
+def read_newest(files: Files, directory: Path, limit: int) -> ReadSnapshot | None:
+    """The newest snapshot at or below ``limit`` that can be read; None without any.
+
+    One that cannot be read is removed with a warning, and the one before it tried.
+    """
+    for offset in reversed(list_snapshots(files, directory)):
+        if offset > limit:
+            continue
+        path = snapshot_path(directory, offset)
+        try:
+            return ReadSnapshot(offset, packed_entries(files.read_bytes(path)))
+        except ValueError as error:
+            LogLines(_log, directory).warning(
+                "%s is damaged (%s): removed", path.name, error
+            )
+            files.unlink(path)
+    return None

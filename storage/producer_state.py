@@ -50,13 +50,14 @@ class ProducerState:
     """One producer, as far as one partition knows it.
 
     ``batches`` are of the current epoch, oldest first. ``current_txn_first_offset``
-    is -1 while no transaction is open here.
+    is -1 while no transaction is open here. ``is_packed`` is for `KnownProducers`.
     """
 
     __slots__ = (
         "batches",
         "coordinator_epoch",
         "current_txn_first_offset",
+        "is_packed",
         "last_timestamp",
         "producer_epoch",
         "producer_id",
@@ -75,6 +76,7 @@ class ProducerState:
         self.coordinator_epoch = coordinator_epoch
         self.last_timestamp = last_timestamp
         self.current_txn_first_offset = current_txn_first_offset
+        self.is_packed = True
         self.batches: list[BatchMetadata] = []
 
     @property
@@ -141,16 +143,6 @@ class ProducerState:
         self.coordinator_epoch = coordinator_epoch
         self.last_timestamp = timestamp
         self.current_txn_first_offset = NO_OFFSET
-
-    def has_expired(self, now_ms: int, expiration_ms: int) -> bool:
-        """Whether the producer was silent for so long that it may be forgotten.
-
-        Its silence is measured by the records' own times. One with an open
-        transaction never expires.
-        """
-        if self.has_transaction:
-            return False
-        return now_ms - self.last_timestamp >= expiration_ms
 
     def _begin_epoch(self, producer_epoch: int) -> None:
         self.batches.clear()

@@ -11,6 +11,7 @@ that have not begun here, and wait for their coordinator's word.
 
 import logging
 from collections.abc import Iterable, Iterator
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,20 +21,17 @@ from protocol.record_batch import CONTROL, TRANSACTIONAL
 
 from .append_info import AppendOrigin
 from .files import Buffer, Files
+from .formats.producer_entry import ProducerEntry, unpack_entries
+from .known_producers import KnownProducers
 from .producer_append import (
     check_data_batch,
     check_marker,
     check_not_fenced,
     find_duplicate,
 )
-from .producer_snapshot import (
-    SnapshotCorrupt,
-    decode_snapshot,
-    encode_snapshot,
-    list_snapshots,
-    snapshot_path,
-)
+from .producer_snapshot import list_snapshots, read_newest, snapshot_path
 from .producer_state import NO_OFFSET, BatchMetadata, ProducerState
+from .producer_table import ProducerPicture
 from .verification_state import VerificationGuard, VerificationStates
 
 if TYPE_CHECKING:
@@ -64,19 +62,28 @@ class ProducerStates:
         self.verifications = VerificationStates()
         self.map_end_offset = 0
         self.first_unstable_offset = NO_OFFSET
-        self._producers: dict[int, ProducerState] = {}
+        self._known = KnownProducers()
+        self._at_work = self._known.at_work
         self._ongoing: dict[int, int] = {}  # first offset by producer id
         self._unreplicated: dict[int, int] = {}  # marker's offset by first offset
 
     def __len__(self) -> int:
-        return len(self._producers)
+        return len(self._known)
 
     def __iter__(self) -> Iterator[ProducerState]:
-        return iter(self._producers.values())
+        return iter(self._known)
+
+    def belong_to(self, owner: object) -> None:
+        """What lines in the log call the partition."""
+        self._known.owner = owner
 
     def get(self, producer_id: int) -> ProducerState | None:
         """What is known of a producer; None when nothing is."""
-        return self._producers.get(producer_id)
+        return self._known.get(producer_id)
+
+    def with_transactions(self) -> list[ProducerState]:
+        """The producers that have a transaction open here."""
+        return [state for each in self._ongoing if (state := self.get(each))]
 
     def start_verification(
         self,
@@ -94,7 +101,7 @@ class ProducerStates:
         Raises:
             InvalidProducerEpoch: a newer instance of the producer has written here.
         """
-        state = self._producers.get(producer_id)
+        state = self._known.get(producer_id)
         if state is not None:
             if state.producer_epoch != producer_epoch:
                 check_not_fenced(state, producer_epoch)
@@ -123,7 +130,7 @@ class ProducerStates:
             InvalidTxnState: it would begin a transaction that was not verified.
         """
         producer_id, attributes = header.producer_id, header.attributes
-        state = self._producers.get(producer_id)
+        state = self._known.get(producer_id)
         if attributes & CONTROL:
             marker = read_marker(batch)
             if marker is not None:
@@ -153,10 +160,18 @@ class ProducerStates:
     def follows(
         self, producer_id: int, producer_epoch: int, base_sequence: int
     ) -> ProducerState | None:
-        """The producer, when a batch is its next one and nothing is to be checked."""
-        state = None if self.verifications else self._producers.get(producer_id)
-        is_next = state is not None and state.takes_next(producer_epoch, base_sequence)
-        return state if is_next else None
+        """The producer, when a batch is its next one and nothing is to be checked.
+
+        The caller may add the batch to it at once.
+        """
+        if self.verifications:
+            return None
+        state = self._at_work.get(producer_id) or self._known.get(producer_id)
+        if state is None or not state.takes_next(producer_epoch, base_sequence):
+            return None
+        if state.is_packed:
+            self._known.note_change(state)
+        return state
 
     def add(
         self, header: "BatchHeader", batch: Buffer, base_offset: int, max_timestamp: int
@@ -172,9 +187,7 @@ class ProducerStates:
             self.verifications.end(producer_id, header.producer_epoch, is_marker)
         if attributes & CONTROL:
             return self._add_marker(header, batch, base_offset, max_timestamp)
-        state = self._producers.get(producer_id)
-        if state is None:
-            state = self._producers[producer_id] = ProducerState(producer_id)
+        state = self._changing(producer_id)
         delta = header.last_offset_delta
         # The tuple's own constructor takes half the time of the class's.
         added = (header.last_sequence, base_offset + delta, delta, max_timestamp)
@@ -192,9 +205,7 @@ class ProducerStates:
         if marker is None:
             return None
         producer_id = header.producer_id
-        state = self._producers.get(producer_id)
-        if state is None:
-            state = self._producers[producer_id] = ProducerState(producer_id)
+        state = self._changing(producer_id)
         first_offset = state.current_txn_first_offset
         epoch = header.producer_epoch
         state.end_transaction(epoch, marker.coordinator_epoch, timestamp)
@@ -227,10 +238,10 @@ class ProducerStates:
         The transaction index knows of it. Returns what is then to be `complete`d;
         None when no transaction of the producer is open.
         """
-        state = self._producers.get(producer_id)
+        state = self._known.get(producer_id)
         if state is None or not state.has_transaction:
             return None
-        first_offset = state.current_txn_first_offset
+        first_offset = self._changing(producer_id).current_txn_first_offset
         state.current_txn_first_offset = NO_OFFSET
         return CompletedTransaction(producer_id, first_offset, marker_offset, True)
 
@@ -254,7 +265,8 @@ class ProducerStates:
         and has five minutes more to write the marker. Then none will come (KIP-664).
         """
         for producer_id in self._ongoing:
-            timestamp = self._producers[producer_id].last_timestamp
+            state = self._known.get(producer_id)
+            timestamp = -1 if state is None else state.last_timestamp
             return timestamp > 0 and now_ms - timestamp > timeout_max_ms + _LATE_MS
         return False
 
@@ -273,47 +285,39 @@ class ProducerStates:
         self.on_high_watermark(log_start_offset)
         self.map_end_offset = max(self.map_end_offset, log_start_offset)
 
-    def remove_expired(self, now_ms: int) -> int:
-        """Forget producers that were silent for too long; returns how many.
+    def remove_expired(self, now_ms: int) -> Iterator[None]:
+        """Forget producers that were silent for too long, in steps.
 
+        Between two steps others have their turn, and everything may change.
         Verifications that began too long ago end too: nothing came of them.
         """
         self.verifications.remove_expired(now_ms, self.expiration_ms)
-        expired = [
-            producer_id
-            for producer_id, state in self._producers.items()
-            if state.has_expired(now_ms, self.expiration_ms)
-        ]
-        for producer_id in expired:
-            del self._producers[producer_id]
-        return len(expired)
+        return self._known.remove_expired(now_ms, self.expiration_ms)
 
     def clear(self) -> None:
         """Forget everything."""
-        self._producers.clear()
+        self._known.clear()
         self._ongoing.clear()
         self._unreplicated.clear()
         self.map_end_offset = 0
         self.first_unstable_offset = NO_OFFSET
 
-    def encode(self) -> bytes:
-        """The content of a snapshot of now."""
-        return encode_snapshot(self._producers.values())
+    def picture(self) -> ProducerPicture:
+        """The content of a snapshot of now. Costs little, however many there are."""
+        return self._known.picture()
 
-    def load(
-        self, producers: Iterable[ProducerState], offset: int, now_ms: int
-    ) -> None:
+    def encode(self) -> bytes:
+        """The same as bytes: for those who need not hurry."""
+        return self.picture().encode()
+
+    def load(self, entries: Iterable[ProducerEntry], offset: int, now_ms: int) -> None:
         """Start from a snapshot taken at ``offset``, without the expired producers."""
         self.clear()
-        for state in producers:
-            if state.has_expired(now_ms, self.expiration_ms):
-                continue
-            self._producers[state.producer_id] = state
+        with_transactions = self._known.load(entries, now_ms, self.expiration_ms)
         self._ongoing = {
             state.producer_id: state.current_txn_first_offset
             for state in sorted(
-                filter(lambda state: state.has_transaction, self),
-                key=lambda state: state.current_txn_first_offset,
+                with_transactions, key=attrgetter("current_txn_first_offset")
             )
         }
         self.map_end_offset = offset
@@ -341,6 +345,15 @@ class ProducerStates:
             self.on_log_start_offset(log_start_offset)
         elif not load_newest_snapshot(files, directory, self, log_end_offset, now_ms):
             self.map_end_offset = log_start_offset
+
+    def _changing(self, producer_id: int) -> ProducerState:
+        """A producer that is about to change, a new one if it is not known."""
+        state = self._known.get(producer_id)
+        if state is None:
+            return self._known.add(producer_id)
+        if state.is_packed:
+            self._known.note_change(state)
+        return state
 
     def _find_first_unstable(self) -> None:
         # Both are in no order that helps: open transactions are few.
@@ -375,20 +388,11 @@ def load_newest_snapshot(
 ) -> bool:
     """Fill ``states`` from the newest readable snapshot at or below ``limit``.
 
-    One that cannot be read is removed with a warning, and the one before it tried.
     Returns False, with ``states`` empty, when there is none.
     """
     states.clear()
-    for offset in reversed(list_snapshots(files, directory)):
-        if offset > limit:
-            continue
-        path = snapshot_path(directory, offset)
-        try:
-            producers = decode_snapshot(files.read_bytes(path))
-        except SnapshotCorrupt as error:
-            _log.warning("producer snapshot %s is damaged (%s), removed", path, error)
-            files.unlink(path)
-            continue
-        states.load(producers, offset, now_ms)
-        return True
-    return False
+    found = read_newest(files, directory, limit)
+    if found is None:
+        return False
+    states.load(unpack_entries(found.packed), found.offset, now_ms)
+    return True

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final
 
 from protocol.errors import KafkaStorageError
 
-from .damage_extent import find_extent
-from .files import Files
+from .damage_extent import Damage, find_extent
+from .files import Files, StorageFailure
 from .formats.checkpoint import CheckpointError
 from .formats.quarantine_entry import (
     QuarantineEntry,
@@ -23,6 +23,8 @@ from .formats.quarantine_entry import (
     parse_quarantine,
 )
 from .log_files import LOG, segment_path
+from .log_lines import LogLines
+from .scan_result import OffsetRepair
 
 if TYPE_CHECKING:
     from .log_segment import LogSegment
@@ -54,7 +56,8 @@ class Quarantine:
         except FileNotFoundError:
             return quarantine
         except (CheckpointError, UnicodeDecodeError) as error:
-            _log.warning("%s: %s; the quarantine begins anew", path, error)
+            lines = LogLines(_log, directory)
+            lines.warning("%s; the quarantine begins anew", error)
             return quarantine
         for entry in entries:
             quarantine._put(entry)
@@ -81,24 +84,52 @@ class Quarantine:
             return False
         path = segment_path(self._directory, entry.segment_base, LOG)
         _, start, end, base_offset, last_offset, reason, _ = entry
-        _log.error(
+        LogLines(_log, self._directory).error(
             "%s: bytes %d to %d, offsets %d to %d, are passed over: %s",
-            *(path, start, end, base_offset, last_offset, reason),
+            *(path.name, start, end, base_offset, last_offset, reason),
         )
         self._write()
         return True
 
-    def examine(
-        self, segment: "LogSegment", position: int, next_base: int
-    ) -> QuarantineEntry:
-        """The damaged range that a reader has met at or before ``position``.
+    def examine(self, segment: "LogSegment", position: int, next_base: int) -> Damage:
+        """The damage that a reader has met at or before ``position``.
 
-        It ends where the next valid batch begins, or at the end of the segment, with
-        the offset below ``next_base``: the next segment's base or the log end.
+        A range ends where the next valid batch begins, or at the end of the segment,
+        with the offset below ``next_base``: the next segment's base or the log end.
         """
         return find_extent(
             segment, position, next_base, self.of_segment(segment.base_offset)
         )
+
+    def take(self, segment: "LogSegment", damage: Damage) -> bool:
+        """Put right what can be, else have readers pass over it.
+
+        False when they do already.
+
+        Raises:
+            StorageFailure: the disk fails.
+        """
+        if isinstance(damage, OffsetRepair):
+            try:
+                segment.put_right(damage)
+                return True
+            except StorageFailure:
+                raise
+            except KafkaStorageError as error:
+                _log.warning("%s cannot be put right: %s", segment.log.path, error)
+            damage = QuarantineEntry(
+                segment.base_offset,
+                damage.position,
+                damage.position + damage.size,
+                damage.base_offset,
+                damage.last_offset,
+                damage.reason,
+                damage.leader_epoch,
+            )
+        if not self.add(damage):
+            return False
+        segment.quarantined = self.of_segment(segment.base_offset)
+        return True
 
     def truncate_from_end(self, offset: int) -> None:
         """Forget the ranges with offsets from ``offset`` on: they were cut."""
@@ -156,7 +187,8 @@ class Quarantine:
             else:
                 self._files.unlink(path)
         except KafkaStorageError as error:
-            _log.warning("%s cannot be written: %s", path, error)
+            lines = LogLines(_log, self._directory)
+            lines.warning("%s cannot be written: %s", path.name, error)
 
 
 def _covers(outer: QuarantineEntry, inner: QuarantineEntry) -> bool:

@@ -73,6 +73,10 @@ class ReadOnlyFile(File):
         """Refused."""
         raise ReadOnly(self.path)
 
+    def overwrite(self, position: int, data: Buffer) -> NoReturn:
+        """Refused."""
+        raise ReadOnly(self.path)
+
     def truncate(self, size: int) -> NoReturn:
         """Refused."""
         raise ReadOnly(self.path)

@@ -102,9 +102,12 @@ class Removals:
                 removal.remove()
             except FileNotFoundError:
                 continue  # its partition was deleted, and the directory is gone
-            except (KafkaStorageError, OSError) as error:
+            except Exception as error:
                 if not removal.is_repeated:
-                    _log.warning("%s is not removed: %s", removal.path, error)
+                    is_ours = not isinstance(error, KafkaStorageError | OSError)
+                    _log.warning(
+                        "%s is not removed: %s", removal.path, error, exc_info=is_ours
+                    )
                 self._failed.append(removal)
 
     def _has_synced(self, directory: Path) -> bool:

@@ -10,10 +10,12 @@ from typing import Final
 
 from protocol.errors import KafkaStorageError
 
-from .files import MISSING, Files
+from .files import MISSING, DiskFull, Files
 
 RESERVE_NAME: Final = ".odradek.reserve"
 RESERVE_BYTES: Final = 64 << 10
+PROBE_NAME: Final = ".odradek.probe"
+_PROBE_BYTES: Final = 4 << 10
 
 
 class Reserve:
@@ -48,3 +50,25 @@ class Reserve:
             return False
         self._files.unlink(self._path)
         return True
+
+
+def has_room(files: Files, directory: Path) -> bool:
+    """Whether a small file can be made in ``directory`` now.
+
+    Tried, because a system that says how much is free may know of no quota. What else
+    is wrong with the directory, the next write says.
+    """
+    path = directory / PROBE_NAME
+    try:
+        files.unlink(path)
+        file = files.open(path, create=True)
+        try:
+            file.append(bytes(_PROBE_BYTES))
+        finally:
+            file.close()
+            files.unlink(path)
+    except DiskFull:
+        return False
+    except (KafkaStorageError, *MISSING):
+        return True
+    return True

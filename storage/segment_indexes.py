@@ -16,18 +16,19 @@ from pathlib import Path
 
 from protocol.batch_columns import BatchColumns, BatchRun
 
-from .batch_scan import BatchScan, OnRun, Recovery
+from .batch_scan import BatchScan, Expected, OnRun
 from .files import ColdRead, File, Files
 from .formats.index_entry import RELATIVE_OFFSET_MAX
 from .formats.quarantine_entry import QuarantineEntry
-from .index_agreement import IndexAgreement
+from .index_agreement import ConfirmedEntries, IndexAgreement, KeptEntries
 from .log_files import OFFSET_INDEX, TIME_INDEX, segment_path
+from .log_lines import LogLines
 from .mapped_index import CorruptIndex
-from .offset_index import OffsetIndex, OffsetPosition
+from .offset_index import IndexedOffsets, OffsetIndex, OffsetPosition
+from .scan_result import Recovery
 from .time_index import NO_TIMESTAMP, TimeIndex, TimestampedBatch
 
 _PIECE_SIZE = 4 << 20
-
 _logger = logging.getLogger(__name__)
 
 
@@ -59,6 +60,10 @@ class SegmentIndexes:
         self._agreement = IndexAgreement(log, self.offsets, self.times)
         self.are_expected = True
         self.next_base: int | None = None  # of the segment that follows
+        self.has_gaps = True  # if compaction may have left some
+        self._log_end: int | None = None  # while that is known
+        self._boundary: int | None = None
+        self._before_rebuild: IndexedOffsets | None = None
 
     def pass_over(self, damaged: Sequence[QuarantineEntry]) -> None:
         """Take nothing from these ranges of the log any more."""
@@ -83,8 +88,7 @@ class SegmentIndexes:
     ) -> None:
         """Take in batches of ``size`` bytes at ``position``, ending at ``last_offset``.
 
-        ``max_timestamp`` is in the batch that ends at ``offset_of_max``. They get one
-        entry at most, however many they are.
+        ``max_timestamp`` is in the batch that ends at ``offset_of_max``.
         """
         if max_timestamp > self._max_timestamp:
             self._max_timestamp, self._offset_of_max = max_timestamp, offset_of_max
@@ -198,8 +202,23 @@ class SegmentIndexes:
         """Whether they were made from the log in this process."""
         return self._agreement.is_certain
 
-    def rebuild(self, why: CorruptIndex, may_block: bool = True) -> None:
-        """Write both indexes anew from the log; reads all of it.
+    def claims(self) -> IndexedOffsets:
+        """What both indexes say of batches, or said when they were read.
+
+        What one says alone may be its own damage. Entries that were made from the
+        batches confirm nothing.
+        """
+        if self._before_rebuild is not None:
+            return self._before_rebuild
+        try:
+            self.offsets.entries()
+            self.times.entries()
+        except CorruptIndex:
+            return KeptEntries()
+        return ConfirmedEntries(self.offsets, self.times)
+
+    def rebuild(self, why: CorruptIndex, may_block: bool = True) -> Recovery:
+        """Write both indexes anew from the log; reads all of it, and says what it is.
 
         Raises:
             ColdRead: not all of it is cached, and ``may_block`` is False.
@@ -207,14 +226,19 @@ class SegmentIndexes:
         if not may_block:
             self._check_cached()
         level = logging.WARNING if self.are_expected else logging.DEBUG
-        _logger.log(level, "%s; the indexes are written anew", why)
+        lines = LogLines(_logger, self._log.path.parent)
+        lines.log(level, "%s; the indexes are written anew", why)
         was_growing = self.offsets.is_growing
+        indexed = KeptEntries(self.claims().between(0, self._log.size))
+        self._before_rebuild = indexed
         self.offsets.start()
         self.times.start()
         self._agreement.is_certain = True
-        self._scan_from(0, _ignore)
+        start = OffsetPosition(self._base_offset, 0)
+        recovery = self._scan_from(start, lambda run: None, indexed)
         if not was_growing:
             self.seal()
+        return recovery
 
     def _check_cached(self) -> None:
         try:
@@ -224,27 +248,37 @@ class SegmentIndexes:
             cold.size = self._log.size - cold.position
             raise
 
-    def grow(self) -> Recovery:
+    def grow(self, log_end: int | None = None) -> Recovery:
         """Read the indexes into memory so that entries can follow.
 
         Looks at the batches behind the last entry, and at no others. Returns how the
-        log ends.
+        log ends; at ``log_end``, as far as is known.
         """
+        self._log_end = log_end
         try:
             self.offsets.grow()
             self.times.grow()
             self._agreement.check_last()
+            recovery = self._scan_from(self.offsets.last, None)
         except CorruptIndex as error:
-            self.rebuild(error)
+            recovery = self.rebuild(error)
             self.offsets.grow()
             self.times.grow()
-        return self._scan_from(self.offsets.last.position, None)
+        self._log_end = None
+        return recovery
 
-    def recover(self, from_position: int, on_run: OnRun | None = None) -> Recovery:
+    def recover(
+        self,
+        from_position: int,
+        on_run: OnRun | None = None,
+        recovery_point: int | None = None,
+    ) -> Recovery:
         """Write the entries of the batches from ``from_position`` on anew.
 
-        ``on_run`` gets the valid batches from there. Entries below are kept when the
-        files can be believed, else written anew too. The indexes grow afterwards.
+        ``on_run`` gets the valid batches from there. One of them ends at
+        ``recovery_point``, if that is known and none was lost. Entries below are kept
+        when the files can be believed, else written anew too. The indexes grow
+        afterwards.
         """
         entry = self._keep_below(from_position)
 
@@ -257,7 +291,8 @@ class SegmentIndexes:
                 on_run(part)
 
         self.are_expected = True
-        return self._scan_from(entry.position, take)
+        self._boundary = recovery_point
+        return self._scan_from(entry, take)
 
     def _keep_below(self, position: int) -> OffsetPosition:
         """Drop the entries of batches from ``position`` on; the last one that stays."""
@@ -276,16 +311,19 @@ class SegmentIndexes:
             self._agreement.is_certain = True
         return entry
 
-    def _scan_from(self, start: int, on_run: OnRun | None) -> Recovery:
+    def _scan_from(
+        self,
+        start: OffsetPosition,
+        on_run: OnRun | None,
+        indexed: IndexedOffsets | None = None,
+    ) -> Recovery:
         """Walk from an indexed batch, or the start, to the end of the log.
 
-        With ``on_run``, entries are made on the way.
+        With ``on_run``, entries are made on the way. ``indexed`` is what they were.
         """
         self._restart()
-        limit = RELATIVE_OFFSET_MAX
-        if self.next_base is not None:
-            limit = min(limit, self.next_base - self._base_offset - 1)
-        scan = BatchScan(self._log, start, self._base_offset, True, limit)
+        expected = self._expected(start, indexed)
+        scan = BatchScan(self._log, start.position, self._base_offset, True, expected)
         passed = [(entry.start, entry.end) for entry in self._passed]
         for found in scan.runs():
             for run in found.outside(passed):
@@ -300,6 +338,17 @@ class SegmentIndexes:
         if self._agreement.is_passed(self._offset_of_max):
             self._load_latest()
         return self._with_known_damage(scan.recovery())
+
+    def _expected(
+        self, start: OffsetPosition, indexed: IndexedOffsets | None
+    ) -> Expected:
+        end, limit = self._log_end, RELATIVE_OFFSET_MAX
+        if self.next_base is not None:
+            end = self.next_base
+            limit = min(limit, end - self._base_offset - 1)
+        holes = {each.start for each in self._passed if each.start == each.end}
+        known = end, limit, self.has_gaps, indexed, start.offset, self._boundary
+        return Expected(None, *known, holes)
 
     def _with_known_damage(self, recovery: Recovery) -> Recovery:
         """Damaged ranges at the end of the log are no torn tail: they stay."""
@@ -339,12 +388,13 @@ class SegmentIndexes:
         self.offsets.close()
         self.times.close()
 
+    def let_go(self) -> None:
+        """Of the files, which are to be removed."""
+        self.offsets.let_go()
+        self.times.let_go()
+
     def moved(self, directory: Path, suffix: str) -> None:
         """The files are in another directory now, or have another suffix."""
         base_offset = self._base_offset
         self.offsets.moved(segment_path(directory, base_offset, OFFSET_INDEX + suffix))
         self.times.moved(segment_path(directory, base_offset, TIME_INDEX + suffix))
-
-
-def _ignore(run: BatchRun) -> None:
-    """For scans that only make index entries."""

@@ -16,20 +16,20 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from protocol.record_batch import (
     BATCH_OVERHEAD,
     BatchHeader,
-    check_crc,
     read_header,
     scan,
 )
 from protocol.records import iterate
 
-from .batch_scan import BatchScan
 from .batch_verification import BatchVerification, DamagedBatch, VerifiedRun
 from .batch_walk import find_batch, is_whole_batch, last_offset_at
+from .damage_extent import is_offset_wrong
 from .files import Buffer, ColdRead, File
 from .formats.index_entry import RELATIVE_OFFSET_MAX
 from .formats.quarantine_entry import QuarantineEntry, empty_batch
 from .log_read import SegmentRead, TimestampOffset
 from .mapped_index import CorruptIndex
+from .offset_gap import is_gap_before
 from .offset_index import OffsetPosition
 from .segment_indexes import SegmentIndexes
 
@@ -249,8 +249,8 @@ class SegmentReader:
             step, size = find_batch(data, offset)
             position += step
             if size > 0 and position + size <= limit:
-                if position < self.verification.trusted_from:
-                    self._verify_up_to(position + size, may_block)
+                if start.position < self.verification.trusted_from:
+                    self._verify_way(start.position, position + size, may_block)
                 return position, size, data[step:]
             if size or not step:
                 raise self._damaged(position, "a batch is cut short")
@@ -260,12 +260,12 @@ class SegmentReader:
         if position != limit:
             raise self._damaged(position, "a batch leads out of the log")
         if start.position < self.verification.trusted_from:
-            self._verify_up_to(limit, may_block)
+            self._verify_way(start.position, limit, may_block)
         return None
 
     def _distrust_index(self, position: int, may_block: bool) -> None:
         """Make the indexes anew: another batch than they say is at ``position``."""
-        if self.indexes.are_certain:
+        if self.indexes.are_certain or is_offset_wrong(self, position):
             raise self._damaged(position, "not the batch that was here")
         why = CorruptIndex(f"{self.log.path}: position {position} is indexed wrongly")
         self.indexes.rebuild(why, may_block)
@@ -325,9 +325,22 @@ class SegmentReader:
             raise self._damaged(position, "no valid batch")
         return data[:size]
 
+    def _verify_way(self, start: int, end: int, may_block: bool) -> None:
+        """Verify all batches from ``start`` up to ``end``.
+
+        One between them may say offsets that make a walk pass over it.
+        """
+        run = self.verification.run_at(start)
+        if run is None:
+            run = self._run_before(start + 1, may_block)
+        self._extend(run, end, may_block)
+
     def _verify_up_to(self, end: int, may_block: bool) -> VerifiedRun:
         """Verify the batches that lead to ``end``, from the index entry before it."""
         run = self.verification.run_at(end) or self._run_before(end, may_block)
+        return self._extend(run, end, may_block)
+
+    def _extend(self, run: VerifiedRun, end: int, may_block: bool) -> VerifiedRun:
         size = _LOOKUP_SIZE
         while run.end < end:
             position = run.end
@@ -360,25 +373,10 @@ class SegmentReader:
     def _check(
         self, run: VerifiedRun, data: Buffer, position: int, may_block: bool
     ) -> int:
-        def read_next(position: int) -> BatchHeader | None:
-            header = self._valid_header(position, may_block)
-            if header is None:  # then what is behind the damage
-                behind = BatchScan(self.log, position, run.next_offset)
-                header = next((found[1] for found in behind), None)
-            return header
+        def is_gap(header: BatchHeader) -> bool:
+            return is_gap_before(self, run.end, header, run.next_offset, may_block)
 
-        return self.verification.check(run, data, position, self.next_base, read_next)
-
-    def _valid_header(self, position: int, may_block: bool) -> BatchHeader | None:
-        """The header of the batch that starts at ``position``, if it is valid."""
-        log = self.log
-        if position + BATCH_OVERHEAD > log.size:
-            return None
-        header = read_header(log.read_at(position, BATCH_OVERHEAD, may_block))
-        if not BATCH_OVERHEAD <= header.size <= log.size - position:
-            return None
-        batch = log.read_at(position, header.size, may_block)
-        return header if check_crc(batch, header) else None
+        return self.verification.check(run, data, position, self.next_base, is_gap)
 
     def _damaged(self, position: int, message: str) -> DamagedBatch:
         return DamagedBatch(

@@ -25,12 +25,13 @@ from typing import NamedTuple
 
 from protocol.errors import KafkaStorageError
 
-from .batch_scan import BatchScan
+from .batch_scan import BatchScan, Expected
 from .files import File, Files
 from .formats.index_entry import RELATIVE_OFFSET_MAX
 from .formats.transaction_entry import pack_transaction_entry
 from .leftovers import remove_leftovers
 from .log_files import CLEANED, LOG, SWAP, TRANSACTION_INDEX, segment_path
+from .log_lines import LogLines
 from .mapped_index import CorruptIndex
 from .transaction_index import TransactionIndex
 
@@ -73,7 +74,8 @@ def find_parts(
     """The parts of a segment with offsets below ``limit``; one, when it is sound."""
     log = files.open(segment_path(directory, base_offset, LOG))
     starts = [(base_offset, 0)]
-    scan = BatchScan(log, 0, base_offset, relative_offset_max=limit - base_offset - 1)
+    expected = Expected(relative_offset_max=limit - base_offset - 1)
+    scan = BatchScan(log, 0, base_offset, expected=expected)
     for position, header, _ in scan:
         if header.last_offset - starts[-1][0] > RELATIVE_OFFSET_MAX:
             starts.append((header.base_offset, position))
@@ -89,7 +91,9 @@ def _split(
     files: Files, directory: Path, base_offset: int, parts: Sequence[SegmentPart]
 ) -> None:
     path = segment_path(directory, base_offset, LOG)
-    _log.warning("%s spans too many offsets: split into %d", path, len(parts))
+    LogLines(_log, directory).warning(
+        "%s spans too many offsets: split into %d", path.name, len(parts)
+    )
     names: list[Path] = []
     try:
         source = files.open(path)
@@ -131,7 +135,8 @@ def _write_transactions(
         entries = TransactionIndex(files, path, base_offset).entries()
     except CorruptIndex as error:
         # The first part will have to do without; it is made when it is missed.
-        _log.warning("%s: dropped with the segment that is split", error)
+        lines = LogLines(_log, directory)
+        lines.warning("%s: dropped with the segment that is split", error)
         return []
     made = []
     bases = [part.base_offset for part in parts]

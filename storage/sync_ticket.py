@@ -8,9 +8,10 @@ A ticket is drawn on the loop, run in a disk thread, and handed back on the loop
 
 It holds values and files, nothing of the log's state. `run` does, in this order:
 
-1. the bytes: log files, indexes and snapshots of sealed segments;
-2. the small files that are replaced: partition.metadata, leader epochs, and if one is
-   due the producer snapshot at ``end``;
+1. the bytes: log files and indexes, partition.metadata of a new log;
+2. the files that are replaced: leader epochs, and the producer snapshots: those beside
+   segments that were begun, and if one is due that at ``end``; partition.metadata, if
+   there was no room for it at first;
 3. the names: the partition's directory and, the first time, the one above it;
 4. the removal of the producer snapshot before.
 
@@ -18,7 +19,7 @@ So the recovery point never passes anything that a reader after a crash would mi
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
@@ -29,12 +30,17 @@ from .checkpoints import EPOCHS_NAME
 from .files import MISSING, File, Files, StorageFailure
 from .leader_epochs import LeaderEpochs
 from .local_log import LocalLog
+from .log_lines import LogLines
 from .log_segment import LogSegment
+from .log_segments import LogSegments
 from .offset_metadata import OffsetMetadata
-from .producer_snapshot import snapshot_name
+from .producer_snapshot import snapshot_name, snapshot_path
 from .producer_states import ProducerStates
+from .producer_table import ProducerPicture
 
 NO_OFFSET = -1
+# Of the snapshots that wait for a sync, each holds what has changed since.
+SNAPSHOTS_DUE_MAX = 16
 
 _log = logging.getLogger(__name__)
 
@@ -52,12 +58,12 @@ class SyncTicket:
     has_new_names = False
     is_new_directory = False
     has_lost_directory = False
-    finished: Sequence[File] = ()  # of the files, those that are not used any more
     texts: Mapping[str, bytes] = MappingProxyType({})
     unwritten: Mapping[str, bytes] = MappingProxyType({})
-    snapshot: tuple[str, bytes] | None = None
-    snapshot_offset = NO_OFFSET
-    old_snapshots: Sequence[str] = ()
+    snapshots: Mapping[int, ProducerPicture] = MappingProxyType({})  # by their offsets
+    snapshot_offset = NO_OFFSET  # of the one at ``end``, the last of them
+    old_snapshot = NO_OFFSET  # the one that it replaces
+    finished: Sequence[File] = ()  # of the files, those that are not used any more
 
     def __init__(self, files: Files, directory: Path, end: OffsetMetadata) -> None:
         self.end = end
@@ -78,10 +84,10 @@ class SyncTicket:
                     file.sync()
         for file in self.finished:
             file.close()
-        if not (self.texts or self.has_new_names or self.snapshot):
+        if not (self.texts or self.has_new_names or self.snapshots):
             return
         try:
-            self._replace_small_files()
+            self._replace_files()
         except MISSING:
             # The partition was deleted meanwhile, and its directory renamed; or
             # somebody else has removed it. On the loop it is known.
@@ -89,40 +95,53 @@ class SyncTicket:
                 raise
             self.has_lost_directory = True
 
-    def remove_stale_snapshot(self) -> None:
-        """Remove the snapshot, when the log was truncated below it meanwhile."""
-        if self.snapshot is not None and self.snapshot_offset > self.end.offset:
-            with suppress(FileNotFoundError):
-                self._files.unlink(self._directory / self.snapshot[0])
+    def remove_stale_snapshots(self, segments: LogSegments) -> None:
+        """Remove those that the log has outlived meanwhile.
 
-    def _replace_small_files(self) -> None:
+        It was truncated below them, or their segment is gone.
+        """
+        for offset in self.snapshots:
+            is_beside = offset != self.snapshot_offset
+            if offset > self.end.offset or (is_beside and segments.get(offset) is None):
+                self._unlink(offset)
+
+    def _replace_files(self) -> None:
         """One sync of the directory for all of them, not one for each."""
         for name, data in self.texts.items():
-            if not self._replace(name, data):
+            if not self._replace(name, (data,)):
                 self.unwritten = {**self.unwritten, name: data}
-        has_snapshot = self.snapshot is not None and self._replace(*self.snapshot)
+        is_written = False
+        for offset, picture in self.snapshots.items():
+            is_written = self._replace(snapshot_name(offset), picture.parts())
         self._files.sync_directory(self._directory)
         if self.is_new_directory:
             self._files.sync_directory(self._directory.parent)
-        if has_snapshot:
-            for name in self.old_snapshots:
-                self._files.unlink(self._directory / name)
+        if is_written and self.old_snapshot != NO_OFFSET:
+            self._unlink(self.old_snapshot)
 
-    def _replace(self, name: str, data: bytes) -> bool:
-        """Let ``name`` hold ``data``; False when there is no room for it."""
+    def _unlink(self, snapshot_offset: int) -> None:
+        with suppress(FileNotFoundError):
+            self._files.unlink(snapshot_path(self._directory, snapshot_offset))
+
+    def _replace(self, name: str, parts: Iterable[bytes]) -> bool:
+        """Let ``name`` hold ``parts``; False when there is no room for them."""
         path = self._directory / name
         temporary = self._directory / f"{name}.tmp"
         try:
             self._files.unlink(temporary)
             file = self._files.open(temporary, create=True)
-            file.append(data)
+            for part in parts:
+                file.append(part)
             file.sync()
             file.close()
             self._files.rename(temporary, path)
         except StorageFailure:
             raise
         except KafkaStorageError as error:  # no room, or too many open files
-            _log.warning("%s is not written: %s", path, error)
+            LogLines(_log, self._directory).warning(
+                "%s is not written: %s", name, error
+            )
+            self._files.unlink(temporary)
             return False
         return True
 
@@ -132,7 +151,8 @@ class Unsynced:
 
     def __init__(self) -> None:
         self._sealed: list[LogSegment] = []
-        self._snapshots: list[File] = []
+        self._small_files: list[File] = []
+        self._snapshots: dict[int, ProducerPicture] = {}
         self._texts: dict[str, bytes] = {}
         self._has_new_names = False
         self._is_new_directory = False
@@ -150,10 +170,21 @@ class Unsynced:
             self._sealed.append(sealed)
         self._has_new_names = True
 
-    def note_snapshot_file(self, snapshot: File) -> None:
-        """A snapshot is written beside a new segment."""
-        self._snapshots.append(snapshot)
+    def note_small_file(self, file: File) -> None:
+        """A file is written that does not grow: of which topic a new log is."""
+        self._small_files.append(file)
         self._has_new_names = True
+
+    def note_snapshot_due(self, offset: int, picture: ProducerPicture) -> None:
+        """A snapshot is to be written beside the new segment that begins at ``offset``.
+
+        Of many, which nobody has asked to be synced, the older ones are not written: a
+        recovery begins behind them.
+        """
+        self._snapshots.pop(offset, None)
+        self._snapshots[offset] = picture
+        if len(self._snapshots) > SNAPSHOTS_DUE_MAX:
+            del self._snapshots[next(iter(self._snapshots))]
 
     def note_new_name(self) -> None:
         """A file was made in the directory of the log."""
@@ -166,6 +197,11 @@ class Unsynced:
         when it is handed back was written after it was drawn.
         """
         self._sealed = [each for each in self._sealed if each not in gone]
+        self._snapshots = {
+            offset: picture
+            for offset, picture in self._snapshots.items()
+            if offset <= end.offset
+        }
         self._has_new_names = True
         if self._last_snapshot > end.offset:
             self._last_snapshot = NO_OFFSET
@@ -198,8 +234,8 @@ class Unsynced:
             ticket.files += segment.dirty_files()
         ticket.files += local.active.dirty_files()
         if is_more_due:
-            self._move_to(ticket, epochs)
-        if is_behind or is_more_due or ticket.files or ticket.snapshot:
+            self._move_to(ticket, local, epochs)
+        if is_behind or is_more_due or ticket.files or ticket.snapshots:
             self._drawn.append(ticket)
             return ticket
         return None
@@ -208,12 +244,14 @@ class Unsynced:
         """Whether the ticket is of these files: the log may have others since."""
         return ticket in self._drawn
 
-    def take_back(self, ticket: SyncTicket, epochs: LeaderEpochs) -> None:
+    def take_back(
+        self, ticket: SyncTicket, segments: LogSegments, epochs: LeaderEpochs
+    ) -> None:
         """Keep what the disk had no room for, for the next ticket."""
         if ticket in self._drawn:
             self._drawn.remove(ticket)
-        if ticket.snapshot is not None:
-            ticket.remove_stale_snapshot()
+        if ticket.snapshots:
+            ticket.remove_stale_snapshots(segments)
         if ticket.unwritten:
             left = dict(ticket.unwritten)
             if left.pop(EPOCHS_NAME, None) is not None:
@@ -232,26 +270,36 @@ class Unsynced:
             raise
         except KafkaStorageError as error:
             # They can be written from the log again.
-            _log.warning("indexes of %s are not written: %s", local.directory, error)
+            lines = LogLines(_log, local.directory)
+            lines.warning("the indexes are not written: %s", error)
         last, end = self._last_snapshot, local.end.offset
         if last == end:
             return
         ticket.is_plain = False
-        ticket.snapshot = snapshot_name(end), producers.encode()
+        ticket.snapshots = {end: producers.picture()}
         ticket.snapshot_offset = end
         if last != NO_OFFSET and local.segments.get(last) is None:
-            ticket.old_snapshots = [snapshot_name(last)]
+            ticket.old_snapshot = last
         self._last_snapshot = end
 
-    def _move_to(self, ticket: SyncTicket, epochs: LeaderEpochs) -> None:
+    def _move_to(
+        self, ticket: SyncTicket, local: LocalLog, epochs: LeaderEpochs
+    ) -> None:
         ticket.is_plain = False
-        ticket.files += [file for file in self._snapshots if file.is_dirty]
-        ticket.finished = self._snapshots
+        ticket.files += [file for file in self._small_files if file.is_dirty]
+        ticket.finished = self._small_files
+        beside = {
+            offset: picture
+            for offset, picture in self._snapshots.items()
+            if local.segments.get(offset) is not None
+        }
+        ticket.snapshots = {**beside, **ticket.snapshots}
         ticket.has_new_names = self._has_new_names
         ticket.is_new_directory = self._is_new_directory
         if epochs.is_dirty:
             self._texts[EPOCHS_NAME] = epochs.encode()
             epochs.mark_flushed()
         ticket.texts = self._texts
-        self._sealed, self._snapshots, self._texts = [], [], {}
+        self._sealed, self._small_files, self._texts = [], [], {}
+        self._snapshots = {}
         self._has_new_names = self._is_new_directory = False

@@ -76,14 +76,21 @@ class TimeIndex(MappedIndex):
 
     def truncate_to(self, offset: int) -> None:
         """Keep the entries of batches that end below ``offset``."""
+        self._keep(self._count_below(offset))
+
+    def has_offset(self, offset: int) -> bool:
+        """Whether there is an entry of a batch that ends at ``offset``."""
+        below = self._count_below(offset)
+        return below < self.count and self._at(below).offset == offset
+
+    def _count_below(self, offset: int) -> int:
         entries = self.entries()
         unpack = TIME_INDEX_ENTRY.unpack_from
-        below = bisect_right(
+        return bisect_right(
             range(self.count),
             offset - self.base_offset - 1,
             key=lambda number: unpack(entries, number * TIME_INDEX_ENTRY_SIZE)[1],
         )
-        self._keep(below)
 
     def _at(self, number: int) -> TimestampedBatch:
         if number < 0:

@@ -2,7 +2,8 @@
 
 `LocalLog` knows bytes and offsets; here are producers, epochs and watermarks. The
 class is in layers: `LogState` is what there is, `LogTruncation` cuts it, `LogWriter`
-appends to it, and `UnifiedLog` adds reading, syncing and the log's life.
+appends to it, `JointWriter` several batches at once, and `UnifiedLog` adds reading,
+syncing and the log's life.
 
 Used by the loop's thread alone; what a disk thread does with the log is in
 `sync_ticket`, and reads that must wait go through `ColdRead`.
@@ -17,7 +18,9 @@ from protocol.record_batch import scan
 
 from .aborted_transactions import collect_aborted
 from .batch_verification import DamagedBatch
+from .damage_extent import Damage
 from .files import MISSING
+from .joint_append import JointWriter
 from .leader_epochs import EpochEndOffset
 from .log_config import LogConfig
 from .log_read import (
@@ -26,8 +29,8 @@ from .log_read import (
     FetchIsolation,
     TimestampOffset,
 )
+from .log_segment import LogSegment
 from .log_segments import LogSegments
-from .log_writer import LogWriter
 from .mapped_index import CorruptIndex
 from .offset_lookup import find_offset
 from .offset_metadata import OffsetMetadata
@@ -54,7 +57,7 @@ _log = logging.getLogger(__name__)
 _new = tuple.__new__
 
 
-class UnifiedLog(LogWriter):
+class UnifiedLog(JointWriter):
     """Appends, reads and watermarks of one partition."""
 
     # Read
@@ -179,10 +182,11 @@ class UnifiedLog(LogWriter):
     # Damage
 
     def quarantine_damage(self, damaged: DamagedBatch) -> None:
-        """Let readers pass over the damage that one of them has met.
+        """Put right the damage that a reader has met, or let all pass over it.
 
         Raises:
             DamagedBatch: they pass over it already, and it is still in the way.
+            StorageFailure: the disk fails.
         """
         segments = self.local.segments
         segment = segments.get(damaged.segment_base)
@@ -190,10 +194,21 @@ class UnifiedLog(LogWriter):
             raise damaged
         following = segments.higher(segment.base_offset)
         end = self.local.end.offset if following is None else following.base_offset
-        entry = self.quarantine.examine(segment, damaged.position, end)
-        if not self.quarantine.add(entry):
+        damage = self.quarantine.examine(segment, damaged.position, end)
+        if not self.take_damage(segment, damage):
             raise damaged
-        segment.quarantined = self.quarantine.of_segment(segment.base_offset)
+
+    def take_damage(self, segment: LogSegment, damage: Damage) -> bool:
+        """Put it right, or let readers pass over it. False when they do already.
+
+        Raises:
+            StorageFailure: the disk fails.
+        """
+        if not self.quarantine.take(segment, damage):
+            return False
+        if segment is not self.local.active and segment.log.is_dirty:
+            segment.log.sync()
+        return True
 
     @property
     def quarantined_batches(self) -> int:
@@ -210,10 +225,14 @@ class UnifiedLog(LogWriter):
         """
         if self._failure is not None or self._is_held:
             return None
+        end, durable = self.local.end.offset, self._watermarks.durable.offset
+        if _log.isEnabledFor(logging.DEBUG):
+            text = "flushed up to offset %d, durable up to %d"
+            self.lines(_log).debug(text, end, durable)
         return self._unsynced.draw(
             self.local,
             self.epochs,
-            self.local.end.offset > self._watermarks.durable.offset,
+            end > durable,
             self.producers if with_snapshot else None,
         )
 
@@ -227,7 +246,7 @@ class UnifiedLog(LogWriter):
             return
         if ticket.has_lost_directory:
             raise self.fail_without_files(FileNotFoundError("the directory is gone"))
-        self._unsynced.take_back(ticket, self.epochs)
+        self._unsynced.take_back(ticket, self.local.segments, self.epochs)
         self._watermarks.raise_durable(ticket.end)
 
     def flush(self, with_snapshot: bool = False) -> None:
@@ -275,10 +294,10 @@ class UnifiedLog(LogWriter):
                 self.local.active.seal()
                 self.flush(with_snapshot=True)
         except KafkaStorageError as error:
-            _log.error("%s is not closed in order: %s", self.topic_partition, error)
+            self.lines(_log).error("not closed in order: %s", error)
             self.fail(error)
         except MISSING as error:
-            _log.error("%s is not closed in order: %s", self.topic_partition, error)
+            self.lines(_log).error("not closed in order: %s", error)
             self.fail_without_files(error)
         with suppress(KafkaStorageError, *MISSING):
             self.local.close()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from protocol.errors import OffsetOutOfRange
 
+from .log_lines import LogLines
 from .offset_metadata import UNKNOWN_OFFSET, OffsetMetadata
 
 if TYPE_CHECKING:
@@ -71,9 +72,8 @@ class Watermarks:
         elif offset > before:
             self.high = self._located(offset)
         elif offset < before:
-            _log.warning(
-                "%s: the high watermark falls from %d to %d",
-                self._local.directory,
+            LogLines(_log, self._local.directory).warning(
+                "the high watermark falls from %d to %d",
                 before,
                 offset,
             )
@@ -111,9 +111,8 @@ class Watermarks:
         if offset > durable.offset:
             # What is given up needs no sync any more.
             durable = self._local.maybe_convert_to_offset_metadata(offset)
-        _log.info(
-            "%s: the log starts at %d instead of %d, because of %s",
-            self._local.directory,
+        LogLines(_log, self._local.directory).info(
+            "the log starts at %d instead of %d, because of %s",
             offset,
             self.log_start_offset,
             reason.value,

@@ -36,6 +36,7 @@ from protocol.messages.metadata import (
 from protocol.record_batch import scan
 from protocol.records import Record, iterate
 from tests.fakes.clock import FakeClock
+from tests.patience import PATIENCE_S
 
 GOLDEN = Path(__file__).parent / "golden" / "kafka-4.3.1"
 METADATA_GOLDEN = Path(__file__).parent / "golden" / "kafka-4.3.1-metadata"
@@ -96,7 +97,7 @@ async def ask(server: Server, talk: Callable[["Consumer"], Result]) -> Result:
     port = server.listeners[0].port
 
     def run() -> Result:
-        with Connection("127.0.0.1", port, timeout_s=20) as connection:
+        with Connection("127.0.0.1", port, timeout_s=PATIENCE_S) as connection:
             return talk(Consumer(connection))
 
     return await asyncio.to_thread(run)

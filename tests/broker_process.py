@@ -10,9 +10,11 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
+
+from tests.patience import PATIENCE_S
 
 READY = re.compile(r"on (127\.0\.0\.1):(\d+)")
-START_TIMEOUT_S = 90
 
 
 class BrokerProcess:
@@ -54,18 +56,20 @@ class BrokerProcess:
     def start(self) -> str:
         """Start, and return the ready line. The port stays the same ever after."""
         self.launch()
-        line = self._ready_line()
-        found = READY.search(line)
-        if not found:
+        try:
+            line = self._ready_line()
+            found = READY.search(line)
+            assert found, f"broker did not start: {line!r} {self.log()}"
+        except BaseException:
             self.kill()
-            raise AssertionError(f"broker did not start: {line!r} {self.log()}")
+            raise
         self.port = int(found[2])
         return line
 
     def _ready_line(self) -> str:
         assert self.process is not None
         assert self.process.stdout is not None
-        readable, _, _ = select.select([self.process.stdout], [], [], START_TIMEOUT_S)
+        readable, _, _ = select.select([self.process.stdout], [], [], PATIENCE_S)
         return self.process.stdout.readline() if readable else ""
 
     def kill(self) -> None:
@@ -83,14 +87,25 @@ class BrokerProcess:
         process, self.process = self.process, None
         if process is None:
             return 0
-        process.send_signal(how)
-        code = process.wait(timeout=90)
-        assert process.stdout is not None
-        process.stdout.close()
-        return code
+        with ended(process):
+            process.send_signal(how)
+            return process.wait(timeout=PATIENCE_S)
 
     def log(self) -> str:
         return self.log_path.read_text() if self.log_path.exists() else ""
+
+
+@contextlib.contextmanager
+def ended(process: subprocess.Popen[Any]) -> Iterator[None]:
+    """The process and its pipes are gone afterwards, whatever happens inside."""
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait()
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            if pipe is not None:
+                pipe.close()
 
 
 @contextlib.contextmanager

@@ -12,10 +12,25 @@ from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 # A JVM that lives for a minute is best off without its second compiler: a start of
 # Spark costs half of the processor's time.
 os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
+# How long an example takes depends on what the machine does beside; so does how fast
+# examples are made. Which are tried is left to chance, but where a change is judged.
+settings.register_profile(
+    "odradek",
+    deadline=None,
+    derandomize=os.environ.get("CI") == "true",
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("odradek")
+
+# Property tests try so many times their examples.
+EXAMPLES_FACTOR = int(os.environ.get("ODRADEK_EXAMPLES", "1"))
+MULTIPLIED: set[object] = set()
 
 LoopFactory = Callable[[], asyncio.AbstractEventLoop]
 
@@ -78,9 +93,25 @@ def pytest_collection_modifyitems(
             group = SPARK
         item.stash[GROUP] = group
         item.add_marker(pytest.mark.xdist_group(group))
+        if EXAMPLES_FACTOR > 1:
+            _multiply_examples(item)
     result = yield
     items.sort(key=lambda item: _rank(item.stash[GROUP]))
     return result
+
+
+def _multiply_examples(item: pytest.Item) -> None:
+    """Of a property test, or of a state machine; once, however often it is given."""
+    assert isinstance(item, pytest.Function)
+    owner = getattr(item.obj, "__func__", item.obj)
+    name = "_hypothesis_internal_use_settings"
+    if isinstance(getattr(item.cls, "settings", None), settings):
+        owner, name = item.cls, "settings"
+    found = getattr(owner, name, None)
+    if isinstance(found, settings) and owner not in MULTIPLIED:
+        MULTIPLIED.add(owner)
+        examples = EXAMPLES_FACTOR * found.max_examples
+        setattr(owner, name, settings(found, max_examples=examples))
 
 
 def pytest_collection_finish() -> None:

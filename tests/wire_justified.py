@@ -116,26 +116,6 @@ def batches(records: bytes) -> Iterable[bytes]:
         yield records[position + BASE_OFFSET_SIZE : position + header.size]
 
 
-CREATES_TOPICS: Final = (
-    "metadata",
-    "produce-versions",
-    "produce-errors",
-    "produce-limits",
-    "produce-idempotent",
-    "fetch-versions",
-    "fetch-offsets",
-    "fetch-sizes",
-    "fetch-epochs",
-    "fetch-diverging",
-    "fetch-session-cache",
-    "list-offsets",
-    "offsets",
-    "delete-records",
-    "create-topics",
-    "create-partitions",
-    "cluster-admin",
-    "transactions",
-)
 REFUSES: Final = (
     "produce-errors",
     "produce-limits",
@@ -145,13 +125,6 @@ REFUSES: Final = (
 )
 
 JUSTIFIED: Final = (
-    Justified(
-        "Apache Kafka's feature eligible.leader.replicas.version sets this option for"
-        " the cluster, dynamically; here it has its default",
-        dict.fromkeys(CREATES_TOPICS, ANY_STEP),
-        "*.configs.min.insync.replicas.config_source",
-        says(3, 5),
-    ),
     Justified(
         "we say what is wrong where Apache Kafka gives only the code",
         dict.fromkeys(REFUSES, ANY_STEP),
@@ -181,6 +154,12 @@ JUSTIFIED: Final = (
         {"api-versions": (4, 5, 11)},
         ".*_features.*",
         is_only_kafkas,
+    ),
+    Justified(
+        "a quorum of one broker, which no other can join",
+        {"api-versions": (5,)},
+        ".supported_features.kraft.version.max_version",
+        says(1, 0),
     ),
     Justified(
         "the epoch of the features is the end of Apache Kafka's metadata log; here"

@@ -38,6 +38,7 @@ from protocol.messages.txn_admin import (
 )
 from protocol.record_batch import BATCH_OVERHEAD, read_header, restamp_time, stamp
 from protocol.schema import Response
+from tests.patience import PATIENCE_S
 from tests.wire_compare import (
     BASE_TIMESTAMP_POSITION,
     Comparison,
@@ -47,9 +48,7 @@ from tests.wire_compare import (
 )
 
 GOLDEN = Path(__file__).parent / "golden" / "wire"
-TIMEOUT_S = 60
 QUIET_S = 0.3  # no answer for so long is none
-WOKEN_S = 2  # less than any long poll would wait by itself
 # When the steps about the clock were recorded, give or take half a second.
 RECORDED_AT_MS = 1_795_221_848_700
 # Too late, too early; and a producer, which is forgotten a day after its last record.
@@ -124,7 +123,7 @@ class Replay:
         return self._connections[name]
 
     def _connect(self) -> socket.socket:
-        connection = socket.create_connection(self.address, timeout=TIMEOUT_S)
+        connection = socket.create_connection(self.address, timeout=PATIENCE_S)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return connection
 
@@ -142,6 +141,17 @@ class Replay:
         if step.get("raw"):
             connection.sendall(request)
             return
+        request = self._with_our_ids(request)
+        if step["step"] in ABOUT_TIME.get(step["group"], ()):
+            request = in_our_time(request)
+        is_woken = "is woken by a produce" in step["description"]
+        if is_woken:
+            request = waiting_for_ever(request, step["request"]["maxWaitMs"])
+        connection.sendall(struct.pack(">i", len(request)) + request)
+        if is_woken:
+            self._wake(connection, step)
+
+    def _with_our_ids(self, request: bytes) -> bytes:
         for (kind, theirs), ours in self.comparison.ids.items():
             if kind == "topic_id":
                 request = request.replace(theirs, ours)
@@ -150,17 +160,12 @@ class Replay:
                 request = request.replace(theirs.encode(), ours.encode())
             elif kind == "producer_id" and theirs != ours:
                 request = with_producer_id(request, theirs, ours)
-        if step["step"] in ABOUT_TIME.get(step["group"], ()):
-            request = in_our_time(request)
-        connection.sendall(struct.pack(">i", len(request)) + request)
-        if "is woken by a produce" in step["description"]:
-            self._wake(connection, step)
+        return request
 
     def _wake(self, waiting: socket.socket, step: Step) -> None:
         """Produce from elsewhere the records that the recorded answer brought."""
         readable, _, _ = select.select([waiting], [], [], QUIET_S)
         assert not readable, "answered while there was nothing to answer"
-        waiting.settimeout(WOKEN_S)
         answer = self._recorded_answer(step)
         assert isinstance(answer, FetchResponse)
         [topic] = answer.responses
@@ -178,7 +183,7 @@ class Replay:
         """A transaction counts as ended before its markers are in the logs."""
         transactional_id = step["request"]["transactionalId"]
         request = DescribeTransactionsRequest(transactional_ids=[transactional_id])
-        deadline = time.monotonic() + TIMEOUT_S
+        deadline = time.monotonic() + PATIENCE_S
         while True:
             connection.sendall(encode_request(request, 0))
             frame = read_frame(connection)
@@ -261,6 +266,13 @@ def in_our_time(request: bytes) -> bytes:
         )
         restamp_time(batch, found.attributes, found.max_timestamp + later_ms)
     return bytes(frame)
+
+
+def waiting_for_ever(request: bytes, wait_ms: int) -> bytes:
+    """A Fetch that is answered because records came, not because its time is over."""
+    wait = struct.pack(">i", wait_ms)
+    assert request.count(wait) == 1
+    return request.replace(wait, struct.pack(">i", 2 * PATIENCE_S * 1000))
 
 
 def with_producer_id(request: bytes, theirs: int, ours: int) -> bytes:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from logs import EPOCH, TOPIC_ID, new_log, now_ms
 
+from broker.answer_memory import AnswerMemory
 from broker.clock import SystemClock
 from broker.committer import DirectoryCommitter
 from broker.replica.delayed_fetch import WaitingFetches
@@ -46,7 +47,12 @@ class Host:
         self.bounds_by_durability = durability == "commit"
         self.fetches = WaitingFetches("Fetch", SystemClock())
         self.partitions: dict[TopicPartition, Partition] = {}
-        self.executor = FetchExecutor(self.partitions.__getitem__, self.fetches, None)  # type: ignore[arg-type]
+        self.executor = FetchExecutor(
+            self.partitions.__getitem__,
+            self.fetches,
+            None,  # type: ignore[arg-type]
+            AnswerMemory(),
+        )
         self.on_durable: Callable[[], object] = _nothing
         self._root = root
         self._committer = DirectoryCommitter(

@@ -4,6 +4,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+from broker.answer_memory import AnswerMemory
 from broker.clock import SystemClock
 from broker.committer import Committer
 from broker.config.broker_config import BrokerConfig
@@ -57,6 +58,7 @@ class Serving:
             log_manager=self.log_manager,
             disk_threads=self.disk_threads,
             committer=self.committer,
+            answers=AnswerMemory(),
         )
         self.services = Services(
             config=config,
@@ -79,6 +81,7 @@ class Serving:
             dispatcher=self.dispatcher,
             clock=clock,
             memory=RequestMemory(config.queued_max_request_bytes),
+            answers=AnswerMemory(),
             admission=Admission(config, clock),
             log=LimitedLog(clock, print),
         )

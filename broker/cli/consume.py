@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from protocol.records import Record
     from protocol.topic_partition import TopicPartition
 
+    from .ending import Ending
     from .group_reading import GroupReading
     from .read_range import Edge
     from .record_format import RecordFormat
@@ -162,14 +163,24 @@ def _reading(
 ) -> Iterator[_Reading | GroupReading]:
     from client.fetcher import FetchLimits
 
+    from .ending import BY_ANYBODY, BY_KEYBOARD, ended_by
+
     limits = FetchLimits(max_bytes=_FETCH_SIZE, max_wait_ms=_WAIT_MS)
     if options.group is None:
-        yield _Reading(cluster, options, limits)
+        with ended_by(BY_KEYBOARD) as ending:
+            yield _Reading(cluster, options, limits, ending)
         return
-    from .group_reading import GroupReading, leaving_when_told
+    from .group_reading import GroupReading
 
-    with leaving_when_told(), GroupReading(cluster, options, limits) as reading:
-        yield reading
+    with ended_by(BY_ANYBODY) as ending:
+        group_reading = GroupReading(cluster, options, limits, ending)
+        try:
+            with group_reading as reading:
+                yield reading
+        except (KeyboardInterrupt, SystemExit):
+            # It may have come between the end of the body and the leave.
+            group_reading.leave(is_told=True)
+            raise
 
 
 def _copy(
@@ -227,7 +238,11 @@ class _Reading:
     """Where each partition goes on, and where it ends, if it does."""
 
     def __init__(
-        self, cluster: Cluster, options: argparse.Namespace, limits: FetchLimits
+        self,
+        cluster: Cluster,
+        options: argparse.Namespace,
+        limits: FetchLimits,
+        ending: Ending,
     ) -> None:
         from client.fetcher import Fetcher
 
@@ -246,6 +261,7 @@ class _Reading:
             self._ends = {place: each.end for place, each in bounds.items()}
         self._fetcher: Fetcher = Fetcher(cluster, committed=committed)
         self._limits = limits
+        self._ending = ending
 
     def written(self) -> None:
         """Nobody is told."""
@@ -253,6 +269,7 @@ class _Reading:
     def answers(self) -> Iterator[Iterator[tuple[TopicPartition, Record]]]:
         """The records of one answer after the other, until all partitions end."""
         while wanted := self._unfinished():
+            self._ending.check()
             fetched = self._fetcher.fetch_many(wanted, self._limits)
             for place, each in fetched.items():
                 offset = wanted[place]

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 import time
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from client.fetcher import Fetcher, FetchLimits
 from client.group_member import LOST, GroupMember
 from client.record_reader import read_records
-from protocol.errors import KafkaError, OffsetOutOfRange
+from protocol.errors import KafkaError, MalformedRequest, OffsetOutOfRange
 
+from .ending import Ending
 from .group_plan import scope
 from .read_range import bounds_of, offsets_of
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Collection, Iterator
-    from types import FrameType, TracebackType
-    from typing import NoReturn, Self
+    from types import TracebackType
+    from typing import Self
 
     from client.cluster import Cluster
     from client.fetcher import Fetched
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 _COMMIT_S = 1.0
 _PAUSE_S = 0.2
 _SETTLE_S = 5.0  # what is on its way from one member to another comes later
-_ENDING = (signal.SIGTERM, signal.SIGHUP)
+# Who is told to end waits no longer for a broker that does not answer.
+_LEAVE_TIMEOUT_S = 5.0
 
 
 class GroupReading:
@@ -43,14 +44,19 @@ class GroupReading:
     """
 
     def __init__(
-        self, cluster: Cluster, options: argparse.Namespace, limits: FetchLimits
+        self,
+        cluster: Cluster,
+        options: argparse.Namespace,
+        limits: FetchLimits,
+        ending: Ending | None = None,
     ) -> None:
-        """Join nothing yet.
+        """Join nothing yet. ``ending`` is asked whether to go on.
 
         Raises:
             Refused: a topic is not there.
         """
         self._cluster = cluster
+        self._ending = ending or Ending()
         self._begin = options.offset
         self._committed = not options.uncommitted
         self._limits = limits
@@ -84,19 +90,28 @@ class GroupReading:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Commit what was written, and leave the group."""
+        self.leave(is_told=kind is not None)
+
+    def leave(self, *, is_told: bool) -> None:
+        """Commit what was written, and leave the group; once it has left, nothing."""
+        self._ending.is_leaving = not is_told
         try:
-            if kind is None:
+            if not is_told:
                 self._commit()
             else:
-                with suppress(KafkaError, OSError):
+                timeout_s = min(self._cluster.timeout_s, _LEAVE_TIMEOUT_S)
+                self._cluster.timeout_s = timeout_s
+                with suppress(KafkaError, OSError, MalformedRequest):
                     self._commit(tried_s=0)
         finally:
-            self._member.leave()
+            if not self._ending.is_urgent:
+                self._member.leave()
+            self._ending.is_leaving = False
 
     def answers(self) -> Iterator[Iterator[tuple[TopicPartition, Record]]]:
         """The records of one answer after the other, until all partitions end."""
         while True:
+            self._ending.check()
             self._stay()
             wanted = self._unfinished()
             if not wanted:
@@ -223,18 +238,3 @@ class GroupReading:
 def _tell(text: str, *, always: bool = False) -> None:
     if always or sys.stderr.isatty():
         print(f"odradek consume: {text}", file=sys.stderr)
-
-
-@contextmanager
-def leaving_when_told() -> Iterator[None]:
-    """SIGTERM and SIGHUP end what is inside as an exception does, not at once."""
-
-    def end(number: int, frame: FrameType | None) -> NoReturn:
-        raise SystemExit(128 + number)
-
-    before = {each: signal.signal(each, end) for each in _ENDING}
-    try:
-        yield
-    finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)

@@ -13,11 +13,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from client.cluster import Cluster
+    from client.list_offsets import ListedOffset
     from client.topics import TopicDescription
     from protocol.topic_partition import TopicPartition
 
 _COMMAND = "topic describe"
-_HEAD = ("PARTITION", "LEADER", "REPLICAS", "IN-SYNC", "START", "END", "RECORDS")
+_HEAD = (
+    *("PARTITION", "LEADER", "REPLICAS", "IN-SYNC"),
+    *("START", "END", "LOG-END", "RECORDS"),
+)
 _EXAMPLES = (
     "odradek topic describe orders",
     "odradek topic describe orders payments --json",
@@ -30,7 +34,8 @@ def command(arguments: list[str]) -> int:
     parser = cluster_parser(
         _COMMAND,
         "Show the partitions of topics, who leads them, from which offset to which"
-        " they reach, and the options that are not the default.",
+        " they reach, and the options that are not the default. What lies between END"
+        " and LOG-END is not safe on all replicas, or disks, yet: no consumer sees it.",
         _EXAMPLES,
     )
     parser.add_argument("topic", nargs="*", metavar="TOPIC")
@@ -47,6 +52,7 @@ class Described(NamedTuple):
     topic: TopicDescription
     starts: Mapping[TopicPartition, int]
     ends: Mapping[TopicPartition, int]
+    log_ends: Mapping[TopicPartition, int]
     configs: Mapping[str, str | None]
 
     def text(self) -> Iterator[str]:
@@ -69,6 +75,7 @@ class Described(NamedTuple):
                     _numbers(each["inSync"]),
                     each["start"],
                     each["end"],
+                    each["logEnd"],
                     each["end"] - each["start"] if known else None,
                 )
             )
@@ -102,6 +109,7 @@ class Described(NamedTuple):
                 "offline": list(each.offline),
                 "start": self.starts.get(place),
                 "end": self.ends.get(place),
+                "logEnd": self.log_ends.get(place),
             }
 
 
@@ -147,15 +155,12 @@ def _described(cluster: Cluster, topic: TopicDescription) -> Described:
         for each in topic.partitions
         if each.leader >= 0
     ]
-    starts, ends = (
-        {
-            place: listed.offset
-            for place, listed in list_offsets(
-                cluster, dict.fromkeys(places, time)
-            ).found.items()
-        }
-        for time in (EARLIEST, LATEST)
-    )
+    starts = list_offsets(cluster, dict.fromkeys(places, EARLIEST)).found
+    latest = dict.fromkeys(places, LATEST)
+    # The log end is asked for before the end that is shown: what is between the two
+    # was not only written in between.
+    log_ends = _log_ends(cluster, list_offsets(cluster, latest).found)
+    ends = list_offsets(cluster, latest).found
     configs: dict[str, str | None] = {}
     try:
         resource = ConfigResource(ConfigResourceType.TOPIC, topic.name)
@@ -164,4 +169,41 @@ def _described(cluster: Cluster, topic: TopicDescription) -> Described:
                 configs[entry.name] = entry.value
     except KafkaError:
         pass  # to see the options may not be allowed to who may see the topic
-    return Described(topic, starts, ends, configs)
+    return Described(
+        topic,
+        {place: each.offset for place, each in starts.items()},
+        {place: each.offset for place, each in ends.items()},
+        {
+            place: max(log_ends[place], each.offset)
+            for place, each in ends.items()
+            if place in log_ends
+        },
+        configs,
+    )
+
+
+def _log_ends(
+    cluster: Cluster, latest: Mapping[TopicPartition, ListedOffset]
+) -> dict[TopicPartition, int]:
+    """Where the leaders' logs end: their newest epoch has no other end yet (KIP-320).
+
+    Who does not say so is left out: an old broker, or one that does not let everybody
+    ask.
+    """
+    from client.leader_epochs import epoch_ends
+    from protocol.errors import UnsupportedVersion
+
+    epochs = {
+        place: each.leader_epoch
+        for place, each in latest.items()
+        if each.leader_epoch >= 0
+    }
+    try:
+        found = epoch_ends(cluster, epochs).found
+    except UnsupportedVersion:
+        return {}
+    return {
+        place: each.end_offset
+        for place, each in found.items()
+        if each.leader_epoch == epochs[place]
+    }

@@ -15,7 +15,7 @@ from protocol.uuids import from_text
 from .coordinator_options import GroupOptions, TransactionOptions
 from .log_options import LogOptions
 from .network_options import NetworkOptions
-from .option import Kind, Option, option
+from .option import ONE_COPY, Kind, Option, option
 from .option_error import OptionError
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ class BrokerConfig(NetworkOptions, LogOptions, GroupOptions, TransactionOptions)
         "Copies of a topic that says none; one broker has one.",
         at_least=1,
         at_most=1,
-        is_capped=True,
+        at_most_as=ONE_COPY,
     )
     auto_create_topics_enable: bool = option(
         True,
@@ -276,13 +276,7 @@ class BrokerConfig(NetworkOptions, LogOptions, GroupOptions, TransactionOptions)
             entry.split(":") for entry in self.listener_security_protocol_map
         )
         for listener in self.client_listeners:
-            protocol = protocols.get(listener.name, listener.name)
-            if protocol != "PLAINTEXT":
-                raise OptionError(
-                    f"listener {listener} wants protocol {protocol}: only PLAINTEXT is "
-                    "served; other names need listener.security.protocol.map="
-                    f"{listener.name}:PLAINTEXT"
-                )
+            _check_protocol(listener, protocols.get(listener.name, listener.name))
             if not (listener.is_loopback or self.allow_unauthenticated):
                 raise OptionError(
                     f"listener {listener} can be reached from other machines, and "
@@ -312,6 +306,19 @@ class BrokerConfig(NetworkOptions, LogOptions, GroupOptions, TransactionOptions)
                     f"advertised.listeners has {listener}: no client can connect to "
                     "that; leave it out, and clients are told the address they used"
                 )
+
+
+def _check_protocol(listener: Listener, protocol: str) -> None:
+    if protocol in ("SSL", "SASL_PLAINTEXT", "SASL_SSL"):
+        raise OptionError(
+            f"listener {listener} wants protocol {protocol}: connections are neither "
+            "encrypted nor authenticated here; only PLAINTEXT is served"
+        )
+    if protocol != "PLAINTEXT":
+        raise OptionError(
+            f"listener {listener} wants protocol {protocol}: only PLAINTEXT is served; "
+            f"other names need listener.security.protocol.map={listener.name}:PLAINTEXT"
+        )
 
 
 OPTIONS: dict[str, tuple[str, Option]] = {

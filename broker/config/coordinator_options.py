@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from .option import INT_MAX, Kind, option
+from .option import INT_MAX, ONE_COPY, Kind, option
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
@@ -74,7 +74,7 @@ class GroupOptions:
         kind=Kind.SHORT,
         at_least=1,
         at_most=1,
-        is_capped=True,
+        at_most_as=ONE_COPY,
     )
     offsets_topic_segment_bytes: int = option(
         100 << 20,
@@ -157,7 +157,7 @@ class TransactionOptions:
         kind=Kind.SHORT,
         at_least=1,
         at_most=1,
-        is_capped=True,
+        at_most_as=ONE_COPY,
     )
     transaction_state_log_min_isr: int = option(
         1,
@@ -165,7 +165,7 @@ class TransactionOptions:
         "Copies that must have a record; one broker has one.",
         at_least=1,
         at_most=1,
-        is_capped=True,
+        at_most_as=ONE_COPY,
     )
     transaction_state_log_segment_bytes: int = option(
         100 << 20,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 from itertools import dropwhile
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from .broker_config import ALIASES, OPTIONS, BrokerConfig
 from .foreign_options import is_dynamic, meaning_of
@@ -23,6 +23,9 @@ _UNLISTED = frozenset(
         "replica.alter.log.dirs.io.max.bytes.per.second",
     }
 )
+# What is set for all brokers unless somebody has changed it, as in a cluster that is
+# new to Apache Kafka 4.3 (KIP-966): clients compare where the value comes from.
+SET_EVERYWHERE: Final = {"min.insync.replicas": "1"}
 # Options of the broker that others stand in for.
 _STAND_INS = {
     "log.flush.interval.ms": ("log.flush.scheduler.interval.ms",),
@@ -83,15 +86,13 @@ def describe_broker(broker: BrokerConfig) -> list[Described]:
 
 
 def describe_every_broker(broker: BrokerConfig) -> list[Described]:
-    """The options that were set for all brokers while this one ran."""
-    if broker.changes is None:
-        return []
+    """The options that are set for all brokers, mostly while this one ran."""
     source = ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG
     return [
         _describe_of_broker(name, broker)._replace(
             value=value, source=source, synonyms=[Synonym(name, value, source)]
         )
-        for name, value in sorted(broker.changes.everywhere.items())
+        for name, value in sorted(_everywhere(broker).items())
     ]
 
 
@@ -170,9 +171,15 @@ def _changed_here(name: str, broker: BrokerConfig) -> Iterator[Synonym]:
 
 
 def _changed_everywhere(name: str, broker: BrokerConfig) -> Iterator[Synonym]:
-    if broker.changes is not None and name in broker.changes.everywhere:
-        value = broker.changes.everywhere[name]
+    value = _everywhere(broker).get(name)
+    if value is not None:
         yield Synonym(name, value, ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG)
+
+
+def _everywhere(broker: BrokerConfig) -> Mapping[str, str]:
+    if broker.changes is None:
+        return SET_EVERYWHERE
+    return {**SET_EVERYWHERE, **broker.changes.everywhere}
 
 
 def _set_at_start(name: str, broker: BrokerConfig) -> Iterator[Synonym]:

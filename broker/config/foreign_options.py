@@ -1,9 +1,9 @@
 """Options of Apache Kafka that this broker does not have: meaningless, or refused.
 
-A configuration file written for Apache Kafka starts odradek too. What is about the
-JVM, the controllers or other brokers means nothing here and is accepted with one log
-line. What would protect something, or promise something, is refused: silence would
-be a lie.
+A configuration file written for one node of Apache Kafka starts odradek too. What is
+about the JVM, or tunes what works otherwise here, means nothing and is accepted with
+one log line. What would protect something, or promise something, is refused: silence
+would be a lie. Other members of a cluster are: see `sole_member`.
 """
 
 from .foreign_table import foreign_table
@@ -68,6 +68,14 @@ _OF_IMAGES = frozenset(
 _MEANINGLESS = "Means nothing here"
 # The beginning of a name, and why the option means nothing.
 _WHY: tuple[tuple[str, str], ...] = (
+    (
+        "controller.quorum.voters",
+        "there is no controller; refused if it names another node than this one",
+    ),
+    (
+        "controller.quorum.bootstrap.servers",
+        "there is no controller; refused if it names others than the own listener",
+    ),
     ("ssl.", "connections are not encrypted"),
     ("sasl.", "clients do not authenticate"),
     ("security.", "connections are neither encrypted nor authenticated"),
@@ -81,7 +89,7 @@ _WHY: tuple[tuple[str, str], ...] = (
     ("broker.", "there is no controller to tell that the broker lives"),
     ("controlled.shutdown.", "there is no other broker to take over"),
     ("initial.broker.registration.", "there is no controller"),
-    ("process.roles", "one process is all of the cluster"),
+    ("process.roles", "one process is all of the cluster; refused without both roles"),
     ("early.start.listeners", "there is no controller"),
     ("inter.broker.", "there is no other broker"),
     ("replica.", "there is no other broker"),
@@ -105,9 +113,7 @@ _WHY: tuple[tuple[str, str], ...] = (
     ("socket.connection.setup.", "the broker opens no connections"),
     ("alter.log.dirs.replication.", "moves are slowed evenly, not by windows"),
     ("log.dir.failure.", "a failed directory does not stop the broker"),
-    ("cordoned.log.dirs", "every directory takes new partitions"),
     ("offsets.topic.compression.", "committed offsets are not compressed"),
-    ("client.quota.callback.", "quotas are looked up in the catalogue"),
 )
 
 
@@ -127,7 +133,19 @@ _REFUSED: tuple[tuple[str, str, str], ...] = (
         "false",
         "transactions have one phase here",
     ),
+    ("zookeeper.connect", "", "there is no ZooKeeper: one odradek is all of a cluster"),
+    ("controller.quorum.auto.join.enable", "false", "there is no quorum to join"),
+    ("ssl.client.auth", "none", "there is no TLS, so no client shows a certificate"),
+    ("client.quota.callback.class", "", "it is a Java class and would not be asked"),
+    ("cordoned.log.dirs", "", "every log directory takes new partitions"),
+    ("group.share.enable", "false", "there are no share groups here"),
+    (
+        "group.coordinator.rebalance.protocols",
+        "classic",
+        "groups have the classic protocol only",
+    ),
 )
+_LEAVE_OUT = "leave it out"
 
 
 def is_meaningless(name: str) -> bool:
@@ -167,9 +185,13 @@ def meaning_of(name: str) -> str:
 def why_refused(name: str, value: str) -> str | None:
     """Why an option of Apache Kafka cannot be accepted with this value."""
     for refused, harmless, reason in _REFUSED:
-        if _is_meant(name, refused) and value.strip() not in ("", harmless):
-            return reason
+        if _is_meant(name, refused) and value.strip().lower() not in ("", harmless):
+            return f"{reason}; {_otherwise(harmless)}"
     return None
+
+
+def _otherwise(harmless: str) -> str:
+    return f"{_LEAVE_OUT}, or write {harmless}" if harmless else _LEAVE_OUT
 
 
 def is_refusable(name: str) -> bool:

@@ -58,7 +58,7 @@ group.consumer.min.session.timeout.ms INT 45000
 group.coordinator.append.linger.ms INT -1
 group.coordinator.background.threads INT 2
 group.coordinator.cached.buffer.max.bytes* INT 1048588
-group.coordinator.rebalance.protocols LIST classic,consumer,streams
+group.coordinator.rebalance.protocols LIST classic
 group.coordinator.threads INT 4
 group.share.assignment.interval.ms* INT 1000
 group.share.assignors LIST simple

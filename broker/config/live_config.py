@@ -15,7 +15,7 @@ from protocol.errors import InvalidConfig, InvalidRequest
 
 from ..spelling import did_you_mean
 from .broker_config import OPTIONS, Changes
-from .foreign_options import is_dynamic
+from .foreign_options import is_dynamic, why_refused
 from .foreign_table import foreign_table
 from .option_error import OptionError
 
@@ -80,6 +80,9 @@ def with_changes(
             fields[field] = known.parse(text)
         elif name in foreign_table():
             foreign_table()[name].parse(text)
+            reason = why_refused(name, text)
+            if reason is not None:
+                raise OptionError(f"{name}={text} is refused: {reason}")
             foreign[name] = text
         else:
             raise OptionError(f"there is no option {name!r}")

@@ -133,6 +133,14 @@ class NetworkOptions:
         kind=Kind.LONG,
         at_least=-1,
     )
+    queued_max_response_bytes: int = option(
+        256 << 20,
+        "queued.max.response.bytes",
+        "Most bytes of answers in memory that clients have yet to read. The less is"
+        " left, the smaller are answers to fetches; beyond it fetches wait. -1: any.",
+        kind=Kind.LONG,
+        at_least=-1,
+    )
     queued_max_requests: int = option(
         500,
         "queued.max.requests",
@@ -149,22 +157,31 @@ class NetworkOptions:
     connection_unread_max_bytes: int = option(
         8 << 20,
         "connection.unread.max.bytes",
-        "Most bytes of answers that a client may leave unread before it is not served.",
+        "Most bytes of answers that a client may leave unread before it is not served;"
+        " also of one fetch, unless its first batch is larger.",
         kind=Kind.LONG,
         at_least=1,
     )
     connection_unread_timeout_ms: int = option(
         60_000,
         "connection.unread.timeout.ms",
-        "A client that reads none of its answers for so long is cut off.",
+        "A client that reads none of its answers for so long is cut off; while memory"
+        " for answers is short, also one that reads below connection.min.byte.rate.",
         kind=Kind.LONG,
         at_least=1,
     )
     request_arrival_timeout_ms: int = option(
         30_000,
         "request.arrival.timeout.ms",
-        "A request that is not complete so long after its first byte is cut off.",
+        "A request is cut off that arrives below connection.min.byte.rate for so long;"
+        " while memory for requests is full, also one that takes so long as a whole.",
         kind=Kind.LONG,
+        at_least=1,
+    )
+    connection_min_byte_rate: int = option(
+        1024,
+        "connection.min.byte.rate",
+        "Bytes a second that a client has to get on with while its request arrives.",
         at_least=1,
     )
     request_decompressed_max_bytes: int = option(
@@ -173,6 +190,13 @@ class NetworkOptions:
         "Most bytes that one compressed batch may unpack to.",
         at_least=1024,
         at_most=STORED_SIZE_MAX,
+    )
+    request_decompressed_ratio_max: int = option(
+        0,
+        "request.decompressed.ratio.max",
+        "Most times its own size that a compressed batch may unpack to, where that is"
+        " more than 1 MiB. 0: any.",
+        at_least=0,
     )
     request_objects_max: int = option(
         100_000,

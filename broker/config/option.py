@@ -12,6 +12,7 @@ from typing import Any
 
 from .option_error import OptionError
 
+ONE_COPY = "one broker holds one copy of everything: leave it out"
 INT_MAX = (1 << 31) - 1
 LONG_MAX = (1 << 63) - 1
 
@@ -43,7 +44,7 @@ class Option:
 
     One that is not ``is_used`` is accepted for what clients and files of options
     expect, and changes nothing yet. One that ``is_dynamic`` can be changed while the
-    broker runs. Of one that ``is_capped`` a larger value is taken for the largest.
+    broker runs. ``at_most_as`` says why it cannot be more, where that is to be known.
     """
 
     name: str
@@ -57,7 +58,7 @@ class Option:
     aliases: tuple[str, ...] = ()
     is_used: bool = True
     is_dynamic: bool = False
-    is_capped: bool = False
+    at_most_as: str = ""
 
     @property
     def is_sensitive(self) -> bool:
@@ -80,8 +81,6 @@ class Option:
         numbers = value if self.kind is not Kind.LIST else None
         if isinstance(numbers, int | float):
             self._check_bounds(text, value)
-            if self.is_capped and self.at_most is not None:
-                value = min(value, int(self.at_most))
         if self.choices:
             self._check_choices(text, value)
         return value
@@ -128,8 +127,9 @@ class Option:
     def _check_bounds(self, text: str, value: float) -> None:
         if self.at_least is not None and value < self.at_least:
             raise self._refusal(text, f"Value must be at least {self.at_least}")
-        if self.at_most is not None and value > self.at_most and not self.is_capped:
-            raise self._refusal(text, f"Value must be no more than {self.at_most}")
+        if self.at_most is not None and value > self.at_most:
+            why = f", as {self.at_most_as}" if self.at_most_as else ""
+            raise self._refusal(text, f"Value must be no more than {self.at_most}{why}")
 
     def _check_choices(self, text: str, value: Any) -> None:
         for part in value if isinstance(value, tuple) else (value,):

@@ -16,6 +16,7 @@ from .foreign_options import is_meaningless, is_refusable, why_refused
 from .listener import Listener
 from .option_error import OptionError
 from .properties import parse_properties
+from .sole_member import why_not_alone
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -81,21 +82,26 @@ def load(
     if meaningless:
         names = ", ".join(sorted(meaningless))
         notes.append(f"accepted, but they mean nothing here: {names}")
-    capped = sorted({x.name for x in settings if _is_capped(x)})
-    if capped:
-        notes.append(f"taken as 1, there is one broker: {', '.join(capped)}")
     unused = sorted(name for name in values if not OPTIONS[name][1].is_used)
     if unused:
         notes.append(f"accepted, but they change nothing yet: {', '.join(unused)}")
-    listeners = values.get("listeners", OPTIONS["listeners"][1].default)
-    values["listeners"] = _moved(listeners, flags or Flags(), values)
-    if values["listeners"] == OPTIONS["listeners"][1].default:
-        del values["listeners"]
+    flags = flags or Flags()
+    if flags.host is not None or flags.port is not None:
+        listeners = values.get("listeners", OPTIONS["listeners"][1].default)
+        values["listeners"] = _moved(listeners, flags, values)
     fields = {OPTIONS[name][0]: value for name, value in values.items()}
     config = BrokerConfig(**fields, explicit=frozenset(values), foreign=meaningless)
     config.check()
+    _check_alone(config, settings)
     notes += _warnings(config)
     return Loaded(config, notes)
+
+
+def _check_alone(config: BrokerConfig, settings: Iterable[Setting]) -> None:
+    refusal = why_not_alone(config)
+    if refusal is not None:
+        where, name, text = [x for x in settings if x.name == refusal.name][-1]
+        raise OptionError(f"{where}: {name}={text} is refused: {refusal.reason}")
 
 
 def gather(
@@ -231,14 +237,6 @@ def _parse(where: str, name: str, text: str) -> Any:
         return known.parse(text)
     except OptionError as error:
         raise OptionError(f"{where}: {error}") from None
-
-
-def _is_capped(setting: Setting) -> bool:
-    """Whether a setting, which has been read, is more than there is."""
-    known = OPTIONS[setting.name][1] if setting.name in OPTIONS else None
-    if known is None or not known.is_capped or known.at_most is None:
-        return False
-    return int(setting.text) > known.at_most
 
 
 def _unknown(name: str) -> str:

@@ -159,8 +159,8 @@ _TABLE = (
         "min.insync.replicas",
         "min.insync.replicas",
         "Replicas that must have a record before acks=all is answered.",
-        at_most=None,
-        is_capped=False,
+        at_most=None,  # no more than there are copies, by Apache Kafka's own rule
+        at_most_as="",
     ),
     _of_log(
         "preallocate",
@@ -251,6 +251,7 @@ def log_config(options: Mapping[str, str], broker: BrokerConfig) -> LogConfig:
             chosen[entry.field] = value
     chosen["cleanup_policy"] = frozenset(chosen["cleanup_policy"])
     chosen["decompressed_max_bytes"] = broker.request_decompressed_max_bytes
+    chosen["decompressed_ratio_max"] = broker.request_decompressed_ratio_max
     return LogConfig(**chosen)
 
 
@@ -261,6 +262,14 @@ def find_topic_option(name: str) -> Option:
         InvalidConfig: there is none.
     """
     return _entry(name).known
+
+
+def asks_for_more(name: str, text: str) -> bool:
+    """Whether the option is there with other values only: what it asks for is not."""
+    entry = TOPIC_OPTIONS.get(name)
+    if entry is None or not entry.only:
+        return False
+    return text.strip() not in [format_value(each) for each in entry.only]
 
 
 def topic_default(name: str, broker: BrokerConfig) -> object:

@@ -41,6 +41,21 @@ def in_batches(
     yield some
 
 
+def in_segments(
+    batches: list[tuple[list[Encoded], memoryview]], segment_bytes: int
+) -> Iterator[list[tuple[list[Encoded], memoryview]]]:
+    """The batches, as many at a time as a segment takes: mostly all of them."""
+    some: list[tuple[list[Encoded], memoryview]] = []
+    size = 0
+    for each in batches:
+        if some and size + len(each[1]) > segment_bytes:
+            yield some
+            some, size = [], 0
+        some.append(each)
+        size += len(each[1])
+    yield some
+
+
 def batch_of(
     some: list[Encoded], producer: ProducerIdentity | None, now_ms: int
 ) -> memoryview:

@@ -136,11 +136,20 @@ class CoordinatorRuntime(Generic[S]):
         answers = [shard.act(decide, lambda error: error) for shard in self.shards()]
         return gathered(answers, finish)
 
-    def schedule(self, decide: Callable[[S], Decision]) -> None:
-        """Let every loaded shard decide something of its own accord."""
+    def schedule(self, decide: Callable[[S], Decision]) -> bool:
+        """Let every loaded shard decide something of its own accord.
+
+        Returns whether all of them could write what they decided.
+        """
+        refusals: list[KafkaError] = []
         for shard in self.shards():
-            if shard.phase is Phase.ACTIVE:
-                shard.act(decide, _ignore)
+            if shard.phase is not Phase.ACTIVE:
+                continue
+            try:
+                shard.act(decide, refusals.append)
+            except Exception as error:  # the others decide all the same
+                self._bugs.record(f"a job of {shard.topic_partition}", error)
+        return not refusals
 
     # Loading
 
@@ -248,7 +257,3 @@ class CoordinatorRuntime(Generic[S]):
             action()
         except Exception as error:
             self._bugs.record(f"what follows in {self.topic}", error)
-
-
-def _ignore(error: KafkaError) -> None:
-    """Nobody waits for the answer."""

@@ -20,15 +20,21 @@ from protocol.errors import (
     ErrorCode,
     KafkaError,
     NotCoordinator,
-    error_class,
 )
 from protocol.record_batch import NO_SEQUENCE
 from storage.append_info import AppendOrigin
 
 from ..parked import Parked
 from ..replica.partition import ACKS_ALL
+from .coordinator_error import as_coordinator_error
 from .decision import Decision, Place, ShardState
-from .record_batch import NOBODY, batch_of, in_batches, marker_batch
+from .record_batch import (
+    NOBODY,
+    batch_of,
+    in_batches,
+    in_segments,
+    marker_batch,
+)
 from .timers import Timers
 
 if TYPE_CHECKING:
@@ -48,19 +54,6 @@ if TYPE_CHECKING:
 S = TypeVar("S", bound=ShardState)
 # A sync ends or fails; until then nobody knows whether a record will be durable.
 NO_TIMEOUT_MS = (1 << 31) - 1
-_TRY_ELSEWHERE = (ErrorCode.NOT_LEADER_OR_FOLLOWER,)
-_TRY_LATER = (
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-    ErrorCode.NOT_ENOUGH_REPLICAS,
-    ErrorCode.REQUEST_TIMED_OUT,
-    ErrorCode.KAFKA_STORAGE_ERROR,
-)
-_TOO_LARGE = (
-    ErrorCode.MESSAGE_TOO_LARGE,
-    ErrorCode.RECORD_LIST_TOO_LARGE,
-    ErrorCode.INVALID_FETCH_SIZE,
-)
-
 _new = tuple.__new__
 _logger = logging.getLogger(__name__)
 
@@ -84,17 +77,6 @@ class ShardHost(Protocol):
 
     def record_bug(self, where: str, error: BaseException) -> None:
         """Report an exception that nobody expected."""
-
-
-def as_coordinator_error(code: int) -> KafkaError:
-    """What a client is told of an error that its coordinator's append ended with."""
-    if code in _TRY_ELSEWHERE:
-        return NotCoordinator()
-    if code in _TRY_LATER:
-        return CoordinatorNotAvailable()
-    if code in _TOO_LARGE:
-        return KafkaError()
-    return error_class(code)()
 
 
 class _Append:
@@ -179,7 +161,8 @@ class Shard(Generic[S]):
         """Write, replay, and answer when that is durable.
 
         Raises:
-            KafkaError: nothing was written, and nothing has changed.
+            KafkaError: nothing was written, and nothing has changed. Of more records
+                than a segment takes, those of the segments before are kept.
         """
         if not decision.records:
             if decision.then is not None:
@@ -205,28 +188,41 @@ class Shard(Generic[S]):
             partition = self._host.replica_manager.partition(self.topic_partition)
         except KafkaError as error:  # the topic was deleted
             raise as_coordinator_error(error.code) from error
-        append = None
-        size_max = partition.config.max_message_bytes
-        for some in in_batches(decision.records, size_max):
-            append = self._append_batch(decision, some, partition.log_end_offset)
+        append, config = None, partition.config
+        now_ms, producer = self._host.clock.now_ms(), decision.producer
+        batches = [
+            (some, batch_of(some, producer, now_ms))
+            for some in in_batches(decision.records, config.max_message_bytes)
+        ]
+        for together in in_segments(batches, config.segment_bytes):
+            base_offset = partition.log_end_offset
+            append = self._append_together(decision, together, base_offset, now_ms)
         return append
 
-    def _append_batch(
-        self, decision: Decision, some: list[Encoded], base_offset: int
+    def _append_together(
+        self,
+        decision: Decision,
+        together: list[tuple[list[Encoded], memoryview]],
+        base_offset: int,
+        now_ms: int,
     ) -> _Append | None:
-        now_ms = self._host.clock.now_ms()
-        producer = decision.producer
-        result = self._write(batch_of(some, producer, now_ms), decision.guard)
+        """Write batches, all of them or none, and replay them."""
+        batches = tuple(batch for _, batch in together)
+        is_one = len(batches) == 1
+        result = self._write(batches[0] if is_one else batches, decision.guard)
         waits = isinstance(result, Parked)
         if not waits and result.error_code:
             raise as_coordinator_error(result.error_code)
         if decision.is_replayed:
-            self._replay(some, base_offset, now_ms, producer or NOBODY)
+            producer = decision.producer or NOBODY
+            for some, _ in together:
+                self._replay(some, base_offset, now_ms, producer)
+                base_offset += len(some)
         return self._begun(result) if waits else None
 
     def _write(
         self,
-        batch: Buffer,
+        batch: Buffer | tuple[Buffer, ...],
         guard: VerificationGuard | None = None,
         transaction_version: int = 0,
     ) -> Any:

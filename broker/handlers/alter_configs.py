@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from protocol.errors import ErrorCode, InvalidRequest, KafkaError
+from protocol.errors import ErrorCode, InvalidConfig, InvalidRequest, KafkaError
 from protocol.messages.configs import (
     AlterConfigsRequest,
     AlterConfigsResourceResponse,
@@ -23,6 +23,7 @@ from ..config.client_metrics_config import (
     find_client_metrics_option,
     subscription,
 )
+from ..config.described import SET_EVERYWHERE
 from ..config.dynamic_config import (
     Alteration,
     Operation,
@@ -127,6 +128,13 @@ class _Single:
             each.name for each in self.alterations if each.operation != Operation.DELETE
         ]
 
+    @property
+    def deleted_names(self) -> list[str]:
+        """The options that will have their defaults."""
+        return [
+            each.name for each in self.alterations if each.operation == Operation.DELETE
+        ]
+
     def apply(
         self,
         options: Options,
@@ -140,6 +148,8 @@ class _Single:
 
 class _Whole:
     """Options in the place of all that are set."""
+
+    deleted_names = ()  # nobody has named what goes
 
     def __init__(self, options: dict[str, str]) -> None:
         self.options = options
@@ -225,6 +235,7 @@ async def _alter_broker(
 ) -> None:
     if name:
         _check_broker(name, services.node_id)
+    _check_set_everywhere(services, name, edit)
     check_changes(edit.set_names)
     static = services.live.static
 
@@ -240,6 +251,19 @@ async def _alter_broker(
         return after
 
     await _change(services, Resource(ResourceKind.BROKER, name), decide, validate_only)
+
+
+def _check_set_everywhere(services: Services, name: str, edit: _Edit) -> None:
+    """See that what is always set for all brokers stays so, and for none alone."""
+    touched = {*edit.deleted_names}
+    if name:  # what was set for one before it was like this may be taken away
+        touched -= services.resources.of(Resource(ResourceKind.BROKER, name)).keys()
+        touched.update(edit.set_names)
+    for each in touched & SET_EVERYWHERE.keys():
+        raise InvalidConfig(
+            f"{each} is set for all brokers, as in a new cluster of Apache Kafka: it "
+            "can be changed there, not removed, and not for one broker"
+        )
 
 
 async def _alter_group(

@@ -52,16 +52,16 @@ def handle_api_versions(
     if not ctx.services.wants_client_metrics:
         apis = [api for api in apis if api.api_key not in _TELEMETRY]
     response = ApiVersionsResponse(api_keys=apis)
-    if ctx.api_version >= FIRST_VERSION_WITH_LEVEL_0:
-        response.supported_features = [
-            SupportedFeatureKey(name=name, min_version=0, max_version=level_max)
-            for name, level_max in SUPPORTED
-        ]
+    response.supported_features = [
+        SupportedFeatureKey(name=name, min_version=lowest, max_version=highest)
+        for name, lowest, highest in SUPPORTED
+        if lowest or ctx.api_version >= FIRST_VERSION_WITH_LEVEL_0
+    ]
     features = ctx.services.features
     response.finalized_features_epoch = features.epoch
     response.finalized_features = [
         FinalizedFeatureKey(name=name, max_version_level=level, min_version_level=level)
-        for name, _ in SUPPORTED
+        for name, _, _ in reversed(SUPPORTED)  # the order of Apache Kafka
         if (level := features.level_of(name))
     ]
     return response

@@ -12,6 +12,8 @@ from protocol.messages.topics import (
 )
 from protocol.topic_partition import TopicPartition
 
+from ..replica.delayed_delete_records import DeleteRecordsResult
+from ..replica.record_deletion import HIGH_WATERMARK
 from .registry import answers_errors, handles
 
 if TYPE_CHECKING:
@@ -20,8 +22,8 @@ if TYPE_CHECKING:
     from protocol.errors import KafkaError
 
     from ..network.request_context import RequestContext
-    from ..replica.delayed_delete_records import DeleteRecordsResult
     from ..replica.replica_manager import ReplicaManager
+    from ..replica.visible_end import Hidden
 
 _Offsets = dict[TopicPartition, int]
 
@@ -30,28 +32,47 @@ _Offsets = dict[TopicPartition, int]
 def handle_delete_records(ctx: RequestContext, request: DeleteRecordsRequest) -> Any:
     """Forget the records below the offsets; answered when no crash brings them back.
 
-    Of a partition that is named twice, the last offset counts.
+    Of a partition that is named twice, the last offset counts. Records that were
+    written and are not visible yet are waited for, and then forgotten like others.
     """
     offsets = _offsets(request)
     replica_manager = ctx.services.replica_manager
-    unopened = replica_manager.unopened(offsets)
-    if unopened:
-        return _delete_when_open(replica_manager, offsets, request.timeout_ms, unopened)
+    hidden = replica_manager.visible_ends.hidden(offsets)
+    if replica_manager.unopened(offsets) or _wanted(offsets, hidden):
+        return _delete_when_ready(replica_manager, offsets, request.timeout_ms)
     return replica_manager.delete_records(offsets, request.timeout_ms, _respond)
 
 
-async def _delete_when_open(
-    replica_manager: ReplicaManager,
-    offsets: _Offsets,
-    timeout_ms: int,
-    unopened: list[TopicPartition],
+async def _delete_when_ready(
+    replica_manager: ReplicaManager, offsets: _Offsets, timeout_ms: int
 ) -> DeleteRecordsResponse:
-    await replica_manager.open(unopened)
-    answer = replica_manager.delete_records(offsets, timeout_ms, _respond)
+    await replica_manager.open(offsets)
+    visible_ends = replica_manager.visible_ends
+    hidden = _wanted(offsets, visible_ends.hidden(offsets))
+    refused = {}
+    if hidden:
+        for key, seen in (await visible_ends.wait(hidden)).items():
+            if seen.error_code:
+                refused[key] = DeleteRecordsResult(seen.error_code)
+    answer = replica_manager.delete_records(
+        {key: offset for key, offset in offsets.items() if key not in refused},
+        timeout_ms,
+        lambda results: _respond({**results, **refused}),
+    )
     response: DeleteRecordsResponse = (
         await answer if hasattr(answer, "__await__") else answer
     )
     return response
+
+
+def _wanted(offsets: _Offsets, hidden: Hidden) -> Hidden:
+    """Those whose records above the high watermark are to be forgotten, too."""
+    return {
+        key: each
+        for key, each in hidden.items()
+        if offsets[key] == HIGH_WATERMARK
+        or each.partition.high_watermark < offsets[key] <= each.offset
+    }
 
 
 def _offsets(request: DeleteRecordsRequest) -> _Offsets:

@@ -45,17 +45,15 @@ async def handle_delete_topics(
             if count > 1:
                 raise InvalidRequest(f"Duplicate topic {'id' if key[1] else 'name'}.")
             topic = _find(ctx.services.metadata, *key)
-            if topic.topic_id in chosen:
-                raise InvalidRequest(
-                    "The provided topic name maps to an ID that was already supplied."
-                )
         except KafkaError as error:
             results[key] = _refused(*key, error)
-        else:
-            chosen[topic.topic_id] = key
-            results[key] = DeletableTopicResult(
-                name=topic.name, topic_id=topic.topic_id
-            )
+            continue
+        of_name, of_id = (topic.name, b""), (None, topic.topic_id)
+        if counts[of_name] == 1 and counts[of_id]:  # one answer, to both
+            results[of_name] = _refused(topic.name, topic.topic_id, _asked_twice())
+            continue
+        chosen[topic.topic_id] = key
+        results[key] = DeletableTopicResult(name=topic.name, topic_id=topic.topic_id)
     if chosen:
         try:
             await delete_topics(ctx.services, chosen)
@@ -79,6 +77,12 @@ def _disabled(version: int) -> KafkaError:
     if version < FIRST_VERSION_WITH_DISABLED:
         return InvalidRequest(message)
     return TopicDeletionDisabled(message)
+
+
+def _asked_twice() -> KafkaError:
+    return InvalidRequest(
+        "The provided topic name maps to an ID that was already supplied."
+    )
 
 
 def _states(request: DeleteTopicsRequest) -> list[DeleteTopicState]:

@@ -4,6 +4,9 @@ Negative timestamps are questions of their own: the log's end (-1) and start (-2
 the record with the largest timestamp (-3, KIP-734), the start of what is on local
 disk (-4, KIP-405), the end of what was moved to tiered storage (-5, KIP-1005) and
 the start of what was not (-6, KIP-1023). Nothing is tiered here.
+
+What is written and not visible yet, because it is not durable, will be in a moment: the
+answer of where readers see the log end waits for it (`broker.replica.visible_end`).
 """
 
 from __future__ import annotations
@@ -11,11 +14,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from protocol.errors import (
+    ErrorCode,
     InvalidRequest,
     KafkaError,
     LeaderNotAvailable,
     OffsetNotAvailable,
     UnsupportedVersion,
+    error_class,
 )
 from protocol.messages.list_offsets import (
     ListOffsetsPartition,
@@ -25,7 +30,7 @@ from protocol.messages.list_offsets import (
     ListOffsetsTopicResponse,
 )
 from protocol.topic_partition import TopicPartition
-from storage.files import ColdRead
+from storage.files import ColdBytes, ColdRead
 from storage.log_read import FetchIsolation
 from storage.offset_lookup import EARLIEST, EARLIEST_LOCAL, LATEST, MAX_TIMESTAMP
 
@@ -35,6 +40,7 @@ from .registry import answers_errors, handles
 if TYPE_CHECKING:
     from ..network.request_context import RequestContext
     from ..replica.partition import Partition
+    from ..replica.visible_end import Hidden, Seen
 
 DEBUGGING_CONSUMER = -2
 FIRST_VERSION_WITH_OFFSET_NOT_AVAILABLE = 5
@@ -50,24 +56,41 @@ FIRST_VERSIONS = {
     EARLIEST_PENDING_UPLOAD: 11,
 }
 
+# What is asked with these is there, whatever readers see of the rest.
+_NOT_ENDS = frozenset(
+    {EARLIEST, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING_UPLOAD}
+)
+
 
 @handles(ListOffsetsRequest, versions=(1, 11))
 def handle_list_offsets(ctx: RequestContext, request: ListOffsetsRequest) -> Any:
-    """Look every partition up; a coroutine when a log must be opened or read first."""
+    """Look every partition up; a coroutine when a log must be opened or read first.
+
+    Or synced, when there is something in it that its reader cannot see yet.
+    """
     listing = Listing(ctx, request)
-    if ctx.services.replica_manager.unopened(listing.wanted):
-        return listing.find_all_when_open()
+    replica_manager = ctx.services.replica_manager
+    if replica_manager.unopened(listing.wanted) or listing.find_hidden():
+        return listing.find_all_when_ready()
     try:
         listing.find_all()
     except ColdRead as cold:
-        return listing.find_all_from_disk(cold)
+        return listing.find_all_from_disk(cold.bytes)
     return listing.response()
 
 
 class Listing:
     """One request; a partition that it names twice is answered once, with an error."""
 
-    __slots__ = ("_ctx", "_duplicates", "_found", "_isolation", "_request", "wanted")
+    __slots__ = (
+        "_ctx",
+        "_duplicates",
+        "_found",
+        "_isolation",
+        "_request",
+        "_seen",
+        "wanted",
+    )
 
     def __init__(self, ctx: RequestContext, request: ListOffsetsRequest) -> None:
         self.wanted: dict[TopicPartition, ListOffsetsPartition] = {}
@@ -75,6 +98,7 @@ class Listing:
         self._request = request
         self._duplicates: set[TopicPartition] = set()
         self._found: list[ListOffsetsPartitionResponse] = []
+        self._seen: dict[TopicPartition, Seen] = {}
         self._isolation = ISOLATIONS.get(request.isolation_level)
         if request.replica_id != CONSUMER and self._isolation is not None:
             self._isolation = FetchIsolation.LOG_END
@@ -95,7 +119,7 @@ class Listing:
             self._found.append(self._answer(topic_partition, may_block))
             may_block = False
 
-    async def find_all_from_disk(self, cold: ColdRead) -> ListOffsetsResponse:
+    async def find_all_from_disk(self, cold: ColdBytes) -> ListOffsetsResponse:
         """The response, after the disk threads have read what is not in memory."""
         while True:
             await self._ctx.services.disk_threads.run(cold.warm)
@@ -103,15 +127,29 @@ class Listing:
                 self.find_all(may_block=True)
                 return self.response()
             except ColdRead as next_cold:
-                cold = next_cold
+                cold = next_cold.bytes
 
-    async def find_all_when_open(self) -> ListOffsetsResponse:
-        """The response, once the logs that were never used before are open."""
-        await self._ctx.services.replica_manager.open(self.wanted)
+    def find_hidden(self) -> Hidden:
+        """What of the partitions is to be visible before it can be said where it ends.
+
+        Nothing where the question is another one, as mostly.
+        """
+        if self._isolation is None or self._isolation is FetchIsolation.LOG_END:
+            return {}
+        return self._ctx.services.replica_manager.visible_ends.hidden(
+            key for key, each in self.wanted.items() if each.timestamp not in _NOT_ENDS
+        )
+
+    async def find_all_when_ready(self) -> ListOffsetsResponse:
+        """The response, once the logs are open and readers see what is in them."""
+        replica_manager = self._ctx.services.replica_manager
+        await replica_manager.open(self.wanted)
+        if hidden := self.find_hidden():
+            self._seen = await replica_manager.visible_ends.wait(hidden)
         try:
             self.find_all()
         except ColdRead as cold:
-            return await self.find_all_from_disk(cold)
+            return await self.find_all_from_disk(cold.bytes)
         return self.response()
 
     def response(self) -> ListOffsetsResponse:
@@ -147,6 +185,8 @@ class Listing:
         wanted = self.wanted[topic_partition]
         timestamp = wanted.timestamp
         self._check(topic_partition, timestamp)
+        if topic_partition in self._seen:
+            self._check_seen(self._seen[topic_partition].error_code)
         partition = self._ctx.services.replica_manager.partition(topic_partition)
         if self._request.replica_id == DEBUGGING_CONSUMER:
             partition.check_replica(wanted.current_leader_epoch)
@@ -189,9 +229,24 @@ class Listing:
         """
         is_client = self._isolation is not FetchIsolation.LOG_END
         if is_client and partition.is_high_watermark_lagging:
-            if self._ctx.api_version < FIRST_VERSION_WITH_OFFSET_NOT_AVAILABLE:
-                raise LeaderNotAvailable
-            raise OffsetNotAvailable
+            raise self._not_known()
+
+    def _check_seen(self, error_code: int) -> None:
+        """See that readers see what was hidden from them when this request came.
+
+        Raises:
+            OffsetNotAvailable, LeaderNotAvailable: the disk is slow, as above.
+            KafkaError: the log has failed, or the partition is deleted.
+        """
+        if error_code == ErrorCode.REQUEST_TIMED_OUT:
+            raise self._not_known()
+        if error_code != ErrorCode.NONE:
+            raise error_class(error_code)
+
+    def _not_known(self) -> KafkaError:
+        if self._ctx.api_version < FIRST_VERSION_WITH_OFFSET_NOT_AVAILABLE:
+            return LeaderNotAvailable()
+        return OffsetNotAvailable()
 
     def _end_of(self, partition: Partition) -> int:
         if self._isolation is FetchIsolation.HIGH_WATERMARK:

@@ -60,23 +60,24 @@ async def handle_describe_log_dirs(
 ) -> DescribeLogDirsResponse:
     """Every directory, with those of the partitions that were asked for."""
     services = ctx.services
+    manager = services.log_manager
     wanted = dict.fromkeys(_wanted(services, request))
-    places = _places(services, wanted)
-    sizes: dict[TopicPartition, int] = {}
-    unopened: dict[TopicPartition, Path] = {}
-    homes = services.log_manager.directories_of()
-    for topic_partition in (each for listed in places.values() for each in listed):
-        log = services.log_manager.get(topic_partition)
+    homes = manager.directories_of()
+    unopened = {
+        each: homes[each]
+        for each in wanted
+        if each in homes and manager.get(each) is None
+    }
+    paths = [each.path for each in manager.directories if each.failure is None]
+    spaces, sizes = await services.disk_threads.run(_measure, paths, unopened)
+    # From here on all is of one moment: a partition that moves is always somewhere.
+    for topic_partition in wanted:
+        log = manager.get(topic_partition)
         if log is not None:
             sizes[topic_partition] = log.size
-        elif topic_partition in homes:
-            unopened[topic_partition] = homes[topic_partition]
-    directories = list(services.log_manager.directories)
-    paths = [each.path for each in directories if each.failure is None]
-    spaces, more = await services.disk_threads.run(_measure, paths, unopened)
-    sizes |= more
+    places = _places(services, wanted)
     results = []
-    for directory in directories:
+    for directory in manager.directories:
         if directory.failure is not None:
             results.append(_failed(directory.path))
         else:
@@ -155,10 +156,14 @@ def _add_futures(
     path: Path,
     wanted: Container[TopicPartition],
 ) -> None:
-    """Add the partitions that are on their way into a directory."""
+    """Add the partitions that are on their way into a directory, not those that are
+    there: clients take the later entry of a directory for the only one.
+    """
     topics = {each.name: each for each in result.topics}
     for topic_partition, move in services.moving.moves.items():
         if move.directory != path or topic_partition not in wanted:
+            continue
+        if move.log.directory.parent == path:
             continue
         name = topic_partition.topic
         topic = topics.get(name)

@@ -2,7 +2,9 @@
 
 A topic that is not there is made before the answer, where broker and request allow
 it: the client needs not ask again (Apache Kafka answers UNKNOWN_TOPIC_OR_PARTITION
-first). From version 10 on topics have ids, which can be asked for from version 12.
+first). From version 10 on topics have ids, which can be asked for from version 12. A
+request with ids is one by ids alone, as in Apache Kafka: what names stand in it, beside
+an id or without, counts for nothing.
 """
 
 from __future__ import annotations
@@ -57,18 +59,22 @@ def handle_metadata(
     ctx: RequestContext, request: MetadataRequest
 ) -> MetadataResponse | Coroutine[None, None, MetadataResponse]:
     """Describe the topics asked for; a coroutine when some must be made first."""
-    asked = _distinct(request.topics)
-    if not asked and ctx.api_version < FIRST_VERSION_WITH_NO_TOPICS:
-        asked = None
-    if asked is None:
+    topics = request.topics
+    if topics is None or (
+        not topics and ctx.api_version < FIRST_VERSION_WITH_NO_TOPICS
+    ):
         every = [_describe(ctx, request, topic) for topic in ctx.services.metadata]
         return _answer(ctx, request, every)
-    _check_ids(ctx.api_version, asked)
-    names = dict.fromkeys(topic.name for topic in asked if topic.name is not None)
+    _check_ids(ctx.api_version, topics)
+    ids = dict.fromkeys(bytes(topic.topic_id) for topic in topics)
+    ids.pop(ZERO_UUID, None)
+    if ids:
+        return _answer(ctx, request, _describe_ids(ctx, request, ids))
+    names = list(dict.fromkeys(topic.name or "" for topic in topics))
     missing = [name for name in names if ctx.services.metadata.get(name) is None]
     if missing and _may_create(ctx, request):
-        return _create_and_answer(ctx, request, asked, missing)
-    return _answer(ctx, request, _describe_asked(ctx, request, asked, {}))
+        return _create_and_answer(ctx, request, names, missing)
+    return _answer(ctx, request, _describe_names(ctx, request, names, {}))
 
 
 def advertised_address(ctx: RequestContext) -> tuple[str, int]:
@@ -89,15 +95,6 @@ def refuse_metadata(request: MetadataRequest, error: KafkaError) -> MetadataResp
         ],
         error_code=error.code,
     )
-
-
-def _distinct(
-    topics: list[MetadataRequestTopic] | None,
-) -> list[MetadataRequestTopic] | None:
-    """The topics asked for, each once."""
-    if topics is None:
-        return None
-    return list({(topic.name, topic.topic_id): topic for topic in topics}.values())
 
 
 def _check_ids(version: int, asked: Iterable[MetadataRequestTopic]) -> None:
@@ -121,7 +118,7 @@ def _may_create(ctx: RequestContext, request: MetadataRequest) -> bool:
 async def _create_and_answer(
     ctx: RequestContext,
     request: MetadataRequest,
-    asked: list[MetadataRequestTopic],
+    names: list[str],
     missing: list[str],
 ) -> MetadataResponse:
     reasons: _Reasons = {}
@@ -137,33 +134,38 @@ async def _create_and_answer(
             # The answer has no place for the reason.
             _logger.info("topic %s is not made: %s", new.name, result)
             reasons[new.name] = result
-    return _answer(ctx, request, _describe_asked(ctx, request, asked, reasons))
+    return _answer(ctx, request, _describe_names(ctx, request, names, reasons))
 
 
-def _describe_asked(
+def _describe_ids(
+    ctx: RequestContext, request: MetadataRequest, ids: Iterable[bytes]
+) -> list[MetadataResponseTopic]:
+    described = []
+    for topic_id in ids:
+        found = ctx.services.metadata.by_id(topic_id)
+        if found is not None:
+            described.append(_describe(ctx, request, found))
+            continue
+        code = ErrorCode.UNKNOWN_TOPIC_ID
+        described.append(
+            MetadataResponseTopic(error_code=code, name=None, topic_id=topic_id)
+        )
+    return described
+
+
+def _describe_names(
     ctx: RequestContext,
     request: MetadataRequest,
-    asked: Iterable[MetadataRequestTopic],
+    names: Iterable[str],
     reasons: _Reasons,
 ) -> list[MetadataResponseTopic]:
     described = []
-    for topic in asked:
-        if topic.name is None:
-            found = ctx.services.metadata.by_id(topic.topic_id)
-        else:
-            found = ctx.services.metadata.get(topic.name)
+    for name in names:
+        found = ctx.services.metadata.get(name)
         if found is not None:
             described.append(_describe(ctx, request, found))
-        elif topic.name is None:
-            described.append(
-                MetadataResponseTopic(
-                    error_code=ErrorCode.UNKNOWN_TOPIC_ID,
-                    name=None,
-                    topic_id=topic.topic_id,
-                )
-            )
         else:
-            described.append(_missing(request, topic.name, reasons))
+            described.append(_missing(request, name, reasons))
     return described
 
 

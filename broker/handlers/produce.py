@@ -41,6 +41,7 @@ from storage.log_validator import delimit
 from ..parked import Parked
 from ..replica.delayed_produce import AppendResult
 from ..replica.partition import ACKS_ALL
+from ..replica.patience import DISK_TIMEOUT_MS
 from .produced import FIRST_VERSION, encode_appended
 from .registry import NO_RESPONSE, answers_errors, handles, reads_refused
 from .transaction_verification import (
@@ -178,7 +179,9 @@ class Produce:
     async def _append_when_verified(self, parked: Parked, guards: Guards) -> Any:
         request = self._request
         if request.acks == ACKS_ALL:
-            parked = within(parked, self._ctx.services.clock, request.timeout_ms)
+            # Both are ours, the coordinator and the disk that it waits for.
+            patience_ms = max(request.timeout_ms, DISK_TIMEOUT_MS)
+            parked = within(parked, self._ctx.services.clock, patience_ms)
         codes = await parked
         if codes is None:
             self._refuse(dict.fromkeys(self.entries, _TIMED_OUT))

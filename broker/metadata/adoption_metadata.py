@@ -36,7 +36,7 @@ from protocol.metadata_records import (
 )
 from protocol.records import iterate
 from protocol.uuids import to_text
-from storage.batch_scan import BatchScan, Recovery
+from storage.batch_scan import BatchScan
 
 from .client_quotas import QuotaEntity
 from .scram_credentials import ScramCredential
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from protocol.record_batch import BatchHeader
     from protocol.schema import Message
     from storage.files import Files
+    from storage.scan_result import Recovery
 
 METADATA_DIRECTORY: Final = "__cluster_metadata-0"
 ALL_BROKERS: Final = ""

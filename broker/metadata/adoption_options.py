@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from protocol.errors import InvalidConfig
 
-from ..config.topic_config import validate_topic_options
+from ..config.topic_config import asks_for_more, validate_topic_options
 from .adoption_metadata import AdoptionError
 from .topic_names import INTERNAL_TOPICS
 
@@ -78,17 +78,21 @@ class AdoptedOptions:
         """The options that the catalogue gets for a topic.
 
         Raises:
-            AdoptionError: what the operator asks for contradicts the rest.
+            AdoptionError: what the operator asks for contradicts the rest, or the
+                topic asks for what is not here.
         """
+        said = {**self._overrides.get(ALL_TOPICS, {}), **self._overrides.get(name, {})}
         options: dict[str, str] = {}
         if self._metadata is None:
             options |= KEEP_ALL
         else:
-            options |= self._known(name, self._metadata.topic_options.get(name, {}))
+            had = self._metadata.topic_options.get(name, {})
+            options |= self._known(
+                name, {key: had[key] for key in had if key not in said}
+            )
         if name in INTERNAL_TOPICS:
             options |= COMPACT
-        options |= self._overrides.get(ALL_TOPICS, {})
-        options |= self._overrides.get(name, {})
+        options |= said
         is_kept = (
             "retention.ms" in options or options.get("cleanup.policy") == "compact"
         )
@@ -106,6 +110,11 @@ class AdoptedOptions:
             reason = self._why_not(name, value)
             if reason is None:
                 known[name] = value
+            elif asks_for_more(name, value):
+                raise AdoptionError(
+                    f"topic {topic} has {name}={value}, which is not here: to go on"
+                    f" without, adopt it with --topic-config {topic}:{name}=false"
+                )
             else:
                 self._notes.append(
                     f"topic {topic}: {name}={value} is not carried over: {reason}"

@@ -4,6 +4,9 @@ Invariants: changes are decided one at a time, each when everything before it ha
 been committed and applied; what a change applies on the loop is already durable.
 So two creations of one topic cannot race, and nobody sees a topic that a power cut
 could take back. A caller that stops waiting changes none of this.
+
+A change for which the disk has no room is refused, and the next one may have it; after
+any other error nobody knows what is in the file, and nothing is changed any more.
 """
 
 from __future__ import annotations
@@ -18,8 +21,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from protocol.errors import KafkaError, KafkaStorageError
 from protocol.uuids import random_uuid, to_text
-from storage.files import OsFiles
-from storage.reserve import Reserve
+from storage.files import DiskFull, OsFiles
+from storage.reserve import Reserve, has_room
 
 from ..disk_threads import DiskThreads
 from .catalog_recovery import BACKUP, open_store
@@ -64,15 +67,20 @@ class Catalog:
         self.store = store
         self.cluster_id = _cluster_id(store, cluster_id)
         self.change_count = int(store.fact("change_count") or 0)
+        self._directory = directory
         self._backup = directory / BACKUP
-        self._reserve = Reserve(OsFiles(), directory, RESERVE_NAME)
+        self._files = OsFiles()
+        self._reserve = Reserve(self._files, directory, RESERVE_NAME)
         self._reserve.keep()
         self._threads = DiskThreads(1, "catalogue")
         self._waiting: deque[tuple[_Decide, asyncio.Future[Any]]] = deque()
         self._is_busy = False
         self._is_closed = False
         self.failure: str | None = None
+        self.has_room = True  # when it was last written
+        self.no_room_count = 0  # changes that were refused for want of it
         self._changes_since_copy = 0
+        self._is_copy_owed = False  # the last one could not be made
         self._idle: asyncio.Future[None] | None = None
 
     @classmethod
@@ -125,8 +133,11 @@ class Catalog:
         if self._is_busy:
             self._idle = asyncio.get_running_loop().create_future()
             await self._idle
-        if self._changes_since_copy:
-            await self._threads.run(self._copy)
+        if self._changes_since_copy or self._is_copy_owed:
+            try:
+                await self._threads.run(self._copy)
+            except (sqlite3.Error, OSError) as error:
+                self._report_copy(error)
         await self._threads.run(self.store.close)
         self._threads.close()
 
@@ -161,6 +172,7 @@ class Catalog:
 
         def done(result: Any, error: BaseException | None) -> None:
             if error is None:
+                self._note_room()
                 self._commit(change, future, result)
             else:
                 _refuse(future, self._storage_error(error))
@@ -172,18 +184,38 @@ class Catalog:
         self._threads.submit(lambda: self._write_somehow(write), done)
 
     def _write_somehow(self, write: Callable[[CatalogStore], Any]) -> Any:
-        """Write, on a full disk into the room that is kept for it."""
+        """Write, on a full disk into the room that is kept for it.
+
+        Raises:
+            DiskFull: there is none. Nothing was written.
+        """
         try:
-            result = write(self.store)
+            try:
+                result = write(self.store)
+            except sqlite3.DatabaseError as error:
+                if not (self._is_for_want_of_room(error) and self._reserve.give_up()):
+                    raise
+                result = write(self.store)
         except sqlite3.DatabaseError as error:
-            if not (_is_full(error) and self._reserve.give_up()):
-                raise
-            result = write(self.store)
-        self._reserve.keep()
+            if self._is_for_want_of_room(error):
+                raise DiskFull(str(error)) from error
+            raise
+        finally:
+            self._reserve.keep()
         return result
 
+    def _is_for_want_of_room(self, error: sqlite3.DatabaseError) -> bool:
+        """Whether that is why it was not written. A quota is an error like any other
+        to SQLite, which has taken back what it wrote.
+        """
+        code = error.sqlite_errorcode
+        return code & 0xFF == sqlite3.SQLITE_FULL or (
+            code == sqlite3.SQLITE_IOERR_WRITE
+            and not has_room(self._files, self._directory)
+        )
+
     def _commit(self, change: Change, future: asyncio.Future[Any], result: Any) -> None:
-        self._changes_since_copy += change.is_copied
+        self._changes_since_copy += change.is_copied or self._is_copy_owed
         self.change_count += change.is_copied
         try:
             _answer(future, change.apply(result))
@@ -197,22 +229,46 @@ class Catalog:
         # A copy that failed is tried again after the next change: it is the second
         # copy of what is safe in the first.
         self._changes_since_copy = 0
+        self._is_copy_owed = error is not None
         if error is not None:
-            _logger.error("the catalogue was not copied to %s: %s", self._backup, error)
+            self._report_copy(error)
         self._start_next()
+
+    def _report_copy(self, error: BaseException) -> None:
+        _logger.error("the catalogue was not copied to %s: %s", self._backup, error)
 
     def _refuse_when_failed(self) -> None:
         if self.failure is not None:
             raise KafkaStorageError(f"The catalogue failed earlier: {self.failure}")
 
     def _storage_error(self, error: BaseException) -> BaseException:
-        if not isinstance(error, sqlite3.Error | OSError):
+        if isinstance(error, DiskFull):
+            self._note_no_room(error)
+        elif isinstance(error, sqlite3.Error | OSError):
+            _logger.error(
+                "the catalogue %s was not written: %s", self.store.path, error
+            )
+        else:
             return error
-        _logger.error("the catalogue %s was not written: %s", self.store.path, error)
-        if isinstance(error, sqlite3.DatabaseError) and not _is_full(error):
+        if isinstance(error, sqlite3.DatabaseError):
             # What is in the file is not known any more: nothing may build on it.
             self.failure = str(error)
         return KafkaStorageError(f"The catalogue was not written: {error}")
+
+    def _note_no_room(self, error: DiskFull) -> None:
+        if self.has_room:
+            _logger.error(
+                "the catalogue %s has no room (%s): what would change it is refused",
+                self.store.path,
+                error,
+            )
+        self.has_room = False
+        self.no_room_count += 1
+
+    def _note_room(self) -> None:
+        if not self.has_room:
+            _logger.warning("the catalogue %s has room again", self.store.path)
+        self.has_room = True
 
 
 def _cluster_id(store: CatalogStore, wanted: str | None) -> str:
@@ -226,10 +282,6 @@ def _cluster_id(store: CatalogStore, wanted: str | None) -> str:
             f"says {wanted}"
         )
     return str(known)
-
-
-def _is_full(error: sqlite3.DatabaseError) -> bool:
-    return error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_FULL
 
 
 def _answer(future: asyncio.Future[_T], result: _T) -> None:

@@ -249,9 +249,13 @@ class CatalogStore:
         """Put a copy of the catalogue in the place of ``path``, whole or not at all."""
         unfinished = path.with_name(path.name + ".tmp")
         unfinished.unlink(missing_ok=True)
-        self._database.execute("VACUUM INTO ?", (str(unfinished),))
-        sync_path(unfinished)
-        unfinished.replace(path)
+        try:
+            self._database.execute("VACUUM INTO ?", (str(unfinished),))
+            sync_path(unfinished)
+            unfinished.replace(path)
+        except BaseException:  # on a full disk it would be in the way
+            unfinished.unlink(missing_ok=True)
+            raise
         sync_path(path.parent)
 
     def close(self) -> None:

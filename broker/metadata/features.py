@@ -1,4 +1,11 @@
-"""The levels of protocols that clients are told of, and their changes (KIP-584)."""
+"""The levels of protocols that clients are told of, and their changes (KIP-584).
+
+`metadata.version` says as which version of Apache Kafka the whole cluster behaves, so
+that tools which look for it find the one whose answers are given here. In Apache Kafka
+it is the format of the metadata log as well, which this broker does not have: there is
+nothing that a lower level would change. `kraft.version` is 0: nobody can join, or
+leave, a quorum of one broker.
+"""
 
 from __future__ import annotations
 
@@ -14,19 +21,33 @@ if TYPE_CHECKING:
     from .resource_options import ResourceOptions
 
 TRANSACTION_VERSION = "transaction.version"
+METADATA_VERSION = "metadata.version"
+KRAFT_VERSION = "kraft.version"
+# Of Apache Kafka: the lowest that 4.3 knows, 3.3-IV3, and its own, 4.3-IV0.
+METADATA_LEVEL_MIN, METADATA_LEVEL = 7, 30
 UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE = 1, 2, 3
 _RESOURCE = Resource(ResourceKind.FEATURE, "cluster")
 _EPOCH = "epoch"
 
 
 class SupportedFeature(NamedTuple):
-    """A feature, and the highest level that this broker knows; the lowest is 0."""
+    """A feature, and the lowest and the highest level that this broker knows."""
 
     name: str
+    level_min: int
     level_max: int
 
+    @property
+    def levels(self) -> str:
+        """The levels in words."""
+        return f"{self.level_min}-{self.level_max}"
 
-SUPPORTED = (SupportedFeature(TRANSACTION_VERSION, 2),)
+
+SUPPORTED = (
+    SupportedFeature(KRAFT_VERSION, 0, 0),
+    SupportedFeature(METADATA_VERSION, METADATA_LEVEL_MIN, METADATA_LEVEL),
+    SupportedFeature(TRANSACTION_VERSION, 0, 2),
+)
 """Every feature of this broker; the others of Apache Kafka it does not have."""
 
 
@@ -35,7 +56,11 @@ class Features:
 
     def __init__(self, resources: ResourceOptions, transaction_version: int) -> None:
         self._resources = resources
-        self._defaults = {TRANSACTION_VERSION: transaction_version}
+        self._defaults = {
+            KRAFT_VERSION: 0,
+            METADATA_VERSION: METADATA_LEVEL,
+            TRANSACTION_VERSION: transaction_version,
+        }
 
     @property
     def epoch(self) -> int:
@@ -87,8 +112,11 @@ class Features:
             return "There is no such upgrade type."
         if level < 0:
             return "A feature version cannot be less than 0."
-        if level > known.level_max:
-            return f"This broker only supports versions 0-{known.level_max}"
-        if level < self.level_of(name) and upgrade_type == UPGRADE:
-            return "A lower version needs a safe or an unsafe downgrade."
+        if not known.level_min <= level <= known.level_max:
+            return f"This broker only supports versions {known.levels}."
+        if level < self.level_of(name):
+            if upgrade_type == UPGRADE:
+                return "A lower version needs a safe or an unsafe downgrade."
+            if name == METADATA_VERSION:
+                return "There is no metadata log that could have an older format."
         return None

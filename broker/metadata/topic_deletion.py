@@ -36,8 +36,8 @@ async def delete_topics(services: Services, topic_ids: Iterable[bytes]) -> None:
 
     Raises:
         KafkaStorageError: the catalogue cannot be written, and nothing happened; or
-            a directory cannot be renamed, which is tried again now and then, and by
-            the next start.
+            a directory cannot be renamed, or offsets not be dropped, which is tried
+            again now and then, and by the next start.
     """
     topics = services.metadata
     known = [topics.by_id(each) for each in topic_ids]
@@ -65,13 +65,13 @@ async def _take_away(services: Services, deletion: Deletion, delay_ms: int) -> N
             deletion.topic_id in topics.interrupted_deletions
         ):
             await _write_checkpoints(services)
+        await _forget_offsets(services, deletion)
     except KafkaStorageError as error:
         topics.interrupted_deletions.add(deletion.topic_id)
         if isinstance(error, DirectoryFailure):
             services.committer.for_directory(error.directory).fail(error)
         raise
     topics.interrupted_deletions.discard(deletion.topic_id)
-    services.groups.forget_topic(deletion.name)
     services.transactions.forget_topic(deletion.name)
     topics.release_name(deletion)
     _logger.info("topic %s is deleted", deletion.name)
@@ -86,11 +86,28 @@ async def _write_checkpoints(services: Services) -> None:
     try:
         await run(log_manager.checkpoint_job())
     except DiskFull:
-        # Who deletes a topic may want just that room.
-        removal = log_manager.removal_job(sys.maxsize)
-        if removal is not None:
-            await run(removal)
+        await _make_room(services)
         await run(log_manager.checkpoint_job())
+
+
+async def _forget_offsets(services: Services, deletion: Deletion) -> None:
+    """Else a new topic of this name would be read from where the old one was.
+
+    Raises:
+        DiskFull: there is no room for writing that they are gone.
+    """
+    if services.groups.forget_topic(deletion.name):
+        return
+    await _make_room(services)
+    if not services.groups.forget_topic(deletion.name):
+        raise DiskFull(f"offsets of {deletion.name} are not forgotten yet")
+
+
+async def _make_room(services: Services) -> None:
+    """Remove at once what is to be removed: who deletes a topic may want just that."""
+    removal = services.log_manager.removal_job(sys.maxsize)
+    if removal is not None:
+        await services.disk_threads.run(removal)
 
 
 def finish_interrupted(topics: Topics, log_manager: LogManager) -> None:
@@ -121,17 +138,20 @@ async def finish_deletions(services: Services) -> None:
         return
     if not services.groups.is_loaded:
         return  # their offsets would come back with the next start
-    try:
-        for topic_id in list(topics.interrupted_deletions):
+    for topic_id in list(topics.interrupted_deletions):
+        try:
             await _take_away(services, topics.deletions[topic_id], 0)
+        except KafkaStorageError as error:
+            _logger.warning("topics are not deleted yet: %s", error)
+    try:
         unremoved = {each.topic for each in log_manager.unremoved_partitions}
         gone = [
             deletion
             for deletion in topics.deletions.values()
-            if deletion.name not in unremoved and not topics.is_reserved(deletion.name)
+            if deletion.name not in unremoved
+            and not topics.is_reserved(deletion.name)
+            and services.groups.forget_topic(deletion.name, deletion.topic_id)
         ]
-        for deletion in gone:
-            services.groups.forget_topic(deletion.name, deletion.topic_id)
         if gone:
             await topics.finish_deletions(gone)
     except KafkaStorageError as error:

@@ -51,6 +51,11 @@ class Topics(TopicIndex):
         return self._catalog.failure
 
     @property
+    def catalog_no_room_count(self) -> int:
+        """How many changes of the catalogue were refused for want of room."""
+        return self._catalog.no_room_count
+
+    @property
     def change_count(self) -> int:
         """How many changes the catalogue has seen."""
         return self._catalog.change_count

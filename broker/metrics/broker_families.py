@@ -16,13 +16,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .exposition import HISTOGRAM, UNTYPED, Family, counter, gauge, labels
+from .shortage_families import shortage_families
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from ..loop_pauses import LoopPauses
     from ..network.listener import Listener
     from ..network.shared import Network
     from ..replica.cleaning import Cleaning
+    from ..replica.replica_manager import ReplicaManager
     from ..services import Services
 
 _QUANTILES = (0.5, 0.95, 0.99, 0.999)
@@ -37,6 +40,7 @@ class MetricSources:
     services: Services
     listeners: Sequence[Listener]
     network: Network
+    pauses: LoopPauses
     cleaning: Cleaning | None = None
 
 
@@ -47,6 +51,7 @@ def broker_families(sources: MetricSources) -> Iterator[Family]:
     yield from _network_families(sources)
     yield from _request_families(sources)
     yield from _disk_families(sources)
+    yield from shortage_families(sources.services)
     yield from _cleaner_families(sources)
     yield from _limit_families(sources)
 
@@ -128,18 +133,54 @@ def _server_families(sources: MetricSources) -> Iterator[Family]:
         ("kafka_controller_kafkacontroller_globaltopiccount", "Topics.", len(topics)),
     ):
         yield _one(gauge(name, meaning), value)
-    waiting = gauge(
-        "kafka_server_delayedoperationpurgatory_purgatorysize",
-        "Requests that wait for something.",
-    )
-    manager = services.replica_manager
-    for purgatory in (manager.produces, manager.fetches, manager.deletions):
-        name = labels(delayedOperation=purgatory.name)
-        waiting.add(purgatory.delayed_count, name)
-    yield waiting
+    yield from _purgatory_families(services.replica_manager)
     yield _one(
         counter("odradek_bugs_total", "Errors that nobody expected; see the log."),
         services.bugs.count,
+    )
+    yield from _pause_families(sources.pauses)
+
+
+def _purgatory_families(manager: ReplicaManager) -> Iterator[Family]:
+    waiting = gauge(
+        "kafka_server_delayedoperationpurgatory_purgatorysize",
+        "What they watch: partitions, one for each request that waits for it, or for"
+        " several that wait for the same.",
+    )
+    delayed = gauge(
+        "kafka_server_delayedoperationpurgatory_numdelayedoperations",
+        "Requests that wait for something.",
+    )
+    for purgatory in (
+        manager.produces,
+        manager.fetches,
+        manager.deletions,
+        manager.visible_ends.waiting,
+    ):
+        name = labels(delayedOperation=purgatory.name)
+        waiting.add(purgatory.watched_count, name)
+        delayed.add(purgatory.delayed_count, name)
+    yield from (waiting, delayed)
+
+
+def _pause_families(pauses: LoopPauses) -> Iterator[Family]:
+    longest_s, cpu_s = pauses.longest
+    for name, meaning, value in (
+        (
+            "odradek_loop_longest_pause_seconds",
+            "The longest time of the last minutes in which the loop served nobody.",
+            longest_s,
+        ),
+        (
+            "odradek_loop_longest_pause_cpu_seconds",
+            "How much of it the broker itself computed, at most.",
+            cpu_s,
+        ),
+    ):
+        yield _one(gauge(name, meaning), round(value, 4))
+    yield _one(
+        counter("odradek_loop_long_pauses_total", "Such pauses of more than 50 ms."),
+        pauses.long_count,
     )
 
 
@@ -162,6 +203,18 @@ def _network_families(sources: MetricSources) -> Iterator[Family]:
             "Connections that are not read for want of memory.",
         ),
         memory.waiting_count,
+    )
+    answers = sources.network.answers
+    yield _one(
+        gauge("odradek_answer_memory_bytes", "Answers in memory that are not read."),
+        answers.used,
+    )
+    yield _one(
+        gauge(
+            "odradek_answer_memory_waiting_connections",
+            "Connections with a fetch that waits for memory.",
+        ),
+        answers.waiting_count,
     )
     sessions = sources.services.fetch_sessions
     yield _one(

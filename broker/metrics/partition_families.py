@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 from protocol.topic_partition import TopicPartition
 from storage.log_read import FetchIsolation
+from storage.log_validator import Flaw
 
+from ..replica.traffic import NO_TRAFFIC
 from .exposition import Family, counter, gauge
 
 if TYPE_CHECKING:
@@ -19,9 +21,28 @@ if TYPE_CHECKING:
     from storage.unified_log import UnifiedLog
 
     from ..metadata.topic import Topic
+    from ..replica.refusals import Refusals
     from ..services import Services
 
 _PARTITION = 'topic="{}",partition="{}"'
+# In the order of `Traffic`.
+_TRAFFIC = {
+    "bytesin": "Bytes that were appended.",
+    "bytesout": "Bytes that consumers were given.",
+    "messagesin": "Records that were appended.",
+    "bytesrejected": "Bytes of batches that were refused as too large.",
+    "totalproducerequests": "Produces: a request counts once for each partition.",
+    "failedproducerequests": "Those that failed: for other reasons than that the batch"
+    " was too large or corrupt, the partition not there, or not led.",
+    "totalfetchrequests": "Fetches: a request counts once for each partition.",
+    "failedfetchrequests": "Those that failed: for other reasons than that the offset,"
+    " the partition or the leader epoch is not there.",
+}
+_FLAWS = {
+    Flaw.MAGIC: "Batches of a format that is not known, or is no more: refused.",
+    Flaw.CHECKSUM: "Batches with a wrong checksum: refused.",
+    Flaw.OFFSET_OR_SEQUENCE: "Batches whose header contradicts itself: refused.",
+}
 
 
 class PartitionFamilies:
@@ -30,6 +51,8 @@ class PartitionFamilies:
     def __init__(self, services: Services) -> None:
         self._services = services
         self._node_id = services.node_id
+        timeout_max_ms = services.config.transaction_max_timeout_ms
+        self._now_and_timeout_max_ms = services.clock.now_ms(), timeout_max_ms
         self.size = gauge("kafka_log_log_size", "Bytes of a partition.")
         self.start = gauge("kafka_log_log_logstartoffset", "Its first offset.")
         self.end = gauge("kafka_log_log_logendoffset", "The offset of its next record.")
@@ -63,18 +86,12 @@ class PartitionFamilies:
             "odradek_partition_quarantined_batches",
             "Damaged batches that readers pass over; no sample without any.",
         )
-        self.bytes_in = counter(
-            "kafka_server_brokertopicmetrics_bytesin_total", "Bytes that were appended."
+        self._traffic = tuple(
+            counter(f"kafka_server_brokertopicmetrics_{name}_total", meaning)
+            for name, meaning in _TRAFFIC.items()
         )
-        self.bytes_out = counter(
-            "kafka_server_brokertopicmetrics_bytesout_total",
-            "Bytes that consumers were given.",
-        )
-        self.messages_in = counter(
-            "kafka_server_brokertopicmetrics_messagesin_total",
-            "Records that were appended.",
-        )
-        self._sums = [0, 0, 0]
+        self._sum = NO_TRAFFIC
+        self._producer_id_count = self._late_count = 0
 
     def add(self, topic: Topic) -> Iterator[None]:
         """What there is to tell of one topic; one item for each of its partitions.
@@ -83,24 +100,16 @@ class PartitionFamilies:
         """
         label_text = f'{{topic="{topic.name}"}}'
         self.partitions.add(len(topic.partitions), label_text)
-        bytes_in = bytes_out = messages_in = 0
+        manager = self._services.replica_manager
+        traffic = NO_TRAFFIC
         for info in topic.partitions:
             place = TopicPartition(topic.name, info.partition)
-            log = self._services.log_manager.get(place)
-            self._add_partition(place, log)
-            if log is not None:
-                bytes_in += log.appended_bytes
-                bytes_out += log.fetched_bytes
-                messages_in += log.log_end_offset - log.opened_end_offset
+            self._add_partition(place, self._services.log_manager.get(place))
+            traffic = traffic.plus(manager.traffic(place))
             yield
-        counted = bytes_in, bytes_out, messages_in
-        for index, family in enumerate(self._traffic):
-            family.add(counted[index], label_text)
-            self._sums[index] += counted[index]
-
-    @property
-    def _traffic(self) -> tuple[Family, Family, Family]:
-        return self.bytes_in, self.bytes_out, self.messages_in
+        for family, count in zip(self._traffic, traffic, strict=True):
+            family.add(count, label_text)
+        self._sum = self._sum.plus(traffic)
 
     def _add_partition(self, place: TopicPartition, log: UnifiedLog | None) -> None:
         label_text = f"{{{_PARTITION.format(*place)}}}"
@@ -127,10 +136,71 @@ class PartitionFamilies:
         quarantined = log.quarantined_batches
         if quarantined:
             self.quarantined.add(quarantined, label_text)
+        self._producer_id_count += len(log.producers)
+        self._late_count += log.has_late_transaction(*self._now_and_timeout_max_ms)
+
+    def _add_copies(self) -> None:
+        """The copies that moves to another log directory have made so far."""
+        for place, move in self._services.moving.moves.items():
+            if move.step is None:
+                continue
+            copy = move.step.future
+            label_text = f'{{{_PARTITION.format(*place)},is_future="true"}}'
+            bases = copy.segment_bases
+            self.size.add(copy.size, label_text)
+            self.end.add(copy.end_offset, label_text)
+            self.segments.add(len(bases), label_text)
+            if bases:
+                start = max(bases[0], move.log.log_start_offset)
+                self.start.add(start, label_text)
 
     def __iter__(self) -> Iterator[Family]:
-        for family, total in zip(self._traffic, self._sums, strict=True):
-            family.add(total)
+        self._add_copies()
+        manager = self._services.replica_manager
+        refusals = manager.appends.refusals
+        unknown = refusals.of_no_partition
+        total = self._sum.plus(manager.past_traffic)
+        total = total._replace(
+            bytes_rejected=total.bytes_rejected + unknown.rejected_bytes,
+            produces=total.produces + unknown.count,
+            failed_produces=total.failed_produces + unknown.failed_count,
+        )
+        for family, count in zip(self._traffic, total, strict=True):
+            family.add(count)
         for value in vars(self).values():
             if isinstance(value, Family):
                 yield value
+        yield from self._traffic
+        yield from self._of_producers()
+        yield from flaw_families(refusals)
+
+    def _of_producers(self) -> Iterator[Family]:
+        producers = gauge(
+            "kafka_server_replicamanager_produceridcount",
+            "Producers that logs remember, in each partition.",
+        )
+        producers.add(self._producer_id_count)
+        late = gauge(
+            "kafka_server_replicamanager_partitionswithlatetransactionscount",
+            "Partitions with a transaction whose end should have come long ago.",
+        )
+        late.add(self._late_count)
+        return iter((producers, late))
+
+
+def flaw_families(refusals: Refusals) -> Iterator[Family]:
+    """What was wrong with batches that no correct client sends."""
+    for name, meaning, count in (
+        (
+            "nokeycompactedtopic",
+            "Records without a key for a compacted topic: refused.",
+            refusals.keyless_count,
+        ),
+        *(
+            (flaw.value, meaning, refusals.flaws[flaw])
+            for flaw, meaning in _FLAWS.items()
+        ),
+    ):
+        found = counter(f"kafka_server_brokertopicmetrics_{name}records_total", meaning)
+        found.add(count)
+        yield found

@@ -3,11 +3,12 @@
 Requests are started in the order in which they came. A handler that returns a
 coroutine blocks the ones behind it; one that returns a future does not, only its
 answer keeps its place. Frames that may not start yet wait in the backlog, and
-while there is one nothing is read.
+while there is one nothing is read. A fetch does not start before the answers in front
+of it have left, nor while the broker's memory for answers is full.
 
 The socket is not read while
 - frames wait in the backlog,
-- the client leaves its answers unread,
+- the client leaves too many of its answers unread,
 - too many requests wait for their answers,
 - the client has done more than its quota (``mute``),
 - the broker's memory for requests is full, and this connection is part of it.
@@ -18,15 +19,17 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections import deque
 from typing import TYPE_CHECKING, Any, cast
 
 from protocol.errors import MalformedRequest
 from protocol.framing import FrameReader
 
+from ..answer_memory import UNCOUNTED_SIZE
 from ..handlers.dispatch import has_bulky_answer, request_log
 from ..parked import Parked
+from .backlog import Backlog
 from .deadlines import Deadlines
+from .held_memory import HeldMemory
 from .limits import LIMITS
 from .request_context import ConnectionInfo
 from .response_queue import ResponseQueue
@@ -43,19 +46,17 @@ class Connection(asyncio.BufferedProtocol):
 
     __slots__ = (
         "_backlog",
-        "_backlog_size",
         "_busy_poll",
         "_deadlines",
         "_dispatch",
         "_frame_count",
-        "_held",
         "_is_blocked",
         "_is_closed",
         "_is_finishing",
         "_is_muted",
         "_is_reading",
-        "_is_write_paused",
         "_listener",
+        "_memory",
         "_network",
         "_reader",
         "_responses",
@@ -67,6 +68,7 @@ class Connection(asyncio.BufferedProtocol):
     )
 
     info: ConnectionInfo
+    _memory: HeldMemory
     _transport: asyncio.Transport
     _responses: ResponseQueue
 
@@ -77,16 +79,17 @@ class Connection(asyncio.BufferedProtocol):
         self._busy_poll = network.busy_poll
         self.use_entry()
         self._reader = FrameReader(
-            network.options.socket_request_max_bytes, network.chunk
+            network.options.socket_request_max_bytes,
+            network.chunk,
+            network.memory.has_room,
         )
-        self._backlog: deque[memoryview] = deque()
-        self._backlog_size = 0
+        self._backlog = Backlog()
         self._task: asyncio.Task[Any] | None = None
-        self._task_size = self._held = self._frame_count = 0
+        self._task_size = self._frame_count = 0
         self._deadlines = Deadlines(network.options, network.clock.monotonic_ms())
         # Set once the client is let in; until then nothing is served.
         self._is_closed = self._is_blocked = True
-        self._is_finishing = self._is_muted = self._is_write_paused = False
+        self._is_finishing = self._is_muted = False
         self._is_reading = True
         self._waits_for_memory = False
 
@@ -104,16 +107,10 @@ class Connection(asyncio.BufferedProtocol):
             network.log.warn(line, limit)
             transport.abort()
             return
-        local = transport.get_extra_info("sockname") or ("", 0)
-        self.info = ConnectionInfo(
-            listener_name=self._listener.name,
-            local_host=local[0],
-            local_port=local[1],
-            peer_host=peer[0],
-            peer_port=peer[1],
-            close=self.finish,
-            mute=self.mute,
+        self.info = ConnectionInfo.of(
+            transport, self._listener.name, self.finish, self.mute
         )
+        self._memory = HeldMemory(network, peer[0])
         self._responses = ResponseQueue(
             transport,
             network.dispatcher.failure,
@@ -121,7 +118,8 @@ class Connection(asyncio.BufferedProtocol):
             self._refuse,
             self._listener.catch_up,
         )
-        transport.set_write_buffer_limits(network.options.connection_unread_max_bytes)
+        unread_max = network.options.connection_unread_max_bytes
+        transport.set_write_buffer_limits(min(UNCOUNTED_SIZE, unread_max), 0)
         self._is_closed = self._is_blocked = False
         self._listener.add(self)
 
@@ -142,20 +140,22 @@ class Connection(asyncio.BufferedProtocol):
         except MalformedRequest as error:
             self._refuse(error)
             return
-        if reader.pending or self._held:
+        if reader.pending or self._memory.requests_size:
             self._account()
 
     def pause_writing(self) -> None:
-        """Too many answers are unread: serve nothing until they have left."""
-        self._is_write_paused = self._is_blocked = True
+        """The client does not read as fast as we write: more answers wait here."""
         self._deadlines.forget_unread()
-        self._responses.hold()
-        self._update_reading()
+        buffers = self._responses.hold(self._transport.get_write_buffer_size())
+        self._memory.hold(self._responses.unread_size, buffers)
         self._listener.watch(self)
+        if self._is_full():
+            self._is_blocked = True
+            self._update_reading()
 
     def resume_writing(self) -> None:
-        """The client reads again."""
-        self._is_write_paused = False
+        """All of it has left."""
+        self._memory.let_go()
         self._responses.resume()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -163,13 +163,15 @@ class Connection(asyncio.BufferedProtocol):
         if not hasattr(self, "info"):
             return  # was never let in
         self._is_closed = self._is_blocked = True
+        self._listener.remove(self)
+        self._network.admission.release(self.info.peer_host)
         self._responses.close()
         self._backlog.clear()
-        self._network.memory.change(-self._held)
-        self._held = 0
-        self._network.memory.leave(self)
-        self._network.admission.release(self.info.peer_host)
-        self._listener.remove(self)
+        self._reader.close()
+        self._memory.release(self)
+        # Nothing of it refers to itself any more: it is freed with its last user.
+        self.info.forget_connection()
+        del self._transport
 
     # What the listener and the handlers call.
 
@@ -204,28 +206,33 @@ class Connection(asyncio.BufferedProtocol):
         self._waits_for_memory = False
         self._update_reading()
 
+    def room_made(self) -> None:
+        """Start the fetch that has waited for memory."""
+        self._go_on()
+
     def check_deadlines(self, now_ms: int) -> bool:
         """Cut the client off when it is too slow.
 
         Returns whether it has to be looked at again: a frame is half received, or
         answers wait to be read.
         """
-        has_frame = self._reader.pending > 0
-        has_unread = self._is_write_paused or self._transport.is_closing()
+        pending, network = self._reader.pending, self._network
+        has_unread = self._responses.is_held or self._transport.is_closing()
         # When it is for want of memory that we do not read, the half-received
         # frames are what fills the memory, and no excuse.
         is_excused = not self._is_reading and not self._waits_for_memory
-        if has_frame and self._deadlines.is_frame_late(
-            now_ms, self._frame_count, is_excused
+        if pending and self._deadlines.is_frame_late(
+            now_ms, self._frame_count, pending, is_excused, network.memory.is_full
         ):
             self._cut("a request took too long to arrive", "request.arrival.timeout.ms")
             return False
+        unread = self._transport.get_write_buffer_size()
         if has_unread and self._deadlines.is_reader_stalled(
-            now_ms, self._transport.get_write_buffer_size()
+            now_ms, unread, network.answers.is_short
         ):
             self._cut("its answers are not read", "connection.unread.timeout.ms")
             return False
-        return has_frame or has_unread
+        return pending > 0 or has_unread
 
     def check_idle(self, now_ms: int) -> None:
         """Close when nothing was asked for the time of ``connections.max.idle.ms``."""
@@ -241,11 +248,14 @@ class Connection(asyncio.BufferedProtocol):
         info = self.info
         responses = self._responses
         waiting = responses.waiting
+        answers = self._network.answers
         for frame in frames:
-            if self._is_blocked or (waiting and has_bulky_answer(frame)):
+            if self._is_blocked or (
+                (waiting or responses.is_held or answers.is_full)
+                and has_bulky_answer(frame)
+            ):
                 self._is_blocked = True
-                self._backlog.append(frame)
-                self._backlog_size += len(frame)
+                self._backlog.add(frame)
                 continue
             exchange = dispatch(info, frame)
             if isinstance(exchange, bytes):  # all of the answer
@@ -266,8 +276,11 @@ class Connection(asyncio.BufferedProtocol):
         responses.flush_soon(self._busy_poll)
         if self._busy_poll is not None and not waiting:
             self._busy_poll.note_answered()
-        if self._backlog:
+        if responses.unread_size:
+            self._memory.count_answers(responses.unread_size)
+        if self._backlog.size:
             self._account()
+            self._memory.wait_for_room(self)
             self._update_reading()
 
     def _wait_for(self, exchange: Exchange, size: int) -> None:
@@ -291,28 +304,24 @@ class Connection(asyncio.BufferedProtocol):
 
     def _go_on(self) -> None:
         """Start what waits in the backlog, if nothing stands in its way any more."""
-        if self._busy_poll is not None and not self._responses.waiting:
+        responses = self._responses
+        if self._busy_poll is not None and not responses.waiting:
             self._busy_poll.note_answered()
+        if responses.unread_size != self._memory.answers_size:
+            self._memory.count_answers(responses.unread_size)
         if not self._is_blocked or self._is_closed:
             return  # mostly: nothing has had to wait
         if self._is_finishing:
             self._close_if_finished()
             return
-        self._is_blocked = (
-            self._task is not None
-            or self._is_write_paused
-            or self._is_muted
-            or self._is_full()
-        )
-        if self._backlog and not self._is_blocked:
-            frames, self._backlog = self._backlog, deque()
-            self._backlog_size = 0
+        self._is_blocked = self._task is not None or self._is_muted or self._is_full()
+        if self._backlog.size and not self._is_blocked:
             try:
-                self._serve(frames)
+                self._serve(self._backlog.take())
             except MalformedRequest as error:
                 self._refuse(error)
                 return
-        if self._held:
+        if self._memory.requests_size:
             self._account()
         self._update_reading()
 
@@ -327,21 +336,23 @@ class Connection(asyncio.BufferedProtocol):
         return (
             len(responses.waiting) >= options.queued_max_requests
             or responses.parked_size >= options.connection_parked_max_bytes
-            or responses.unsent_size >= options.connection_unread_max_bytes
+            or responses.unread_size >= options.connection_unread_max_bytes
+            or (responses.unread_size > 0 and self._network.answers.is_full)
         )
 
     # Reading, memory, and the end.
 
     def _update_reading(self) -> None:
+        if self._is_closed:
+            return
         is_wanted = not (
-            self._backlog
-            or self._is_write_paused
+            self._backlog.size
             or self._is_muted
             or self._waits_for_memory
             or self._is_finishing
             or self._is_full()
         )
-        if is_wanted != self._is_reading and not self._is_closed:
+        if is_wanted != self._is_reading:
             self._is_reading = is_wanted
             if is_wanted:
                 self._transport.resume_reading()
@@ -349,27 +360,18 @@ class Connection(asyncio.BufferedProtocol):
                 self._transport.pause_reading()
 
     def _account(self) -> None:
-        """Tell the shared memory what this connection holds of it."""
+        """Tell the shared memory what requests of this connection take of it."""
         if self._is_closed:
             return
-        memory = self._network.memory
-        pending = self._reader.pending
-        held = pending + self._backlog_size + self._task_size
-        if held != self._held:
-            delta, self._held = held - self._held, held
-            memory.change(delta)
-        if pending:
-            self._listener.watch(self)
-            if not self._waits_for_memory and memory.must_wait(self):
-                self._waits_for_memory = True
-                self._network.log.warn(
-                    f"{self.info.peer_host} is not read until there is memory again for"
-                    " requests",
-                    "queued.max.request.bytes",
-                )
-                self._update_reading()
-        else:
-            memory.leave(self)
+        reader, memory = self._reader, self._memory
+        memory.count_requests(reader.held + self._backlog.size + self._task_size)
+        if not reader.pending:
+            self._network.memory.leave(self)
+            return
+        self._listener.watch(self)
+        if not self._waits_for_memory and memory.must_wait(self):
+            self._waits_for_memory = True
+            self._update_reading()
 
     def _refuse(self, error: MalformedRequest) -> None:
         """The client does not speak the protocol: say so in the log, and close."""

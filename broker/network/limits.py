@@ -1,8 +1,9 @@
 """What strangers share: the memory of their requests, and the log lines about them.
 
-Requests that are still arriving, or wait for their turn, hold memory. Past its
-limit, connections with a half-received frame are not read. One of them may go
-on all the same: were all to wait for each other, nothing would ever be freed.
+Requests that are still arriving, or wait for their turn, hold memory, and their whole
+buffers count. Past the limit, connections with a half-received frame are not read. One
+of them may go on all the same: were all to wait for each other, nothing would ever be
+freed.
 """
 
 from __future__ import annotations
@@ -47,6 +48,11 @@ class RequestMemory:
         self._exempt: MemoryHolder | None = None
 
     @property
+    def is_full(self) -> bool:
+        """Whether more is held than may be."""
+        return self.used > self.limit
+
+    @property
     def waiting_count(self) -> int:
         """How many connections are not read for want of memory."""
         return len(self._waiting)
@@ -59,6 +65,13 @@ class RequestMemory:
             waiting, self._waiting = self._waiting, {}
             for holder in waiting:
                 holder.memory_freed()
+
+    def has_room(self, size: int) -> bool:
+        """Whether ``size`` bytes may be held ready for what has yet to come.
+
+        No more than a quarter of what is left: nobody's claim takes it from the others.
+        """
+        return size <= (self.limit - self.used) // 4
 
     def must_wait(self, holder: MemoryHolder) -> bool:
         """Whether ``holder`` may not read on; ``memory_freed`` tells it when."""

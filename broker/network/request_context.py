@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Callable
 
     from ..services import Services
@@ -32,6 +33,25 @@ class ConnectionInfo:
     client_software_version: str = ""
     close: Callable[[], None] = _nothing
     mute: Callable[[int], None] = _ignore
+
+    @classmethod
+    def of(
+        cls,
+        transport: asyncio.BaseTransport,
+        listener_name: str,
+        close: Callable[[], None],
+        mute: Callable[[int], None],
+    ) -> ConnectionInfo:
+        """Of a connection that has just been opened."""
+        peer = transport.get_extra_info("peername") or ("unknown", 0)
+        local = transport.get_extra_info("sockname") or ("", 0)
+        return cls(
+            listener_name, local[0], local[1], peer[0], peer[1], close=close, mute=mute
+        )
+
+    def forget_connection(self) -> None:
+        """The connection is gone, though some of its requests may still run."""
+        self.close, self.mute = _nothing, _ignore
 
 
 class RequestContext:

@@ -1,9 +1,9 @@
 """The answers of one connection, in the order of its requests.
 
-An answer that is there when it is added is encoded at once, and kept as ``unsent``
-until its turn; one that is parked is encoded when its turn comes. What becomes ready
-in one turn of the loop leaves in one write. While the client does not read (``hold``)
-nothing is sent, so no more than that is spent on it.
+An answer that is there when it is added is encoded at once, and kept until its turn;
+one that is parked is encoded when its turn comes. What becomes ready in one turn of the
+loop leaves in one write. While the client does not read (``hold``) nothing is sent, so
+no more than that is spent on it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from protocol.errors import MalformedRequest
 
+from ..answer_memory import UNCOUNTED_SIZE
 from ..handlers.registry import NO_RESPONSE
 from ..parked import Parked
 
@@ -30,9 +31,9 @@ if TYPE_CHECKING:
     from ..handlers.dispatch import Route
     from .busy_poll import BusyPoll
 
-# Past this, what is encoded goes to the transport before more is encoded: it is
-# the transport that notices a client which does not read.
-FLUSH_BYTES = 256 << 10
+# Past this, what is encoded goes to the transport before more is encoded, for whomever:
+# it is the transport that notices a client which does not read, and then it counts.
+FLUSH_BYTES = UNCOUNTED_SIZE
 # Up to this, one copy is cheaper than a vector of small buffers.
 JOIN_BYTES = 64 << 10
 
@@ -42,6 +43,12 @@ _VERSION = sys.version_info[:3]
 _WRITELINES_PAUSES = not (
     (3, 12) <= _VERSION < (3, 12, 9) or (3, 13) <= _VERSION < (3, 13, 2)
 )
+
+
+def _copies(transport: WriteTransport | None) -> bool:
+    """Whether its writelines joins what it cannot send; those of uvloop never do."""
+    return _VERSION < (3, 12) and isinstance(transport, asyncio.Transport)
+
 
 # NamedTuple's own constructor costs three times as much as the tuple.
 _new = tuple.__new__
@@ -111,21 +118,31 @@ class CatchUp:
                 self.add(queue)
 
 
+def _ignore(*_: object) -> None:
+    """Nobody is to be told."""
+
+
 class ResponseQueue:
-    """Sends answers in order; counts the requests that wait for theirs."""
+    """Sends answers in order; counts the requests that wait for theirs.
+
+    ``unread_size`` is what answers take that wait for their turn or, while the queue
+    ``is_held``, for the client to read.
+    """
 
     __slots__ = (
         "_catch_up",
         "_failure",
+        "_flushing",
+        "_in_transport",
         "_is_due",
-        "_is_held",
         "_on_progress",
         "_on_unanswerable",
         "_out",
         "_out_size",
         "_transport",
+        "is_held",
         "parked_size",
-        "unsent_size",
+        "unread_size",
         "waiting",
     )
 
@@ -145,10 +162,12 @@ class ResponseQueue:
         self.waiting: deque[Waiting] = deque()
         self._out: list[Buffer] = []
         self._out_size = 0
+        self._flushing: list[Buffer] = []
+        self._in_transport = 0
         self._is_due = False
-        self._is_held = False
+        self.is_held = False
         self.parked_size = 0
-        self.unsent_size = 0
+        self.unread_size = 0
 
     @property
     def count(self) -> int:
@@ -197,7 +216,7 @@ class ResponseQueue:
         self, route: Route, correlation_id: int, answer: Any, request: Request | None
     ) -> bool:
         """`add` of an answer that is there."""
-        if not self.waiting and not self._is_held:
+        if not self.waiting and not self.is_held:
             if type(answer) is bytes:  # nothing can go wrong with it
                 self._out_size += route.write(correlation_id, answer, self._out)
             else:
@@ -209,20 +228,20 @@ class ResponseQueue:
             return False
         buffers: list[Buffer] = []
         size = self._encode(route, correlation_id, answer, request, buffers)
-        self.unsent_size += size
+        self.unread_size += size
         self.waiting.append(Waiting(route, correlation_id, buffers, request, size))
         return True
 
     def add_frame(self, frame: bytes) -> bool:
         """`add` of an answer that is there, the whole of it."""
-        if not self.waiting and not self._is_held:
+        if not self.waiting and not self.is_held:
             self._out.append(frame)
             self._out_size += len(frame)
             if self._out_size >= FLUSH_BYTES:
                 self.flush()
             return False
         size = len(frame)
-        self.unsent_size += size
+        self.unread_size += size
         self.waiting.append(Waiting(None, 0, [frame], None, size))
         return True
 
@@ -232,17 +251,24 @@ class ResponseQueue:
         if not out or self._transport is None:
             return
         size, self._out_size = self._out_size, 0
-        if len(out) == 1 and type(out[0]) is bytes:
+        if size > JOIN_BYTES:
+            self._out = []
+            self._flush_large(self._transport, out)
+        elif len(out) == 1 and type(out[0]) is bytes:
             self._transport.write(out.pop())
-            return
-        self._out = []
-        if size <= JOIN_BYTES:
-            self._transport.write(b"".join(out))
-        elif _WRITELINES_PAUSES:
-            self._transport.writelines(out)
         else:
+            self._out = []
+            self._transport.write(b"".join(out))
+
+    def _flush_large(self, transport: WriteTransport, out: list[Buffer]) -> None:
+        # A transport may keep all of it until the last byte has left.
+        self._flushing = out
+        if len(out) == 1 or not _WRITELINES_PAUSES:
             for data in out:
-                self._transport.write(data)
+                transport.write(data)
+        else:
+            transport.writelines(out)
+        self._flushing = []
 
     def flush_soon(self, busy_poll: BusyPoll | None) -> None:
         """Send what is encoded, with what other connections have when this turn ends.
@@ -255,13 +281,22 @@ class ResponseQueue:
         elif self._out:
             self._catch_up.add_encoded(self)
 
-    def hold(self) -> None:
-        """Encode nothing more until ``resume``: the client does not read."""
-        self._is_held = True
+    def hold(self, size: int) -> list[Buffer]:
+        """Encode nothing more until ``resume``: ``size`` bytes have not left yet.
+
+        Returns the buffers that the transport now keeps as they are.
+        """
+        flushing = self._flushing
+        self.is_held = True
+        self._in_transport = max(size, sum(map(len, flushing)))
+        self.unread_size += self._in_transport
+        return [] if _copies(self._transport) else flushing
 
     def resume(self) -> None:
-        """Go on with the answers that are ready."""
-        self._is_held = False
+        """All has left: go on with the answers that are ready."""
+        self.is_held = False
+        self.unread_size -= self._in_transport
+        self._in_transport = 0
         self.catch_up()
 
     def catch_up(self) -> None:
@@ -274,12 +309,13 @@ class ResponseQueue:
     def close(self) -> None:
         """Forget all answers: there is nobody to send them to."""
         self._transport = None
+        self._on_progress = self._on_unanswerable = _ignore
         for waiting in self.waiting:
             if isinstance(waiting.answer, Parked):
                 waiting.answer.listen(partial(self._discard, waiting.route))
         self.waiting.clear()
         self._out.clear()
-        self.parked_size = self.unsent_size = 0
+        self.parked_size = self.unread_size = self._in_transport = 0
 
     def _answered(self, parked: Parked) -> None:
         """Not sent at once: whoever answers is in the middle of something."""
@@ -291,11 +327,11 @@ class ResponseQueue:
     def _drain(self) -> None:
         """Encode from the head of the queue whatever is ready."""
         waiting = self.waiting
-        while waiting and not self._is_held and self._transport is not None:
+        while waiting and not self.is_held and self._transport is not None:
             route, correlation_id, answer, request, size = waiting[0]
             if isinstance(answer, list):
                 waiting.popleft()
-                self.unsent_size -= size
+                self.unread_size -= size
                 self._out.extend(answer)
                 self._out_size += size
             elif answer.is_done:
@@ -325,11 +361,12 @@ class ResponseQueue:
         self, route: Route, request: Request | None, error: BaseException
     ) -> Response | None:
         """The response for ``error``. None, and reported, when there is none."""
+        if isinstance(error, asyncio.CancelledError):
+            error = MalformedRequest(f"{route.name} was cancelled")
+        if isinstance(error, MalformedRequest):
+            self._on_unanswerable(error)
+            return None
         try:
-            if isinstance(error, MalformedRequest):
-                raise error
-            if isinstance(error, asyncio.CancelledError):
-                raise MalformedRequest(f"{route.name} was cancelled")
             return self._failure(route, request, error)
         except MalformedRequest as unanswerable:
             self._on_unanswerable(unanswerable)

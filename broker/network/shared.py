@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from protocol.framing import ReceiveChunk
 
 if TYPE_CHECKING:
+    from ..answer_memory import AnswerMemory
     from ..clock import Clock
     from ..config.broker_config import BrokerConfig
     from ..handlers.dispatch import Dispatcher
@@ -24,6 +25,7 @@ class Network:
     dispatcher: Dispatcher
     clock: Clock
     memory: RequestMemory
+    answers: AnswerMemory
     admission: Admission
     log: LimitedLog
     chunk: ReceiveChunk = field(default_factory=ReceiveChunk)

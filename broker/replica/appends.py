@@ -15,7 +15,7 @@ from protocol.compression import DecompressedTooLarge
 from protocol.errors import ErrorCode, InvalidTopic, KafkaError
 from storage.append_info import AppendOrigin
 from storage.files import DiskFull, StorageFailure
-from storage.log_validator import NotOneBatch
+from storage.log_validator import NotOneBatch, RatioTooHigh
 
 from ..committer import COMMIT
 from ..network.limits import LimitedLog
@@ -27,6 +27,8 @@ from .delayed_produce import (
     PendingAppend,
 )
 from .partition import ACKS_ALL, Partition
+from .patience import append_timeout_ms
+from .refusals import Refusals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -96,6 +98,8 @@ class Appends:
     ) -> None:
         self.free_space = free_space
         self.limits = LimitedLog(clock)
+        self.refusals = Refusals()
+        self.no_room_count = 0  # appends that were refused for want of room
         self._partitions = partitions
         self._waiting = waiting
         self._awaiting = AwaitingAppends(waiting, clock)
@@ -107,7 +111,7 @@ class Appends:
 
     def append(
         self,
-        entries: Mapping[TopicPartition, Buffer],
+        entries: Mapping[TopicPartition, Buffer | tuple[Buffer, ...]],
         acks: int,
         timeout_ms: int,
         finish: Callable[[AppendResults], Any],
@@ -135,7 +139,7 @@ class Appends:
                     batch, acks, origin, now_ms, guard, transaction_version
                 )
             except KafkaError as error:
-                results[key] = self._refused(key, found, error)
+                results[key] = self._refused(key, found, error, batch)
                 continue
             results[key], waits = self._note(found, info, acks, now_ms)
             if waits is not None:
@@ -163,7 +167,8 @@ class Appends:
                     ask, found, batch, now_ms, correlation_id
                 )
         except KafkaError as error:
-            return ask.respond(self._refused(ask.key, found, error))
+            return ask.respond(self._refused(ask.key, found, error, batch))
+        found.append_count += 1
         base_offset, next_offset, log_start = placed
         self._checkpointer.note_append(len(batch))
         must_sync = found.has_flush_options and found.must_sync_now(now_ms)
@@ -212,6 +217,7 @@ class Appends:
         self, found: Partition, info: AppendInfo, acks: int, now_ms: int
     ) -> tuple[AppendResult, PendingAppend | None]:
         """What became of an append, and what its answer waits for, if it has to."""
+        found.append_count += 1
         base_offset, last_offset, _, time_ms, log_start, size = info[:6]
         self._checkpointer.note_append(size)
         next_offset = last_offset + 1
@@ -230,11 +236,21 @@ class Appends:
         return _new(AppendResult, (*fields, None, None)), waits
 
     def _refused(
-        self, key: TopicPartition, found: Partition | None, error: KafkaError
+        self,
+        key: TopicPartition,
+        found: Partition | None,
+        error: KafkaError,
+        batch: Buffer | tuple[Buffer, ...],
     ) -> AppendResult:
+        size = sum(map(len, batch)) if isinstance(batch, tuple) else len(batch)
+        self.refusals.note(found, size, error)
         if isinstance(error, DecompressedTooLarge):
+            is_ratio = isinstance(error, RatioTooHigh)
+            limit = "ratio.max" if is_ratio else "max.bytes"
             line = f"a batch for {key} refused: {error}"
-            self.limits.warn(line, "request.decompressed.max.bytes")
+            self.limits.warn(line, f"request.decompressed.{limit}")
+        elif isinstance(error, DiskFull):
+            self.no_room_count += 1
         return refusal(found, error)
 
     def _check_client(self, found: Partition, internal_topics_allowed: bool) -> None:
@@ -254,6 +270,10 @@ class Appends:
     ) -> Parked:
         parked = Parked()
         delayed = DelayedProduce(results, pending, parked, finish)
+        # Where one of them has other replicas the client's patience is for all.
+        timeout_ms = min(
+            append_timeout_ms(each.partition, timeout_ms) for each in pending.values()
+        )
         self._waiting.watch(delayed, pending, timeout_ms)
         return parked
 

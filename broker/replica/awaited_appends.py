@@ -17,6 +17,7 @@ from protocol.errors import ErrorCode
 from protocol.topic_partition import TopicPartition
 
 from ..parked import ParkedFrame
+from .patience import append_timeout_ms
 from .purgatory import OPERATION, DelayedOperation
 
 if TYPE_CHECKING:
@@ -207,7 +208,8 @@ class AwaitingAppends:
         group = AwaitedAppends(partition, must_be_durable, timeout_ms)
         group.appends.append(append)
         waiting = self._waiting
-        waiting.watch(group, (partition.topic_partition,), timeout_ms)
+        patience_ms = append_timeout_ms(partition, timeout_ms)
+        waiting.watch(group, (partition.topic_partition,), patience_ms)
         group.open_until_ms = waiting.recent_until_ms
         return group
 

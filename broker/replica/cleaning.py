@@ -14,17 +14,17 @@ from __future__ import annotations
 import asyncio
 import logging
 from enum import StrEnum
-from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 from protocol.errors import KafkaError, KafkaStorageError
 from storage.cleaner.choice import find_cleanable, first_dirty_offset, plan_round
 from storage.cleaner.damage_examination import examination
 from storage.cleaner.plan import DamageFound
-from storage.cleaner.producer_ends import PIECE_LENGTH, pack_ends
+from storage.cleaner.producer_ends import pack_ends
 from storage.files import MISSING, DiskFull, StorageFailure
 from storage.mapped_index import CorruptIndex
+from storage.producer_table import PIECE_LENGTH
 from storage.segment_replacement import SegmentReplacement
 
 from .cleaning_gauges import CleaningGauges
@@ -42,41 +42,14 @@ if TYPE_CHECKING:
     from ..clock import Clock
     from ..committer import Committer
     from ..disk_threads import DiskThreads
+    from .cleaning_limits import CleaningLimits
 
-# The default of the option is the largest number that there is.
-_UNLIMITED_FROM = 1e15
 _LOOKED_AT_AT_ONCE = 100  # logs; then others have their turn
 
 # What a round may end with that is no bug of ours in this process.
 _EXPECTED = (KafkaError, RuntimeError, DamageFound, CorruptIndex)
 
 _logger = logging.getLogger(__name__)
-
-
-class CleaningLimits(NamedTuple):
-    """What all rounds together may take; each has an equal share of it.
-
-    ``map_size`` is the memory for keys in bytes, filled up to ``load_factor``;
-    ``rounds_max`` how many rounds there are at a time; ``bytes_per_second`` what is
-    read and written.
-    """
-
-    map_size: int
-    rounds_max: int = 1
-    bytes_per_second: float = inf
-    load_factor: float = 0.9
-
-    @property
-    def map_size_of_round(self) -> int:
-        """One round's share of the memory."""
-        return self.map_size // max(self.rounds_max, 1)
-
-    @property
-    def rate_of_round(self) -> float:
-        """One round's share of the bytes a second."""
-        if self.bytes_per_second >= _UNLIMITED_FROM:
-            return inf
-        return self.bytes_per_second / max(self.rounds_max, 1)
 
 
 class Obstacle(StrEnum):
@@ -149,8 +122,9 @@ class Cleaning:
     @property
     def uncleanable_bytes(self) -> int:
         """What could be cleaned of the logs that are left alone."""
-        logs = map(self._log_manager.get, self.uncleanable)
-        return sum(self.cleanable(log).dirty_size for log in logs if log is not None)
+        logs = map(self._log_manager.get, list(self.uncleanable))
+        found = (self._find(log) for log in logs if log is not None)
+        return sum(each.dirty_size for each in found if each is not None)
 
     async def clean(self, topic_partition: TopicPartition) -> RoundEnd | None:
         """Clean a log now, however little there is to gain.
@@ -198,8 +172,8 @@ class Cleaning:
         for number, log in enumerate(self._log_manager.logs(), 1):
             if number % _LOOKED_AT_AT_ONCE == 0:
                 await asyncio.sleep(0)
-            if self._is_candidate(log):
-                found.append((self.cleanable(log), log))
+            if self._is_candidate(log) and (cleanable := self._find(log)) is not None:
+                found.append((cleanable, log))
         if not done:
             ratios = (cleanable.dirty_ratio for cleanable, _ in found)
             self.gauges.max_dirty_percent = 100 * max(ratios, default=0.0)
@@ -211,6 +185,14 @@ class Cleaning:
             and self._is_candidate(log)
         ]
         return max(due, key=lambda each: each[0], default=(0, None))[1]
+
+    def _find(self, log: UnifiedLog) -> Cleanable | None:
+        """What may be cleaned. None where nobody can say: others are cleaned then."""
+        try:
+            return self.cleanable(log)
+        except Exception as error:
+            self._leave_alone(log, error)
+            return None
 
     def _is_candidate(self, log: UnifiedLog) -> bool:
         return (
@@ -250,31 +232,37 @@ class Cleaning:
         )
 
     async def _clean(self, log: UnifiedLog, cleanable: Cleanable) -> RoundEnd:
-        name = log.topic_partition
         try:
             return await self._insist(log, cleanable)
         except NotCleaned:
             raise
         except DiskFull as error:
-            _logger.warning("%s is not cleaned yet: %s", name, error)
+            log.lines(_logger).warning("it is not cleaned yet: %s", error)
             raise NotCleaned(Obstacle.NO_ROOM, str(error)) from error
         except StorageFailure as error:
             self._committer.for_directory(log.directory.parent).fail(error)
             raise NotCleaned(Obstacle.OFFLINE, str(error)) from error
         except (KafkaStorageError, OSError) as error:  # too many files, or processes
             self.check(log)
-            _logger.warning("%s is not cleaned yet: %s", name, error)
+            log.lines(_logger).warning("it is not cleaned yet: %s", error)
             raise NotCleaned(Obstacle.GIVEN_UP, str(error)) from error
         except Exception as error:
             self.check(log)
-            reason = self.uncleanable[name] = str(error) or type(error).__name__
-            _logger.error(
-                "%s cannot be cleaned, and is left as it is: %s",
-                name,
-                reason,
-                exc_info=None if isinstance(error, _EXPECTED) else error,
-            )
+            reason = self._leave_alone(log, error)
             raise NotCleaned(Obstacle.UNCLEANABLE, reason) from error
+
+    def _leave_alone(self, log: UnifiedLog, error: Exception) -> str:
+        """Clean a log no more. Returns why."""
+        name = log.topic_partition
+        if name not in self.uncleanable:
+            self.uncleanable[name] = str(error) or type(error).__name__
+            log.lines(_logger).log(
+                logging.ERROR,
+                "it cannot be cleaned, and is left as it is: %s",
+                self.uncleanable[name],
+                bug=None if isinstance(error, _EXPECTED) else error,
+            )
+        return self.uncleanable[name]
 
     async def _insist(self, log: UnifiedLog, cleanable: Cleanable) -> RoundEnd:
         has_failed = False
@@ -290,20 +278,17 @@ class Cleaning:
                 if has_failed:
                     raise
                 has_failed = True
-                _logger.warning(
-                    "cleaning %s is tried once more: %s", log.topic_partition, error
-                )
+                log.lines(_logger).warning("cleaning is tried once more: %s", error)
             self.check(log)
             cleanable = self.cleanable(log)
 
     async def _quarantine(self, log: UnifiedLog, found: DamageFound) -> None:
         segment = log.local.segments.get(found.base_offset)
-        entry = await self._disk_threads.run(examination(log, found))
+        damage = await self._disk_threads.run(examination(log, found))
         if segment is None or log.local.segments.get(found.base_offset) is not segment:
             return
-        if not log.quarantine.add(entry):
+        if not log.take_damage(segment, damage):
             raise found
-        segment.quarantined = log.quarantine.of_segment(segment.base_offset)
 
     async def _run(self, log: UnifiedLog, cleanable: Cleanable) -> RoundEnd:
         started_ms = self._clock.monotonic_ms()
@@ -322,14 +307,13 @@ class Cleaning:
         self.check(log)
         if ended is None:
             reason = "records were deleted while it was cleaned"
-            _logger.info("%s is not cleaned yet: %s", log.topic_partition, reason)
+            log.lines(_logger).info("it is not cleaned yet: %s", reason)
             raise NotCleaned(Obstacle.GIVEN_UP, reason)
         await self.note(log, ended.next_dirty_offset)
         stats, elapsed_ms = ended.stats, self._clock.monotonic_ms() - started_ms
         self.gauges.note_round(stats, elapsed_ms, plan.map_size)
-        _logger.info(
-            "%s is clean up to %d: %d of %d records are left, %d bytes of %d, in %d ms",
-            log.topic_partition,
+        log.lines(_logger).info(
+            "it is clean up to %d: %d of %d records are left, %d bytes of %d, in %d ms",
             ended.next_dirty_offset,
             stats.records_written,
             stats.records_read,

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from protocol.errors import KafkaError
+from protocol.errors import ErrorCode, KafkaError
 from storage.files import ColdRead
 
+from ..answer_memory import UNCOUNTED_SIZE
 from ..parked import Parked
 from .delayed_fetch import DelayedFetch, Waiter, WaitingFetches
 from .fetch_reader import FetchReader, read_partition
@@ -16,11 +17,25 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
 
     from protocol.topic_partition import TopicPartition
+    from storage.files import ColdBytes
 
+    from ..answer_memory import AnswerMemory
     from ..disk_threads import DiskThreads
     from .delayed_fetch import Finish
     from .fetch_reader import FetchParams, FetchResult, PartitionFetch
     from .partition import Partition
+
+
+# What a client does wrong in ordinary life, and puts right: no failure of a fetch.
+_EXPECTED = (
+    ErrorCode.OFFSET_OUT_OF_RANGE,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.UNKNOWN_TOPIC_ID,
+    ErrorCode.INCONSISTENT_TOPIC_ID,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.FENCED_LEADER_EPOCH,
+    ErrorCode.UNKNOWN_LEADER_EPOCH,
+)
 
 
 class FetchExecutor:
@@ -31,7 +46,9 @@ class FetchExecutor:
         find: Callable[[TopicPartition], Partition],
         fetches: WaitingFetches,
         disk_threads: DiskThreads,
+        answers: AnswerMemory,
     ) -> None:
+        self._answers = answers
         self._find = find
         self._fetches = fetches
         self._disk_threads = disk_threads
@@ -41,11 +58,11 @@ class FetchExecutor:
         self, params: FetchParams, wanted: Sequence[PartitionFetch], finish: Finish
     ) -> Any:
         """The answer that ``finish`` makes of the results, or what it comes out of."""
-        reader = FetchReader(params, wanted, self._find)
+        reader = FetchReader(params, wanted, self._find, self._answers.share)
         try:
             reader.read()
         except ColdRead as cold:
-            return self._read_cold(reader, cold, finish)
+            return self._read_cold(reader, cold.bytes, finish)
         return self._answer_or_wait(reader, finish)
 
     def fetch_one(
@@ -55,16 +72,17 @@ class FetchExecutor:
         finish: Finish,
     ) -> Any:
         """`fetch` of one partition."""
+        share, max_bytes = self._answers.share, params.max_bytes
+        if share < max_bytes:
+            max_bytes = share
         try:
-            result = read_partition(
-                self._find, params, wanted, params.max_bytes, min_one=True
-            )
+            result = read_partition(self._find, params, wanted, max_bytes, min_one=True)
         except ColdRead:
             return self.fetch(params, (wanted,), finish)
         if len(result.records) >= params.min_bytes or params.max_wait_ms <= 0:
             self._count(wanted, result)
             return finish((result,))
-        reader = FetchReader(params, (wanted,), self._find)
+        reader = FetchReader(params, (wanted,), self._find, max_bytes)
         reader.take(result)
         return self._answer_or_wait(reader, finish)
 
@@ -77,13 +95,16 @@ class FetchExecutor:
         self, wanted: PartitionFetch, result: FetchResult, clients: int = 1
     ) -> None:
         """Note, for those who watch the broker, what clients get of a partition."""
+        try:
+            found = self._find(wanted.topic_partition)
+        except KafkaError:
+            return  # it is not there, or was deleted while others were read
+        found.fetch_count += clients
         if result.records:
-            try:
-                log = self._find(wanted.topic_partition).log
-            except KafkaError:
-                return  # deleted, while others were read
-            if log is not None:
-                log.fetched_bytes += len(result.records) * clients
+            if found.log is not None:
+                found.log.fetched_bytes += len(result.records) * clients
+        elif result.error_code and result.error_code not in _EXPECTED:
+            found.failed_fetch_count += clients
 
     def _answer_or_wait(self, reader: FetchReader, finish: Finish) -> Any:
         if reader.must_answer:
@@ -102,7 +123,7 @@ class FetchExecutor:
         return parked
 
     async def _read_cold(
-        self, reader: FetchReader, cold: ColdRead, finish: Finish
+        self, reader: FetchReader, cold: ColdBytes, finish: Finish
     ) -> Any:
         await self._read_to_the_end(reader, cold)
         answer = self._answer_or_wait(reader, finish)
@@ -112,14 +133,26 @@ class FetchExecutor:
         """Answer a fetch that has waited, with whatever is there now."""
         reader = self._fetches.read_for(fetch)
         if reader is None:
-            reader = FetchReader(fetch.params, fetch.wanted, self._find)
+            share = self._answers.share
+            reader = FetchReader(fetch.params, fetch.wanted, self._find, share)
             try:
                 reader.read()
             except ColdRead as cold:
-                self._start(self._answer_cold(reader, cold, fetch))
+                self._start(self._answer_cold(reader, cold.bytes, fetch))
                 return
             self._fetches.note_read(reader)
+            self._count_until_sent(reader.size)
         self._answer_all(reader, fetch.waiters)
+
+    def _count_until_sent(self, size: int) -> None:
+        """Count what was read until the next turn of the loop, when it is sent.
+
+        The time of very many fetches may be over in one turn.
+        """
+        if size > UNCOUNTED_SIZE:
+            change = self._answers.change
+            change(size)
+            asyncio.get_running_loop().call_soon(change, -size)
 
     def _answer_all(self, reader: FetchReader, waiters: Sequence[Waiter]) -> None:
         """Answer all who wait for what was read; those who ask alike, with one answer.
@@ -142,7 +175,7 @@ class FetchExecutor:
                 parked.set_result(answer)
 
     async def _answer_cold(
-        self, reader: FetchReader, cold: ColdRead, fetch: DelayedFetch
+        self, reader: FetchReader, cold: ColdBytes, fetch: DelayedFetch
     ) -> None:
         try:
             await self._read_to_the_end(reader, cold)
@@ -151,13 +184,18 @@ class FetchExecutor:
         else:
             self._answer_all(reader, fetch.waiters)
 
-    async def _read_to_the_end(self, reader: FetchReader, cold: ColdRead) -> None:
-        while True:
-            await self._disk_threads.run(cold.warm)
-            try:
-                return reader.read(may_block=True)
-            except ColdRead as next_cold:
-                cold = next_cold
+    async def _read_to_the_end(self, reader: FetchReader, cold: ColdBytes) -> None:
+        """Read what has to be waited for; what was read before counts meanwhile."""
+        answers, counted = self._answers, 0
+        missing: ColdBytes | None = cold
+        try:
+            while missing is not None:
+                answers.change(reader.size - counted)
+                counted = reader.size
+                await self._disk_threads.run(missing.warm)
+                missing = reader.read_warmed(answers.share)
+        finally:
+            answers.change(-counted)
 
     def _start(self, coroutine: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(coroutine, name="cold fetch")

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from protocol.errors import ErrorCode, KafkaError
+from storage.files import ColdRead
 from storage.offset_metadata import UNKNOWN_OFFSET, OffsetMetadata
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from protocol.topic_partition import TopicPartition
-    from storage.files import Buffer
+    from storage.files import Buffer, ColdBytes
     from storage.log_read import AbortedTransaction, FetchIsolation
 
     from .partition import Partition
@@ -68,7 +69,8 @@ class FetchReader:
     """The state of one fetch that is being read.
 
     The first partition with data may give its first batch whatever its size, so
-    that every client moves on; all others keep to the limits.
+    that every client moves on; all others keep to the limits. One of them is ``share``,
+    what this fetch may have of the memory for answers.
     """
 
     __slots__ = (
@@ -87,6 +89,7 @@ class FetchReader:
         params: FetchParams,
         wanted: Sequence[PartitionFetch],
         find: Callable[[TopicPartition], Partition],
+        share: int,
     ) -> None:
         self.results: list[FetchResult] = []
         self.size = 0
@@ -94,7 +97,7 @@ class FetchReader:
         self.params = params
         self.wanted = wanted
         self._find = find
-        self._remaining_bytes = params.max_bytes
+        self._remaining_bytes = min(params.max_bytes, share)
 
     @property
     def must_answer(self) -> bool:
@@ -119,6 +122,18 @@ class FetchReader:
             )
             may_block = False  # what was warmed is read
             self.take(result)
+
+    def read_warmed(self, share: int) -> ColdBytes | None:
+        """Read on where cold bytes are warm now; returns what else has to be.
+
+        ``share`` is what is left to this fetch by now.
+        """
+        self._remaining_bytes = min(self._remaining_bytes, share)
+        try:
+            self.read(may_block=True)
+        except ColdRead as cold:
+            return cold.bytes
+        return None
 
     def take(self, result: FetchResult) -> None:
         """The next partition has been read."""

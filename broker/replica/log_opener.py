@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 
 from protocol.errors import InconsistentTopicId, KafkaError, KafkaStorageError
 
+from .loaded_logs import LoadedLogs
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
@@ -49,6 +51,7 @@ class LogOpener:
         self._clock = clock
         self._opening: dict[TopicPartition, asyncio.Task[None]] = {}
         self._strangers = topics.strangers
+        self._loaded = LoadedLogs(clock)
 
     def find_unopened(self) -> None:
         """Note what is on disk; that of no topic is in the way if one is made."""
@@ -85,6 +88,10 @@ class LogOpener:
             # A connection that closes must not stop what others wait for.
             await asyncio.shield(asyncio.gather(*tasks))
 
+    def report(self) -> None:
+        """Say what became of the logs that were on disk: all are open by now."""
+        self._loaded.report()
+
     async def close(self) -> None:
         """Open nothing any more; return when nothing is being opened."""
         await self.forget(self.unopened | self._opening.keys())
@@ -109,14 +116,9 @@ class LogOpener:
             if topic_partition in self._strangers:
                 await self._set_aside(partition)
                 return
-            log = await self._disk_threads.run(
-                self._log_manager.load,
-                topic_partition,
-                partition.topic_id,
-                partition.config,
-                self._clock.now_ms(),
-            )
+            log, elapsed_ms = await self._disk_threads.run(self._load, partition)
             self._log_manager.register(log)
+            self._loaded.note(log, elapsed_ms)
             on_opened(partition, log, await self._begin_epoch(partition, log))
         except InconsistentTopicId as error:
             if partition.is_written:  # its records must be somewhere: touch nothing
@@ -131,6 +133,17 @@ class LogOpener:
         finally:
             self.unopened.discard(topic_partition)
             del self._opening[topic_partition]
+
+    def _load(self, partition: Partition) -> tuple[UnifiedLog, int]:
+        """In a disk thread: the log, and how many milliseconds it took."""
+        began_ms = self._clock.monotonic_ms()
+        log = self._log_manager.load(
+            partition.topic_partition,
+            partition.topic_id,
+            partition.config,
+            self._clock.now_ms(),
+        )
+        return log, self._clock.monotonic_ms() - began_ms
 
     async def _set_aside(self, partition: Partition) -> None:
         """Clear the way for the log of ``partition``."""
@@ -157,6 +170,7 @@ class LogOpener:
 
     def _refuse(self, partition: Partition, error: Exception) -> None:
         topic_partition = partition.topic_partition
+        self._loaded.note_failed()
         why = str(error) or repr(error)
         _logger.error("%s cannot be opened: %s", topic_partition, why)
         partition.refuse(KafkaStorageError(f"{topic_partition}: {why}"))

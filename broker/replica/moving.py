@@ -132,9 +132,9 @@ class Moving:
             async with self._services.cleaning.pause(topic_partition):
                 await self._move(move)
         except _Abandoned as reason:
-            _logger.info("%s is not moved: %s", topic_partition, reason)
+            move.log.lines(_logger).info("it is not moved: %s", reason)
         except (KafkaError, OSError) as error:
-            _logger.error("%s stays where it is: %s", topic_partition, error)
+            move.log.lines(_logger).error("it stays where it is: %s", error)
         except Exception as error:
             self._services.bugs.record(f"move {topic_partition}", error)
         finally:
@@ -162,10 +162,8 @@ class Moving:
             raise
         await self._settle(move, step)
         elapsed_ms = services.clock.monotonic_ms() - move.started_ms
-        _logger.info(
-            "%s is in %s now, and no more in %s: %d bytes in %d ms",
-            log.topic_partition,
-            move.directory,
+        log.lines(_logger).info(
+            "it is here now, and no more in %s: %d bytes in %d ms",
             origin.parent,
             move.copied_bytes,
             elapsed_ms,

@@ -43,8 +43,8 @@ class PartitionHost(Protocol):
     bounds_by_durability: bool
     cluster: Cluster | None  # None: every partition has one replica
 
-    def create_log(self, partition: Partition) -> UnifiedLog:
-        """Make the log of a partition that was never written."""
+    def begin_log(self, partition: Partition) -> UnifiedLog:
+        """The log of a partition of which the catalogue does not know it is written."""
 
     def record_written(self, partition: Partition) -> None:
         """See that the catalogue knows, then call ``on_written``."""
@@ -53,7 +53,7 @@ class PartitionHost(Protocol):
         """The high watermark or the durable offset moved, or something is over."""
 
     def check_all_waiting(self, partition: Partition) -> None:
-        """The same, and for who waits for records to be deleted."""
+        """The same, and for who waits for records to be deleted, or to be seen."""
 
     def check_log_end_fetches(self, partition: Partition) -> None:
         """The log end moved."""
@@ -223,14 +223,14 @@ class Partition(ReadablePartition):
 
     def append(
         self,
-        batch: Buffer,
+        batch: Buffer | tuple[Buffer, ...],
         acks: int,
         origin: AppendOrigin,
         now_ms: int,
         guard: VerificationGuard | None = None,
         transaction_version: int = 0,
     ) -> AppendInfo:
-        """Write one batch. Returns before it is durable.
+        """Write one batch, or several of a coordinator. Returns before it is durable.
 
         ``guard`` and ``transaction_version``: see `LogWriter.append_as_leader`.
 
@@ -243,11 +243,14 @@ class Partition(ReadablePartition):
         if acks == ACKS_ALL and not self.has_enough_in_sync:
             raise NotEnoughReplicas
         log = self.log
-        if log is None:
-            log = self._host.create_log(self)
-        info = log.append_as_leader(
-            batch, self.leader_epoch, now_ms, origin, guard, transaction_version
-        )
+        if log is None or not self.is_written:
+            log = self._host.begin_log(self)
+        if isinstance(batch, tuple):
+            info = log.append_jointly(batch, self.leader_epoch, now_ms, guard)
+        else:
+            info = log.append_as_leader(
+                batch, self.leader_epoch, now_ms, origin, guard, transaction_version
+            )
         if not info.is_duplicate:
             self._follow_append(log, now_ms)
         return info
@@ -352,7 +355,7 @@ class Partition(ReadablePartition):
                 log.raise_high_watermark_to_durable()
             else:
                 self.raise_high_watermark()
-        self._host.check_waiting(self)
+        self._host.check_all_waiting(self)
 
     def raise_high_watermark(self) -> bool:
         """Raise it as far as all copies that count hold the log. Whether it moved."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from protocol.topic_partition import TopicPartition
     from storage.unified_log import UnifiedLog
 
+    from .refusals import Refused
     from .replica_state import ReplicaState
 
 NO_TIMESTAMP = -1
@@ -39,15 +40,21 @@ class ReadablePartition:
 
     ``refusal`` is the reason why it serves nobody, while there is one.
     ``epoch_start_offset`` is where the log ended when its leader epoch began,
-    ``has_enough_in_sync`` whether acks=all can be promised.
+    ``has_enough_in_sync`` whether acks=all can be promised. Counted since the start:
+    batches that were appended, or were there already (``append_count``) and others
+    (``refused``), fetches, and those of them that failed.
     """
 
     __slots__ = (
+        "append_count",
         "epoch_start_offset",
+        "failed_fetch_count",
+        "fetch_count",
         "has_enough_in_sync",
         "leader_epoch",
         "log",
         "refusal",
+        "refused",
         "replicas",
         "topic_id",
         "topic_partition",
@@ -68,6 +75,8 @@ class ReadablePartition:
         self.has_enough_in_sync = True
         self.log: UnifiedLog | None = None
         self.refusal: KafkaError | None = None
+        self.append_count = self.fetch_count = self.failed_fetch_count = 0
+        self.refused: Refused | None = None  # nothing was
 
     def check_leader(self, current_leader_epoch: int = NO_EPOCH) -> None:
         """See that this broker leads the partition, in the epoch the asker knows.

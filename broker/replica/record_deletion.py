@@ -24,6 +24,7 @@ from .delayed_delete_records import (
     DeleteRecordsResult,
     PendingDeletion,
 )
+from .patience import DISK_TIMEOUT_MS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
     Results = dict[TopicPartition, DeleteRecordsResult]
 
 HIGH_WATERMARK = -1
-# A client's patience is for other brokers: our own disk gets so much in any case.
-DISK_TIMEOUT_MS = 5_000
 
 
 class RecordDeletion:

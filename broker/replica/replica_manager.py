@@ -23,15 +23,16 @@ from ..committer import COMMIT
 from ..config.topic_config import log_config
 from .appends import Appends
 from .checkpointer import Checkpointer
-from .delayed_fetch import WaitingFetches
 from .fetch_executor import FetchExecutor
 from .free_space import FreeSpace
 from .log_opener import LogOpener
 from .log_start_checkpointer import LogStartCheckpointer
 from .partition import Partition
-from .purgatory import Purgatory
+from .purgatories import purgatories_of
 from .record_deletion import RecordDeletion
 from .replica_state import sole_replica
+from .traffic import NO_TRAFFIC, Traffic, traffic_of
+from .visible_end import VisibleEnds
 from .written_partitions import WrittenPartitions
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from storage.unified_log import UnifiedLog
     from storage.verification_state import VerificationGuard
 
+    from ..answer_memory import AnswerMemory
     from ..clock import Clock
     from ..committer import Committer
     from ..config.broker_config import BrokerConfig
@@ -78,20 +80,11 @@ class ReplicaManager:
         log_manager: LogManager,
         disk_threads: DiskThreads,
         committer: Committer,
+        answers: AnswerMemory,
     ) -> None:
         self.bounds_by_durability = config.durability == COMMIT
         self.cluster: Cluster | None = None  # there is no other broker
-        self.produces: Purgatory[TopicPartition] = Purgatory(
-            "Produce", clock, config.producer_purgatory_purge_interval_requests
-        )
-        self.fetches = WaitingFetches(
-            "Fetch", clock, config.fetch_purgatory_purge_interval_requests
-        )
-        self.deletions: Purgatory[TopicPartition] = Purgatory(
-            "DeleteRecords",
-            clock,
-            config.delete_records_purgatory_purge_interval_requests,
-        )
+        self.produces, self.fetches, self.deletions = purgatories_of(config, clock)
         self._config = config
         self._clock = clock
         self._topics = topics
@@ -118,12 +111,14 @@ class ReplicaManager:
         self.log_starts = LogStartCheckpointer(
             log_manager, committer, disk_threads, clock
         )
+        self.visible_ends = VisibleEnds(self._partitions, clock, config)
         self._record_deletion = RecordDeletion(
             self._partitions, self.deletions, self.log_starts
         )
-        self._written_partitions = WrittenPartitions(topics)
+        self._written_partitions = WrittenPartitions(topics, clock)
+        self.past_traffic = NO_TRAFFIC  # of partitions that were deleted
         self.fetch_executor = FetchExecutor(
-            self._partitions.__getitem__, self.fetches, disk_threads
+            self._partitions.__getitem__, self.fetches, disk_threads, answers
         )
         committer.on_failure = self._on_directory_failure
         topics.watch_options(self._update_options)
@@ -138,6 +133,11 @@ class ReplicaManager:
             UnknownTopicOrPartition: the catalogue has no such one.
         """
         return self._partitions[topic_partition]
+
+    def traffic(self, topic_partition: TopicPartition) -> Traffic:
+        """What went through a partition since the start."""
+        known = self._partitions.get(topic_partition)
+        return NO_TRAFFIC if known is None else traffic_of(known)
 
     def unopened(
         self, topic_partitions: Iterable[TopicPartition]
@@ -167,6 +167,7 @@ class ReplicaManager:
                 await self.open(some)
             except Exception as error:  # the logs behind it are opened all the same
                 bug = error
+        self._opener.report()
         if bug is not None:
             raise bug
 
@@ -180,6 +181,7 @@ class ReplicaManager:
             gone = self._partitions.pop(topic_partition, None)
             if gone is not None:
                 gone.refuse(UnknownTopicOrPartition())
+                self.past_traffic = self.past_traffic.plus(traffic_of(gone))
         await self._opener.forget(stopped)
 
     async def close(self) -> None:
@@ -189,7 +191,8 @@ class ReplicaManager:
         self.fetches.close()
         await self.log_starts.close()
         self.deletions.close()
-        await self._written_partitions.recorded()
+        self.visible_ends.waiting.close()
+        await self._written_partitions.close()
         await self.checkpointer.close()
 
     def _make(self, topic_partition: TopicPartition) -> Partition:
@@ -249,7 +252,7 @@ class ReplicaManager:
 
     def append_records(
         self,
-        entries: Mapping[TopicPartition, Buffer],
+        entries: Mapping[TopicPartition, Buffer | tuple[Buffer, ...]],
         *,
         acks: int,
         timeout_ms: int,
@@ -260,6 +263,8 @@ class ReplicaManager:
         finish: Callable[[AppendResults], Any] | None = None,
     ) -> Any:
         """Append one batch to each partition; ``finish`` makes the answer of results.
+
+        A coordinator may give several for one: all of them are written, or none.
 
         Returns the answer, or a `Parked` one when ``acks`` or ``flush.messages``
         make it wait. What waits longer than ``timeout_ms`` is answered
@@ -310,8 +315,17 @@ class ReplicaManager:
 
     # What partitions ask for (PartitionHost)
 
-    def create_log(self, partition: Partition) -> UnifiedLog:
-        """The log of a partition that was never written; makes its directory."""
+    def begin_log(self, partition: Partition) -> UnifiedLog:
+        """The log of a partition of which the catalogue does not know it is written.
+
+        Made with its directory, when there is none.
+
+        Raises:
+            DiskFull: there is no room for it, or none for what the catalogue is told.
+        """
+        self._written_partitions.check_room()
+        if partition.log is not None:
+            return partition.log
         topic_partition = partition.topic_partition
         info = self._topics.partition(topic_partition)
         if info is None:
@@ -339,10 +353,12 @@ class ReplicaManager:
             self.fetches.check(partition.topic_partition)
 
     def check_all_waiting(self, partition: Partition) -> None:
-        """The same, and for who waits for records to be deleted."""
+        """The same, and for who waits for records to be deleted, or to be seen."""
         self.check_waiting(partition)
         if self.deletions.watched_count:
             self.deletions.check(partition.topic_partition)
+        if self.visible_ends.waiting.watched_count:
+            self.visible_ends.waiting.check(partition.topic_partition)
 
     def check_log_end_fetches(self, partition: Partition) -> None:
         """Look again at the fetches that wait for the log end of this partition."""
@@ -354,8 +370,16 @@ class ReplicaManager:
         assert committer is not None
         self._clock.call_later(delay_ms, partial(committer.request_sync, partition))
 
+    @property
+    def unrecorded(self) -> list[TopicPartition]:
+        """The written partitions that wait until the catalogue has room for them."""
+        return self._written_partitions.waiting
+
     async def recorded(self) -> None:
-        """Return once the catalogue knows what is written and durable by now."""
+        """Return once the catalogue knows what is written and durable by now.
+
+        Or once it has no room for that: then they are not ``is_written``.
+        """
         await self._written_partitions.recorded()
 
     def record_written(self, partition: Partition) -> None:

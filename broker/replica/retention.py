@@ -2,6 +2,9 @@
 
 The loop decides and takes segments out of their logs, in which their files only get
 another name. The files go in a disk thread, ``file.delete.delay.ms`` later.
+
+Each log is a matter of its own: what nobody expected of one is reported, and counted
+among the bugs, and the others have their turn.
 """
 
 from __future__ import annotations
@@ -9,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from protocol.errors import KafkaStorageError
@@ -17,7 +21,7 @@ from storage.files import MISSING, StorageFailure
 from ..settled_time import SettledTime
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator, Iterator
 
     from storage.log_manager import LogManager
     from storage.unified_log import UnifiedLog
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
     from ..clock import Clock
     from ..committer import Committer
     from ..disk_threads import DiskThreads
+    from ..services import Bugs
     from .free_space import FreeSpace
 
 FILE_REMOVAL_INTERVAL_MS = 1_000
@@ -44,16 +49,20 @@ class Retention:
         committer: Committer,
         disk_threads: DiskThreads,
         free_space: FreeSpace,
+        bugs: Bugs,
     ) -> None:
         self._log_manager = log_manager
         self._committer = committer
         self._disk_threads = disk_threads
         self._free_space = free_space
+        self._bugs = bugs
         self._time = SettledTime(clock)
 
     async def delete_segments(self) -> None:
         """Let go of the segments that ``retention.*`` lets go. A periodic job."""
-        await self._for_each_log(self._delete_segments_of)
+        async for log in self._logs_in_turns():
+            with self._recorded("retention", log):
+                self._delete_segments_of(log)
         await self.remove_files()
 
     async def remove_files(self) -> None:
@@ -71,12 +80,24 @@ class Retention:
     async def forget_producers(self) -> None:
         """Forget the producers that were silent for too long. A periodic job."""
         now_ms = self._time.now_ms()
-        await self._for_each_log(lambda log: log.producers.remove_expired(now_ms))
+        async for log in self._logs_in_turns():
+            with self._recorded("expiry of producers", log):
+                for _ in log.producers.remove_expired(now_ms):
+                    await asyncio.sleep(0)
 
-    async def _for_each_log(self, action: Callable[[UnifiedLog], object]) -> None:
+    @contextmanager
+    def _recorded(self, what: str, log: UnifiedLog) -> Iterator[None]:
+        """An error that nobody expects in one log keeps no other from its turn."""
+        try:
+            yield
+        except Exception as error:
+            self._bugs.record(f"{what} of {log.topic_partition}", error)
+
+    async def _logs_in_turns(self) -> AsyncIterator[UnifiedLog]:
+        """All logs; others get their turn between some of them."""
         for number, log in enumerate(self._log_manager.logs(), 1):
             if self._log_manager.get(log.topic_partition) is log:
-                action(log)
+                yield log
             if number % _LOGS_AT_ONCE == 0:
                 await asyncio.sleep(0)
 
@@ -89,4 +110,4 @@ class Retention:
             failure = log.fail_without_files(error)
             self._committer.for_directory(log.directory.parent).fail(failure)
         except KafkaStorageError as error:
-            _logger.warning("%s keeps what is old: %s", log.topic_partition, error)
+            log.lines(_logger).warning("it keeps what is old: %s", error)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from ..clock import Clock
     from ..disk_threads import DiskThreads
+    from ..services import Bugs
 
 SCRUB_TURN_MS = 1_000
 _SEGMENTS_A_TURN = 200
@@ -49,12 +50,14 @@ class Scrubbing:
         disk_threads: DiskThreads,
         interval_ms: int,
         bytes_per_second: int,
+        bugs: Bugs,
     ) -> None:
         self.scrubbed_bytes = 0
         self._clock = clock
         self._log_manager = log_manager
         self._files = files
         self._disk_threads = disk_threads
+        self._bugs = bugs
         self._interval_ms = interval_ms
         self._turn_bytes = max(1, bytes_per_second * SCRUB_TURN_MS // 1000)
         self._next_round_ms = clock.monotonic_ms() + interval_ms
@@ -111,13 +114,15 @@ class Scrubbing:
 
     async def _read(self, current: _Scrubbed, bytes_max: int) -> int:
         """Read on, and apply what was found when the segment is done."""
-        scrub = current.scrub
+        scrub, path = current.scrub, current.segment.log.path
         before = scrub.bytes_read
+        is_done = True
         try:
             is_done = await self._disk_threads.run(scrub.run, bytes_max)
         except KafkaStorageError as error:
-            _logger.error("%s cannot be scrubbed: %s", current.segment.log.path, error)
-            is_done = True
+            _logger.error("%s cannot be scrubbed: %s", path, error)
+        except Exception as error:  # the segments behind it are read all the same
+            self._bugs.record(f"scrub of {path}", error)
         if is_done:
             self._current = None
             self._apply(current)
@@ -140,3 +145,7 @@ class Scrubbing:
                 )
         except CorruptMessage as error:
             _logger.warning("%s", error)
+        except KafkaStorageError as error:
+            _logger.error("%s is not put right: %s", segment.log.path, error)
+        except Exception as error:
+            self._bugs.record(f"scrub of {segment.log.path}", error)

@@ -54,12 +54,14 @@ def command(arguments: list[str]) -> int:
 
 
 def _audit(given: argparse.Namespace, options: dict[str, str]) -> Audit:
-    from ..audit import audit_spans, conclude, plan_audit
+    from ..audit import conclude, plan_audit
+    from ..audit_run import audit_spans
     from ..progress import Progress
     from ..segment_directory import DataDirectory
     from ..spark_session import SparkOfCommand
 
-    directory = DataDirectory(given.path)
+    # An executor may have another working directory.
+    directory = DataDirectory(given.path.absolute())
     pieces = plan_audit(directory, given.topic)
     progress = Progress()
     remaining = sum(piece.size for piece in pieces)

@@ -39,6 +39,13 @@ def command(arguments: list[str]) -> int:
         help="about how large files become (default: 128m)",
     )
     parser.add_argument(
+        "--keep-snapshots",
+        type=int,
+        metavar="N",
+        help="let an Iceberg table keep N snapshots (500 in those that jobs make), now"
+        " and as jobs go on; the others are expired",
+    )
+    parser.add_argument(
         "--catalog",
         action="append",
         default=[],
@@ -60,6 +67,8 @@ def command(arguments: list[str]) -> int:
         catalog = spark_options(options.catalog, "--catalog", "type=sql")
     except ValueError as error:
         return fail(_COMMAND, USAGE_ERROR, error)
+    if options.keep_snapshots is not None and options.keep_snapshots < 1:
+        return fail(_COMMAND, USAGE_ERROR, "--keep-snapshots is 1 or more")
     return _run(options, conf, catalog)
 
 
@@ -69,7 +78,7 @@ def _run(
     from ..job_errors import JobError
     from ..progress import Progress
     from ..spark_session import SparkOfCommand
-    from ..table_compaction import compact
+    from ..table_compaction import compact, keep_snapshots
 
     progress = Progress()
     try:
@@ -78,6 +87,9 @@ def _run(
             done = compact(
                 options.table, options.file_size, catalog=catalog, rewrite=rewrite
             )
+            if (count := options.keep_snapshots) is not None:
+                expired = keep_snapshots(options.table, count, catalog)
+                progress.note("expired snapshots", count=expired)
     except JobError as error:
         return fail(_COMMAND, FAILED, error)
     except OSError as error:

@@ -83,6 +83,12 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         parser.add_argument(
             f"--{part}", metavar="COLUMN", help=f"the column with {what}"
         )
+    parser.add_argument(
+        "--begin",
+        action="store_true",
+        help="begin, although the topic has records and nothing says that this job has"
+        " not written them: they are of others",
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object a batch")
     cluster_arguments(parser)
     return parser.parse(arguments)
@@ -140,8 +146,8 @@ def _milliseconds(text: str) -> int:
     return int(number) * 1000
 
 
-def job_of(options: argparse.Namespace, topic: str) -> LoadJob:
-    """The job that the arguments describe.
+def job_of(options: argparse.Namespace, *, begins: bool) -> LoadJob:
+    """The job that the arguments describe; see `LoadJob` for ``begins``.
 
     Raises:
         ValueError: an address is none.
@@ -153,10 +159,11 @@ def job_of(options: argparse.Namespace, topic: str) -> LoadJob:
 
     return LoadJob(
         options.job,
-        topic,
+        options.topic,
         options.bootstrap_server,
         ProducerSettings(compression=_CODECS.index(options.compression)),
         options.transaction_timeout,
+        begins=begins,
     )
 
 
@@ -196,7 +203,7 @@ def _load(options: argparse.Namespace) -> int:
     from ..spark_session import SparkOfCommand
     from ..table_load import load_table
 
-    job, source = job_of(options, options.topic), table_of(options)
+    job, source = job_of(options, begins=options.begin), table_of(options)
     total = batch_count = 0
     progress = Progress()
     conf = spark_options(options.conf)

@@ -63,7 +63,8 @@ def _replay(options: argparse.Namespace) -> int:
     from ..spark_session import SparkOfCommand
     from ..table_load import load_table
 
-    job, source = job_of(options, options.topic), table_of(options)
+    # The topic has the records that the letters came from, and many more.
+    job, source = job_of(options, begins=True), table_of(options)
     replay = Replay(options.from_topic, options.reason, options.same_partition)
     total = 0
     progress = Progress()

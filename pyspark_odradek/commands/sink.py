@@ -48,7 +48,8 @@ def run_sink(action: str, arguments: list[str], *, once: bool) -> int:
     parser.add_argument(
         "--rebuild-checkpoint",
         action="store_true",
-        help="first make Spark's checkpoint anew from the table, which knows all of it",
+        help="first make Spark's checkpoint anew from the table, which knows all of it;"
+        " from its rows if it has to be",
     )
     options = parser.parse(arguments)
     return _run(

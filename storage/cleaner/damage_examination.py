@@ -9,13 +9,11 @@ from .plan import DamageFound
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..formats.quarantine_entry import QuarantineEntry
+    from ..damage_extent import Damage
     from ..unified_log import UnifiedLog
 
 
-def examination(
-    log: "UnifiedLog", found: DamageFound
-) -> "Callable[[], QuarantineEntry]":
+def examination(log: "UnifiedLog", found: DamageFound) -> "Callable[[], Damage]":
     """The job, for a disk thread, that finds the damaged range of a sealed segment.
 
     Raises:
@@ -28,7 +26,7 @@ def examination(
     files, directory, config = segment.files, segment.directory, segment.config
     known = log.quarantine.of_segment(base_offset)
 
-    def examine() -> "QuarantineEntry":
+    def examine() -> "Damage":
         alone = LogSegment(files, directory, base_offset, config, now_ms=0)
         alone.end_at(next_base)
         try:

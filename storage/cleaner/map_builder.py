@@ -62,7 +62,9 @@ def runs_of(
         log.close()
     found = scan.recovery()
     if not (found.is_clean or segment.has_damage):
-        position = found.damaged[0].start if found.damaged else found.valid_end
+        starts = [each.start for each in found.damaged]
+        starts += [each.position for each in found.repairs]
+        position = min(starts, default=found.valid_end)
         raise DamageFound(segment.base_offset, position)
 
 

@@ -1,15 +1,14 @@
 """What a round must know of producers, packed: a log may have very many of them."""
 
 from collections.abc import Iterator
-from itertools import islice
 from struct import Struct
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..formats.producer_entry import unpack_entries
 
 if TYPE_CHECKING:
     from ..unified_log import UnifiedLog
 
-# How many are packed at a time: some half a millisecond.
-PIECE_LENGTH: Final = 1000
 _END = Struct("<qqh")
 
 
@@ -28,11 +27,10 @@ def pack_ends(log: "UnifiedLog", end_offset: int) -> Iterator[bytes]:
 
     Those whose last batch is at ``end_offset`` or behind are left out.
     """
-    producers = iter(list(log.producers))
-    while piece := list(islice(producers, PIECE_LENGTH)):
+    for piece in log.producers.picture().pieces:
         yield b"".join(
             _END.pack(each.producer_id, each.last_offset, each.producer_epoch)
-            for each in piece
+            for each in unpack_entries(piece)
             if each.last_offset < end_offset
         )
 

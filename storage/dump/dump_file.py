@@ -17,6 +17,7 @@ from ..log_files import LOG, OFFSET_INDEX, TIME_INDEX, TRANSACTION_INDEX
 from ..meta_properties import META_PROPERTIES_NAME
 from ..partition_metadata import PARTITION_METADATA_NAME
 from .index_dump import dump_index, dump_time_index, dump_transaction_index
+from .known_ends import known_ends, marked
 from .log_dump import Depth, base_offset_of_first, dump_log
 from .row import Row, RowKind, damage, note
 from .snapshot_dump import dump_snapshot
@@ -113,7 +114,8 @@ def dump_file(
     try:
         match kind:
             case FileKind.LOG:
-                yield from dump_log(file, base_offset or 0, depth, size_max)
+                rows = dump_log(file, base_offset or 0, depth, size_max)
+                yield from marked(rows, known_ends(files, path))
             case FileKind.INDEX | FileKind.TIME_INDEX:
                 yield from _dump_index(files, path, kind, base_offset)
             case FileKind.TRANSACTION_INDEX:

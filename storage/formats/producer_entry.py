@@ -10,16 +10,21 @@ follows it, count int32, then for each producer
 A producer without a batch (after a marker with a new epoch) has last_offset -1.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from struct import Struct
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from protocol.checksum import crc32c
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 _VERSION = 1
 _HEADER = Struct(">hIi")
 _CRC_END = 6
 _ENTRY = Struct(">qhiqiqiq")
+
+ENTRY_SIZE: Final = _ENTRY.size
 
 
 class ProducerEntry(NamedTuple):
@@ -35,28 +40,53 @@ class ProducerEntry(NamedTuple):
     current_txn_first_offset: int
 
 
+# Into a buffer, at a position: the eight fields.
+pack_entry_into = _ENTRY.pack_into
+
+
+def unpack_entries(packed: "Buffer") -> Iterator[ProducerEntry]:
+    """The entries in ``packed``, which holds nothing else."""
+    return map(ProducerEntry._make, _ENTRY.iter_unpack(packed))
+
+
+def snapshot_header(pieces: Sequence["bytes | bytearray"]) -> bytes:
+    """What is in front of the packed entries, which may come in pieces."""
+    count = sum(map(len, pieces)) // ENTRY_SIZE
+    crc = crc32c(count.to_bytes(4, "big"))
+    for piece in pieces:
+        crc = crc32c(piece, crc)
+    return _HEADER.pack(_VERSION, crc, count)
+
+
 def pack_producers(entries: Iterable[ProducerEntry]) -> bytes:
     """The content of a snapshot file."""
     packed = b"".join(_ENTRY.pack(*entry) for entry in entries)
-    count = len(packed) // _ENTRY.size
-    body = count.to_bytes(4, "big") + packed
-    return _HEADER.pack(_VERSION, crc32c(body), count) + packed
+    return snapshot_header([packed]) + packed
 
 
-def parse_producers(data: bytes) -> list[ProducerEntry]:
+def packed_entries(data: "Buffer") -> memoryview:
+    """The entries of a snapshot file as they lie in it.
+
+    Raises:
+        ValueError: version, CRC or length are not right.
+    """
+    view = memoryview(data)
+    if len(view) < _HEADER.size:
+        raise ValueError(f"{len(view)} bytes are too few for a snapshot")
+    version, crc, count = _HEADER.unpack_from(view)
+    if version != _VERSION:
+        raise ValueError(f"version {version}, expected {_VERSION}")
+    if crc32c(view[_CRC_END:]) != crc:
+        raise ValueError("the checksum is wrong")
+    if len(view) != _HEADER.size + count * _ENTRY.size:
+        raise ValueError(f"{len(view)} bytes cannot hold {count} producers")
+    return view[_HEADER.size :]
+
+
+def parse_producers(data: "Buffer") -> list[ProducerEntry]:
     """The producers in a snapshot file.
 
     Raises:
         ValueError: version, CRC or length are not right.
     """
-    if len(data) < _HEADER.size:
-        raise ValueError(f"{len(data)} bytes are too few for a snapshot")
-    version, crc, count = _HEADER.unpack_from(data)
-    if version != _VERSION:
-        raise ValueError(f"version {version}, expected {_VERSION}")
-    if crc32c(data[_CRC_END:]) != crc:
-        raise ValueError("the checksum is wrong")
-    if len(data) != _HEADER.size + count * _ENTRY.size:
-        raise ValueError(f"{len(data)} bytes cannot hold {count} producers")
-    entries = _ENTRY.iter_unpack(memoryview(data)[_HEADER.size :])
-    return [ProducerEntry(*fields) for fields in entries]
+    return list(unpack_entries(packed_entries(data)))

@@ -28,7 +28,7 @@ from ..meta_properties import (
     MetaProperties,
     read_meta_properties,
 )
-from ..reserve import RESERVE_NAME
+from ..reserve import PROBE_NAME, RESERVE_NAME
 from .known import Known, TopicFacts
 from .partition_check import PartitionCheck
 from .report import Findings, Report
@@ -46,6 +46,7 @@ _OURS: Final = (
     META_PROPERTIES_NAME,
     CLEAN_MARKER_NAME,
     LOCK_NAME,
+    PROBE_NAME,
     RESERVE_NAME,
     _KRAFT_METADATA,
     "bootstrap.checkpoint",

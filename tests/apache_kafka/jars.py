@@ -7,6 +7,8 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
+from tests.patience import PATIENCE_S
+
 HERE = Path(__file__).parent
 LIBS = HERE / "target" / "libs"
 _COMPLETE = LIBS / ".complete"
@@ -54,7 +56,7 @@ def java(
 def run_tool(class_name: str, *arguments: str) -> str:
     """What a tool prints, which must end well."""
     run = subprocess.run(
-        java(class_name, *arguments), capture_output=True, text=True, timeout=120
+        java(class_name, *arguments), capture_output=True, text=True, timeout=PATIENCE_S
     )
     assert run.returncode == 0, run.stdout + run.stderr
     return run.stdout

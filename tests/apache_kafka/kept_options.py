@@ -32,6 +32,7 @@ from protocol.messages.scram import (
     ScramCredentialUpsertion,
 )
 from protocol.schema import Response
+from tests.patience import PATIENCE_S
 
 BROKERS, GROUPS = 4, 32
 QUOTAS: list[tuple[dict[str, str | None], dict[str, float]]] = [
@@ -50,7 +51,7 @@ _Answer = TypeVar("_Answer", bound=Response)
 
 def _ask(address: str, request: Any, answer: type[_Answer], version: int) -> _Answer:
     host, _, port = address.partition(":")
-    with Connection(host, int(port), timeout_s=60) as connection:
+    with Connection(host, int(port), timeout_s=PATIENCE_S) as connection:
         return connection.request(request, answer, version)
 
 

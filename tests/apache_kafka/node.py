@@ -12,12 +12,13 @@ from pathlib import Path
 
 import confluent_kafka
 
+from tests.broker_process import ended
 from tests.java_archive import archive_options
+from tests.patience import PATIENCE_S
 
 from . import jars
 
 CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qg"
-START_TIMEOUT_S = 180
 FORMATTED = jars.HERE / "target" / "formatted"
 
 _PROPERTIES = """
@@ -76,7 +77,7 @@ class KafkaNode:
         self._log_start = len(self.log())
         with self._log_path.open("ab") as log:
             self._process = subprocess.Popen(command, stdout=log, stderr=log)
-        deadline = time.monotonic() + START_TIMEOUT_S
+        deadline = time.monotonic() + PATIENCE_S
         while not self._is_up():
             assert self._process.poll() is None, self.log()
             assert time.monotonic() < deadline, self.log()
@@ -93,8 +94,9 @@ class KafkaNode:
     def _end(self, how: str) -> None:
         process, self._process = self._process, None
         if process is not None:
-            getattr(process, how)()
-            process.wait(timeout=START_TIMEOUT_S)
+            with ended(process):
+                getattr(process, how)()
+                process.wait(timeout=PATIENCE_S)
 
     def _is_up(self) -> bool:
         return "Kafka Server started" in self.log()[self._log_start :]
@@ -112,8 +114,8 @@ def running_kafka(
 ) -> Iterator[KafkaNode]:
     """Apache Kafka for the length of a test."""
     node = KafkaNode(root, options, features)
-    node.start()
     try:
+        node.start()
         yield node
     finally:
         node.kill()

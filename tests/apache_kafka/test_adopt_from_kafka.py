@@ -5,17 +5,15 @@ import sys
 from pathlib import Path
 
 import confluent_kafka
-import pytest
 from confluent_kafka import admin
 
 from tests.broker_process import running_broker
+from tests.patience import PATIENCE_S
 
 from .kept_options import described_options, set_options
 from .node import KafkaNode
 
 COUNT = 500
-TIMEOUT_S = 60
-pytestmark = pytest.mark.timeout(300)  # a JVM on a busy machine takes its time
 
 
 def test_what_was_kafkas_is_served_on(tmp_path: Path) -> None:
@@ -94,7 +92,7 @@ def _create(address: str) -> None:
         admin.NewTopic("decided", 1, 1),
     ]
     for made in client.create_topics(topics).values():
-        made.result(TIMEOUT_S)
+        made.result(PATIENCE_S)
 
 
 def _produce(address: str, numbers: range) -> None:
@@ -103,7 +101,7 @@ def _produce(address: str, numbers: range) -> None:
     )
     for value in _numbers(numbers):
         producer.produce("numbers", value)
-    assert producer.flush(TIMEOUT_S) == 0
+    assert producer.flush(PATIENCE_S) == 0
 
 
 def _transact(address: str) -> None:
@@ -111,7 +109,7 @@ def _transact(address: str) -> None:
     producer = confluent_kafka.Producer(
         {"bootstrap.servers": address, "transactional.id": "etl"}
     )
-    producer.init_transactions(TIMEOUT_S)
+    producer.init_transactions(PATIENCE_S)
     for values, finish in (
         ([b"dropped"], producer.abort_transaction),
         ([b"kept", b"too"], producer.commit_transaction),
@@ -119,8 +117,8 @@ def _transact(address: str) -> None:
         producer.begin_transaction()
         for value in values:
             producer.produce("decided", value)
-        producer.flush(TIMEOUT_S)
-        finish(TIMEOUT_S)
+        producer.flush(PATIENCE_S)
+        finish(PATIENCE_S)
 
 
 def _consumer(address: str) -> confluent_kafka.Consumer:
@@ -139,7 +137,7 @@ def _read(address: str, topic: str, count: int) -> list[bytes | None]:
     try:
         beginning = confluent_kafka.OFFSET_BEGINNING
         consumer.assign([confluent_kafka.TopicPartition(topic, 0, beginning)])
-        messages = consumer.consume(count, TIMEOUT_S)
+        messages = consumer.consume(count, PATIENCE_S)
         assert all(each.error() is None for each in messages)
         return [each.value() for each in messages]
     finally:
@@ -157,6 +155,6 @@ def _committed(address: str) -> int:
     consumer = _consumer(address)
     place = confluent_kafka.TopicPartition("numbers", 0)
     try:
-        return int(consumer.committed([place], TIMEOUT_S)[0].offset)
+        return int(consumer.committed([place], PATIENCE_S)[0].offset)
     finally:
         consumer.close()

@@ -20,6 +20,7 @@ from storage.log_config import LogConfig
 from storage.log_manager import LogManager
 from storage.partition_metadata import PARTITION_METADATA_NAME
 from storage.unified_log import UnifiedLog
+from tests.patience import PATIENCE_S
 
 from ..storage.cleaner.cleaning import take_in
 from .java_client import JavaClient
@@ -27,8 +28,6 @@ from .node import CLUSTER_ID, KafkaNode
 from .test_kafka_reads_our_files import COMPLAINTS, DUMP_TOOL, _take_topic_id
 from .written import CODECS, NODE_ID, NOW, Journal, Sender
 
-pytestmark = pytest.mark.timeout(300)  # a JVM on a busy machine takes its time
-TIMEOUT_S = 60
 SEGMENT_BYTES, DAY_MS = 2000, 86_400_000
 KEYS = [b"key-%d" % number for number in range(10)]
 EAGER = {"log.cleaner.backoff.ms": "200", "log.initial.task.delay.ms": "100"}
@@ -214,11 +213,11 @@ def create_topics(node: KafkaNode) -> None:
         for name, (_, retention_ms) in FILLS.items()
     ]
     for created in client.create_topics(topics).values():
-        created.result(TIMEOUT_S)
+        created.result(PATIENCE_S)
 
 
 def wait_for_topic_ids(node: KafkaNode) -> None:
-    deadline = time.monotonic() + TIMEOUT_S
+    deadline = time.monotonic() + PATIENCE_S
     directories = [node.data_dir / f"{name}-0" for name in FILLS]
     while not all((each / PARTITION_METADATA_NAME).exists() for each in directories):
         assert time.monotonic() < deadline, node.log()
@@ -264,7 +263,7 @@ def read_all(
     try:
         consumer.assign([confluent_kafka.TopicPartition(topic, 0, 0)])
         while True:
-            message: Any = consumer.poll(TIMEOUT_S)
+            message: Any = consumer.poll(PATIENCE_S)
             assert message is not None
             if message.error() is not None:
                 assert (
@@ -291,13 +290,13 @@ def write_more(node: KafkaNode, topic: str) -> Latest:
     for number in range(60):
         key, value = b"more-%d" % (number % 7), b"%d" % number + bytes(200)
         producer.produce(topic, value, key)
-        producer.flush(TIMEOUT_S)  # a batch for each: segments are small
+        producer.flush(PATIENCE_S)  # a batch for each: segments are small
         written[key] = value
     return written
 
 
 def wait_until_cleaned(node: KafkaNode, topic: str, offset: int) -> None:
-    deadline = time.monotonic() + TIMEOUT_S
+    deadline = time.monotonic() + PATIENCE_S
     path = node.data_dir / CLEANER_OFFSETS_NAME
     while read_offsets(OsFiles(), path).get(TopicPartition(topic, 0), 0) < offset:
         assert time.monotonic() < deadline, node.log()

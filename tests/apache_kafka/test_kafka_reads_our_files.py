@@ -14,14 +14,13 @@ from protocol.uuids import random_uuid
 from storage.files import OsFiles
 from storage.partition_metadata import read_partition_metadata
 from storage.preallocation import STEP_MAX
+from tests.patience import PATIENCE_S
 
 from .java_client import JavaClient
 from .node import KafkaNode
 from .written import KINDS, Journal, write_logs
 
 DUMP_TOOL = "org.apache.kafka.tools.DumpLogSegments"
-READ_TIMEOUT_S = 30
-pytestmark = pytest.mark.timeout(300)  # a JVM on a busy machine takes its time
 
 COMPLAINTS = ("mismatch", "Found", "corrupt", "Corrupt", "xception", "invalid bytes")
 
@@ -85,7 +84,7 @@ def _create_topics(node: KafkaNode) -> None:
         admin.NewTopic(name, 1, 1, config={"retention.ms": "-1"}) for name in KINDS
     ]
     for created in client.create_topics(topics).values():
-        created.result(READ_TIMEOUT_S)
+        created.result(PATIENCE_S)
 
 
 def _take_topic_id(directory: Path) -> bytes:
@@ -106,7 +105,7 @@ def _check(node: KafkaNode, topic: str, journal: Journal, *, committed: bool) ->
             [confluent_kafka.TopicPartition(topic, 0, confluent_kafka.OFFSET_BEGINNING)]
         )
         read = {}
-        for message in consumer.consume(len(expected), READ_TIMEOUT_S):
+        for message in consumer.consume(len(expected), PATIENCE_S):
             assert message.error() is None, (topic, message.error())
             read[message.offset()] = _record(message)
     finally:
@@ -117,10 +116,10 @@ def _check(node: KafkaNode, topic: str, journal: Journal, *, committed: bool) ->
 def _log_start(consumer: confluent_kafka.Consumer, topic: str) -> int:
     """Asked until the broker leads, which takes Apache Kafka a while after a kill."""
     partition = confluent_kafka.TopicPartition(topic, 0)
-    deadline = time.monotonic() + READ_TIMEOUT_S
+    deadline = time.monotonic() + PATIENCE_S
     while True:
         try:
-            return consumer.get_watermark_offsets(partition, timeout=READ_TIMEOUT_S)[0]
+            return consumer.get_watermark_offsets(partition, timeout=PATIENCE_S)[0]
         except confluent_kafka.KafkaException:
             if time.monotonic() > deadline:
                 raise
@@ -152,7 +151,7 @@ def _check_append(node: KafkaNode, topic: str, log_end_offset: int) -> None:
     producer.produce(
         topic, b"one more", on_delivery=lambda _, message: offsets.append(message)
     )
-    assert producer.flush(READ_TIMEOUT_S) == 0
+    assert producer.flush(PATIENCE_S) == 0
     assert [message.offset() for message in offsets] == [log_end_offset], topic
 
 

@@ -19,6 +19,7 @@ from protocol.topic_partition import TopicPartition
 from tests.broker_process import BrokerProcess, running_broker
 from tests.client.live import connected
 from tests.fakes.transactional_client import FIRST, SECOND, TransactionalClient
+from tests.patience import PATIENCE_S
 
 from .java_client import Broker, JavaClient
 from .node import KafkaNode, running_kafka
@@ -36,9 +37,7 @@ DECODERS = {
     "__transaction_state-0": ["--transaction-log-decoder"],
     "__consumer_offsets-0": ["--offsets-decoder"],
 }
-TIMEOUT_S = 30
 PLACES = [TopicPartition("t", number) for number in range(4)]
-pytestmark = pytest.mark.timeout(300)  # a JVM on a busy machine takes its time
 
 
 class State(NamedTuple):
@@ -140,12 +139,25 @@ async def test_apache_kafka_ends_what_we_left(tmp_path: Path, java: JavaClient) 
             await transact(node, name, SECOND, PLACES[2])
         until_stable(node)
         assert read(node)[0][2] == [b"open-1", b"open-2", b"prepared"]
-        strange = [
-            line for line in node.log()[start:].splitlines() if " ERROR " in line
-        ]
-        assert not strange
+        assert not errors_about_logs(node.log()[start:])
     finally:
         node.kill()
+
+
+def errors_about_logs(text: str) -> list[str]:
+    """What logs and coordinators complain of. Others do, too, on a busy machine: a
+    heartbeat of the broker to its own controller is late.
+    """
+    complaint = re.compile(r" ERROR .*\((\S+[.](log|storage|coordinator)[.]\S+)\)$")
+    return [line for line in text.splitlines() if complaint.search(line)]
+
+
+def test_complaints_about_logs_are_told_from_others() -> None:
+    log = "org.apache.kafka.storage.internals.log.LogManager"
+    ours = f"[2026-01-01 00:00:00,000] ERROR cannot read t-0 ({log})"
+    other = "[2026-01-01 00:00:00,000] ERROR late (kafka.server.BrokerLifecycleManager)"
+    info = f"[2026-01-01 00:00:00,000] INFO loaded t-0 ({log})"
+    assert errors_about_logs(f"{ours}\n{other}\n{info}\n\tat x") == [ours]
 
 
 def adopt(directory: Path) -> None:
@@ -203,7 +215,7 @@ async def transact(
 
 def until_stable(broker: Broker) -> None:
     """Return when no transaction is open in any partition."""
-    deadline = time.monotonic() + TIMEOUT_S
+    deadline = time.monotonic() + PATIENCE_S
     while read(broker)[1] != read(broker, committed=False)[1]:
         assert time.monotonic() < deadline
 
@@ -227,7 +239,7 @@ def read(
     try:
         consumer.assign([confluent_kafka.TopicPartition(*each, 0) for each in PLACES])
         while len(ends) < len(PLACES):
-            message = consumer.poll(TIMEOUT_S)
+            message = consumer.poll(PATIENCE_S)
             assert message is not None
             error, offset, number = (
                 message.error(),

@@ -55,12 +55,22 @@ def test_api_versions(both: BothBrokers) -> None:
 def test_features(both: BothBrokers) -> None:
     tool = f"{TOOLS}.FeatureCommand"
     change = ("--feature", "transaction.version=1")
-    kafka, ours = both.run(tool, *THERE, "describe")
-    [line] = ours.lines
-    [same] = [each for each in kafka.lines if "transaction.version" in each]
-    assert line.split("Epoch")[0] == same.split("Epoch")[0]
+    kafka, ours = (
+        {line.split()[1]: line.split("Epoch")[0] for line in printed.lines}
+        for printed in both.run(tool, *THERE, "describe")
+    )
+    assert list(ours) == ["kraft.version", "metadata.version", "transaction.version"]
+    for name in ("metadata.version", "transaction.version"):
+        assert ours[name] == kafka[name]
+    assert ours["kraft.version"].split()[-1] == kafka["kraft.version"].split()[-1]
     both.same(tool, *THERE, "downgrade", *change)
     both.same(tool, *THERE, "upgrade", "--feature", "transaction.version=2")
+    both.same(tool, *THERE, "upgrade", "--feature", "metadata.version=30")
+    older = ("--feature", "metadata.version=25")
+    for words in (("downgrade", *older), ("downgrade", "--unsafe", *older)):
+        for printed in both.run(tool, *THERE, *words):
+            assert printed.failed
+            assert "Could not downgrade metadata.version to 25." in printed.lines[0]
     unknown = ("upgrade", "--feature", "nope=2")
     for printed in both.run(tool, *THERE, *unknown):
         assert printed.failed

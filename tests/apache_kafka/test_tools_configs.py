@@ -14,8 +14,6 @@ GROUP = ("--entity-type", "groups", "--entity-name", "configured")
 USER = ("--entity-type", "users", "--entity-name", "u")
 CLIENT_OF_USER = (*USER, "--entity-type", "clients", "--entity-name", "c")
 METRICS = ("--entity-type", "client-metrics", "--entity-name", "m")
-# Set for the cluster by a feature of Apache Kafka.
-KAFKAS_OWN = "min.insync.replicas"
 
 
 class Configs:
@@ -28,7 +26,7 @@ class Configs:
         """What both show, the same."""
         kafka, ours = self.both.run(TOOL, *THERE, *entity, "--describe")
         assert not kafka.failed
-        assert without(ours.lines) == without(kafka.lines)
+        assert ours.lines == kafka.lines
         return ours.lines
 
     def add(self, *entity_and_values: str) -> None:
@@ -48,10 +46,6 @@ class Configs:
         *entity, values = entity_and_values
         alter = ("--alter", "--add-config", values)
         return self.both.both_fail(TOOL, *THERE, *entity, *alter)
-
-
-def without(lines: list[str]) -> list[str]:
-    return [line for line in lines if not line.strip().startswith(KAFKAS_OWN)]
 
 
 @pytest.fixture
@@ -86,6 +80,19 @@ def test_options_of_brokers_change_while_they_run(configs: Configs) -> None:
     configs.delete(*BROKER, "log.retention.ms,log.cleaner.threads")
     configs.delete(*BROKERS, "log.retention.ms")
     assert not any(mine in line for line in configs.shown(*BROKER))
+
+
+def test_the_least_number_in_sync_is_set_for_all_brokers(configs: Configs) -> None:
+    name = "min.insync.replicas"
+    assert any(f"{name}=1" in line for line in configs.shown(*BROKERS))
+    configs.add(*BROKERS, f"{name}=1")
+    for change in (
+        (*BROKERS, "--alter", "--delete-config", name),
+        (*BROKER, "--alter", "--add-config", f"{name}=1"),
+    ):
+        for printed in configs.both.run(TOOL, *THERE, *change):
+            assert printed.failed
+            assert "InvalidConfigurationException" in "".join(printed.lines)
 
 
 def test_levels_of_loggers(configs: Configs) -> None:

@@ -31,7 +31,6 @@ SCENES = (
     "restart",
     "exactly-once",
 )
-pytestmark = pytest.mark.timeout(600)  # Apache Kafka takes its time to start
 
 
 @pytest.fixture(

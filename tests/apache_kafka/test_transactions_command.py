@@ -13,6 +13,7 @@ from tests.broker_process import running_broker
 from tests.client.live import connected
 from tests.fakes.transaction_errors import Fatal
 from tests.fakes.transactional_client import FIRST, SECOND, TransactionalClient
+from tests.patience import PATIENCE_S
 
 from .java_client import Broker, JavaClient, JavaFailure
 from .node import KafkaNode, running_kafka
@@ -22,7 +23,6 @@ TOOL = "org.apache.kafka.tools.TransactionsCommand"
 # So that a transaction can be made of which the coordinator never heard.
 OPTIONS = {"transaction.partition.verification.enable": "false"}
 ZERO, ONE, TWO = (TopicPartition("t", number) for number in range(3))
-TIMEOUT_S = 30
 
 
 @pytest.fixture(
@@ -142,7 +142,7 @@ async def test_what_hangs_is_found_and_aborted(
 
 def until_complete(broker: Broker, transactional_id: str) -> None:
     """Return when its markers are written, which is after the answer to EndTxn."""
-    deadline = time.monotonic() + TIMEOUT_S
+    deadline = time.monotonic() + PATIENCE_S
     with connected(broker.port) as cluster:
         while describe_transaction(cluster, transactional_id).state.startswith("Prep"):
             assert time.monotonic() < deadline

@@ -49,10 +49,10 @@ from protocol.messages.txn_offsets import (
 )
 from protocol.records import NewRecord, build_batch
 from protocol.schema import Request, Response
+from tests.patience import PATIENCE_S
 
 from .topic_view import TopicView
 
-DEADLINE_S = 30
 PAUSE_S = 0.01
 PARTITIONS = (0, 1)
 # Of the two producers. Who changes from 4 to 5 and repeats an end in the epoch before
@@ -286,7 +286,7 @@ class Steps:
 
     def _settle(self, ended: str) -> None:
         self._open = {each for each in self._open if each[0] != ended}
-        deadline = time.monotonic() + DEADLINE_S
+        deadline = time.monotonic() + PATIENCE_S
         while any(
             each.transaction_state.startswith("Prepare") for each in self._described()
         ):
@@ -306,7 +306,7 @@ class Steps:
         codes: Any,
     ) -> _Response:
         """The answer without an error, which comes in a moment."""
-        deadline = time.monotonic() + DEADLINE_S
+        deadline = time.monotonic() + PATIENCE_S
         while True:
             answer = self._ask(request, response_class, version)
             if not any(codes(answer)):

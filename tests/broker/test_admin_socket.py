@@ -17,6 +17,7 @@ from broker.admin_address import LINE_SIZE_MAX, admin_address
 from broker.admin_socket import AdminError, AdminSocket, Request
 from broker.services import Bugs
 from tests.fakes.broker import until
+from tests.patience import PATIENCE_S
 
 
 class Answers:
@@ -179,7 +180,7 @@ async def test_connections_have_a_limit(
                 answer = await four.ask(b'{"request": "count", "to": 0}')
             return answer == [{"done": True}]
 
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE_S):
             while not await is_served():  # noqa: ASYNC110 - sockets tell nobody
                 await asyncio.sleep(0.001)
 

@@ -252,6 +252,7 @@ async def check_retention(server: Server, clock: FakeClock, times: int) -> None:
         committer,
         services.disk_threads,
         FreeSpace(server.config.log_dirs, 0),
+        services.bugs,
     )
     for _ in range(times):
         clock.advance(CHECK_INTERVAL_MS)

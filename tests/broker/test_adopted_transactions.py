@@ -24,6 +24,7 @@ from protocol.messages.txn_admin import (
 from protocol.record_batch import scan
 from tests.adopted import GOLDEN, Consumer, adopt_directories, ask, copy_case, serving
 from tests.fakes.clock import FakeClock
+from tests.patience import PATIENCE_S
 
 CASES = ("transaction-state", "txn-interleaved", "unclean-txn")
 STATES = {
@@ -39,7 +40,6 @@ OFFSETS_SENT = 2  # the record before the marker
 READ_COMMITTED = 1
 LATEST = -1
 CHECK_INTERVAL_MS = 10_000  # of timeouts, by default
-TIMEOUT_S = 30
 
 Result = TypeVar("Result")
 
@@ -131,7 +131,7 @@ def listed(consumer: Consumer) -> set[str]:
 
 async def loaded(server: Server, talk: Callable[[Consumer], Result]) -> Result:
     """The answer of a coordinator that has read its log."""
-    deadline = time.monotonic() + TIMEOUT_S
+    deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         with contextlib.suppress(CoordinatorLoadInProgress):
             return await ask(server, talk)
@@ -197,7 +197,7 @@ async def until(
     server: Server, clock: FakeClock, transactional_id: str, state: str
 ) -> Transaction:
     """The transaction, when it is in this state. Its records wait for the disk."""
-    deadline = time.monotonic() + TIMEOUT_S
+    deadline = time.monotonic() + PATIENCE_S
     while (found := await state_of(server, transactional_id)).state != state:
         assert time.monotonic() < deadline, found
         await clock.tick(1)

@@ -14,6 +14,7 @@ from broker.committer import (
 )
 from storage.files import StorageFailure
 from tests.fakes.clock import FakeClock
+from tests.patience import PATIENCE_S
 
 DIRECTORY = Path("/logs")
 
@@ -117,7 +118,7 @@ async def until(condition: Callable[[], bool]) -> None:
     changed = asyncio.Event()
     WAITING.append(changed)
     try:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE_S):
             while not condition():
                 changed.clear()
                 await changed.wait()

@@ -4,6 +4,7 @@ import threading
 import pytest
 
 from broker.disk_threads import DiskThreads
+from tests.patience import PATIENCE_S
 
 
 def thread_name() -> str:
@@ -47,7 +48,8 @@ async def test_jobs_run_beside_each_other_up_to_the_count() -> None:
     both = threading.Barrier(2)
     try:
         await asyncio.gather(
-            threads.run(both.wait, timeout=60), threads.run(both.wait, timeout=60)
+            threads.run(both.wait, timeout=PATIENCE_S),
+            threads.run(both.wait, timeout=PATIENCE_S),
         )
     finally:
         threads.close()

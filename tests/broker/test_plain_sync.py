@@ -19,6 +19,7 @@ from storage.offset_metadata import OffsetMetadata
 from storage.sync_ticket import SyncTicket
 from tests.fakes.clock import FakeClock
 from tests.fakes.files import FakeFiles
+from tests.patience import PATIENCE_S
 
 pytest.importorskip("broker.sync_thread")
 
@@ -26,10 +27,9 @@ pytest.importorskip("broker.sync_thread")
 class FakeTicket:
     def __init__(self, *files: Any) -> None:
         self.files = list(files)
-        self.finished: list[Any] = []
         self.texts: dict[str, bytes] = {}
         self.has_new_names = False
-        self.snapshot: Any = None
+        self.snapshots: dict[int, Any] = {}
         self.is_plain = True
 
     def run(self) -> None:
@@ -74,7 +74,7 @@ def written(directory: Path, name: str = "log") -> OsFile:
 async def outcome_of(syncs: PlainSync, file: OsFile) -> float:
     outcome = Outcome()
     assert syncs.begin([FakeTicket(file)], outcome.note)
-    return await asyncio.wait_for(outcome, 30)
+    return await asyncio.wait_for(outcome, PATIENCE_S)
 
 
 async def test_it_syncs_one_file_after_the_other(
@@ -108,7 +108,7 @@ async def test_many_files_are_synced_at_once(
     assert syncs_at_once.begin(tickets, outcome.note)
     assert not any(file.is_dirty for file in files)
     files[5].append(b"more")
-    assert await asyncio.wait_for(outcome, 30) > 0
+    assert await asyncio.wait_for(outcome, PATIENCE_S) > 0
     assert [file for file in files if file.is_dirty] == [files[5]]
 
 
@@ -122,7 +122,7 @@ async def test_how_long_it_took_decides_how_the_next_is_synced(
     syncs, outcome = PlainSync(SyncStrategy(file_system)), Outcome()
     tickets = [FakeTicket(written(tmp_path, f"{place}")) for place in range(64)]
     assert syncs.begin(tickets, outcome.note)
-    assert await asyncio.wait_for(outcome, 30) == 3600
+    assert await asyncio.wait_for(outcome, PATIENCE_S) == 3600
     assert thread.asked == [(file_system.number, True)]
     for ticket in tickets:
         ticket.files[0].append(b"more")
@@ -148,7 +148,7 @@ async def test_a_failed_sync_of_many_says_so(
     files = [written(tmp_path, f"{place}") for place in range(64)]
     assert syncs.begin([FakeTicket(*files)], outcome.note)
     with pytest.raises(StorageFailure, match="Input/output error") as raised:
-        await asyncio.wait_for(outcome, 30)
+        await asyncio.wait_for(outcome, PATIENCE_S)
     assert str(raised.value) == str(file_system.failure(errno.EIO))
     syncs.close()
 
@@ -286,7 +286,7 @@ async def test_a_thread_that_takes_nothing_fails_what_waited(
     directory = tested.for_directory(tmp_path)
     directory.mark_dirty(Written(written(tmp_path)))
     with pytest.raises(StorageFailure, match=r"a sync of .* broke"):
-        await asyncio.wait_for(directory.flush(), 30)
+        await asyncio.wait_for(directory.flush(), PATIENCE_S)
     tested.close()
 
 
@@ -334,7 +334,7 @@ async def test_what_is_under_way_ends_before_the_thread(tmp_path: Path) -> None:
     syncs, outcome = PlainSync(SyncStrategy()), Outcome()
     assert syncs.begin([FakeTicket(written(tmp_path))], outcome.note)
     syncs.close()
-    assert await asyncio.wait_for(outcome, 30) > 0
+    assert await asyncio.wait_for(outcome, PATIENCE_S) > 0
     assert not syncs.begin([FakeTicket(written(tmp_path, "late"))], outcome.note)
 
 

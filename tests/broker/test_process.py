@@ -12,6 +12,7 @@ import pytest
 
 from broker.process import loop_factory, open_files_limit, run_until_signal
 from broker.start_error import StartError
+from tests.patience import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
 
@@ -88,7 +89,7 @@ run_until_signal(Stuck(), announce=lambda _: os.kill(os.getpid(), signal.SIGTERM
 
 def test_a_second_signal_ends_at_once() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", SECOND_SIGNAL], cwd=ROOT, check=False, timeout=60
+        [sys.executable, "-c", SECOND_SIGNAL], cwd=ROOT, check=False, timeout=PATIENCE_S
     )
     assert done.returncode == 128 + signal.SIGTERM
 

@@ -23,6 +23,7 @@ class Parts:
         ]
         self.listeners: list[Any] = [SimpleNamespace(is_accepting=True)]
         self.now_ms = 0
+        self.shortages: list[str] = []
         free_space = FreeSpace([DATA], 100, lambda _: self.free_bytes)
         self.services: Any = SimpleNamespace(
             metadata=SimpleNamespace(catalog_failure=None),
@@ -32,6 +33,7 @@ class Parts:
                 appends=SimpleNamespace(free_space=free_space)
             ),
             clock=SimpleNamespace(now_ms=self._now_ms),
+            shortage=SimpleNamespace(reasons=lambda: iter(self.shortages)),
             config=SimpleNamespace(log_min_free_bytes=100),
         )
 
@@ -77,3 +79,8 @@ def test_a_full_disk_is_told_until_there_is_space_again(parts: Parts) -> None:
     assert parts.reasons() == ["data has less than 100 bytes free"]
     parts.free_bytes = 100
     assert parts.reasons() == []
+
+
+def test_what_there_is_no_room_for_is_told(parts: Parts) -> None:
+    parts.shortages = ["data has no room"]
+    assert parts.reasons() == ["data has no room"]

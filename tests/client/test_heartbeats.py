@@ -1,3 +1,9 @@
+import signal
+import threading
+
+import pytest
+
+from client.connection import Connection
 from client.heartbeats import Heartbeats, Session
 from protocol.errors import ErrorCode, UnknownMemberId
 from protocol.messages.groups import HeartbeatRequest, HeartbeatResponse
@@ -69,3 +75,31 @@ def test_a_lost_connection_is_trouble_and_another_is_made() -> None:
         assert isinstance(trouble_of(beats), ConnectionError)
         wait_until(lambda: beats_of(script, SESSION) > 2)
         beats.stop()
+
+
+def test_its_thread_takes_no_signals() -> None:
+    blocked: list[set[int]] = []
+
+    def connect(node_id: int) -> Connection:
+        blocked.append(set(signal.pthread_sigmask(signal.SIG_BLOCK, ())))
+        raise ConnectionError
+
+    beats = Heartbeats(connect, INTERVAL_S)
+    beats.beat_for(SESSION)
+    assert isinstance(trouble_of(beats), ConnectionError)
+    beats.stop()
+    assert {signal.SIGINT, signal.SIGTERM, signal.SIGHUP} <= blocked[0]
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
+def test_a_thread_that_was_not_started_need_not_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupt(_: threading.Thread) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Thread, "start", interrupt)
+    beats = Heartbeats(lambda _: pytest.fail("it has no thread"), INTERVAL_S)
+    with pytest.raises(KeyboardInterrupt):
+        beats.beat_for(SESSION)
+    beats.stop()

@@ -13,10 +13,11 @@ import confluent_kafka
 import confluent_kafka.admin
 import kafka
 
+from tests.patience import PATIENCE_S
+
 from . import dropped_sockets as dropped_sockets
 
 Headers = tuple[tuple[str, bytes | None], ...]
-READ_TIMEOUT_S = 60
 UNCOMMITTED, COMMITTED = "read_uncommitted", "read_committed"
 
 
@@ -209,7 +210,7 @@ class KafkaPython:
             bootstrap_servers=address,
             auto_offset_reset="earliest",
             enable_auto_commit=False,
-            consumer_timeout_ms=READ_TIMEOUT_S * 1000,
+            consumer_timeout_ms=PATIENCE_S * 1000,
             isolation_level=isolation,
         )
         place = kafka.TopicPartition(topic, partition)
@@ -320,7 +321,7 @@ class AioKafka:
         try:
             while len(found) < count:
                 batches = await asyncio.wait_for(
-                    consumer.getmany(timeout_ms=1000), READ_TIMEOUT_S
+                    consumer.getmany(timeout_ms=1000), PATIENCE_S
                 )
                 for records in batches.values():
                     found += map(_from_record, records)

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from typing import TypeVar
 
+from tests.patience import PATIENCE_S
+
 from .consumers import CONSUMERS, Consumer, Found, Place, Rebalances, Settings
 
-WAIT_S = 60
 POLL_S = 0.05
 Result = TypeVar("Result")
 
@@ -66,12 +67,12 @@ class Member:
                 future.set_exception(error)
 
         self._orders.put(order)
-        return future.result(WAIT_S)
+        return future.result(PATIENCE_S)
 
     def close(self) -> None:
         """Leave the group, and end."""
         self._stop.set()
-        self._thread.join(WAIT_S)
+        self._thread.join(PATIENCE_S)
         assert not self._thread.is_alive(), "it does not end"
         assert self.failure is None, repr(self.failure)
 
@@ -85,7 +86,7 @@ class Member:
 
 def until(condition: Callable[[], object], what: str, *members: Member) -> None:
     """Wait for it."""
-    deadline = time.monotonic() + WAIT_S
+    deadline = time.monotonic() + PATIENCE_S
     while not condition():
         failures = [each.failure for each in members if each.failure is not None]
         assert not failures, failures

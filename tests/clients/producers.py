@@ -12,9 +12,9 @@ import confluent_kafka
 import kafka
 import kafka.errors
 
-from .consumers import Place
+from tests.patience import PATIENCE_S
 
-WAIT_S = 30
+from .consumers import Place
 
 
 class Identity(NamedTuple):
@@ -77,7 +77,7 @@ class ConfluentProducer:
             }
         )
         with self._translated():
-            self._producer.init_transactions(WAIT_S)
+            self._producer.init_transactions(PATIENCE_S)
 
     @contextlib.contextmanager
     def _translated(self) -> Iterator[None]:
@@ -109,7 +109,7 @@ class ConfluentProducer:
 
     def flush(self) -> None:
         with self._translated():
-            assert self._producer.flush(WAIT_S) == 0
+            assert self._producer.flush(PATIENCE_S) == 0
             if self._errors:
                 raise confluent_kafka.KafkaException(self._errors[0])
 
@@ -119,15 +119,15 @@ class ConfluentProducer:
             for place, offset in offsets.items()
         ]
         with self._translated():
-            self._producer.send_offsets_to_transaction(places, metadata, WAIT_S)
+            self._producer.send_offsets_to_transaction(places, metadata, PATIENCE_S)
 
     def commit(self) -> None:
         with self._translated():
-            self._producer.commit_transaction(WAIT_S)
+            self._producer.commit_transaction(PATIENCE_S)
 
     def abort(self) -> None:
         with self._translated():
-            self._producer.abort_transaction(WAIT_S)
+            self._producer.abort_transaction(PATIENCE_S)
 
     def close(self) -> None:
         with (
@@ -146,7 +146,7 @@ class KafkaPythonProducer:
             bootstrap_servers=address,
             transactional_id=identity.transactional_id,
             transaction_timeout_ms=identity.timeout_ms,
-            max_block_ms=WAIT_S * 1000,
+            max_block_ms=PATIENCE_S * 1000,
             retry_backoff_ms=20,
             reconnect_backoff_ms=20,
             reconnect_backoff_max_ms=200,
@@ -176,9 +176,9 @@ class KafkaPythonProducer:
 
     def flush(self) -> None:
         with self._translated():
-            self._producer.flush(WAIT_S)
+            self._producer.flush(PATIENCE_S)
             for each in self._sent:
-                each.get(WAIT_S)
+                each.get(PATIENCE_S)
 
     def send_offsets(self, metadata: Any, offsets: Mapping[Place, int]) -> None:
         wanted = {
@@ -220,7 +220,7 @@ class AioKafkaProducer:
 
     def _run(self, wanted: Any) -> None:
         async def run() -> None:
-            await asyncio.wait_for(wanted, WAIT_S)
+            await asyncio.wait_for(wanted, PATIENCE_S)
 
         self._loop.run_until_complete(run())
 

@@ -22,12 +22,12 @@ from protocol.messages.offsets import (
     OffsetFetchResponse,
 )
 from tests.broker_process import BrokerProcess
+from tests.patience import PATIENCE_S
 
 WITH_NAMES = 9
 LIST_OFFSETS = 7
 LATEST = -1
 READ_UNCOMMITTED, READ_COMMITTED = 0, 1
-LOAD_S = 30
 NOT_YET = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR
 
 
@@ -36,7 +36,7 @@ def committed(broker: BrokerProcess, group: str, topic: str) -> dict[int, int]:
     request = OffsetFetchRequest(
         groups=[OffsetFetchRequestGroup(group_id=group, topics=None)]
     )
-    deadline = time.monotonic() + LOAD_S
+    deadline = time.monotonic() + PATIENCE_S
     with Connection("127.0.0.1", broker.port) as connection:
         while True:
             response = connection.request(request, OffsetFetchResponse, WITH_NAMES)

@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from tests.broker_process import BrokerProcess
+from tests.patience import PATIENCE_S
 
 confluent = pytest.importorskip("confluent_kafka")
 admin = pytest.importorskip("confluent_kafka.admin")
 
 GROUP = "confluent-admin"
-TIMEOUT_S = 60
 
 
 @pytest.fixture
@@ -24,12 +24,12 @@ def client(broker: BrokerProcess) -> Any:
 
 
 def done(futures: dict[Any, Any]) -> dict[Any, Any]:
-    return {key: future.result(TIMEOUT_S) for key, future in futures.items()}
+    return {key: future.result(PATIENCE_S) for key, future in futures.items()}
 
 
 def code_of(future: Any) -> str:
     with pytest.raises(confluent.KafkaException) as refused:
-        future.result(TIMEOUT_S)
+        future.result(PATIENCE_S)
     name: str = refused.value.args[0].name()
     return name
 
@@ -41,14 +41,14 @@ def written(client: Any, broker: BrokerProcess, topic: str) -> str:
     producer = confluent.Producer({"bootstrap.servers": broker.address})
     for _ in range(4):
         producer.produce(topic, b"x", partition=0)
-    assert producer.flush(TIMEOUT_S) == 0
+    assert producer.flush(PATIENCE_S) == 0
     return topic
 
 
 def test_topics(client: Any, topic: str) -> None:
     done(client.create_topics([admin.NewTopic(topic, 1, 1)]))
     done(client.create_partitions([admin.NewPartitions(topic, 3)]))
-    assert len(client.list_topics(timeout=TIMEOUT_S).topics[topic].partitions) == 3
+    assert len(client.list_topics(timeout=PATIENCE_S).topics[topic].partitions) == 3
     names = confluent.TopicCollection([topic])
     assert len(done(client.describe_topics(names))[topic].partitions) == 3
     again = client.create_topics([admin.NewTopic(topic, 1, 1)])
@@ -87,12 +87,12 @@ def test_options(client: Any, topic: str) -> None:
 
 
 def test_the_cluster(client: Any, written: str) -> None:
-    described = client.describe_cluster().result(TIMEOUT_S)
+    described = client.describe_cluster().result(PATIENCE_S)
     assert [node.id for node in described.nodes] == [1]
-    assert client.cluster_id(timeout=TIMEOUT_S) == described.cluster_id
+    assert client.cluster_id(timeout=PATIENCE_S) == described.cluster_id
     place = confluent.TopicPartition(written, 0)
     elected = client.elect_leaders(confluent.ElectionType.PREFERRED, [place])
-    [error] = elected.result(TIMEOUT_S).values()
+    [error] = elected.result(PATIENCE_S).values()
     assert error.name() == "ELECTION_NOT_NEEDED"
 
 
@@ -109,10 +109,10 @@ def test_records_and_groups(client: Any, written: str) -> None:
     asked = confluent.ConsumerGroupTopicPartitions(GROUP)
     [offsets] = done(client.list_consumer_group_offsets([asked])).values()
     assert [each.offset for each in offsets.topic_partitions] == [3]
-    listed = client.list_consumer_groups().result(TIMEOUT_S)
+    listed = client.list_consumer_groups().result(PATIENCE_S)
     assert GROUP in [each.group_id for each in listed.valid]
     with pytest.deprecated_call():
-        groups = client.list_groups(timeout=TIMEOUT_S)
+        groups = client.list_groups(timeout=PATIENCE_S)
     assert GROUP in [group.id for group in groups]
     described = done(client.describe_consumer_groups([GROUP]))[GROUP]
     assert described.state == confluent.ConsumerGroupState.EMPTY
@@ -144,6 +144,6 @@ def test_security(client: Any) -> None:
     assert code_of(created) == "SECURITY_DISABLED"
     wanted = admin.AclBindingFilter(*entry)
     # librdkafka says nothing of the error here, whoever sends it.
-    assert client.describe_acls(wanted).result(TIMEOUT_S) == []
+    assert client.describe_acls(wanted).result(PATIENCE_S) == []
     [deleted] = client.delete_acls([wanted]).values()
     assert code_of(deleted) == "SECURITY_DISABLED"

@@ -12,12 +12,11 @@ from typing import Any
 
 import confluent_kafka
 import confluent_kafka.admin
-import pytest
 
 from tests.broker_process import BrokerProcess, running_broker
+from tests.patience import PATIENCE_S
 
 ROUNDS = 50 if os.environ.get("ODRADEK_LONG") else 3
-TIMEOUT_S = 30
 TOPIC = "table"
 KEYS = [b"key %d" % number for number in range(40)]
 CONFIG = {
@@ -56,7 +55,7 @@ class Writer:
     def __exit__(self, *_: object) -> None:
         self._is_over.set()
         self._thread.join()
-        assert self._producer.flush(TIMEOUT_S) == 0
+        assert self._producer.flush(PATIENCE_S) == 0
 
     def _run(self) -> None:
         while not self._is_over.is_set():
@@ -65,7 +64,7 @@ class Writer:
                 has_value = self._chance.random() > 0.1
                 value = self._chance.randbytes(90) if has_value else None
                 self._producer.produce(TOPIC, value, key, on_delivery=self._delivered)
-            assert self._producer.flush(TIMEOUT_S) == 0
+            assert self._producer.flush(PATIENCE_S) == 0
             self._is_over.wait(0.01)
 
     def _delivered(self, error: object, message: Any) -> None:
@@ -79,7 +78,7 @@ def test_whoever_reads_during_rounds_sees_every_latest_value(tmp_path: Path) -> 
     with running_broker(tmp_path / "data", *EAGER) as broker:
         create_topic(broker)
         passes = 0
-        deadline = time.monotonic() + TIMEOUT_S * ROUNDS
+        deadline = time.monotonic() + PATIENCE_S * ROUNDS
         with Writer(broker.address) as writer:
             while passes < 2 or broker.log().count(ROUND_IS_OVER) < ROUNDS:
                 assert time.monotonic() < deadline, broker.log()
@@ -115,7 +114,7 @@ def test_whoever_reads_on_while_rounds_overtake_him_sees_every_latest_value(
 
 
 def wait_for_rounds(broker: BrokerProcess, count: int) -> None:
-    deadline = time.monotonic() + TIMEOUT_S
+    deadline = time.monotonic() + PATIENCE_S
     while broker.log().count(ROUND_IS_OVER) < count:
         assert time.monotonic() < deadline, broker.log()
         time.sleep(0.005)
@@ -124,7 +123,7 @@ def wait_for_rounds(broker: BrokerProcess, count: int) -> None:
 def create_topic(broker: BrokerProcess) -> None:
     admin = confluent_kafka.admin.AdminClient({"bootstrap.servers": broker.address})
     topic = confluent_kafka.admin.NewTopic(TOPIC, 1, 1, config=CONFIG)
-    admin.create_topics([topic])[TOPIC].result(TIMEOUT_S)
+    admin.create_topics([topic])[TOPIC].result(PATIENCE_S)
 
 
 def read_once(broker: BrokerProcess, writer: Writer, *, is_committed: bool) -> int:
@@ -167,7 +166,7 @@ def take(
     consumer: confluent_kafka.Consumer, read: dict[int, tuple[bytes, bytes | None]]
 ) -> bool:
     """Whether there was another record; False at the end."""
-    message: Any = consumer.poll(TIMEOUT_S)
+    message: Any = consumer.poll(PATIENCE_S)
     assert message is not None
     if message.error() is not None:
         code = message.error().code()
@@ -188,6 +187,3 @@ def check(
         assert latest.get(key, -1) >= offset, (key, offset)
     for offset, record in read.items():
         assert writer.written.get(offset, record) == record
-
-
-pytestmark = pytest.mark.timeout(TIMEOUT_S * (ROUNDS + 4))

@@ -32,7 +32,6 @@ def _all_lines() -> Iterator[bytes]:
                 yield from file
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("client", CLIENTS, ids=by_name)
 def test_every_line_comes_back_in_order(
     broker: BrokerProcess, topic: str, client: Client

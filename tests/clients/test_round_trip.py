@@ -2,6 +2,7 @@
 
 import itertools
 
+import confluent_kafka
 import pytest
 
 from tests.broker_process import BrokerProcess
@@ -92,6 +93,33 @@ def test_what_only_librdkafka_sends(broker: BrokerProcess, topic: str) -> None:
     for reader in CLIENTS:
         found = reader.consume(broker.address, topic, 0, len(messages))
         assert found == list(numbered(messages)), reader.name
+
+
+@pytest.mark.parametrize("codec", CODECS[1:])
+def test_what_is_all_alike_is_taken_however_small_it_has_become(
+    broker: BrokerProcess, topic: str, codec: str
+) -> None:
+    """Four megabytes of zeros are 150 bytes with zstd."""
+    zeros = bytes(4_000_000)
+    errors: list[str | None] = []
+
+    def delivered(error: confluent_kafka.KafkaError | None, _: object) -> None:
+        errors.append(error and str(error))
+
+    producer = confluent_kafka.Producer(
+        {
+            "bootstrap.servers": broker.address,
+            "compression.type": codec,
+            "message.max.bytes": 8_000_000,  # which it compares before it compresses
+            "linger.ms": 0,
+        }
+    )
+    producer.produce(topic, zeros, on_delivery=delivered)
+    producer.flush(30)
+    assert errors == [None]
+    for reader in CLIENTS:
+        found = reader.consume(broker.address, topic, 0, 1)
+        assert [read.message.value for read in found] == [zeros], reader.name
 
 
 def test_offsets_for_times(broker: BrokerProcess, topic: str) -> None:

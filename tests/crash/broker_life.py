@@ -49,6 +49,7 @@ from tests.broker.test_server import config, fetch_request, with_client
 from tests.fakes.broker import until
 from tests.fakes.clock import FakeClock
 from tests.fakes.files import FakeFiles
+from tests.patience import PATIENCE_S
 
 P = ParamSpec("P")
 Answer = TypeVar("Answer")
@@ -128,7 +129,7 @@ class BrokerLife:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> Answer:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE_S):
             return await with_client(
                 self.server, lambda connection: question(connection, *args, **kwargs)
             )

@@ -20,6 +20,7 @@ from tests.fakes.delaying_proxy import DelayingProxy, Fate, Held, Policy, Reques
 from tests.fakes.transaction_errors import Abortable, Fatal, GaveUp
 from tests.fakes.transactional_asker import Hooks
 from tests.fakes.transactional_client import TransactionalClient
+from tests.patience import PATIENCE_S
 
 OF_OFFSETS = (ApiKey.ADD_OFFSETS_TO_TXN, ApiKey.TXN_OFFSET_COMMIT)
 DELAYED = (
@@ -34,7 +35,6 @@ END_THAT_BUMPS = 5  # the first version of EndTxn of which that is so
 FATES = {Fate.PASS: 75, Fate.HOLD: 16, Fate.LOSE_ANSWER: 7, Fate.STALL: 2}
 EVENTS_MAX = 24  # about three transactions; each request is two events
 REQUEST_TIMEOUT_S = 0.3
-DEADLINE_S = 30.0
 
 
 @dataclass
@@ -172,7 +172,7 @@ class Producer:
             self._address,
             self._name,
             protocol=self._chance.choice(self._protocols),
-            deadline_s=DEADLINE_S,
+            deadline_s=PATIENCE_S,
             hooks=Quickly(),
         )
 
@@ -198,16 +198,16 @@ class Producer:
         self.written.append(own)
         # Some lose patience: what they sent may still come, after their abort.
         is_impatient = chance.random() < 0.15
-        client.asker.deadline_s = 0 if is_impatient else DEADLINE_S
+        client.asker.deadline_s = 0 if is_impatient else PATIENCE_S
         try:
             await self._write(own)
         except (GaveUp, Abortable) as error:
             if isinstance(error, Abortable):
                 self.refusals[f"{client.protocol}: {error}"] += 1
-            client.asker.deadline_s = DEADLINE_S
+            client.asker.deadline_s = PATIENCE_S
             await client.abort()
             return
-        client.asker.deadline_s = DEADLINE_S
+        client.asker.deadline_s = PATIENCE_S
         end = chance.random()
         if end < 0.1:
             await self._replace(own, is_race=end < 0.05)

@@ -50,6 +50,7 @@ from protocol.messages.offsets import (
     OffsetFetchResponse,
 )
 from protocol.record_batch import scan
+from tests.patience import PATIENCE_S
 
 GROUP = TOPIC = "torture"
 PARTITIONS = 24
@@ -82,7 +83,7 @@ class Stopped(BaseException):
 class GroupMember:
     def __init__(self, address: str) -> None:
         host, _, port = address.partition(":")
-        self.connection = Connection(host, int(port), timeout_s=20)
+        self.connection = Connection(host, int(port), timeout_s=PATIENCE_S)
         self.member_id = ""
         # Asked for, the coordinator's topic is made.
         request = FindCoordinatorRequest(coordinator_keys=[GROUP])

@@ -49,6 +49,7 @@ from protocol.records import NewRecord, build_batch
 from tests.broker.test_server import BEFORE_TOPIC_IDS, config, create_topic, fetch
 from tests.broker_process import BrokerProcess
 from tests.fakes.clock import FakeClock
+from tests.patience import PATIENCE_S
 
 IS_LONG = bool(os.environ.get("ODRADEK_LONG"))
 YEAR_MS = 365 * 86_400_000
@@ -174,7 +175,7 @@ async def test_leaps_of_the_clock_change_nothing(tmp_path: Path) -> None:
     server = Server(config(tmp_path, **options), clock=clock)
     await server.start()
     port = server.listeners[0].port
-    link = await asyncio.to_thread(Connection, "127.0.0.1", port, timeout_s=20)
+    link = await asyncio.to_thread(Connection, "127.0.0.1", port, timeout_s=PATIENCE_S)
     try:
         client = Client(link)
         await asked(clock, create_topic, link)
@@ -241,12 +242,11 @@ def faked_broker(root: Path, fake: FakeTime) -> Iterator[BrokerProcess]:
 
 @pytest.mark.long
 @pytest.mark.skipif(not FAKETIME.exists(), reason="libfaketime is not installed")
-@pytest.mark.timeout(300)
 def test_leaps_of_a_real_clock_change_nothing(tmp_path: Path) -> None:
     fake = FakeTime(tmp_path / "time")
     with (
         faked_broker(tmp_path, fake) as broker,
-        Connection("127.0.0.1", broker.port, timeout_s=20) as link,
+        Connection("127.0.0.1", broker.port, timeout_s=PATIENCE_S) as link,
     ):
         client = Client(link)
         create_topic(link)

@@ -19,10 +19,10 @@ from pathlib import Path
 
 import confluent_kafka
 import confluent_kafka.admin
-import pytest
 
 from tests.broker_process import BrokerProcess, running_broker
 from tests.clients.questions import committed, ends
+from tests.patience import PATIENCE_S
 
 from .exactly_once_worker import (
     GROUP,
@@ -42,7 +42,6 @@ FREEZES = 5 if IS_LONG else 1
 WORKERS = 3
 KEYS = 120
 SEED = int(os.environ.get("ODRADEK_SEED", "1"))
-WAIT_S = 60
 OPTIONS = (
     *("-o", "group.min.session.timeout.ms=500"),
     *("-o", "transaction.abort.timed.out.transaction.cleanup.interval.ms=200"),
@@ -69,7 +68,7 @@ class Workers:
         number = self._chance.randrange(WORKERS)
         process = self._processes[number]
         process.kill()
-        process.wait(WAIT_S)
+        process.wait(PATIENCE_S)
         if self._chance.random() < 0.5:
             self._names[number] += "'"
         self._processes[number] = self._start(self._names[number])
@@ -92,7 +91,7 @@ class Workers:
     def close(self) -> None:
         for process in self._processes:
             process.kill()
-            process.wait(WAIT_S)
+            process.wait(PATIENCE_S)
 
 
 def create_topics(address: str) -> None:
@@ -116,7 +115,7 @@ def fill(address: str) -> None:
         partition = partition_of(key, SOURCE_PARTITIONS)
         producer.produce(SOURCE, b"%d" % number, b"%d" % key, partition)
         producer.poll(0)
-    assert producer.flush(WAIT_S) == 0
+    assert producer.flush(PATIENCE_S) == 0
 
 
 def torture(broker: BrokerProcess, workers: Workers, chance: random.Random) -> None:
@@ -140,7 +139,7 @@ def wait_until_copied(broker: BrokerProcess, workers: Workers, count: int) -> No
     while (done := sum(committed(broker, GROUP, SOURCE).values())) < count:
         workers.replace_fenced()
         if done > before:
-            before, deadline = done, time.monotonic() + WAIT_S
+            before, deadline = done, time.monotonic() + PATIENCE_S
         assert time.monotonic() < deadline, f"stuck at {done} of {count}"
         time.sleep(0.02)
 
@@ -148,9 +147,9 @@ def wait_until_copied(broker: BrokerProcess, workers: Workers, count: int) -> No
 def wait_until_decided(broker: BrokerProcess) -> None:
     """Until no partition of any topic has a transaction open."""
     admin = confluent_kafka.admin.AdminClient({"bootstrap.servers": broker.address})
-    topics = admin.list_topics(timeout=30).topics
+    topics = admin.list_topics(timeout=PATIENCE_S).topics
     assert {SOURCE, TARGET, "__consumer_offsets"} <= topics.keys()
-    deadline = time.monotonic() + WAIT_S
+    deadline = time.monotonic() + PATIENCE_S
     for topic, described in topics.items():
         for partition in described.partitions:
             while len({*(both := ends(broker, topic, partition))}) > 1:
@@ -185,7 +184,6 @@ def read(address: str, isolation: str) -> Iterator[confluent_kafka.Message]:
                     ended.add(message.partition())
 
 
-@pytest.mark.timeout(120 + 30 * KILLS)
 def test_every_record_is_copied_exactly_once(tmp_path: Path) -> None:
     chance = random.Random(SEED)
     begun = time.monotonic()

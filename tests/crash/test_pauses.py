@@ -14,17 +14,16 @@ import time
 from pathlib import Path
 
 import confluent_kafka
-import pytest
 
 from tests.broker_process import BrokerProcess, running_broker
 from tests.clients.adapters import COMMITTED, Confluent
 from tests.crash.test_groups import (
     OPTIONS,
-    WAIT_S,
     Numbers,
     Torture,
     create_topic,
 )
+from tests.patience import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
 IS_LONG = bool(os.environ.get("ODRADEK_LONG"))
@@ -39,7 +38,6 @@ def freeze(broker: BrokerProcess, seconds: float) -> None:
     os.kill(broker.pid, signal.SIGCONT)
 
 
-@pytest.mark.timeout(60 + 20 * PAUSES)
 def test_a_frozen_broker_splits_no_group(tmp_path: Path) -> None:
     chance = random.Random(PAUSES)
     with running_broker(tmp_path / "data", *OPTIONS) as broker:
@@ -59,7 +57,7 @@ def test_a_frozen_broker_splits_no_group(tmp_path: Path) -> None:
                     member.is_frozen = False
                 torture.settle()
             numbers.stop()
-            deadline = time.monotonic() + WAIT_S
+            deadline = time.monotonic() + PATIENCE_S
             while not torture.has_processed(numbers.counts):
                 assert time.monotonic() < deadline, "records are not processed"
                 time.sleep(0.05)
@@ -97,7 +95,6 @@ def transactional(address: str) -> confluent_kafka.Producer:
     return producer
 
 
-@pytest.mark.timeout(60 + 20 * ZOMBIES)
 def test_a_frozen_producer_is_fenced_when_it_thaws(tmp_path: Path) -> None:
     with running_broker(tmp_path / "data") as broker:
         Confluent().create_topic(broker.address, "t", 1)

@@ -31,7 +31,7 @@ CONTROL_CUTS = 10
 NEEDED = ("mkfs.xfs", "mkfs.ext4", "mount", "umount")
 QUIET = ("-o", "log.min.free.bytes=0")
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(60 + 10 * CUTS)]
+pytestmark = pytest.mark.long
 
 
 class Disk:

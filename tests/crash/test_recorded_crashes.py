@@ -277,7 +277,6 @@ def survive_one(
     return 2
 
 
-@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_r3_crash_after_every_change(part: int) -> None:
     survived = survive_all(recorded(), part)
@@ -285,7 +284,6 @@ def test_r3_crash_after_every_change(part: int) -> None:
     assert survived > 10
 
 
-@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_r3_crash_with_zeros_behind_the_log(part: int) -> None:
     recording = recorded_with_zeros()

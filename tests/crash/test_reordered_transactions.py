@@ -76,7 +76,6 @@ async def link(broker: BrokerProcess) -> AsyncIterator[AsyncLink]:
     await link.close()
 
 
-@pytest.mark.timeout(60 + TRANSACTIONS // 10)
 @pytest.mark.parametrize("protocols", [[FIRST], [SECOND], [FIRST, SECOND]])
 async def test_late_requests_touch_no_later_transaction(
     broker: BrokerProcess, protocols: list[int]

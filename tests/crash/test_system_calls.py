@@ -66,7 +66,6 @@ async def survive(directory: Path, files: FakeFiles) -> None:
         await life.next_life(crashed, aside).check_after_restart()
 
 
-@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("name", ERRORS)
 async def test_r7_any_call_fails(
     tmp_path: Path, name: str, caplog: pytest.LogCaptureFixture
@@ -110,7 +109,6 @@ class SyncLife(BrokerLife):
         memory.check(found, log_start)
 
 
-@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("operation", SYNCS)
 async def test_r6_any_sync_fails(tmp_path: Path, operation: str) -> None:
     files = await calls_of_a_life(tmp_path / "whole")

@@ -40,6 +40,7 @@ from protocol.record_batch import scan
 from protocol.records import NewRecord, build_batch, iterate
 from storage.log_directory import DirectoryKind, parse_directory_name
 from tests.broker_process import BrokerProcess, running_broker
+from tests.patience import PATIENCE_S
 
 KILLS = 100 if os.environ.get("ODRADEK_LONG") else 4
 NAMES = [f"topic-{number}" for number in range(6)]
@@ -62,7 +63,7 @@ class Clients:
     def work(self, port: int) -> None:
         """Until the broker is gone."""
         try:
-            with Connection("127.0.0.1", port, timeout_s=20) as connection:
+            with Connection("127.0.0.1", port, timeout_s=PATIENCE_S) as connection:
                 while True:
                     self._change(connection, self._chance.choice(NAMES))
         except OSError:
@@ -185,7 +186,6 @@ def kill_while_starting(broker: BrokerProcess, after_s: float) -> None:
     broker.kill()
 
 
-@pytest.mark.timeout(30 + 6 * KILLS)
 def test_kills_leave_every_topic_that_was_made_and_none_that_was_deleted(
     tmp_path: Path,
 ) -> None:
@@ -201,7 +201,9 @@ def test_kills_leave_every_topic_that_was_made_and_none_that_was_deleted(
             if chance.random() < 0.5:
                 kill_while_starting(broker, chance.random() * 0.3)
             broker.start()
-            with Connection("127.0.0.1", broker.port, timeout_s=20) as connection:
+            with Connection(
+                "127.0.0.1", broker.port, timeout_s=PATIENCE_S
+            ) as connection:
                 clients.check(connection)
                 until_no_strangers(broker, topics(connection))
         assert "Traceback" not in broker.log()
@@ -215,7 +217,7 @@ def test_a_stop_while_logs_are_opened_says_clean_only_when_it_is(
     """T067: what was not recovered yet is recovered by the next start."""
     names = [f"many-{number}" for number in range(60)]
     with running_broker(tmp_path / "data") as broker:
-        with Connection("127.0.0.1", broker.port, timeout_s=20) as connection:
+        with Connection("127.0.0.1", broker.port, timeout_s=PATIENCE_S) as connection:
             for name in names:
                 create(connection, name)
                 produce(connection, name, name.encode())
@@ -231,7 +233,7 @@ def test_a_stop_while_logs_are_opened_says_clean_only_when_it_is(
                 assert has_marker
                 assert not left_over
         broker.start()
-        with Connection("127.0.0.1", broker.port, timeout_s=20) as connection:
+        with Connection("127.0.0.1", broker.port, timeout_s=PATIENCE_S) as connection:
             for name in names:
                 assert fetch(connection, name) == [name.encode()]
         assert "Traceback" not in broker.log()

@@ -15,8 +15,6 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import pytest
-
 from protocol.schema import Request
 from protocol.topic_partition import TopicPartition
 from tests.broker_process import BrokerProcess, running_broker
@@ -27,6 +25,7 @@ from tests.crash.transaction_reading import committed_offset, fetch, read_all
 from tests.fakes.async_link import AsyncLink
 from tests.fakes.transaction_errors import Abortable, Fatal
 from tests.fakes.transactional_client import TransactionalClient
+from tests.patience import PATIENCE_S
 
 KILLS = 100 if os.environ.get("ODRADEK_LONG") else 5
 TOPIC = "transactions"
@@ -66,7 +65,7 @@ class Load:
 
     async def progress(self, transactions: int) -> None:
         wanted = self.told_count + transactions
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE_S):
             while self.told_count < wanted:
                 for each in self._tasks:
                     assert not each.done(), each.exception()
@@ -183,7 +182,6 @@ async def torment(broker: BrokerProcess, load: Load) -> None:
         await load.progress(10)
 
 
-@pytest.mark.timeout(60 + 10 * KILLS)
 def test_kills_tear_no_transaction(tmp_path: Path) -> None:
     with running_broker(tmp_path / "data", *OPTIONS) as broker:
         create_topic(broker, TOPIC)

@@ -113,7 +113,6 @@ def survive(
     return asyncio.run(survive_all())
 
 
-@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("setting", DURABLE, ids=["v1", "v2"])
 def test_r3_no_crash_tears_a_transaction(setting: Setting, part: int) -> None:
@@ -125,7 +124,6 @@ def test_r3_no_crash_tears_a_transaction(setting: Setting, part: int) -> None:
     assert survivors.decided_count > 0
 
 
-@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("setting", UNSYNCED, ids=["v1", "v2"])
 def test_nothing_hangs_after_a_power_cut_without_durability(

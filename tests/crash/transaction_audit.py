@@ -24,10 +24,10 @@ from protocol.records import iterate
 from protocol.topic_partition import TopicPartition
 from tests.fakes.async_link import AsyncLink
 from tests.fakes.transactional_client import SECOND
+from tests.patience import PATIENCE_S
 
 FETCH_VERSION = 12
 UNCOMMITTED, COMMITTED = 0, 1
-SETTLE_S = 60
 NO_OFFSET = -1
 
 
@@ -164,7 +164,7 @@ def committed_values(found: PartitionRead) -> list[bytes]:
 async def settled(address: str, places: Iterable[TopicPartition]) -> str | None:
     """Wait until nothing is open any more; what still is after a while."""
     for place in places:
-        deadline = time.monotonic() + SETTLE_S
+        deadline = time.monotonic() + PATIENCE_S
         while True:
             found = await read(address, place, UNCOMMITTED)
             if found.last_stable_offset == found.high_watermark:
@@ -229,7 +229,7 @@ async def committed_offset(
         require_stable=True,
     )
     link = await AsyncLink.open(address, "audit")
-    deadline = time.monotonic() + SETTLE_S
+    deadline = time.monotonic() + PATIENCE_S
     try:
         while True:
             answer = await link.request(request, 8)

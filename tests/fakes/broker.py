@@ -8,6 +8,7 @@ from typing import Any
 from broker.network.listener import Listener
 from tests.fakes.clock import FakeClock
 from tests.fakes.network import fake_network
+from tests.patience import PATIENCE_S
 
 
 class WordBroker:
@@ -20,7 +21,7 @@ class WordBroker:
         self.listener = Listener("PLAINTEXT", "127.0.0.1", 0, network)
 
 
-async def until(condition: Callable[[], Any], timeout_s: float = 60) -> None:
+async def until(condition: Callable[[], Any], timeout_s: float = PATIENCE_S) -> None:
     """Return once ``condition()`` holds: what comes over a socket takes its time."""
     async with asyncio.timeout(timeout_s):
         while not condition():  # noqa: ASYNC110 - sockets tell nobody

@@ -66,8 +66,8 @@ class FakeFiles(Files):
     """Directories and files in memory. ``counts`` says how often each call was made,
     ``failed`` which calls a test has let fail.
 
-    The calls are named ``open append write_ahead read map truncate rewrite sync rename
-    unlink rmtree mkdir listdir sync_directory read_bytes``.
+    The calls are named ``open append write_ahead read map truncate rewrite overwrite
+    sync rename unlink rmtree mkdir listdir sync_directory read_bytes``.
     """
 
     def __init__(self) -> None:
@@ -335,6 +335,13 @@ class FakeFile(File):
         self._files.called("rewrite", self.path)
         if content.lost_from is not None and position <= content.lost_from:
             content.lost_from = None
+        self.is_dirty = True
+
+    def overwrite(self, position: int, data: Buffer) -> None:
+        content = self._opened()
+        self._files.called("overwrite", self.path)
+        assert position + len(data) <= self.size
+        content.data[position : position + len(data)] = data
         self.is_dirty = True
 
     def truncate(self, size: int) -> None:

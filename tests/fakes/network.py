@@ -12,6 +12,7 @@ import struct
 from collections.abc import Callable
 from typing import Any, cast
 
+from broker.answer_memory import AnswerMemory
 from broker.config.broker_config import BrokerConfig
 from broker.handlers.dispatch import Dispatcher, Entry, Exchange, Route
 from broker.handlers.registry import NO_RESPONSE
@@ -39,7 +40,7 @@ class FakeTransport(asyncio.Transport):
         self.is_aborted = False
         self._protocol: asyncio.BufferedProtocol | None = None
         self._unread = 0
-        self._high = 1 << 16
+        self._high, self._low = 1 << 16, 1 << 14
         self._is_closing = False
         self._is_protocol_paused = False
 
@@ -73,7 +74,7 @@ class FakeTransport(asyncio.Transport):
     def client_takes(self, size: int | None = None) -> None:
         """The client reads ``size`` bytes of what waits, by default all."""
         self._unread -= self._unread if size is None else size
-        if self._is_protocol_paused and self._unread <= self._high // 4:
+        if self._is_protocol_paused and self._unread <= self._low:
             self._is_protocol_paused = False
             assert self._protocol is not None
             self._protocol.resume_writing()
@@ -103,7 +104,8 @@ class FakeTransport(asyncio.Transport):
         self, high: int | None = None, low: int | None = None
     ) -> None:
         assert high is not None
-        self._high = high
+        assert low is not None
+        self._high, self._low = high, low
 
     def get_write_buffer_size(self) -> int:
         return self._unread
@@ -229,6 +231,9 @@ def fake_network(
         dispatcher=cast(Dispatcher, dispatcher),
         clock=clock,
         memory=RequestMemory(config.queued_max_request_bytes),
+        answers=AnswerMemory(
+            config.queued_max_response_bytes, config.connection_unread_max_bytes
+        ),
         admission=Admission(config, clock),
         log=LimitedLog(clock, log or (lambda line: None)),
     )

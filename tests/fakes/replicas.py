@@ -5,10 +5,12 @@ also waits for the catalogue.
 """
 
 import contextlib
-from collections.abc import AsyncIterator
+import sqlite3
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any, cast
 
+from broker.answer_memory import AnswerMemory
 from broker.config.broker_config import BrokerConfig
 from broker.config.live_config import LiveConfig
 from broker.disk_threads import DiskThreads
@@ -128,6 +130,7 @@ class Replicas:
         self.logs.open()
         compare_directories(self.topics, self.logs)
         self.committer = FakeCommitter()
+        self.answers = AnswerMemory()
         self.manager = ReplicaManager(
             config=self.config,
             clock=self.clock,
@@ -135,6 +138,7 @@ class Replicas:
             log_manager=self.logs,
             disk_threads=self.threads,
             committer=cast("Any", self.committer),
+            answers=self.answers,
         )
         self.connection = ConnectionInfo(close=self.note_close)
         self.closed_count = 0
@@ -211,6 +215,23 @@ async def replicas(
         await catalog.close()
     if stops_cleanly:
         fixture.logs.close()
+
+
+@contextlib.contextmanager
+def full_catalog(catalog: Catalog) -> Iterator[None]:
+    """The catalogue has no room for what it is told of partitions."""
+
+    def refuse(rows: Any) -> None:
+        error = sqlite3.OperationalError("database or disk is full")
+        error.sqlite_errorcode = sqlite3.SQLITE_FULL
+        raise error
+
+    store: Any = catalog.store
+    store.put_partitions = refuse
+    try:
+        yield
+    finally:
+        del store.put_partitions
 
 
 def batch_of(

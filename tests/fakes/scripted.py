@@ -31,8 +31,8 @@ from protocol.messages.metadata import (
 )
 from protocol.schema import REQUESTS, Request, Response
 from tests.fakes.waiting import Waiting
+from tests.patience import PATIENCE_S
 
-TIMEOUT_S = 60
 HOST = "127.0.0.1"
 
 Answer = Callable[[Any, int], Response | None]  # (request, version); None: hang up
@@ -67,13 +67,13 @@ class ScriptedBroker:
             with contextlib.suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
         for thread in self._threads:
-            thread.join(TIMEOUT_S)
+            thread.join(PATIENCE_S)
 
     def _accept(self) -> None:
         with contextlib.suppress(OSError):  # closed
             while True:
                 connection, _ = self._server.accept()
-                connection.settimeout(TIMEOUT_S)
+                connection.settimeout(PATIENCE_S)
                 self._open.append(connection)
                 thread = threading.Thread(
                     target=self._serve, args=(connection,), daemon=True

@@ -31,6 +31,7 @@ from storage.append_info import AppendOrigin
 from storage.unified_log import UnifiedLog
 from tests.fakes.files import FakeFiles
 from tests.fakes.replicas import Replicas, batch_of, replicas
+from tests.patience import PATIENCE_S
 
 ID = "t"
 TIMEOUT_MS = 60_000
@@ -55,7 +56,7 @@ class TransactionClient:
         if asyncio.iscoroutine(answer):
             answer = asyncio.ensure_future(answer)
         if isinstance(answer, Parked | asyncio.Future):
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(PATIENCE_S):
                 while not answer.done():
                     await self.broker.commit()
                     await self.broker.clock.tick(turns=1)

@@ -86,7 +86,7 @@ class TwoDirectories:
         await self.moved()
 
     async def moved(self) -> None:
-        await until(lambda: not self.moving._tasks, timeout_s=30)
+        await until(lambda: not self.moving._tasks)
 
     async def described(self) -> dict[Path, DescribeLogDirsPartition]:
         """Partition 0 of topic t, in each directory that has it."""

@@ -10,12 +10,14 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests.patience import PATIENCE_S
+
 PING_ID = 0x7EA5E
 PING = struct.pack(">ihhih", 10, 18, 0, PING_ID, -1)  # ApiVersions v0, no client id
 RESET = struct.pack("ii", 1, 0)
 
 
-def connect(port: int, timeout_s: float = 20) -> socket.socket:
+def connect(port: int, timeout_s: float = PATIENCE_S) -> socket.socket:
     found = socket.create_connection(("127.0.0.1", port), timeout=timeout_s)
     found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return found

@@ -99,7 +99,6 @@ def resident_bytes(broker: BrokerProcess) -> int:
     return int(pages) * os.sysconf("SC_PAGESIZE")
 
 
-@pytest.mark.timeout(120 + FRAMES // 50)
 @pytest.mark.parametrize("loop", LOOPS)
 def test_hostile_frames_hurt_nobody(tmp_path: Path, loop: str) -> None:
     with running_broker(tmp_path / "data", loop=loop) as broker:

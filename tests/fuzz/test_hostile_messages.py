@@ -1,6 +1,6 @@
 """R14: hostile messages of every API and version, in the process of the broker.
 
-No exception that nobody expected, no turn of the loop above 100 ms of CPU, no more
+No exception that nobody expected, no turn of the loop that takes long, no more
 memory for a frame than its objects may take; and the broker serves on.
 """
 
@@ -29,11 +29,13 @@ from tests.broker.test_server import create_topic, produce, running, with_client
 from tests.fakes.network import FakeTransport
 from tests.fuzz.hostile_messages import HostileMessages, fullest
 from tests.fuzz.strangers import PING
+from tests.processor import turns
 
 IS_LONG = bool(os.environ.get("ODRADEK_LONG"))
 ROUNDS = 150 if IS_LONG else 2
 OPEN_MAX = 100
-CPU_MS_MAX = 100
+# 100 ms here: turns of a plain loop, which others hold up as much.
+TURNS_MAX = 4_000_000
 OBJECTS = 19_000
 FEW_OBJECTS = 500
 # An object of Python with its fields; 20,000 of them are 10 MB.
@@ -57,6 +59,7 @@ class Target:
         self.server = server
         self.errors: list[str] = []
         self.slow: list[tuple[int, str]] = []
+        self.turns_a_ms = turns(0.001)
         self.last_ms = self.slowest_ms = 0.0
         self.outcomes: Counter[str] = Counter()
         self.name = ""
@@ -75,7 +78,7 @@ class Target:
         took_ms = (time.thread_time() - began_s) * 1000
         self.last_ms = took_ms
         self.slowest_ms = max(self.slowest_ms, took_ms)
-        if took_ms > CPU_MS_MAX:
+        if took_ms * self.turns_a_ms > TURNS_MAX:
             self.slow.append((round(took_ms), f"{name}: {frame[:200].hex()}"))
         outcome = "answered" if transport.sent else "waits"
         self.outcomes["closed" if transport.is_closing() else outcome] += 1
@@ -111,7 +114,6 @@ async def target(tmp_path: Path) -> AsyncIterator[Target]:
             gc.unfreeze()
 
 
-@pytest.mark.timeout(600)
 async def test_hostile_messages_are_answered_or_closed(target: Target) -> None:
     messages = HostileMessages(ROUNDS)
     every = kinds()
@@ -162,7 +164,6 @@ def test_an_object_of_a_message_takes_few_bytes() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.timeout(600)
 async def test_messages_of_as_many_objects_as_there_may_be(target: Target) -> None:
     slowest: list[tuple[float, str]] = []
     for name, cls, version, body in full_bodies(OBJECTS):
@@ -175,8 +176,7 @@ async def test_messages_of_as_many_objects_as_there_may_be(target: Target) -> No
     slowest.sort(reverse=True)
     print(f"{len(slowest)} messages of {OBJECTS} objects: {slowest[:6]}")
     assert not target.errors, target.errors[:3]
-    # 100 ms alone on this machine; others compute here too.
-    assert slowest[0][0] < 3 * CPU_MS_MAX, slowest[:3]
+    assert slowest[0][0] * target.turns_a_ms < 3 * TURNS_MAX, slowest[:3]
 
 
 async def test_a_ping_behind_garbage_is_not_answered(target: Target) -> None:

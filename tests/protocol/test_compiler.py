@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from protocol.compiler import decoder, encoder
@@ -18,7 +18,6 @@ SAMPLES = st.sampled_from(list(VERSIONS)).flatmap(
 )
 
 
-@settings(deadline=None)
 @given(SAMPLES)
 def test_any_message_comes_back_and_agrees_with_the_twin(
     drawn: tuple[int, Sample],
@@ -54,7 +53,6 @@ def test_changed_bytes_give_what_the_twin_says(version: int) -> None:
     assert outcomes == {True, False}
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=120), st.sampled_from(list(VERSIONS)))
 def test_random_bytes_give_what_the_twin_says(data: bytes, version: int) -> None:
     _agrees_with_twin(data, version)

@@ -13,6 +13,7 @@ from protocol.framing import (
     FrameReader,
     ReceiveChunk,
 )
+from tests.garbage import garbage, large_buffers
 
 MAX = 200_000
 
@@ -151,6 +152,45 @@ def test_connection_that_delivered_a_large_frame_is_trusted_with_another() -> No
     assert len(reader.get_buffer()) == 100_000
     feed(reader, bytes(100_000) + pack(">i", 100_001))
     assert len(reader.get_buffer()) < 2000
+
+
+def test_nobody_is_trusted_with_what_there_is_no_room_for() -> None:
+    asked: list[int] = []
+
+    def has_room(size: int) -> bool:
+        asked.append(size)
+        return size < 60_000
+
+    reader = FrameReader(MAX, has_room=has_room)
+    feed(reader, framed(bytes(100_000)))
+    feed(reader, pack(">i", 100_000))
+    assert reader.held == 1024
+    feed(reader, bytes(50_000))
+    assert reader.held < 2 * 50_004
+    (frame,) = feed(reader, bytes(50_000))
+    assert (len(frame), reader.held) == (100_000, 0)
+    feed(reader, pack(">i", 50_000))
+    assert reader.held == 50_004
+    asked.clear()
+    feed(reader, bytes(10))
+    assert not asked, "what it was trusted with it keeps"
+
+
+def test_what_has_come_of_a_frame_is_let_go_of() -> None:
+    reader = FrameReader(MAX)
+    feed(reader, framed(bytes(50_000))[:-1])
+    assert reader.held > reader.pending > 50_000
+    reader.close()
+    assert (reader.held, reader.pending) == (0, 0)
+
+
+def test_a_refusal_holds_on_to_nothing() -> None:
+    with garbage() as found:
+        reader = FrameReader(MAX)
+        with pytest.raises(MalformedRequest):
+            feed(reader, pack(">i", -1) + bytes(10_000))
+        del reader
+    assert not large_buffers(found)
 
 
 def test_frames_of_a_common_size_come_in_one_piece() -> None:

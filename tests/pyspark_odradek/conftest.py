@@ -30,16 +30,6 @@ BROKER_OPTIONS = (
 )
 
 
-# The first of the tests waits for Java, on a busy machine for a minute.
-SPARK_TIMEOUT_S = 600
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if "spark" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.timeout(SPARK_TIMEOUT_S))
-
-
 def skip_or_fail(reason: str | None) -> None:
     """Under CI nothing that can be had is left out."""
     if reason and os.environ.get("CI") == "true":

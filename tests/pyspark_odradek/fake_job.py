@@ -57,10 +57,13 @@ def dying_at(step: Step | None) -> Callable[[Step], None]:
 
 
 def driver(
-    table: Table, dead: Table | None = None, dies_at: Step | None = None
+    table: Table,
+    dead: Table | None = None,
+    dies_at: Step | None = None,
+    job: str = JOB,
 ) -> Committer:
     return Committer(
-        JOB, table, FakeLog(), dead, at_step=dying_at(dies_at), now_ms=lambda: 0
+        job, table, FakeLog(), dead, at_step=dying_at(dies_at), now_ms=lambda: 0
     )
 
 

@@ -7,9 +7,10 @@ from typing import Any
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from tests.patience import PATIENCE_S
+
 TIME_MS = 1_790_000_000_000
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
-TIMEOUT_S = 120  # a busy machine lets a broker starve for a while
 
 Headers = list[tuple[str, bytes | None]]
 
@@ -19,12 +20,12 @@ def create(
 ) -> None:
     admin = AdminClient({"bootstrap.servers": address})
     wanted = NewTopic(topic, partitions, 1, config=config or {})
-    admin.create_topics([wanted])[topic].result(TIMEOUT_S)
+    admin.create_topics([wanted])[topic].result(PATIENCE_S)
 
 
 def delete(address: str, topic: str) -> None:
     admin = AdminClient({"bootstrap.servers": address})
-    admin.delete_topics([topic])[topic].result(TIMEOUT_S)
+    admin.delete_topics([topic])[topic].result(PATIENCE_S)
 
 
 def send(
@@ -40,7 +41,7 @@ def send(
         producer.produce(
             topic, value, partition=partition, timestamp=TIME_MS + 1000 * number
         )
-    assert producer.flush(TIMEOUT_S) == 0
+    assert producer.flush(PATIENCE_S) == 0
 
 
 def feed_shapes(address: str, topic: str) -> None:
@@ -64,7 +65,7 @@ def feed_shapes(address: str, topic: str) -> None:
                 timestamp=TIME_MS + 10 * number,
                 headers=header_lists[number // 3 % 3],
             )
-        assert producer.flush(TIMEOUT_S) == 0
+        assert producer.flush(PATIENCE_S) == 0
 
 
 def feed_transactions(address: str, topic: str) -> None:
@@ -73,16 +74,16 @@ def feed_transactions(address: str, topic: str) -> None:
     producer = Producer(
         {"bootstrap.servers": address, "transactional.id": topic, "linger.ms": 5}
     )
-    producer.init_transactions(TIMEOUT_S)
+    producer.init_transactions(PATIENCE_S)
     for turn in range(6):
         producer.begin_transaction()
         for number in range(7):
             producer.produce(topic, b"%d-%d" % (turn, number), partition=0)
-        producer.flush(TIMEOUT_S)
+        producer.flush(PATIENCE_S)
         if turn % 3 == 1:
-            producer.abort_transaction(TIMEOUT_S)
+            producer.abort_transaction(PATIENCE_S)
         else:
-            producer.commit_transaction(TIMEOUT_S)
+            producer.commit_transaction(PATIENCE_S)
     send(address, topic, [b"in between"] * 3)
 
 
@@ -92,10 +93,10 @@ def open_transaction(
 ) -> Iterator[None]:
     """A transaction that is neither committed nor aborted while this lasts."""
     producer = Producer({"bootstrap.servers": address, "transactional.id": "open"})
-    producer.init_transactions(TIMEOUT_S)
+    producer.init_transactions(PATIENCE_S)
     producer.begin_transaction()
     for value in values:
         producer.produce(topic, value, partition=0)
-    producer.flush(TIMEOUT_S)
+    producer.flush(PATIENCE_S)
     yield
-    producer.abort_transaction(TIMEOUT_S)
+    producer.abort_transaction(PATIENCE_S)

@@ -14,7 +14,8 @@ from pathlib import Path
 
 from confluent_kafka import Producer
 
-TIMEOUT_S = 800
+from tests.patience import PATIENCE_S
+
 _BATCH = re.compile(r'^\{"step": "batch"', re.MULTILINE)
 JOB = """
 name = "{name}"
@@ -116,7 +117,7 @@ class Driver:
 
         Or has ended.
         """
-        deadline = time.monotonic() + TIMEOUT_S
+        deadline = time.monotonic() + PATIENCE_S
         while self.process.poll() is None:
             counts = [self.batches(job) for job in self._logs]
             if sum(counts) >= count and min(counts) >= each:
@@ -125,7 +126,7 @@ class Driver:
             time.sleep(0.05)
 
     def end(self) -> int:
-        return self.process.wait(TIMEOUT_S)
+        return self.process.wait(PATIENCE_S)
 
     def terminate(self) -> int:
         self.process.terminate()

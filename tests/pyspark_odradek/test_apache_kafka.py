@@ -36,6 +36,7 @@ from pyspark_odradek.value_decoding import ValueFormat
 from tests.apache_kafka.node import KafkaNode
 from tests.client.live import connected, settle
 from tests.client.test_producer import records_in
+from tests.patience import PATIENCE_S
 
 from .feeding import create, delete, send
 from .sink_process import bad, good, send_rows
@@ -45,8 +46,6 @@ from .test_sink_kill import lose_last_commit
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.timeout(900)  # a busy machine makes Spark and Kafka slow
-WAIT_S = 400
 SCHEMA = "id BIGINT NOT NULL, text STRING"
 
 
@@ -107,7 +106,7 @@ def running(job: Job, spark: "SparkSession") -> Iterator[None]:
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + WAIT_S
+    deadline = time.monotonic() + PATIENCE_S
     while not condition():
         assert time.monotonic() < deadline, "it did not come true"
         time.sleep(0.1)

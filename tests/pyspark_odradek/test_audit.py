@@ -1,16 +1,9 @@
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
-from protocol.record_batch import scan
-from pyspark_odradek.audit import (
-    Audit,
-    audit_piece_or_nothing,
-    audit_spans,
-    conclude,
-    plan_audit,
-)
+from pyspark_odradek.audit import Audit, conclude, plan_audit
+from pyspark_odradek.audit_span import audit_piece
 from pyspark_odradek.errors import SourceError
 from pyspark_odradek.segment_directory import DataDirectory
 from storage.formats.quarantine_entry import QuarantineEntry
@@ -24,11 +17,6 @@ from .log_directories import (
     write_segment,
 )
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-    from pyspark_odradek.audit_span import AuditSpan
-
 GOLDEN = Path(__file__).parents[1] / "golden/kafka-4.3.1"
 DATA = small_batches(40)
 
@@ -37,8 +25,7 @@ def audit(root: Path, *topics: str) -> Audit:
     """Without Spark, in pieces as it has them."""
     directory = DataDirectory(root)
     pieces = plan_audit(directory, topics)
-    spans = [span for piece in pieces for span in audit_piece_or_nothing(piece)]
-    return conclude(directory, spans)
+    return conclude(directory, map(audit_piece, pieces))
 
 
 def flip(path: Path, position: int) -> None:
@@ -124,6 +111,23 @@ def test_a_segment_that_goes_back_is_damage(tmp_path: Path) -> None:
     assert not audit(root).is_sound
 
 
+def test_bytes_behind_the_last_batch_of_a_segment_are_damage(tmp_path: Path) -> None:
+    root = make_directory(tmp_path, DATA)
+    with log_file(root, 20).open("ab") as log:
+        log.write(b"no batch")
+    (finding,) = audit(root).findings
+    assert finding.is_damage
+    assert "something behind the last batch of the segment" in finding.message
+
+
+def test_zeros_behind_a_segment_are_none(tmp_path: Path) -> None:
+    """A power cut may take the cut of a file that was allocated ahead."""
+    root = make_directory(tmp_path, DATA)
+    with log_file(root, 20).open("ab") as log:
+        log.write(bytes(3 << 20))
+    assert audit(root).findings == []
+
+
 def test_a_compacted_log_may_have_gaps() -> None:
     for case in ("compact-delete", "compact-tombstones-kept"):
         found = audit(GOLDEN / case / "log-dir")
@@ -154,21 +158,3 @@ def test_only_the_topics_that_are_asked_for() -> None:
     assert [each.topic for each in found.partitions] == ["c-zstd"]
     with pytest.raises(SourceError, match="no partition of topic nothing"):
         audit(root, "nothing")
-
-
-def test_a_segment_that_retention_removed_meanwhile(tmp_path: Path) -> None:
-    root = make_directory(tmp_path, DATA)
-    pieces = plan_audit(DataDirectory(root), [])
-    log_file(root, 0).unlink()
-    assert audit_piece_or_nothing(pieces[0]) == []
-
-
-def test_spark_audits_the_same(spark: "SparkSession", tmp_path: Path) -> None:
-    root = make_directory(tmp_path, DATA)
-    flip(log_file(root, 20), list(scan(log_file(root, 20).read_bytes()))[3][0] + 70)
-    directory = DataDirectory(root)
-    said: list[AuditSpan] = []
-    spans = audit_spans(spark, plan_audit(directory, []), said.extend)
-    assert conclude(directory, spans) == audit(root)
-    assert said == spans
-    assert audit_spans(spark, []) == []

@@ -121,3 +121,20 @@ def test_headers_go_into_tasks_without_nulls_and_come_out_with_them(
     assert batch.column("offset").to_pylist() == [0, 1, 2]
     bare = records(0, b"{}")
     assert unlisted(bare) is bare
+
+
+def test_file_is_durable_before_it_has_its_name(
+    staging: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The task syncs it: the driver may be another machine."""
+    synced = []
+
+    def sync(path: str) -> None:
+        synced.append((path.removesuffix(".tmp"), pq.read_metadata(path).num_rows))
+        assert not os.path.exists(path.removesuffix(".tmp"))
+
+    monkeypatch.setattr(batch_writer, "sync", sync)
+    reports = writer(staging).write_rows([records(0, b'{"n":1}', b"bad")])
+    files = [each for each in reports if each["kind"] != "seen"]
+    assert synced == [(each["path"], each["rows"]) for each in files]
+    assert len(synced) == 2

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from pyspark_odradek.table import FORMATS
+from tests.patience import PATIENCE_S
 from tests.pyspark_odradek.table_readers import READERS, rows_of
 
 ROOT = Path(__file__).parents[2]
@@ -42,12 +43,11 @@ def live_and_die(kind: str, folder: Path, lives_s: float | None) -> bool:
         if lives_s is not None:
             time.sleep(lives_s)
             process.kill()
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=PATIENCE_S)
     assert process.returncode in (0, -9), said
     return process.returncode == 0
 
 
-@pytest.mark.timeout(7200)
 @pytest.mark.parametrize("kind", FORMATS)
 def test_driver_is_killed_at_random_moments(kind: str, tmp_path: Path) -> None:
     seed = random.randrange(1 << 32)

@@ -6,10 +6,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from deltalake import CommitProperties, DeltaTable, Transaction, write_deltalake
+from deltalake.exceptions import DeltaError
 
 from pyspark_odradek.commit import Commit
 from pyspark_odradek.delta_table import DeltaTableOfJob
-from pyspark_odradek.job_errors import CommitRefused, JobStopped
+from pyspark_odradek.job_errors import CommitRefused, JobError, PositionLost
 from tests.pyspark_odradek.fake_job import JOB, SCHEMA, range_of, run_batches, writer
 from tests.pyspark_odradek.table_readers import rows_of
 
@@ -74,5 +75,25 @@ def test_transaction_without_offsets(tmp_path: Path) -> None:
     properties = CommitProperties(app_transactions=[Transaction(JOB, 4)])
     rows = pa.table({"n": [1], "_offset": [1]}, schema=SCHEMA)
     write_deltalake(tmp_path / "t", rows, mode="append", commit_properties=properties)
-    with pytest.raises(JobStopped, match="no longer has the entry of batch 4"):
+    with pytest.raises(PositionLost, match="no longer has the entry of batch 4"):
         table.last_commit(JOB)
+
+
+@pytest.mark.parametrize(("batch", "said"), [(0, CommitRefused), (1, JobError)])
+def test_failure_is_told_from_another_drivers_commit(
+    batch: int, said: type[JobError], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The library failed; whether batch 0 was committed meanwhile, the table says."""
+    table = filled(tmp_path / "t", 0)
+    table.create(SCHEMA)
+    write = DeltaTable.create_write_transaction
+
+    def other_commits_first(self: DeltaTable, *args: object, **options: object) -> None:
+        monkeypatch.setattr(DeltaTable, "create_write_transaction", write)
+        DeltaTableOfJob(tmp_path / "t", JOB).commit(Commit(JOB, 0, ()), [])
+        raise DeltaError("the file system is full")
+
+    monkeypatch.setattr(DeltaTable, "create_write_transaction", other_commits_first)
+    with pytest.raises(JobError) as raised:
+        table.commit(Commit(JOB, batch, ()), [])
+    assert type(raised.value) is said

@@ -17,7 +17,7 @@ def test_all_is_well(spark: "SparkSession", broker_process: BrokerProcess) -> No
     found = list(examine(lambda: spark, [address]))
     assert [each for each in found if not each.is_ok] == []
     checks = [each.check for each in found]
-    assert {"pyspark", "Java", "host name", "broker: metadata"} <= set(checks)
+    assert {"pyspark", "pandas", "Java", "host name", "broker: metadata"} <= set(checks)
     assert checks[-4:] == ["Spark", "source", "worker", "worker: broker"]
 
 

@@ -25,7 +25,6 @@ from tests.pyspark_odradek.table_readers import READERS, rows_of
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.timeout(900)  # a busy machine makes Spark slow
 JSON = ValueFormat("json", schema="id BIGINT, text STRING")
 
 

@@ -1,6 +1,8 @@
 """JSON values become columns, as if each had been read alone."""
 
 import json
+import math
+import os
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
@@ -58,6 +60,32 @@ def test_missing_fields_are_null_and_others_are_passed_over() -> None:
         b'{"name": "a\nb"}',
         b'{"ok": 1}',
         b'{"id": 1} x',
+        b'{"id": 1},"x":2',
+        b'{"id": 1}, "a":1, "b":[{}',
+        b'{"id": 1}, "a":1, "b":{"c":[{}]',
+        b'{"id": 1}, "a":{}',
+        b'{"id": 1},"w":{"id": 2}}',
+        b'{"id": 1},{"id": 2}',
+        b'{"id": 1} {}',
+        b'[{"id": 1}]',
+        b'x {"id": 1}',
+        b'{"id": 1}\x00',
+        b'\x00{"id": 1}',
+        b'{"id": 1}\x00{}',
+        b'{"id": \x00 1}',
+        b'\xef\xbb\xbf{"id": 1}',
+        '{"id": 1}'.encode("utf-16"),
+        b'{"id": 1,}',
+        b'{"id": 1} // {}',
+        b'{"id": 1, "more": Inf}',
+        b'{"id": 1, "more": -Inf}',
+        b'{"id": 1, "score": -NaN}',
+        b'{"id": 1, "name": "\\ud800"}',
+        b'{"id": 1, "name": "\\udc00\\ud800"}',
+        b'{"id": 1, "name": "\xed\xa0\x80"}',
+        b'{"id": 1, "id": 2}',
+        b'{"id": 01}',
+        b"{'id': 1}",
     ],
 )
 def test_bad_value_is_a_reason_and_changes_no_other(value: bytes) -> None:
@@ -114,6 +142,36 @@ def test_nothing_to_read() -> None:
     assert len(found.columns) == len(found.rows) == 0
 
 
+def test_bad_values_do_not_make_up_for_each_other() -> None:
+    """Of two documents and none, or of one that the next value would go on with."""
+    together = [
+        b'{"id":1}{"id":2}',
+        b"",
+        b'{"id":3',
+        b',"name":"x"}',
+        b'{"id":4,"x":{}',
+    ]
+    for values in together, together[::-1]:
+        found = decoded([b"{}", *values, b'{"id":5}'])
+        assert set(found.reasons) == set(range(1, 6))
+        assert [row["id"] for row in found.columns.to_pylist()] == [None, 5]
+
+
+def test_numbers_beyond_numbers_as_python_reads_them() -> None:
+    values = [b'{"score": %s}' % text for text in (b"NaN", b"Infinity", b"-Infinity")]
+    found = decoded([*values, b'{"name": "Inf, -NaN"}'])
+    assert found.reasons == {}
+    scores = found.columns.field("score").to_pylist()
+    assert math.isnan(scores[0])
+    assert scores[1:] == [math.inf, -math.inf, None]
+
+
+def test_nested_too_deeply_for_a_second_look() -> None:
+    deep = b'{"x": %s "Inf" %s}' % (b"[" * 100_000, b"]" * 100_000)
+    found = decoded([b'{"id": 1}', deep])
+    assert found.reasons == {1: "JSON parse error: it is nested too deeply"}
+
+
 _VALUES = st.one_of(
     st.none(),
     st.binary(max_size=20),
@@ -128,7 +186,7 @@ _VALUES = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(_VALUES, max_size=12))
 def test_many_at_once_are_read_as_each_alone(values: list[bytes | None]) -> None:
     together = decoded(values)
@@ -139,3 +197,86 @@ def test_many_at_once_are_read_as_each_alone(values: list[bytes | None]) -> None
             expected[place] = alone.columns.to_pylist()[0]
     assert rows(together) == expected
     assert set(together.reasons) == set(range(len(values))) - set(expected)
+
+
+EXAMPLES = 20_000 if os.environ.get("ODRADEK_LONG") else 200
+_ANY = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text(max_size=3), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+# No name of the schema, whose types other values would not have.
+_OBJECTS = st.builds(
+    lambda known, more: {**known, **{f"-{name}": each for name, each in more.items()}},
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "id": st.integers(-(1 << 63), (1 << 63) - 1),
+            "name": st.text(max_size=8) | st.none(),
+            "score": st.floats(),
+            "ok": st.booleans(),
+        },
+    ),
+    st.dictionaries(st.text(max_size=3), _ANY, max_size=4),
+)
+_TEXTS = st.builds(
+    lambda value, indent, ascii: json.dumps(
+        value, indent=indent, ensure_ascii=ascii
+    ).encode(),
+    _OBJECTS,
+    st.sampled_from([None, 1, "\t"]),
+    st.booleans(),
+)
+
+
+@settings(max_examples=EXAMPLES)
+@given(st.lists(_TEXTS, min_size=1, max_size=6))
+def test_every_object_is_a_row(values: list[bytes]) -> None:
+    found = decoded(list(values))
+    assert found.reasons == {}
+    for row, value in zip(found.columns.to_pylist(), values, strict=True):
+        expected = json.loads(value)
+        assert all(_same(row[name], expected.get(name)) for name in SCHEMA.names)
+
+
+def _same(one: Any, other: Any) -> bool:
+    return bool(one == other or (one != one and other != other))
+
+
+_PIECES = [
+    *(b"{", b"}", b"[", b"]", b",", b":", b'"', b"\\", b"\n", b"\r", b"\t", b" "),
+    *(b"\x00", b"\x0b", b"\xff", b"\xef\xbb\xbf", b"\xc2\xa0", b"\xed\xa0\x80"),
+    *(b"0", b"-", b"1e5", b".", b"NaN", b"Inf", b"Infinity", b"nul", b"null", b"true"),
+    *(b"{}", b"[{}", b',"x":2', b',"id":', b'"v":', b"//", b"/**/", b"\\ud800", b"'"),
+]
+
+
+@st.composite
+def _mangled(draw: st.DrawFn) -> bytes:
+    """A document with something put into it, or taken out."""
+    value = draw(_TEXTS | st.sampled_from([b'{"id":1}', b'{"id":1,"x":{"y":[1]}}']))
+    for _ in range(draw(st.integers(1, 3))):
+        start = draw(st.integers(0, len(value)) | st.just(len(value)))
+        end = start + draw(st.integers(0, 2))
+        value = value[:start] + draw(st.sampled_from([b"", *_PIECES])) + value[end:]
+    return value
+
+
+def is_object(value: bytes) -> bool:
+    """Whether Python takes it for one object of UTF-8."""
+    try:
+        return isinstance(json.loads(value.decode()), dict)
+    except ValueError:
+        return False
+
+
+@settings(max_examples=EXAMPLES)
+@given(st.lists(_mangled(), min_size=1, max_size=4))
+def test_what_python_refuses_is_a_dead_letter(values: list[bytes]) -> None:
+    found = decoded([b'{"id": 7}', *values, b'{"id": 7}'])
+    refused = {place for place, each in enumerate(values, 1) if not is_object(each)}
+    assert refused <= set(found.reasons)
+    assert not {0, len(values) + 1} & set(found.reasons)

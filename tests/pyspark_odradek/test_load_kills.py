@@ -28,6 +28,7 @@ from tests.apache_kafka import jars
 from tests.broker_process import BrokerProcess
 from tests.client.live import connected, settle
 from tests.client.test_producer import records_in
+from tests.patience import PATIENCE_S
 
 from .commands.test_load import shared_spark as shared_spark
 
@@ -35,7 +36,6 @@ IS_LONG = bool(os.environ.get("ODRADEK_LONG"))
 ROUNDS = 50 if IS_LONG else 1
 FILES, ROWS = 6, 1500
 PARTITIONS = 3
-RUN_TIMEOUT_S = 240
 STEP = re.compile(r'"step": "load"')
 WITH_KAFKA_ITSELF = 5  # of so many rounds one
 
@@ -99,13 +99,12 @@ def loading(loads: list[list[str]], log: Path) -> Iterator[subprocess.Popen[byte
 
 def wait_for_steps(process: subprocess.Popen[bytes], log: Path, count: int) -> None:
     """Return when it has told so many batches, or has ended."""
-    deadline = time.monotonic() + RUN_TIMEOUT_S
+    deadline = time.monotonic() + PATIENCE_S
     while process.poll() is None and len(STEP.findall(log.read_text())) < count:
         assert time.monotonic() < deadline, log.read_text()
         time.sleep(0.02)
 
 
-@pytest.mark.timeout(RUN_TIMEOUT_S * (20 if IS_LONG else 4))
 @pytest.mark.parametrize("seed", range(ROUNDS))
 @pytest.mark.usefixtures("shared_spark")
 def test_each_row_is_there_once(

@@ -19,6 +19,7 @@ from pyspark_odradek.record_rows import RecordColumns
 from tests.broker_process import BrokerProcess
 from tests.client.live import settle
 from tests.client.test_producer import records_in
+from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +35,7 @@ def job(broker_process: BrokerProcess, cluster: Cluster, topic: str) -> LoadJob:
     create_topic(cluster, NewTopic(topic, 3))
     settings = ProducerSettings(batch_size=2000)
     return LoadJob(
-        f"job-{topic}", topic, broker_process.address, settings, timeout_s=20
+        f"job-{topic}", topic, broker_process.address, settings, timeout_s=PATIENCE_S
     )
 
 
@@ -152,6 +153,29 @@ def test_a_batch_whose_task_failed_is_done_again(
     assert (tmp_path / "failed").exists()
     assert found == Loaded(0, 1000)
     assert values_of(cluster, job.topic) == list(range(1000))
+
+
+def test_a_commit_whose_answer_is_lost(
+    spark: "SparkSession",
+    cluster: Cluster,
+    job: LoadJob,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whether it was done, only the notes can tell: it is not done again."""
+    with Loader(spark, job) as loader:
+        end, ended = loader_module.end_transaction, []
+
+        def lose(*given: Any, **how: Any) -> Any:
+            ended.append(end(*given, **how))
+            raise ConnectionError("the answer is lost")
+
+        monkeypatch.setattr(loader_module, "end_transaction", lose)
+        assert loader.load(rows(spark, 0, 100), 0, KEYED, "a note") == Loaded(0, None)
+        monkeypatch.undo()
+        assert len(ended) == 1
+        assert loader.last_batch() == (0, "a note")
+        assert loader.load(rows(spark, 100, 150), 1, KEYED) == Loaded(1, 50)
+    assert values_of(cluster, job.topic) == list(range(150))
 
 
 def test_a_batch_that_always_fails_leaves_nothing(

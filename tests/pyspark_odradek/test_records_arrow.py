@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from protocol.control_records import ControlType, EndTxnMarker, build_marker_batch
@@ -49,7 +49,6 @@ def batch(*values: bytes | None, **fields: object) -> bytearray:
     return build_batch(records, **fields)  # type: ignore[arg-type]
 
 
-@settings(deadline=None)
 @given(data=logs(), plain=st.booleans())
 def test_rows_are_what_records_read(data: bytes, plain: bool) -> None:
     with pytest.MonkeyPatch.context() as monkeypatch:
@@ -58,14 +57,12 @@ def test_rows_are_what_records_read(data: bytes, plain: bool) -> None:
         assert decoded(data) == expected(data)
 
 
-@settings(deadline=None)
 @given(data=logs(), start=st.integers(0, 30), size=st.integers(0, 30))
 def test_only_the_offsets_asked_for(data: bytes, start: int, size: int) -> None:
     end = start + size
     assert decoded(data, start, end) == expected(data, start, end)
 
 
-@settings(deadline=None)
 @given(data=logs(), cut=st.integers(1, 200))
 def test_a_cut_last_batch_is_ignored(data: bytes, cut: int) -> None:
     positions = [position for position, _ in scan(data)]
@@ -283,7 +280,6 @@ def test_a_batch_that_its_producer_broke(make: object, codec: int) -> None:
     assert [row[0] for row in rows] == [0, 2, 4]
 
 
-@settings(deadline=None)
 @given(logs(), st.data())
 def test_hostile_bytes_lose_no_sound_batch_and_add_nothing(
     data: bytes, draws: st.DataObject
@@ -308,7 +304,6 @@ def test_hostile_bytes_lose_no_sound_batch_and_add_nothing(
     assert rows == [row for each in sound for row in expected(each)]
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=400))
 def test_noise_is_damage_and_nothing_else(data: bytes) -> None:
     assert decoded(data, on_corrupt=SKIP) == []

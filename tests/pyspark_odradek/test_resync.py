@@ -1,7 +1,7 @@
 import time
 from itertools import pairwise
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from protocol.record_batch import (
@@ -12,6 +12,7 @@ from protocol.record_batch import (
     scan,
 )
 from pyspark_odradek.resync import find_sound_batch
+from tests.processor import turns
 
 from .log_directories import small_batches
 
@@ -19,7 +20,6 @@ DATA = small_batches(6)
 STARTS = [position for position, _ in scan(DATA)]
 
 
-@settings(deadline=None)
 @given(st.integers(0, len(DATA) + 5), st.integers(0, 14))
 def test_the_next_batch_is_found_from_anywhere(position: int, offset: int) -> None:
     wanted = [
@@ -60,4 +60,4 @@ def test_what_looks_like_batches_everywhere_takes_no_hours() -> None:
         pack_header(memoryview(data)[position:], BatchHeader(5, length, *fields))
     before = time.process_time()
     assert find_sound_batch(memoryview(data), 0, 0) is None
-    assert time.process_time() - before < 5
+    assert turns(time.process_time() - before) < 100_000_000  # fifteen times as much

@@ -7,7 +7,6 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import pytest
 from confluent_kafka import (
     OFFSET_BEGINNING,
     TIMESTAMP_LOG_APPEND_TIME,
@@ -25,6 +24,7 @@ from pyspark_odradek.segment_planning import plan_segments
 from pyspark_odradek.segment_reader import read_segments
 from tests.broker_process import running_broker
 from tests.client.live import connected
+from tests.patience import PATIENCE_S
 
 from .feeding import CODECS, create
 from .walks import ALL, Row, rows_of
@@ -36,11 +36,8 @@ TOPICS = {
     "stamped": {"message.timestamp.type": "LogAppendTime"},
 }
 OPTIONS = ("-o", "log.retention.ms=-1", "-o", "log.segment.bytes=4194304")
-TIMEOUT_S = 60
 SPLIT_BYTES = 200_000
 ROWS = 500
-
-pytestmark = pytest.mark.timeout(3600 if COUNT > 20_000 else 240)
 
 
 class Digests:
@@ -111,24 +108,24 @@ def feed(address: str) -> None:
         for number in range(COUNT // len(CODECS) * 4 // 5):
             producer.produce(list(TOPICS)[number % 4 == 0], **next(made))
             producer.poll(0)
-        assert producer.flush(TIMEOUT_S * 5) == 0
+        assert producer.flush(PATIENCE_S * 5) == 0
     feed_transactions(address, COUNT // 5, made)
 
 
 def feed_transactions(address: str, count: int, made: Iterator[dict[str, Any]]) -> None:
     """Of every three transactions one is aborted."""
     producer = Producer({"bootstrap.servers": address, "transactional.id": "mixed"})
-    producer.init_transactions(TIMEOUT_S)
+    producer.init_transactions(PATIENCE_S)
     for number in range(30):
         producer.begin_transaction()
         for _ in range(count // 30):
             producer.produce("mixed", **next(made))
             producer.poll(0)
-        assert producer.flush(TIMEOUT_S) == 0
+        assert producer.flush(PATIENCE_S) == 0
         if number % 3 == 1:
-            producer.abort_transaction(TIMEOUT_S)
+            producer.abort_transaction(PATIENCE_S)
         else:
-            producer.commit_transaction(TIMEOUT_S)
+            producer.commit_transaction(PATIENCE_S)
 
 
 def read_by_client(address: str, place: Place, isolation: str) -> Digests:

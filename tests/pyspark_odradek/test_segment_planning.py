@@ -59,7 +59,7 @@ def test_a_short_rest_is_no_piece_of_its_own(tmp_path: Path) -> None:
     assert len(sizes(size * 3 // 4)) == 2
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.integers(0, 85), st.integers(0, 85), st.integers(100, 3000))
 def test_pieces_hold_the_wanted_offsets(start: int, end: int, split: int) -> None:
     with TemporaryDirectory() as folder:

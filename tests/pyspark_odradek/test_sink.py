@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-pytestmark = pytest.mark.timeout(900)  # a busy machine makes Spark slow
-
-
 def no_spark() -> "SparkSession":
     raise AssertionError("Spark is not needed to say this")
 

@@ -67,7 +67,6 @@ def lose_last_commit(folder: Path, table: str = "rows") -> bool:
     return True
 
 
-@pytest.mark.timeout(7200)
 @pytest.mark.usefixtures("_commands_here")
 def test_driver_and_executors_are_killed(
     broker_process: BrokerProcess, topic: str, tmp_path: Path
@@ -100,7 +99,6 @@ def test_driver_and_executors_are_killed(
                 check(job, count)
 
 
-@pytest.mark.timeout(3000)
 @pytest.mark.usefixtures("_commands_here")
 def test_broker_is_killed_under_the_stream_and_the_checkpoint_is_lost(
     topic: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

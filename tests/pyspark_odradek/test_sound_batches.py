@@ -2,7 +2,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from protocol.record_batch import BatchHeader, read_header, scan
@@ -20,7 +20,6 @@ def walk(data: bytes, total: int | None = None) -> list[SoundBatches | Damage]:
     return list(SoundWalk(PLACE, "log").piece(memoryview(data), 0, total))
 
 
-@settings(deadline=None)
 @given(logs())
 def test_fields_are_those_of_the_headers(data: bytes) -> None:
     headers = [header for _, header in scan(data)]
@@ -45,7 +44,6 @@ def test_parts_and_flags() -> None:
     assert found.part(slice(0, 0)).flags == 0
 
 
-@settings(deadline=None)
 @given(logs(), st.lists(st.integers(1, 300), max_size=20))
 def test_pieces_of_any_size_give_the_same(data: bytes, sizes: list[int]) -> None:
     """As a file is read: what is not consumed is read again, with what is needed."""

@@ -1,20 +1,17 @@
-"""What all formats have in common: places, schemas, leftovers."""
+"""What all formats have in common: places and schemas."""
 
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
-from pyspark_odradek.commit import Commit
 from pyspark_odradek.job_errors import JobError
 from pyspark_odradek.table import (
     FORMATS,
     check_schema,
     describe,
-    leftovers,
     local_path,
     open_table,
-    staging_name,
 )
 
 SCHEMA = pa.schema([("a", pa.int64()), ("b", pa.string())])
@@ -57,10 +54,3 @@ def test_table_of_another_schema(kind: str, tmp_path: Path) -> None:
         table.close()
     with pytest.raises(JobError, match="another schema"):
         open_table(kind, str(tmp_path / "t"), "j").create(SCHEMA.remove(1))
-
-
-def test_only_leftovers_of_the_committed_batch_are_removed() -> None:
-    names = [staging_name("a.b", batch) for batch in (6, 7, 7, 8)]
-    names += [staging_name("other", 7), "else", names[1] + "x"]
-    commit = Commit("a.b", 7, (), staged=names[1])
-    assert leftovers(names, "a.b", commit) == [names[2]]

@@ -130,7 +130,6 @@ def test_what_is_mapped_twice_is_the_same(wheel: Path) -> None:
     assert list((wheel / "pyspark_odradek/_odradek/protocol").glob("speedups*.so"))
 
 
-@pytest.mark.timeout(600)
 @pytest.mark.usefixtures("spark_java")
 def test_a_script_of_the_user_runs_where_all_names_are_taken(
     wheel: Path, taken: Path, broker_process: BrokerProcess, topic: str
@@ -174,7 +173,6 @@ for command in json.loads(sys.argv[1]):
 """
 
 
-@pytest.mark.timeout(900)
 @pytest.mark.usefixtures("spark_java")
 def test_the_commands_run_where_all_names_are_taken(
     wheel: Path, taken: Path, broker_process: BrokerProcess, topic: str
@@ -213,7 +211,6 @@ def test_the_commands_run_where_all_names_are_taken(
     assert ends[place].offset >= 3
 
 
-@pytest.mark.timeout(600)
 def test_without_a_compiler_the_wheel_is_slower_and_works(
     tmp_path: Path, taken: Path
 ) -> None:

@@ -39,6 +39,18 @@ def test_offsets_increase_from_batch_to_batch() -> None:
             analyse(batch(0, 5) + batch(later, 2))
 
 
+def test_the_first_offsets_are_told_of_batches_out_of_order() -> None:
+    with pytest.raises(OffsetsOutOfOrder) as raised:
+        analyse(batch(0, 5) + batch(3, 2))
+    assert str(raised.value) == (
+        "a batch at offset 3 after 4; the batches are at offsets 0, 3"
+    )
+    many = b"".join(bytes(batch(offset)) for offset in (*range(20), 3))
+    with pytest.raises(OffsetsOutOfOrder) as raised:
+        analyse(many)
+    assert str(raised.value).endswith("at offsets 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ...")
+
+
 def test_every_checksum_is_compared() -> None:
     sound = batch(0) + batch(1) + batch(2)
     for position in (30, len(sound) // 2, len(sound) - 1):

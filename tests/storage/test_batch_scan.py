@@ -6,13 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.batch_scan import BatchScan, DamagedRange, Recovery
+from protocol.record_batch import read_header
+from storage.batch_scan import BatchScan, Expected
+from storage.scan_result import DamagedRange, OffsetRepair, Recovery
 from tests.fakes.files import FakeFiles
 from tests.storage.batches import batch, sized_batch
 
 PATH = Path("/data/t-0/00000000000000000000.log")
 COUNT = 6
 SIZE = 200
+NO_GAPS = Expected(has_gaps=False)
 
 
 def whole_log() -> bytearray:
@@ -21,17 +24,21 @@ def whole_log() -> bytearray:
 
 
 def scan_bytes(
-    data: bytes | bytearray, start: int = 0, checks_crc: bool = True
+    data: bytes | bytearray,
+    start: int = 0,
+    checks_crc: bool = True,
+    expected: Expected = NO_GAPS,
 ) -> tuple[list[int], Recovery]:
     """The base offsets of the valid batches, and what the scan says of the rest."""
     files = FakeFiles()
     files.put(PATH, bytes(data))
-    scan = BatchScan(files.open(PATH), start, 0, checks_crc)
+    scan = BatchScan(files.open(PATH), start, 0, checks_crc, expected)
     offsets = []
     for position, header, found in scan:
-        assert found == data[position : position + header.size]
+        assert found[8:] == data[position + 8 : position + header.size]
+        assert read_header(found) == header
         offsets.append(header.base_offset)
-    many = BatchScan(files.open(PATH), start, 0, checks_crc)
+    many = BatchScan(files.open(PATH), start, 0, checks_crc, expected)
     assert [offset for run in many.runs() for offset in run.columns.base_offsets] == (
         offsets
     )
@@ -90,6 +97,11 @@ def test_flipped_bit_costs_one_batch_at_most(
     assert lost == {batch_number} or (is_outside_crc and len(lost) <= 1)
     if at < 8 and batch_number == COUNT - 1:
         return  # nothing follows that would contradict a higher offset
+    if at < 8:
+        assert not lost
+        assert [(each.position, each.base_offset) for each in recovery.repairs] == [
+            (batch_number * SIZE, batch_number)
+        ]
     if lost and batch_number < COUNT - 1:
         start = batch_number * SIZE
         assert recovery.damaged == (
@@ -129,29 +141,36 @@ def test_length_that_lies_costs_one_batch(length: int) -> None:
     assert recovery.damaged == (DamagedRange(SIZE, 2 * SIZE, 1, 2),)
 
 
-def test_offset_that_is_too_high_is_the_damaged_one() -> None:
+@pytest.mark.parametrize(("place", "claimed"), [(2, 1000), (3, 1), (4, -7), (0, 3)])
+def test_offset_that_neighbours_contradict_is_put_right(
+    place: int, claimed: int
+) -> None:
     data = whole_log()
-    number(data, 2 * SIZE, 8, 1000)
+    number(data, place * SIZE, 8, claimed)
     offsets, recovery = scan_bytes(data)
-    assert offsets == [0, 1, 3, 4, 5]
-    assert recovery.damaged == (DamagedRange(2 * SIZE, 3 * SIZE, 2, 3),)
+    assert offsets == list(range(COUNT))
+    assert recovery.damaged == ()
+    repair = OffsetRepair(place * SIZE, SIZE, claimed, place, place, -1)
+    assert recovery.repairs == (repair,)
+    assert not recovery.is_clean
 
 
-def test_offset_that_is_too_low_is_the_damaged_one() -> None:
+@pytest.mark.parametrize(("place", "claimed"), [(2, 1000), (3, 1)])
+def test_where_there_may_be_gaps_it_is_damaged(place: int, claimed: int) -> None:
     data = whole_log()
-    number(data, 3 * SIZE, 8, 1)
-    offsets, recovery = scan_bytes(data)
-    assert offsets == [0, 1, 2, 4, 5]
-    assert recovery.damaged == (DamagedRange(3 * SIZE, 4 * SIZE, 3, 4),)
+    number(data, place * SIZE, 8, claimed)
+    offsets, recovery = scan_bytes(data, expected=Expected())
+    assert offsets == [each for each in range(COUNT) if each != place]
+    start = place * SIZE
+    assert recovery.damaged == (DamagedRange(start, start + SIZE, place, place + 1),)
 
 
-def test_offset_that_falls_into_the_batch_before_is_the_damaged_one() -> None:
+def test_offset_that_falls_into_the_batch_before_is_put_right() -> None:
     batches = [batch(offset, 5) for offset in range(0, 25, 5)]
     number(batches[2], 0, 8, 7)
     offsets, recovery = scan_bytes(b"".join(map(bytes, batches)))
-    assert offsets == [0, 5, 15, 20]
-    size = len(batches[0])
-    assert recovery.damaged == (DamagedRange(2 * size, 3 * size, 10, 15),)
+    assert offsets == [0, 5, 10, 15, 20]
+    assert [each.claimed for each in recovery.repairs] == [7]
 
 
 @pytest.mark.parametrize("offset", [-1, 2**31, 2**62])

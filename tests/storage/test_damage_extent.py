@@ -1,9 +1,10 @@
 import pytest
 
 from protocol.errors import CorruptMessage
-from storage.damage_extent import find_extent
+from storage.damage_extent import find_extent, is_offset_wrong
 from storage.formats.quarantine_entry import QuarantineEntry
 from storage.log_segment import LogSegment
+from storage.scan_result import OffsetRepair
 from tests.fakes.files import FakeFiles
 from tests.storage.batches import append, batch, new_segment, reopened
 
@@ -23,7 +24,9 @@ def sealed(files: FakeFiles) -> LogSegment:
 def extent(
     files: FakeFiles, segment: LogSegment, position: int, *known: QuarantineEntry
 ) -> QuarantineEntry:
-    return find_extent(reopened(segment), position, COUNT, known)
+    found = find_extent(reopened(segment), position, COUNT, known)
+    assert isinstance(found, QuarantineEntry)
+    return found
 
 
 def places(*numbers: int) -> tuple[int, int, int, int, int]:
@@ -61,12 +64,13 @@ def test_known_damage_is_not_meant() -> None:
     assert extent(files, segment, 12 * SIZE, known)[:5] == places(12)
 
 
-def test_offset_above_the_next_segment_is_damage() -> None:
+def test_offset_above_the_next_segment_is_to_be_put_right() -> None:
     files = FakeFiles()
     segment = sealed(files)
     files.flip(LOG, (COUNT - 1) * SIZE + 4)
-    found = extent(files, segment, (COUNT - 1) * SIZE)
-    assert found[:5] == places(COUNT - 1)
+    found = find_extent(reopened(segment), (COUNT - 1) * SIZE, COUNT, ())
+    assert isinstance(found, OffsetRepair)
+    assert (found.position, found.base_offset) == ((COUNT - 1) * SIZE, COUNT - 1)
 
 
 def test_epoch_is_that_of_the_log_before() -> None:
@@ -100,3 +104,14 @@ def test_place_inside_sound_batches_is_none() -> None:
     files = FakeFiles()
     with pytest.raises(CorruptMessage):
         extent(files, sealed(files), 20 * SIZE + 5)
+
+
+def test_an_index_that_is_wrong_is_told_from_an_offset_that_is() -> None:
+    files = FakeFiles()
+    segment = sealed(files)
+    assert not is_offset_wrong(reopened(segment), 20 * SIZE)
+    files.flip(LOG, 20 * SIZE + 7)
+    assert is_offset_wrong(reopened(segment), 20 * SIZE)
+    files.flip(LOG, 20 * SIZE + 65)
+    assert not is_offset_wrong(reopened(segment), 20 * SIZE)  # it is no batch
+    assert not is_offset_wrong(reopened(segment), 21 * SIZE)

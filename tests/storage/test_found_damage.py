@@ -1,5 +1,7 @@
 """Torn tails are cut, damage inside is kept, and what is gone is a hole."""
 
+import errno
+
 import pytest
 
 from storage.unified_log import UnifiedLog
@@ -102,18 +104,31 @@ def test_a_damaged_last_batch_below_the_recovery_point_stays(was_clean: bool) ->
 
 
 @pytest.mark.parametrize("interval", [50, 200, 100_000])
-def test_a_last_offset_above_that_of_a_closed_log_is_damage(interval: int) -> None:
+def test_a_last_offset_above_that_of_a_closed_log_is_put_right(interval: int) -> None:
     log = closed(filled(index_interval_bytes=interval))
     active = log.local.active
     found = active.find(87)
     assert found
+    whole = files_of(log).content(active.log.path)
     files_of(log).flip(active.log.path, found[0] + 4)
     again = reopened(log, was_clean=True, recovery_point=90)
+    assert not in_quarantine(again)
+    assert (offsets(again), again.log_end_offset) == (list(range(90)), 90)
+    assert files_of(log).content(active.log.path) == whole
+    files_of(log).power_cut()  # the offset is durable
+    assert files_of(log).content(active.log.path) == whole
+
+
+def test_an_offset_that_cannot_be_written_is_passed_over() -> None:
+    log = closed(filled())
+    active = log.local.active
+    found = active.find(87)
+    assert found
+    files_of(log).flip(active.log.path, found[0] + 4)
+    files_of(log).fail("overwrite", error=errno.ENOSPC)
+    again = reopened(log, was_clean=True, recovery_point=90)
     assert in_quarantine(again) == [(87, 89, found[1])]
-    assert (offsets(again), again.log_end_offset) == (list(range(87)), 90)
-    assert produce(again).base_offset == 90
-    sync(again)
-    assert offsets(reopened(again, recovery_point=91)) == [*range(87), 90]
+    assert offsets(again) == list(range(87))
 
 
 def test_a_recovery_point_that_is_too_low_takes_nothing_away() -> None:

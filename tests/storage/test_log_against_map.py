@@ -176,6 +176,4 @@ class LogAgainstMap(RuleBasedStateMachine):
 
 
 TestLogAgainstMap = LogAgainstMap.TestCase
-TestLogAgainstMap.settings = settings(
-    max_examples=60, stateful_step_count=40, deadline=None
-)
+TestLogAgainstMap.settings = settings(max_examples=60, stateful_step_count=40)

@@ -161,6 +161,22 @@ def test_t067_the_clean_marker_is_gone_for_good_before_anything_else() -> None:
     assert not opened(files).was_clean
 
 
+def test_a_stop_that_was_not_clean_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    files = FakeFiles()
+    opened(files).mark_clean()
+    assert not caplog.messages
+    files.mkdir(ROOT / "t-0")
+    opened(files).mark_clean()
+    assert not caplog.messages
+    opened(files)
+    assert not caplog.messages
+    opened(files)
+    assert caplog.messages == [
+        "/data was not closed in order: what its 1 logs have beyond what was durable is"
+        " read and written again"
+    ]
+
+
 def test_partitions_deleted_ones_and_strangers_are_told_apart() -> None:
     files = FakeFiles()
     deleted = suffixed_name(TopicPartition("a", 0), DELETE)

@@ -141,7 +141,7 @@ def test_after_loading_a_power_cut_loses_nothing() -> None:
     assert offsets(reopened(log, recovery_point=95)) == list(range(95))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(st.sampled_from("ppppsSr"), max_size=40), st.booleans())
 def test_nothing_below_the_recovery_point_is_ever_lost(
     steps: list[str], is_checkpointed: bool
@@ -252,3 +252,12 @@ def test_a_disk_that_fails_while_loading_says_so() -> None:
     files_of(log).fail("sync")
     with pytest.raises(StorageFailure):
         reopened(log)
+
+
+def test_producers_are_remembered_for_a_day() -> None:
+    log = closed(filled())
+    for hours, is_there in ((23, True), (25, False)):
+        again = reopened(
+            log, was_clean=True, recovery_point=90, now_ms=NOW + 3_600_000 * hours
+        )
+        assert bool(producers(again)) == is_there, hours

@@ -4,7 +4,7 @@ import pytest
 
 from protocol.control_records import ControlType, EndTxnMarker, build_marker_batch
 from storage.append_info import AppendOrigin
-from storage.producer_snapshot import decode_snapshot
+from storage.producer_snapshot import decode_snapshot, snapshot_path
 
 from .logs import (
     DIRECTORY,
@@ -71,14 +71,14 @@ def test_a_snapshot_above_the_end_is_not_believed() -> None:
     produce(log, 3, producer=Producer(9, 0, 0))
     ticket = log.begin_sync(with_snapshot=True)
     assert ticket
-    assert ticket.snapshot
     files = files_of(log)
     files.power_cut()
-    name, data = ticket.snapshot
-    files.put(DIRECTORY / name, data)  # it was on the disk before the log was
+    ((offset, picture),) = ticket.snapshots.items()
+    # It was on the disk before the log was.
+    files.put(snapshot_path(DIRECTORY, offset), picture.encode())
     again = reopened(log, recovery_point=30)
     assert 9 not in producers(again)
-    assert not files.exists(DIRECTORY / name)
+    assert not files.exists(snapshot_path(DIRECTORY, offset))
 
 
 def test_nor_one_beside_a_segment_that_was_read_again() -> None:

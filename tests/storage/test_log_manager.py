@@ -148,7 +148,7 @@ def test_a_failed_sync_at_the_end_is_told_and_leaves_no_marker(
     produce(made(manager))
     files.fail("sync")
     assert not manager.close()
-    assert "a-0 is not closed in order" in caplog.text
+    assert f"[a-0 in {ROOT}] not closed in order" in caplog.text
     assert not files.exists(ROOT / CLEAN_MARKER_NAME)
 
 
@@ -297,6 +297,20 @@ def test_logs_verify_transactions_whether_made_or_loaded() -> None:
         assert loaded(manager, B).producers.verifies == verifies
         manager.delete(B)
         assert manager.close()
+
+
+@pytest.mark.parametrize("operation", ["mkdir", "open"])
+def test_a_log_for_which_there_is_no_room_leaves_nothing(operation: str) -> None:
+    files = FakeFiles()
+    manager = started(files)
+    names = files.listdir(ROOT)
+    files.fail(operation, error=errno.ENOSPC)
+    with pytest.raises(DiskFull):
+        manager.create(A, TOPIC_ID, CONFIG, None, NOW)
+    assert files.listdir(ROOT) == names
+    assert not manager.has_directory(A)
+    manager.create(A, TOPIC_ID, CONFIG, None, NOW)
+    assert manager.has_directory(A)
 
 
 def test_checkpoints_of_one_directory_do_not_keep_those_of_another() -> None:

@@ -104,9 +104,38 @@ def test_what_truncation_took_out_goes_although_retention_could_not() -> None:
     assert isinstance(files, FakeFiles)
     log.truncate_to(4, NOW)
     files.fail("rename", error=errno.ENOSPC)
+    files.fail("unlink", error=errno.ENOSPC)
     with pytest.raises(KafkaStorageError):
         retain(log, NOW + 1)
     assert 6 in [each.base_offset for each in delete_old_segments(log, NOW)]
+
+
+@pytest.mark.parametrize("nth", range(1, 8))
+def test_what_finds_no_room_for_another_name_is_removed_at_once(nth: int) -> None:
+    """A directory may have to grow for it. Nothing of it may be left behind."""
+    log = filled(retention_ms=0)
+    files = log.local.files
+    assert isinstance(files, FakeFiles)
+    files.fail("rename", nth=nth, error=errno.ENOSPC)
+    gone = delete_old_segments(log, NOW + 1)
+    assert [each.base_offset for each in gone] == [0, 2, 4, 6]
+    for segment in gone:
+        segment.delete_files()
+    names = {path.name.split(".")[0] for path in files.paths()}
+    assert not names & {f"{each.base_offset:020}" for each in gone}
+
+
+def test_one_that_can_neither_be_renamed_nor_removed_stays_with_those_behind() -> None:
+    log = filled(retention_ms=0)
+    files = log.local.files
+    assert isinstance(files, FakeFiles)
+    files.fail("rename", nth=4, error=errno.ENOSPC)  # of the second segment
+    files.fail("unlink", error=errno.ENOSPC)
+    gone = delete_old_segments(log, NOW + 1)
+    assert [each.base_offset for each in gone] == [0]
+    assert segments_of(log)[0] == 2
+    again = delete_old_segments(log, NOW + 1)
+    assert [each.base_offset for each in again] == [2, 4, 6]
 
 
 def test_t062_compact_only_topic_deletes_below_start_only() -> None:

@@ -1,7 +1,12 @@
+import sys
+from pathlib import Path
+
 import pytest
 
 from protocol.record_batch import scan
 from storage.file_system import DiskFull, StorageFailure
+from storage.files import OsFiles
+from storage.log_config import LogConfig
 from storage.log_segment import LogSegment
 from storage.time_index import TimestampedBatch
 from tests.fakes.files import FakeFiles
@@ -295,6 +300,24 @@ def test_deleted_segment_is_renamed_first() -> None:
     assert segment.read(7, None, 1 << 20) is not None
     segment.delete_files()
     assert files.paths() == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks /proc")
+def test_nothing_of_a_deleted_segment_stays_open(tmp_path: Path) -> None:
+    """Not even where somebody still holds the segment itself."""
+    segment = LogSegment.create(
+        OsFiles(), tmp_path, 0, LogConfig(index_interval_bytes=0), now_ms=0
+    )
+    for number in range(10):
+        append(segment, batch(number))
+    segment.seal()
+    assert segment.read(7, None, 1 << 20) is not None
+    assert segment.indexes.offset_before_time(1000) >= 0
+    segment.rename_deleted()
+    segment.delete_files()
+    links = [each.resolve() for each in Path("/proc/self/fd").iterdir()]
+    assert str(tmp_path) not in Path("/proc/self/maps").read_text()
+    assert not [each for each in links if tmp_path in each.parents]
 
 
 def test_segment_follows_its_directory() -> None:

@@ -50,3 +50,16 @@ def test_segment_with_the_same_base_is_replaced() -> None:
     assert len(found) == 2
     assert found.remove(20) is other
     assert len(found) == 1
+
+
+def test_segments_are_told_where_the_next_one_begins() -> None:
+    found = segments(10, 20)
+
+    def next_bases() -> list[int]:
+        return [segment.next_base for segment in found][:-1]
+
+    assert next_bases() == [20]
+    found.add(new_segment(base_offset=15))
+    assert next_bases() == [15, 20]
+    found.remove(15)
+    assert next_bases() == [20]

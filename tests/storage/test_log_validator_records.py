@@ -16,7 +16,7 @@ from protocol.record_batch import (
 )
 from protocol.records import NewRecord, build_batch, iterate
 from storage.log_config import LogConfig
-from storage.log_validator import InvalidRecords, InvalidTimestamps
+from storage.log_validator import InvalidRecords, InvalidTimestamps, RatioTooHigh
 
 from .produced import (
     CONFIG,
@@ -62,6 +62,21 @@ def test_a_payload_that_is_not_compressed_so_is_refused(compression: int) -> Non
 def test_an_unknown_codec_is_refused(compression: int) -> None:
     with pytest.raises(InvalidRecord):
         checked(batch(attributes=compression))
+
+
+@pytest.mark.parametrize("compression", CODECS)
+def test_what_is_all_alike_is_taken_unless_an_option_refuses_it(
+    compression: int,
+) -> None:
+    zeros = build_batch([NewRecord(None, bytes(4 << 20), NOW)], compression=compression)
+    ratio = (4 << 20) // len(zeros)
+    assert checked(zeros).batch == zeros
+    assert checked(zeros, replace(CONFIG, decompressed_ratio_max=2 * ratio))
+    with pytest.raises(RatioTooHigh, match=f"to {ratio // 2} times its size"):
+        checked(zeros, replace(CONFIG, decompressed_ratio_max=ratio // 2))
+    # Below 1 MiB no ratio is too high.
+    few = build_batch([NewRecord(None, bytes(1 << 19), NOW)], compression=compression)
+    assert checked(few, replace(CONFIG, decompressed_ratio_max=1))
 
 
 @pytest.mark.parametrize("compression", CODECS)
@@ -123,6 +138,13 @@ def test_only_the_bad_timestamps_are_named() -> None:
     assert (
         str(error) == "One or more records have been rejected due to invalid timestamp"
     )
+
+
+def test_a_time_on_the_bounds_is_good_beside_one_that_is_not() -> None:
+    config = replace(CONFIG, message_timestamp_before_max_ms=1000)
+    with pytest.raises(InvalidTimestamps) as raised:
+        checked(at(NOW - 1000, NOW + HOUR, NOW + HOUR + 1, NOW - 1001), config)
+    assert [index for index, _ in raised.value.record_errors] == [2, 3]
 
 
 def test_a_bad_timestamp_decides_the_code_and_all_are_listed() -> None:

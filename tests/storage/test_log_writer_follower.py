@@ -73,6 +73,7 @@ def test_an_entry_leads_to_all_of_the_set() -> None:
 def test_a_cut_last_batch_waits_for_the_next_fetch() -> None:
     log, whole, cut = new_log(), batch(0, 2), batch(2, 2)
     assert followed(log, whole, cut[:-1]).last_offset == 1
+    assert log.local.size == len(whole)
     assert followed(log, cut[:-1]).base_offset == -1
     assert followed(log).base_offset == -1
     assert followed(log, cut).base_offset == 2
@@ -84,6 +85,9 @@ def test_below_the_log_end_is_unexpected() -> None:
     with pytest.raises(UnexpectedAppendOffset) as raised:
         followed(log, batch(4, 3), batch(7, 3))
     assert (raised.value.first_offset, raised.value.last_offset) == (4, 9)
+    assert str(raised.value) == (
+        "batches at offsets 4, 7 up to 9, but the log, which starts at 0, ends at 5"
+    )
     with pytest.raises(OffsetsOutOfOrder):
         followed(log, batch(5, 3), batch(7, 3))
     with pytest.raises(RecordListTooLarge):

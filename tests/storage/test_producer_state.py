@@ -86,14 +86,6 @@ def test_a_marker_of_a_higher_epoch_forgets_them() -> None:
     assert state.last_offset == -1
 
 
-def test_silence_expires_a_producer_unless_it_has_a_transaction() -> None:
-    state = ProducerState(7, last_timestamp=1000)
-    assert not state.has_expired(1099, expiration_ms=100)
-    assert state.has_expired(1100, expiration_ms=100)
-    state.current_txn_first_offset = 0
-    assert not state.has_expired(1100, expiration_ms=100)
-
-
 def test_what_is_simply_the_next_batch() -> None:
     state = with_batches(4, 5)
     assert state.takes_next(0, 6)

@@ -110,7 +110,7 @@ NAMES = sorted({name for name, *_ in spans_before})
 SIZE = next(end for _, _, end, _ in spans_before)
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 @given(
     name=st.sampled_from(NAMES),
     bit=st.integers(0, 8 * 1200),
@@ -123,7 +123,7 @@ def test_any_flipped_bit(name: str, bit: int, size: int) -> None:
     assert_rest_is_read(files, log, [(name, range(position, position + 1))], size)
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 @given(
     flips=st.lists(
         st.tuples(st.sampled_from(NAMES), st.integers(0, 8 * 1200)),
@@ -133,6 +133,8 @@ def test_any_flipped_bit(name: str, bit: int, size: int) -> None:
     size=st.sampled_from([1, 200, 1 << 20]),
 )
 @example(flips=[(NAMES[-1], 32), (NAMES[-1], 8 * (SIZE + 17))], size=1)
+@example(flips=[(NAMES[0], 1600), (NAMES[0], 3274)], size=1)
+@example(flips=[(NAMES[0], 1600), (NAMES[0], 3274)], size=1 << 20)
 def test_several_flipped_bits(flips: list[tuple[str, int]], size: int) -> None:
     files, log = written()
     damaged = []
@@ -157,7 +159,7 @@ def test_every_bit_of_a_header(name: str, number: int) -> None:
         )
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 @given(
     name=st.sampled_from(NAMES),
     at=st.integers(0, 1200),
@@ -183,7 +185,7 @@ def test_any_overwritten_bytes(name: str, at: int, data: bytes, size: int) -> No
     assert_rest_is_read(files, log, [(name, range(at, end))], size)
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 @given(name=st.sampled_from(NAMES[:-1]), cut=st.integers(1, 1100))
 def test_any_cut_of_an_old_segment(name: str, cut: int) -> None:
     files, log = written()

@@ -1,7 +1,9 @@
 import errno
 from pathlib import Path
 
-from storage.reserve import RESERVE_BYTES, RESERVE_NAME, Reserve
+import pytest
+
+from storage.reserve import RESERVE_BYTES, RESERVE_NAME, Reserve, has_room
 from tests.fakes.files import FakeFiles
 
 DIRECTORY = Path("/logs")
@@ -51,3 +53,21 @@ def test_a_short_one_is_made_whole() -> None:
     files.put(PATH, bytes(10))
     reserve.keep()
     assert files.size(PATH) == RESERVE_BYTES
+
+
+@pytest.mark.parametrize("operation", ["open", "append"])
+@pytest.mark.parametrize("error", [errno.ENOSPC, errno.EDQUOT])
+def test_whether_there_is_room_is_tried(operation: str, error: int) -> None:
+    files, _ = new()
+    assert has_room(files, DIRECTORY)
+    files.fail(operation, error=error)
+    assert not has_room(files, DIRECTORY)
+    assert files.listdir(DIRECTORY) == []
+    assert has_room(files, DIRECTORY)
+
+
+def test_a_directory_with_another_trouble_is_not_full() -> None:
+    files, _ = new()
+    assert has_room(files, DIRECTORY / "gone")
+    files.fail("append")
+    assert has_room(files, DIRECTORY)

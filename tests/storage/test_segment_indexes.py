@@ -18,7 +18,14 @@ from storage.formats.index_entry import (
 )
 from storage.log_segment import LogSegment
 from tests.fakes.files import FakeFiles
-from tests.storage.batches import append, batch, filled_segment, new_segment, reopened
+from tests.storage.batches import (
+    append,
+    batch,
+    filled_segment,
+    new_segment,
+    reopened,
+    sized_batch,
+)
 
 LOG = "00000000000000000000.log"
 INDEX = "00000000000000000000.index"
@@ -235,3 +242,18 @@ def test_segment_without_records_has_no_timestamp(tmp_path: Path) -> None:
     assert again.max_timestamp == -1
     assert again.find_offset_by_timestamp(0) is None
     assert again.recover().next_offset == 0
+
+
+def test_a_scan_makes_the_entries_that_appends_make() -> None:
+    """Also when exactly the interval has gone by, which is not enough."""
+    files = FakeFiles()
+    segment = new_segment(files, index_interval_bytes=200)
+    for number in range(10):
+        append(segment, sized_batch(number, 100, timestamp=1000 + number))
+    segment.close()
+    before = index_bytes(files)
+    assert [each.position for each in parse_index(before[0])] == [300, 600, 900]
+    again = reopened(segment)
+    again.recover()
+    again.close()
+    assert index_bytes(files) == before

@@ -6,7 +6,10 @@ from pathlib import Path
 import pytest
 
 from storage.files import StorageFailure
-from storage.sync_ticket import SyncTicket
+from storage.formats.producer_entry import parse_producers
+from storage.log_retention import delete_old_segments
+from storage.producer_snapshot import list_snapshots
+from storage.sync_ticket import SNAPSHOTS_DUE_MAX, SyncTicket
 from storage.unified_log import UnifiedLog
 from tests.fakes.files import FakeFiles
 
@@ -89,7 +92,7 @@ def test_a_file_system_that_was_synced_leaves_the_rest_to_do() -> None:
         file.sync()
     files.counts.clear()
     ticket.run()
-    assert files.counts["sync"] == 2  # partition.metadata and leader epochs
+    assert files.counts["sync"] == 1  # the leader epochs
     log.finish_sync(ticket)
     files.power_cut()
     assert offsets(reopened(log, recovery_point=1)) == [0]
@@ -133,9 +136,12 @@ def test_a_failed_sync_is_told() -> None:
 
 def test_small_files_without_room_come_with_the_next_ticket() -> None:
     files = FakeFiles()
+    files.fail("append", error=errno.ENOSPC)
     log = new_log(files)
+    assert "partition.metadata" not in files.listdir(DIRECTORY)
     produce(log)
     ticket = begun(log)
+    assert len(ticket.texts) == 2
     for nth in range(1, len(ticket.texts) + 1):
         files.fail("append", nth=nth, error=errno.ENOSPC)
     ticket.run()
@@ -173,20 +179,52 @@ def test_a_partition_deleted_meanwhile_is_no_failure() -> None:
     assert log.begin_sync() is None
 
 
-def test_a_snapshot_that_is_synced_is_let_go_of() -> None:
+def test_a_roll_leaves_its_snapshot_to_the_sync() -> None:
     files = FakeFiles()
     log = new_log(files)
-    produce(log)
+    produce(log, producer=Producer(7, 0, 0))
     log.roll(NOW)
+    produce(log, producer=Producer(8, 0, 0))
+    path = DIRECTORY / f"{1:020d}.snapshot"
+    assert not files.exists(path)
+    sync(log)
+    files.power_cut()
+    (known,) = parse_producers(files.content(path))
+    assert known.producer_id == 7
+
+
+def test_a_snapshot_whose_segment_is_gone_is_not_left_behind() -> None:
+    files = FakeFiles()
+    log = new_log(files)
+    for number in range(3):
+        produce(log, producer=Producer(7, 0, number))
+        log.roll(NOW)
     ticket = begun(log)
-    (snapshot,) = ticket.finished
-    assert snapshot.path.name == "00000000000000000001.snapshot"
+    for number in range(3, 5):
+        produce(log, producer=Producer(7, 0, number))
+        log.roll(NOW)
+    log.update_high_watermark(4)
+    log.increment_log_start(4)
+    assert len(delete_old_segments(log, NOW)) == 4
     ticket.run()
-    assert not snapshot.is_dirty
-    files.counts.clear()
-    snapshot.read_at(0, 1)  # it opens again if it must
+    assert list_snapshots(files, DIRECTORY) == [1, 2, 3]
     log.finish_sync(ticket)
-    assert not begun(log, with_snapshot=True).finished
+    assert list_snapshots(files, DIRECTORY) == []
+    log.update_high_watermark(5)
+    log.increment_log_start(5)
+    assert len(delete_old_segments(log, NOW)) == 1
+    sync(log)
+    assert list_snapshots(files, DIRECTORY) == [5]
+
+
+def test_of_many_rolls_that_nobody_syncs_the_last_keep_their_snapshots() -> None:
+    files = FakeFiles()
+    log = new_log(files)
+    for number in range(SNAPSHOTS_DUE_MAX + 5):
+        produce(log, producer=Producer(7, 0, number))
+        log.roll(NOW)
+    sync(log)
+    assert list_snapshots(files, DIRECTORY) == list(range(6, SNAPSHOTS_DUE_MAX + 6))
 
 
 def test_truncation_takes_from_a_ticket_what_is_gone() -> None:

@@ -91,7 +91,7 @@ def decided(
 WRITE, ABORT, COMMIT = Step("write"), Step("abort"), Step("commit")
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 @example([WRITE, COMMIT], 1, 64, True, 1)
 @example([WRITE, ABORT], 1, 64, True, 1)
 @example([WRITE, ABORT, WRITE, COMMIT], 1, 64, False, 1 << 20)

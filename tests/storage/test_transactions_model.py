@@ -244,7 +244,7 @@ SYNC, PLAIN = Step("sync"), Step("plain")
 OTHER = [Step("write", 1)] * 5 + [Step("abort", 1)]
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@settings(max_examples=EXAMPLES)
 @example([WRITE, SYNC, ABORT, SYNC, Step("power cut")])
 @example([WRITE, ABORT, Step("kill"), Step("power cut")])
 @example([WRITE, *OTHER, ABORT, SYNC])

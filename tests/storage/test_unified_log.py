@@ -1,12 +1,16 @@
 """Reading from the log of a partition, syncing it, and ending it."""
 
+import logging
+
 import pytest
 
 from protocol.control_records import ControlType
 from protocol.errors import KafkaStorageError, OffsetOutOfRange
+from protocol.record_batch import scan
 from storage.files import StorageFailure
 from storage.log_manager import LogManager
 from storage.log_read import FetchIsolation
+from storage.offset_metadata import OffsetMetadata
 from storage.transaction_index import TransactionIndex
 from storage.unified_log import UnifiedLog
 from tests.fakes.files import FakeFiles
@@ -206,6 +210,20 @@ def test_a_late_transaction_is_reported() -> None:
     assert not log.has_late_transaction(NOW + timeout + five_minutes + 1, timeout)
 
 
+# What is said of it
+
+
+def test_a_sync_says_up_to_where_when_somebody_wants_to_know(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    log = new_log()
+    produce(log, 2)
+    with caplog.at_level(logging.DEBUG, "storage.unified_log"):
+        sync(log)
+    (line,) = caplog.messages
+    assert line == "[topic-0 in /data] flushed up to offset 2, durable up to 0"
+
+
 # The whole
 
 
@@ -327,3 +345,19 @@ def test_options_can_change() -> None:
     log.update_config(other.config)
     produce(log, value=bytes(5000))
     assert len(log.local.segments) == 1
+
+
+def test_a_high_watermark_without_a_place_is_looked_for_by_a_read() -> None:
+    log = filled(batches=4)
+    log._watermarks.high = OffsetMetadata(6)
+    data = log.read(0, 1 << 20)
+    assert [header.base_offset for _, header in scan(data.records)] == [0, 3]
+    assert log._watermarks.high.segment_base_offset == 0
+
+
+def test_a_closed_log_holds_no_file() -> None:
+    log = closed(filled(batches=4))
+    for segment in log.local.segments:
+        files_of(log).unlink(segment.log.path)
+        with pytest.raises(FileNotFoundError):  # one that is open could be read
+            segment.log.read_at(0, 1)

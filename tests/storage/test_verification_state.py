@@ -231,9 +231,9 @@ def test_who_does_not_verify_asks_for_no_guard() -> None:
 def test_verifications_expire_by_the_time_they_began() -> None:
     partition = Partition()
     guard = partition.verify()
-    partition.states.remove_expired(NOW + DAY_MS - 1)
+    assert not list(partition.states.remove_expired(NOW + DAY_MS - 1))
     assert partition.states.verifications.is_verified(7, guard)
-    partition.states.remove_expired(NOW + DAY_MS)
+    assert not list(partition.states.remove_expired(NOW + DAY_MS))
     assert not partition.states.verifications
 
 

@@ -268,16 +268,18 @@ class GroupCoordinator:
         """Drop the offsets that nobody needs any more. A periodic job."""
         self.runtime.schedule(decide_expiry)
 
-    def forget_topic(self, name: str, topic_id: bytes | None = None) -> None:
-        """Drop the offsets of a topic that was deleted.
+    def forget_topic(self, name: str, topic_id: bytes | None = None) -> bool:
+        """Drop the offsets of a topic that was deleted. Whether there was room for it.
 
         By its name alone as long as no other topic can have it, else by its id.
         """
         if name == CONSUMER_OFFSETS:
             if topic_id is None:
                 self.runtime.unload()
-            return
-        self.runtime.schedule(lambda shard: decide_forget_topic(shard, name, topic_id))
+            return True
+        return self.runtime.schedule(
+            lambda shard: decide_forget_topic(shard, name, topic_id)
+        )
 
     def _act(
         self, group_id: str, decide: Callable[[GroupShard], Decision], refuse: Refuse

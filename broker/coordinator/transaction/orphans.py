@@ -144,8 +144,7 @@ class Orphans:
             return []
         return [
             _open_transaction(topic_partition, state)
-            for state in log.producers
-            if state.has_transaction
+            for state in log.producers.with_transactions()
         ]
 
     def _end(self, orphan: OpenTransaction, *, is_commit: bool = False) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from broker.admin_address import admin_address
 from broker.cli.admin_client import AdminRefusal, ask
+from tests.patience import PATIENCE_S
 
 Answering = Callable[[bytes], None]
 
@@ -37,7 +38,7 @@ def answering(tmp_path: Path) -> Iterator[Answering]:
 
 
 def asked(directory: Path) -> list[object]:
-    return list(ask(directory, {"request": "x"}, timeout_s=20))
+    return list(ask(directory, {"request": "x"}, timeout_s=PATIENCE_S))
 
 
 def test_items_until_the_end(tmp_path: Path, answering: Answering) -> None:

@@ -9,6 +9,7 @@ from broker.cli.serve import command as serve
 from client.connection import Connection
 from tests.adopted import GOLDEN, METADATA_GOLDEN, Consumer
 from tests.broker_process import running_broker
+from tests.patience import PATIENCE_S
 
 TWO = METADATA_GOLDEN / "topics"
 ONE = METADATA_GOLDEN / "snapshot"
@@ -144,7 +145,7 @@ def test_adopt_and_serve_with_the_commands_alone(
     assert command([str(directory)]) == 0
     assert f"--data-dir {directory}\n" in capsys.readouterr().out
     with running_broker(directory) as broker:
-        with Connection("127.0.0.1", broker.port, timeout_s=20) as connection:
+        with Connection("127.0.0.1", broker.port, timeout_s=PATIENCE_S) as connection:
             assert Consumer(connection).offset("events-0", -1).offset == 18
         broker.terminate()
     assert (directory / ".kafka_cleanshutdown").exists()

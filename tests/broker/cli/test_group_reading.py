@@ -31,10 +31,9 @@ from protocol.messages.groups import (
 from protocol.records import NewRecord
 from protocol.topic_partition import TopicPartition
 from tests.broker.cli.conftest import Shell
-from tests.broker_process import BrokerProcess
+from tests.broker_process import BrokerProcess, ended
 from tests.client.live import wait_until
-
-ALL_S = 60
+from tests.patience import PATIENCE_S
 
 
 def write(cluster: Cluster, topic: str, values: Sequence[int], partitions: int) -> None:
@@ -191,7 +190,7 @@ class Stock:
 
     def close(self) -> None:
         self._is_over.set()
-        self._thread.join(ALL_S)
+        self._thread.join(PATIENCE_S)
         assert not self._thread.is_alive()
 
 
@@ -211,8 +210,9 @@ class Ours:
         return [int(json.loads(line)["value"]) for line in lines if line[-1:] == b"\n"]
 
     def end(self, number: signal.Signals) -> int:
-        self.process.send_signal(number)
-        return self.process.wait(ALL_S)
+        with ended(self.process):
+            self.process.send_signal(number)
+            return self.process.wait(PATIENCE_S)
 
 
 WAYS = [

@@ -9,6 +9,7 @@ import pytest
 from broker.cli import main as main_module
 from broker.cli.completion import words
 from broker.cli.main import BUILT_IN, GROUP, find, main
+from tests.processor import turns
 
 ROOT = Path(__file__).parents[3]
 
@@ -83,11 +84,15 @@ def test_every_help_has_examples_and_how_it_ends(
     assert f"odradek {command[1]}" in examples
 
 
+# A third of a second, eight times what it takes.
+HELP_TURNS_MAX = 10_000_000
+
+
 def test_help_takes_no_time() -> None:
     """CPU time of a process of its own, the best of three: others may be busy."""
     for command in ["group", "list"], ["topic", "create"], ["consume"], []:
         best_s = min(_cpu_of_help(command) for _ in range(3))
-        assert best_s <= 0.3, command
+        assert turns(best_s) < HELP_TURNS_MAX, command
 
 
 def _cpu_of_help(command: list[str]) -> float:

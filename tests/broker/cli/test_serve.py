@@ -13,6 +13,8 @@ from broker.metadata.catalog_store import SCHEMA, CatalogError, CatalogStore
 from broker.start_error import StartError
 from protocol.errors import KafkaStorageError
 from storage.log_directory import BadLogDirectory, DirectoryInUse
+from tests.broker_process import ended
+from tests.patience import PATIENCE_S
 
 ROOT = Path(__file__).parents[3]
 
@@ -113,9 +115,10 @@ def running(
     data = tmp_path_factory.mktemp("serve") / "new" / "data"
     process = start("--port", "0", "--data-dir", str(data))
     assert process.stdout is not None
-    yield process.pid, data, process.stdout.readline()
-    process.terminate()
-    _, log = process.communicate(timeout=60)
+    with ended(process):
+        yield process.pid, data, process.stdout.readline()
+        process.terminate()
+        _, log = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0, log
 
 
@@ -130,7 +133,7 @@ def test_the_ready_line_says_where_and_how_safe(
 def refusal(*arguments: str) -> str:
     """The one line with which a start is refused."""
     process = start(*arguments)
-    out, line = process.communicate(timeout=60)
+    out, line = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, out) == (1, "")
     assert line.startswith("odradek serve: ")
     assert line.count("\n") == 1
@@ -171,7 +174,7 @@ def test_a_read_only_directory(tmp_path: Path) -> None:
 def test_the_command_does_not_import_what_lies_around(tmp_path: Path) -> None:
     (tmp_path / "protocol.py").write_text("raise SystemExit('the wrong one')")
     process = start("--prot", cwd=tmp_path)
-    _, line = process.communicate(timeout=60)
+    _, line = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 2
     assert "did you mean --port" in line
 

@@ -123,7 +123,7 @@ def test_controllers_have_no_listener_here() -> None:
         ({"listeners": (Listener("CONTROLLER", "", 1),)}, "no listener for clients"),
         (
             {"listeners": (Listener("SASL_SSL", "127.0.0.1", 1),)},
-            "wants protocol SASL_SSL: only PLAINTEXT is served",
+            "neither encrypted nor authenticated here; only PLAINTEXT is served",
         ),
         (
             {"listeners": (Listener("INSIDE", "127.0.0.1", 1),)},

@@ -2,6 +2,7 @@ import pytest
 
 from broker.config.broker_config import OPTIONS
 from broker.config.coordinator_options import GroupOptions, TransactionOptions
+from broker.config.option_error import OptionError
 
 
 def test_a_first_rebalance_does_not_wait() -> None:
@@ -18,7 +19,8 @@ def test_a_first_rebalance_does_not_wait() -> None:
 )
 def test_one_broker_has_one_copy(name: str) -> None:
     assert OPTIONS[name][1].parse("1") == 1
-    assert OPTIONS[name][1].parse("3") == 1
+    with pytest.raises(OptionError, match="no more than 1, as one broker holds one"):
+        OPTIONS[name][1].parse("3")
 
 
 def test_transactions_end_after_a_quarter_of_an_hour() -> None:

@@ -31,8 +31,6 @@ def test_a_new_topic_looks_as_it_does_at_apache_kafka() -> None:
     theirs = recorded("topic")
     assert list(ours) == sorted(theirs)
     for name, option in ours.items():
-        if name == "min.insync.replicas":
-            continue  # theirs is set dynamically by a feature (KIP-966)
         expected = theirs[name]
         assert option.value == expected["value"], name
         assert option.kind.name == expected["type"], name
@@ -84,6 +82,7 @@ def test_small_segments_are_not_shown() -> None:
 # Options of which our default, and so what is shown, is another one.
 OTHER_DEFAULTS = {
     "connections.max.idle.ms",
+    "group.coordinator.rebalance.protocols",
     "group.initial.rebalance.delay.ms",
     "listener.security.protocol.map",
     "listeners",
@@ -167,6 +166,9 @@ def test_what_was_changed_comes_first() -> None:
     assert (of_topic.value, of_topic.synonyms) == ("1", expected)
     assert [(each.name, each.value) for each in describe_every_broker(broker)] == [
         ("log.retention.ms", "2"),
+        ("min.insync.replicas", "1"),
         ("num.io.threads", "9"),
     ]
-    assert describe_every_broker(static) == []
+    (fixed,) = describe_every_broker(static)
+    assert (fixed.name, fixed.value) == ("min.insync.replicas", "1")
+    assert fixed.source is ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG

@@ -4,7 +4,12 @@ from pathlib import Path
 import pytest
 
 from broker.config.broker_config import ALIASES, OPTIONS
-from broker.config.foreign_options import is_meaningless, is_refusable, why_refused
+from broker.config.foreign_options import (
+    is_meaningless,
+    is_refusable,
+    meaning_of,
+    why_refused,
+)
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "wire" / "describe_configs.json"
 
@@ -44,10 +49,20 @@ def test_nothing_of_ours_is_called_meaningless() -> None:
         ("super.users", "User:admin"),
         ("remote.log.storage.system.enable", "true"),
         ("create.topic.policy.class.name", "my.Policy"),
+        ("zookeeper.connect", "zookeeper:2181"),
+        ("controller.quorum.auto.join.enable", "true"),
+        ("ssl.client.auth", "required"),
+        ("client.quota.callback.class", "my.Quotas"),
+        ("cordoned.log.dirs", "/data/1"),
+        ("group.share.enable", "true"),
+        ("group.coordinator.rebalance.protocols", "classic,consumer"),
     ],
 )
 def test_what_would_be_a_lie_is_refused(name: str, value: str) -> None:
-    assert why_refused(name, value)
+    reason = why_refused(name, value)
+    assert reason is not None
+    assert "; leave it out" in reason, "what to do"
+    assert meaning_of(name).startswith("Refused is ")
 
 
 @pytest.mark.parametrize(
@@ -57,6 +72,10 @@ def test_what_would_be_a_lie_is_refused(name: str, value: str) -> None:
         ("remote.log.storage.system.enable", "false"),
         ("num.network.threads", "3"),
         ("process.roles", "broker,controller"),
+        ("controller.quorum.auto.join.enable", "False"),
+        ("ssl.client.auth", "none"),
+        ("zookeeper.connection.timeout.ms", "18000"),
+        ("group.coordinator.rebalance.protocols", "classic"),
     ],
 )
 def test_harmless_values_are_not(name: str, value: str) -> None:

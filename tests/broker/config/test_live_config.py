@@ -42,6 +42,8 @@ def test_an_option_that_means_nothing_is_remembered() -> None:
         ("log.segment.bytes", "10"),
         ("num.io.threads", "many"),
         ("no.such", "1"),
+        ("cordoned.log.dirs", "data"),
+        ("min.insync.replicas", "2"),
         ("log.cleaner.min.compaction.lag.ms", str((1 << 63) - 1)),
     ],
 )

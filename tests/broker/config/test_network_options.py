@@ -8,13 +8,16 @@ def test_limits_are_on_by_default() -> None:
     """The table of spec/reliability.md."""
     assert NetworkOptions.socket_request_max_bytes == 100 * MIB
     assert NetworkOptions.request_decompressed_max_bytes == 64 * MIB
+    assert NetworkOptions.request_decompressed_ratio_max == 0  # its size is enough
     assert NetworkOptions.max_connections == 10_000
     assert NetworkOptions.max_connections_per_ip == 1_000
     assert NetworkOptions.max_connection_creation_rate == 500
     assert NetworkOptions.queued_max_request_bytes == 256 * MIB
+    assert NetworkOptions.queued_max_response_bytes == 256 * MIB
     assert NetworkOptions.connection_unread_max_bytes == 8 * MIB
     assert NetworkOptions.connection_unread_timeout_ms == 60_000
     assert NetworkOptions.request_arrival_timeout_ms == 30_000
+    assert NetworkOptions.connection_min_byte_rate == 1024
 
 
 def test_nobody_outside_can_connect_by_default() -> None:

@@ -2,6 +2,8 @@ from pathlib import Path
 
 import pytest
 
+from broker.config.broker_config import BrokerConfig
+from broker.config.described import ConfigSource, describe_broker
 from broker.config.listener import Listener
 from broker.config.option_error import OptionError
 from broker.config.sources import Flags, load, option_of_variable
@@ -80,6 +82,24 @@ def test_port_alone_keeps_the_host() -> None:
     config, _ = load(flags=Flags(port=0))
     assert config.listeners == (Listener("PLAINTEXT", "127.0.0.1", 0),)
     assert "listeners" in config.explicit
+
+
+@pytest.mark.parametrize(
+    ("flags", "pairs"),
+    [
+        (Flags(port=9092), []),
+        (Flags(host="127.0.0.1"), []),
+        (Flags(), ["listeners=PLAINTEXT://127.0.0.1:9092"]),
+    ],
+)
+def test_what_somebody_says_is_no_default_though_it_is_the_same(
+    flags: Flags, pairs: list[str]
+) -> None:
+    config, _ = load(pairs=pairs, flags=flags)
+    assert config.listeners == BrokerConfig().listeners
+    assert config.explicit == {"listeners"}
+    (shown,) = [x for x in describe_broker(config) if x.name == "listeners"]
+    assert shown.source is ConfigSource.STATIC_BROKER_CONFIG
 
 
 def test_port_zero_of_a_flag_leaves_the_controllers_listener_alone() -> None:
@@ -202,24 +222,52 @@ def test_an_option_that_changes_nothing_yet_is_said() -> None:
     ]
 
 
-def test_what_one_broker_cannot_have_is_capped_with_one_line() -> None:
-    config, notes = load(
-        pairs=[
-            "default.replication.factor=3",
-            "offsets.topic.replication.factor=3",
-            "transaction.state.log.replication.factor=3",
-            "transaction.state.log.min.isr=2",
-            "min.insync.replicas=2",
-        ]
-    )
-    assert config.default_replication_factor == 1
-    assert config.offsets_topic_replication_factor == 1
-    assert config.transaction_state_log_min_isr == config.min_insync_replicas == 1
-    [line] = [note for note in notes if "there is one broker" in note]
-    assert "offsets.topic.replication.factor" in line
-    assert "min.insync.replicas" in line
-    _, quiet = load(pairs=["offsets.topic.replication.factor=1"])
-    assert not any("there is one broker" in note for note in quiet)
+@pytest.mark.parametrize(
+    "pair",
+    [
+        "default.replication.factor=3",
+        "offsets.topic.replication.factor=3",
+        "transaction.state.log.replication.factor=3",
+        "transaction.state.log.min.isr=2",
+        "min.insync.replicas=2",
+    ],
+)
+def test_copies_that_one_broker_cannot_hold_are_refused(
+    tmp_path: Path, pair: str
+) -> None:
+    name, _, _ = pair.partition("=")
+    why = rf"{name}: Value must be no more than 1, as one broker holds one copy"
+    with pytest.raises(OptionError, match=why):
+        load(pairs=[pair])
+    variable = "KAFKA_" + name.upper().replace(".", "_")
+    with pytest.raises(OptionError, match=rf"environment {variable}: .*{name}"):
+        load(environment={variable: "2"})
+    assert load(pairs=[f"{name}=1"]).notes == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("process.roles=broker,controller", "process.roles=broker"),
+        ("process.roles=broker,controller", "process.roles=controller"),
+        (
+            "bootstrap.servers=localhost:9093",
+            "bootstrap.servers=a:9093,b:9093,c:9093",
+        ),
+        ("bootstrap.servers=localhost:9093", "bootstrap.servers=controller:9999"),
+        ("bootstrap.servers=localhost:9093", "voters=1@a:9093,2@b:9093"),
+        ("bootstrap.servers=localhost:9093", "voters=2@localhost:9093"),
+    ],
+)
+def test_the_file_of_a_member_of_a_cluster_starts_nothing(
+    tmp_path: Path, old: str, new: str
+) -> None:
+    text = KAFKAS_OWN_FILE.replace(old, new)
+    assert text != KAFKAS_OWN_FILE
+    line = next(x for x in text.splitlines() if new in x)
+    where = rf"server.properties:\d: {line} is refused: .*one odradek is all of its"
+    with pytest.raises(OptionError, match=where):
+        load(a_file(tmp_path, text), flags=Flags(allow_unauthenticated=True))
 
 
 def test_the_image_of_apache_kafka_has_names_of_its_own() -> None:

@@ -1,7 +1,12 @@
 """Batches of a coordinator: as many records as fit, and whose transaction it is."""
 
 from broker.coordinator.decision import ProducerIdentity
-from broker.coordinator.record_batch import BATCH_RESERVE, batch_of, in_batches
+from broker.coordinator.record_batch import (
+    BATCH_RESERVE,
+    batch_of,
+    in_batches,
+    in_segments,
+)
 from protocol.record_batch import NO_SEQUENCE, read_header
 from protocol.records import iterate
 from tests.broker.coordinator.tally import Counted
@@ -22,6 +27,17 @@ def test_a_record_that_fits_nowhere_has_a_batch_of_its_own() -> None:
     records = [Counted("a", 1), Counted("x" * SIZE_MAX, 1), Counted("b", 1)]
     assert [len(some) for some in in_batches(records, SIZE_MAX)] == [1, 1, 1]
     assert BATCH_RESERVE < SIZE_MAX
+
+
+def test_as_many_batches_go_together_as_a_segment_takes() -> None:
+    records = [Counted(f"{number:0500}", 1) for number in range(5)]
+    batches = [
+        (some, batch_of(some, None, 0)) for some in in_batches(records, SIZE_MAX)
+    ]
+    size = len(batches[0][1])
+    for size_max, counts in ((5 * size, [5]), (2 * size, [2, 2, 1]), (1, [1] * 5)):
+        assert list(map(len, in_segments(batches, size_max))) == counts
+    assert list(in_segments(batches[:1], 1)) == [batches[:1]]
 
 
 def test_a_batch_is_of_nobody_or_part_of_a_transaction() -> None:

@@ -8,7 +8,7 @@ from broker.coordinator.decision import Decision, ProducerIdentity
 from broker.coordinator.shard import Phase
 from broker.parked import Parked
 from protocol.control_records import ControlType, EndTxnMarker, build_marker_batch
-from protocol.errors import ErrorCode, NotCoordinator
+from protocol.errors import CoordinatorNotAvailable, ErrorCode, NotCoordinator
 from protocol.records import NewRecord, build_batch
 from protocol.topic_partition import TopicPartition
 from storage.append_info import AppendOrigin
@@ -138,6 +138,27 @@ async def test_every_loaded_shard_can_be_told_to_decide(tmp_path: Path) -> None:
 
         broker.runtime.schedule(decide)
         assert len(asked) == PARTITIONS
+
+
+async def test_a_shard_that_cannot_decide_keeps_no_other(tmp_path: Path) -> None:
+    async with tally_broker(tmp_path) as broker:
+        for number in range(PARTITIONS):
+            broker.runtime.shard(number)
+        asked: list[TopicPartition] = []
+
+        def decide(state: Tallies) -> Decision:
+            asked.append(state.shard.topic_partition)
+            if len(asked) == 1:
+                raise ZeroDivisionError
+            if len(asked) == 2:
+                raise CoordinatorNotAvailable
+            return Decision()
+
+        assert not broker.runtime.schedule(decide)
+        assert len(asked) == PARTITIONS
+        assert [type(bug) for bug in broker.replicas.bugs] == [ZeroDivisionError]
+        broker.replicas.bugs.clear()
+        assert broker.runtime.schedule(decide)
 
 
 async def test_a_deleted_topic_leaves_nothing_behind(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from broker.coordinator.decision import Decision, Place, ProducerIdentity
-from broker.coordinator.shard import Phase, Shard, as_coordinator_error
+from broker.coordinator.shard import Phase, Shard
 from broker.parked import Parked
 from protocol.errors import (
     CoordinatorNotAvailable,
@@ -182,36 +182,6 @@ async def test_a_closing_broker_sends_those_who_wait_elsewhere(
     await broker.runtime.close()
     assert isinstance(state.unloaded, NotCoordinator)
     assert broker.add("a").code == ErrorCode.COORDINATOR_NOT_AVAILABLE
-
-
-@pytest.mark.parametrize(
-    ("code", "answered"),
-    [(3, 15), (19, 15), (7, 15), (56, 15), (6, 16), (10, -1), (18, -1), (4, -1)],
-)
-def test_errors_of_appends_as_clients_see_them(code: int, answered: int) -> None:
-    assert as_coordinator_error(code).code == answered
-
-
-def test_other_errors_pass_as_they_are() -> None:
-    assert as_coordinator_error(ErrorCode.INVALID_PRODUCER_EPOCH).code == 47
-
-
-async def test_of_many_records_those_before_the_one_that_fails_are_kept(
-    broker: TallyBroker,
-) -> None:
-    """State and log agree, whichever batch of a decision is refused."""
-    big = "x" * 2_000_000
-
-    def decide(state: Tallies) -> Decision:
-        return Decision("never", [Counted("a", 1), Counted(big, 1), Counted("b", 1)])
-
-    answer = broker.runtime.act("a", decide, refuse)
-    assert answer.code == ErrorCode.UNKNOWN_SERVER_ERROR
-    assert broker.state("a").counts == {"a": 1}
-    shard = broker.runtime.shard(broker.runtime.partition_of("a"))
-    assert broker.replicas.log_of(shard.topic_partition).log_end_offset == 1
-    await broker.replicas.commit()
-    assert broker.read("a") == 1
 
 
 async def test_records_of_several_batches_are_answered_behind_the_last(

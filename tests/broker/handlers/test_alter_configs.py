@@ -9,6 +9,7 @@ from broker.handlers.alter_configs import (
     refuse_alter_configs,
     refuse_incremental_alter_configs,
 )
+from broker.metadata.resource_options import Resource, ResourceKind
 from protocol.errors import ErrorCode, NotEnoughReplicas
 from protocol.messages.configs import (
     AlterableConfig,
@@ -252,6 +253,28 @@ async def test_options_of_the_broker_change_while_it_runs(tmp_path: Path) -> Non
         assert broker.services.config.retention_ms == 9
         assert seen[-1] is broker.services.config
         assert len(seen) == 6
+
+
+async def test_what_is_set_for_all_brokers_stays_so(tmp_path: Path) -> None:
+    name = "min.insync.replicas"
+    async with topic_broker(tmp_path) as broker:
+        for change in (
+            a_change((name, DELETE, None), name="", resource_type=BROKER),
+            a_change((name, DELETE, None), name="1", resource_type=BROKER),
+            a_change((name, SET, "1"), name="1", resource_type=BROKER),
+        ):
+            (refused,) = await changed(broker, change)
+            assert refused.error_code == ErrorCode.INVALID_CONFIG
+            assert "not removed" in (refused.error_message or "")
+        of_one = Resource(ResourceKind.BROKER, "1")
+        await broker.services.resources.alter(of_one, lambda _: {name: "1"})
+        for change in (
+            a_change((name, SET, "1"), name="", resource_type=BROKER),
+            a_change((name, DELETE, None), name="1", resource_type=BROKER),
+        ):
+            (taken,) = await changed(broker, change)
+            assert taken.error_code == ErrorCode.NONE
+        assert broker.services.resources.of(of_one) == {}
 
 
 async def test_a_level_changes(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import broker.handlers
 from broker.config.broker_config import BrokerConfig
 from broker.handlers.dispatch import Dispatcher
 from broker.handlers.registry import registered_handlers
-from broker.metadata.features import Features
+from broker.metadata.features import KRAFT_VERSION, Features
 from broker.network.request_context import ConnectionInfo
 from broker.services import Bugs
 from protocol.api_keys import ApiKey
@@ -71,7 +71,12 @@ def test_the_answer_has_the_shape_of_apache_kafkas(
             assert api.max_version <= ranges[api.api_key].max_version
         else:
             assert ranges[api.api_key] == api
-    assert all(each in theirs.supported_features for each in ours.supported_features)
+    supported = {each.name: each for each in theirs.supported_features}
+    for feature in ours.supported_features:
+        if feature.name == KRAFT_VERSION:  # its 1 is a quorum that others can join
+            assert (feature.min_version, feature.max_version) == (0, 0)
+        else:
+            assert feature == supported[feature.name]
     assert all(each in theirs.finalized_features for each in ours.finalized_features)
     if ours.error_code:
         assert ours == theirs
@@ -86,12 +91,23 @@ def test_clients_are_told_of_the_second_protocol_of_transactions(
     connection: ConnectionInfo,
 ) -> None:
     told = ask(request(3), 3, connection)
-    (feature,) = told.finalized_features
-    assert (feature.name, feature.max_version_level) == ("transaction.version", 2)
+    assert levels(told) == {"transaction.version": 2, "metadata.version": 30}
     assert told.finalized_features_epoch >= 0
-    assert not told.supported_features, "KAFKA-17011"
-    (feature,) = ask(request(4), 4, connection).supported_features
-    assert (feature.min_version, feature.max_version) == (0, 2)
+    supported = {each.name for each in told.supported_features}
+    assert supported == {"metadata.version"}, "those from level 0 on: KAFKA-17011"
+    told = ask(request(4), 4, connection)
+    assert {
+        each.name: (each.min_version, each.max_version)
+        for each in told.supported_features
+    } == {
+        "kraft.version": (0, 0),
+        "metadata.version": (7, 30),
+        "transaction.version": (0, 2),
+    }
+
+
+def levels(told: ApiVersionsResponse) -> dict[str, int]:
+    return {each.name: each.max_version_level for each in told.finalized_features}
 
 
 @pytest.mark.parametrize("level", [0, 1])
@@ -99,8 +115,7 @@ def test_an_option_keeps_them_at_the_first(
     connection: ConnectionInfo, level: int
 ) -> None:
     told = ask(request(4), 4, connection, transaction_version=level)
-    levels = [each.max_version_level for each in told.finalized_features]
-    assert levels == ([level] if level else [])
+    assert levels(told).get("transaction.version", 0) == level
 
 
 def test_the_software_of_the_client_is_remembered(connection: ConnectionInfo) -> None:

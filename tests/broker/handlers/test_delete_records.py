@@ -1,3 +1,4 @@
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,59 @@ async def test_every_partition_is_answered(tmp_path: Path, version: int) -> None
         assert known.partitions == [result(2), result(5, 1), no_such]
         assert unknown.name == "nope"
         assert unknown.partitions[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def write(broker: Replicas, number: int = 0) -> None:
+    """Another record, which acks=1 has acknowledged and nobody has synced."""
+    entries = {TopicPartition("t", number): batch_of(b"v")}
+    results = broker.manager.append_records(entries, acks=1, timeout_ms=1000)
+    assert [each.error_code for each in results.values()] == [ErrorCode.NONE]
+
+
+@pytest.mark.parametrize("offset", [-1, 6])
+async def test_what_is_not_durable_yet_can_be_forgotten(
+    tmp_path: Path, offset: int
+) -> None:
+    async with replicas(tmp_path) as broker:
+        await fill(broker, partitions=2)
+        write(broker)
+        answer = asyncio.create_task(ask(broker, request((0, offset), (1, -1))))
+        await asyncio.sleep(0)
+        assert not answer.done()
+        await broker.commit()
+        (topic,) = await answer
+        assert topic.partitions == [result(6), result(5, 1)]
+        assert broker.log_of(T0).log_start_offset == 6
+
+
+async def test_what_was_visible_before_waits_for_no_sync_of_newer_records(
+    tmp_path: Path,
+) -> None:
+    async with replicas(tmp_path) as broker:
+        await fill(broker)
+        write(broker)
+        asked = request((0, 2), (1, -1))
+        answer = handle_delete_records(broker.context(2), asked)
+        assert broker.log_of(T0).log_start_offset == 2
+        assert (await answer).topics[0].partitions[0] == result(2)
+        (topic,) = await ask(broker, request((0, 7)))
+        assert topic.partitions == [result(-1, 0, ErrorCode.OFFSET_OUT_OF_RANGE)]
+
+
+async def test_with_a_slow_disk_nothing_is_forgotten(tmp_path: Path) -> None:
+    async with replicas(tmp_path) as broker:
+        await fill(broker, partitions=2)
+        write(broker)
+        answer = asyncio.create_task(ask(broker, request((0, -1), (1, -1))))
+        await asyncio.sleep(0)
+        broker.clock.advance(6000)
+        (topic,) = await answer
+        refused = result(-1, 0, ErrorCode.REQUEST_TIMED_OUT)
+        assert sorted(topic.partitions, key=lambda x: x.partition_index) == [
+            refused,
+            result(5, 1),
+        ]
+        assert broker.log_of(T0).log_start_offset == 0
 
 
 async def test_of_a_partition_that_is_named_twice_the_last_counts(

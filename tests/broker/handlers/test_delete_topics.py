@@ -79,7 +79,6 @@ async def test_bad_entries_are_refused_one_by_one(tmp_path: Path) -> None:
             DeleteTopicState(name=None),
             DeleteTopicState(name="both", topic_id=made.topic_id),
             DeleteTopicState(name="a"),
-            DeleteTopicState(name=None, topic_id=made.topic_id),
         ]
         answer = await broker.ask(DeleteTopicsRequest(topics=states), 6)
         assert [(each.name, each.error_code) for each in answer.responses] == [
@@ -88,9 +87,47 @@ async def test_bad_entries_are_refused_one_by_one(tmp_path: Path) -> None:
             (None, ErrorCode.INVALID_REQUEST),
             ("both", ErrorCode.INVALID_REQUEST),
             ("a", 0),
-            (None, ErrorCode.INVALID_REQUEST),
         ]
         assert "Duplicate topic name." in (answer.responses[1].error_message or "")
+
+
+@pytest.mark.parametrize("order", ["name id", "id name", "id name id", "name id name"])
+async def test_one_topic_by_name_and_by_id(tmp_path: Path, order: str) -> None:
+    async with topic_broker(tmp_path) as broker:
+        made = await broker.topics.create_topic("a", 1)
+        state = {
+            "name": DeleteTopicState(name="a"),
+            "id": DeleteTopicState(name=None, topic_id=made.topic_id),
+        }
+        states = [state[each] for each in order.split()]
+        answer = await broker.ask(DeleteTopicsRequest(topics=states), 6)
+        found = {
+            (each.name, each.topic_id): (each.error_code, each.error_message)
+            for each in answer.responses
+        }
+        refused, twice = ErrorCode.INVALID_REQUEST, "Duplicate topic "
+        both = (
+            refused,
+            ("The provided topic name maps to an ID that was already supplied."),
+        )
+        # As Apache Kafka 4.3.1 answers each of them.
+        assert (
+            found
+            == {
+                "name id": {("a", made.topic_id): both},
+                "id name": {("a", made.topic_id): both},
+                "id name id": {
+                    ("a", made.topic_id): both,
+                    (None, made.topic_id): (refused, f"{twice}id."),
+                },
+                "name id name": {
+                    ("a", made.topic_id): (ErrorCode.NONE, None),
+                    ("a", ZERO_UUID): (refused, f"{twice}name."),
+                },
+            }[order]
+        )
+        is_there = broker.topics.get("a") is not None
+        assert is_there == (order != "name id name")
 
 
 async def test_deletion_can_be_switched_off(tmp_path: Path) -> None:

@@ -12,9 +12,11 @@ from protocol.messages.list_offsets import (
     ListOffsetsTopic,
 )
 from protocol.topic_partition import TopicPartition
-from tests.fakes.cluster import led_by
+from storage.files import ColdRead
+from tests.fakes.cluster import FakeCluster, led_by
 from tests.fakes.files import FakeFiles
-from tests.fakes.replicas import NOW_MS, Replicas, batch_of, replicas
+from tests.fakes.replicas import LOG_DIR, NOW_MS, Replicas, batch_of, replicas
+from tests.garbage import garbage
 
 T0 = TopicPartition("t", 0)
 
@@ -54,6 +56,12 @@ def append(broker: Replicas, *values: bytes, **options: Any) -> None:
     batch = batch_of(*values, **options)
     results = broker.manager.append_records({T0: batch}, acks=1, timeout_ms=1000)
     assert results[T0].error_code == ErrorCode.NONE
+
+
+def replicate(broker: Replicas) -> None:
+    """Let another replica hold the partition, which does not fetch."""
+    broker.manager.cluster = FakeCluster()
+    broker.manager.partition(T0).make_leader(led_by(1, 1, 2))
 
 
 async def test_places_of_the_log(tmp_path: Path) -> None:
@@ -108,13 +116,15 @@ async def test_t047_list_offsets_timestamp_beyond_hw_returns_minus_one_none(
         await broker.create_topic()
         append(broker, b"a")
         await broker.commit()
+        replicate(broker)
         append(broker, b"b", timestamp=NOW_MS + 5000)
+        await broker.commit()
         assert ask(broker, at(NOW_MS + 1)) == NOTHING
         assert ask(broker, at(-3)) == NOTHING
         assert ask(broker, at(-1)) == found(1)
         debugging = ask(broker, at(-1), replica_id=-2)
         assert debugging == found(2), "a debugging reader sees the log end"
-        await broker.commit()
+        broker.log_of(T0).update_high_watermark(2)
         assert ask(broker, at(NOW_MS + 1)) == found(1, NOW_MS + 5000)
 
 
@@ -242,6 +252,7 @@ async def test_places_by_isolation(tmp_path: Path) -> None:
         append(broker, b"b", timestamp=NOW_MS + 1000, **transactional)
         append(broker, b"c", timestamp=NOW_MS + 2000)
         await broker.commit()
+        replicate(broker)
         append(broker, b"d", timestamp=NOW_MS + 3000)
         committed = {"isolation_level": 1}
         assert ask(broker, at(-1), **committed) == found(1)
@@ -280,6 +291,25 @@ async def test_cold_bytes_and_unopened_logs_are_waited_for(tmp_path: Path) -> No
     async with replicas(tmp_path, files) as broker:
         answer = await handle_list_offsets(broker.context(11), request(at(-1)))
         assert answer.topics[0].partitions == [found(2)]
+
+
+async def test_a_look_into_cold_logs_leaves_nothing_behind(tmp_path: Path) -> None:
+    files = FakeFiles()
+    async with replicas(tmp_path, files) as broker:
+        await broker.create_topic(partitions=2)
+        for partition in range(2):
+            batch = batch_of(b"v")
+            broker.manager.append_records(
+                {TopicPartition("t", partition): batch}, acks=1, timeout_ms=1000
+            )
+        await broker.commit()
+        for partition in range(2):
+            files.chill(str(LOG_DIR / f"t-{partition}" / "00000000000000000000.log"))
+        asked = request(at(NOW_MS), at(NOW_MS, partition=1))
+        with garbage() as found:
+            answer = await handle_list_offsets(broker.context(11), asked)
+            assert [each.offset for each in answer.topics[0].partitions] == [0, 0]
+        assert not [each for each in found if isinstance(each, ColdRead)]
 
 
 def test_a_request_that_fails_as_a_whole_names_every_partition() -> None:

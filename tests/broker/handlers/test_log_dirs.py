@@ -1,3 +1,4 @@
+import threading
 from pathlib import Path
 
 import pytest
@@ -7,9 +8,14 @@ from protocol.errors import ErrorCode, KafkaStorageError
 from protocol.messages.log_dirs import (
     DescribableLogDirTopic,
     DescribeLogDirsRequest,
+    DescribeLogDirsResponse,
     DescribeLogDirsResult,
 )
+from storage.log_move import LogMove
+from tests.broker.test_server import with_client
+from tests.fakes.broker import until
 from tests.fakes.replicas import Replicas, batch_of, replicas
+from tests.fakes.two_directories import two_directories
 
 
 async def described(
@@ -63,3 +69,39 @@ async def test_every_version_can_be_written(tmp_path: Path, version: int) -> Non
         request = DescribeLogDirsRequest(topics=None)
         answer = await handle_describe_log_dirs(broker.context(version), request)
         assert answer.encode(version)
+
+
+async def test_a_partition_whose_move_is_nearly_over_is_in_one_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Named twice in a directory, it would be in none for Kafka's tools."""
+    async with two_directories(tmp_path) as disks:
+        await disks.fill()
+        is_held, goes_on = threading.Event(), threading.Event()
+
+        def held(move: LogMove) -> None:
+            is_held.set()
+            goes_on.wait()
+
+        monkeypatch.setattr(LogMove, "sync_old_name", held)
+        other = disks.other
+        await disks.begin(other)
+        try:
+            await until(is_held.is_set)
+            response = await with_client(
+                disks.server,
+                lambda client: client.request(
+                    DescribeLogDirsRequest(topics=None), DescribeLogDirsResponse, 4
+                ),
+            )
+        finally:
+            goes_on.set()
+        await disks.moved()
+    shown = [
+        (result.log_dir, partition.is_future_key)
+        for result in response.results
+        for topic in result.topics
+        if topic.name == "t"
+        for partition in topic.partitions
+    ]
+    assert shown == [(str(other), False)]

@@ -165,6 +165,43 @@ async def test_topics_can_be_asked_for_by_id(tmp_path: Path, version: int) -> No
         assert missing.error_code == ErrorCode.UNKNOWN_TOPIC_ID
 
 
+@pytest.mark.parametrize("version", [12, 13])
+@pytest.mark.parametrize("name", [None, "", "b", "made"])
+async def test_an_id_counts_whatever_name_stands_beside_it(
+    tmp_path: Path, version: int, name: str | None
+) -> None:
+    async with topic_broker(tmp_path) as broker:
+        made = await broker.topics.create_topic("a", 1)
+        await broker.topics.create_topic("b", 1)
+        unknown = random_uuid()
+        for topic_id, expected in (
+            (made.topic_id, ("a", ErrorCode.NONE)),
+            (unknown, (None, ErrorCode.UNKNOWN_TOPIC_ID)),
+        ):
+            asked = [MetadataRequestTopic(name=name, topic_id=topic_id)]
+            answer = await broker.ask(MetadataRequest(topics=asked), version)
+            (topic,) = answer.topics
+            assert (topic.name, topic.error_code) == expected
+            assert topic.topic_id == topic_id
+        assert broker.topics.get("made") is None
+
+
+async def test_a_request_with_ids_is_one_by_ids_alone(tmp_path: Path) -> None:
+    async with topic_broker(tmp_path) as broker:
+        a = await broker.topics.create_topic("a", 1)
+        await broker.topics.create_topic("b", 1)
+        by_id = MetadataRequestTopic(name=None, topic_id=a.topic_id)
+        for topics in (
+            [by_id, *named("a")],
+            [*named("a"), by_id],
+            [*named("a", "b", "made"), by_id, by_id],
+        ):
+            answer = await broker.ask(MetadataRequest(topics=topics), 13)
+            assert codes(answer.topics) == {"a": 0}
+            assert len(answer.topics) == 1
+        assert broker.topics.get("made") is None
+
+
 async def test_ids_are_refused_where_versions_have_no_room_for_them(
     tmp_path: Path,
 ) -> None:

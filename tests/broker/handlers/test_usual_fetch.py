@@ -104,7 +104,7 @@ REQUESTS = st.builds(
 CLIENT_IDS = st.sampled_from(["client", "c", "", None, "x" * 600])
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(
     st.integers(FIRST, LAST),
     st.lists(st.tuples(REQUESTS, CLIENT_IDS), min_size=2, max_size=6),

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from broker.handlers import known_requests, usual_produce
+from broker.replica.awaited_appends import AwaitedAppend
 from protocol.errors import ErrorCode
 from protocol.headers import encode_request
 from protocol.messages.produce import (
@@ -100,7 +102,7 @@ WIDE_REQUESTS = st.builds(
 CLIENT_IDS = st.sampled_from(["client", "c", "", None, "x" * 600, "__admin_client"])
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(
     st.integers(FIRST, LAST),
     st.lists(st.tuples(REQUESTS | WIDE_REQUESTS, CLIENT_IDS), min_size=2, max_size=8),
@@ -141,6 +143,22 @@ async def test_the_usual_request_takes_the_short_way(
         assert ways[1].short_count == 0
 
 
+async def test_acks_all_is_not_answered_before_the_sync_on_the_short_way(
+    tmp_path: Path,
+) -> None:
+    frame = frame_of(LAST, request(("t", 0, SOUND)))
+    async with two_ways(tmp_path, durability="commit") as ways:
+        dispatcher, connection = ways[0].dispatcher, ways[0].broker.connection
+        await ways[0].ask(frame)  # finds the route
+        request_frame = memoryview(bytearray(frame))
+        answer: Any = dispatcher.dispatch_logged(connection, request_frame).answer
+        assert isinstance(answer, AwaitedAppend)
+        assert not answer.done()  # nothing was synced, as nobody has waited
+        await ways[0].ask(frame)
+        assert answer.done()
+        assert ways[0].short_count == 1  # the last one
+
+
 async def test_the_request_log_tells_of_short_ways(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -154,10 +172,13 @@ async def test_the_request_log_tells_of_short_ways(
             ]
         assert not isinstance(long, bytes)
         assert isinstance(short, bytes)
-    line, same = [record.getMessage() for record in caplog.records]
+    line, same = [
+        re.sub(r"\d+\.\d{3} ms$", "N ms", record.getMessage())
+        for record in caplog.records
+    ]
     assert line == same
     assert line.startswith(f"Produce v{LAST} of ")
-    assert f"correlation id 77, {len(frame)} bytes" in line
+    assert f"correlation id 77, {len(frame)} bytes, done in N ms" in line
 
 
 @pytest.mark.parametrize(

@@ -40,18 +40,34 @@ def test_known_options_are_carried_over_and_others_told() -> None:
     metadata.topic_options["t"] = {
         "segment.bytes": "1048576",
         "errors.to.come": "1",
-        "remote.storage.enable": "true",
+        "remote.storage.enable": "false",
         "retention.ms": "soon",
     }
     chosen = options(metadata)
-    assert chosen.of_topic("t") == {"segment.bytes": "1048576"}
+    assert chosen.of_topic("t") == {
+        "segment.bytes": "1048576",
+        "remote.storage.enable": "false",
+    }
     assert [note.split(" is ")[0] for note in chosen.notes] == [
         "topic t: errors.to.come=1",
-        "topic t: remote.storage.enable=true",
         "topic t: retention.ms=soon",
         "no retention.ms",
     ]
     assert chosen.of_topic("u") == {}
+
+
+def test_a_topic_of_which_records_lie_elsewhere_is_refused_unless_it_is_said() -> None:
+    metadata = ClusterMetadata()
+    metadata.topic_options["t"] = {"remote.storage.enable": "true", "flush.ms": "5"}
+    without = "--topic-config t:remote.storage.enable=false"
+    with pytest.raises(AdoptionError, match=without):
+        options(metadata).of_topic("t")
+    for said in ("t", "every"):
+        chosen = options(metadata, **{said: {"remote.storage.enable": "false"}})
+        assert chosen.of_topic("t") == {
+            "remote.storage.enable": "false",
+            "flush.ms": "5",
+        }
 
 
 def test_topics_that_have_the_brokers_retention_are_told() -> None:

@@ -6,8 +6,7 @@ from broker.metadata.adoption_producer_ids import NO_PRODUCER_ID, highest_produc
 from protocol.records import NewRecord, build_batch
 from protocol.transaction_records import TransactionLogValue
 from storage.files import OsFiles
-from storage.producer_snapshot import encode_snapshot
-from storage.producer_state import ProducerState
+from storage.formats.producer_entry import ProducerEntry, pack_producers
 from tests.adopted import GOLDEN, METADATA_GOLDEN
 
 LOG = f"{0:020d}.log"
@@ -62,7 +61,8 @@ def test_a_damaged_batch_is_not_believed_and_those_behind_it_are(
 
 def test_producer_snapshots_count(tmp_path: Path) -> None:
     path = partition(tmp_path) / f"{8:020d}.snapshot"
-    path.write_bytes(encode_snapshot([ProducerState(41, 0), ProducerState(12, 0)]))
+    known = (ProducerEntry(each, 0, -1, -1, 0, -1, -1, -1) for each in (41, 12))
+    path.write_bytes(pack_producers(known))
     assert highest(tmp_path) == 41
     path.write_bytes(path.read_bytes()[:-1])
     assert highest(tmp_path) == NO_PRODUCER_ID

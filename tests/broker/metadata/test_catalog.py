@@ -6,10 +6,13 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+from broker.metadata import catalog as module
 from broker.metadata.catalog import RESERVE_NAME, Catalog, Change
+from broker.metadata.catalog_recovery import BACKUP
 from broker.metadata.catalog_store import CatalogError, CatalogStore
 from protocol.errors import InvalidRequest, KafkaStorageError
 from protocol.uuids import from_text
+from storage.reserve import RESERVE_BYTES
 
 
 @pytest_asyncio.fixture
@@ -114,7 +117,64 @@ async def test_a_full_disk_is_over_when_it_is_over(catalog: Catalog) -> None:
 
     with pytest.raises(KafkaStorageError, match="full"):
         await catalog.change(lambda: Change(lambda _: None, fail))
+    assert not catalog.has_room
     assert await catalog.change(lambda: counting([], "a")) == "a"
+    assert catalog.has_room
+    assert catalog.failure is None
+
+
+async def test_a_full_disk_is_reported_when_it_begins_and_when_it_ends(
+    catalog: Catalog, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(store: CatalogStore) -> None:
+        error = sqlite3.OperationalError("database or disk is full")
+        error.sqlite_errorcode = sqlite3.SQLITE_FULL
+        raise error
+
+    for _ in range(3):
+        with pytest.raises(KafkaStorageError):
+            await catalog.change(lambda: Change(lambda _: None, fail))
+    for _ in range(2):
+        await catalog.change(lambda: counting([], "a"))
+    first, last = (record.message for record in caplog.records)
+    assert "has no room (database or disk is full)" in first
+    assert "has room again" in last
+
+
+def write_error(store: CatalogStore) -> None:
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorcode = sqlite3.SQLITE_IOERR_WRITE
+    raise error
+
+
+async def test_a_quota_that_is_used_up_is_a_full_disk(
+    catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite knows ENOSPC alone: EDQUOT it calls an I/O error."""
+    monkeypatch.setattr(module, "has_room", lambda *_: False)
+    with pytest.raises(KafkaStorageError):
+        await catalog.change(lambda: Change(lambda _: None, write_error))
+    assert await catalog.change(lambda: counting([], "a")) == "a"
+
+
+async def test_a_write_error_of_a_disk_with_room_is_final(catalog: Catalog) -> None:
+    with pytest.raises(KafkaStorageError):
+        await catalog.change(lambda: Change(lambda _: None, write_error))
+    with pytest.raises(KafkaStorageError, match="failed earlier"):
+        await catalog.change(lambda: counting([], "a"))
+
+
+async def test_the_room_is_kept_again_when_it_was_not_enough(tmp_path: Path) -> None:
+    def fail(store: CatalogStore) -> None:
+        error = sqlite3.OperationalError("database or disk is full")
+        error.sqlite_errorcode = sqlite3.SQLITE_FULL
+        raise error
+
+    catalog = Catalog.open(tmp_path)
+    with pytest.raises(KafkaStorageError):
+        await catalog.change(lambda: Change(lambda _: None, fail))
+    assert (tmp_path / RESERVE_NAME).stat().st_size == RESERVE_BYTES
+    await catalog.close()
 
 
 async def test_blocks_of_producer_ids_are_never_given_again(tmp_path: Path) -> None:
@@ -157,6 +217,48 @@ async def test_a_change_of_topics_is_copied_soon(tmp_path: Path) -> None:
     store = CatalogStore(tmp_path / "catalog.backup")
     assert [row.name for row in store.topics()] == ["a"]
     store.close()
+
+
+def without_room(path: Path) -> None:
+    error = sqlite3.OperationalError("database or disk is full")
+    error.sqlite_errorcode = sqlite3.SQLITE_FULL
+    raise error
+
+
+async def test_a_copy_for_which_there_was_no_room_is_made_after_the_next_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though that one alone would deserve none."""
+    catalog = Catalog.open(tmp_path)
+    monkeypatch.setattr(catalog.store, "copy_to", without_room)
+    rows = [(b"i", "a", 1, {})]  # type: ignore[var-annotated]
+    change = Change(lambda _: None, lambda store: store.insert_topics(rows), True)
+    await catalog.change(lambda: change)
+    await catalog.change(lambda: Change(lambda _: None))  # behind the copy
+    assert not (tmp_path / BACKUP).exists()
+    monkeypatch.undo()
+    await catalog.change(lambda: counting([], "x"))
+    await catalog.change(lambda: Change(lambda _: None))
+    assert (tmp_path / BACKUP).exists()
+    await catalog.close()
+
+
+@pytest.mark.parametrize("is_owed", [False, True])
+async def test_a_full_disk_does_not_keep_the_catalogue_from_closing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_owed: bool
+) -> None:
+    catalog = Catalog.open(tmp_path)
+    monkeypatch.setattr(catalog.store, "copy_to", without_room)
+    rows = [(b"i", "a", 1, {})]  # type: ignore[var-annotated]
+    change = Change(lambda _: None, lambda store: store.insert_topics(rows), True)
+    done = catalog.change(lambda: change)
+    if is_owed:
+        await done
+        await catalog.change(lambda: Change(lambda _: None))
+    await catalog.close()
+    again = Catalog.open(tmp_path)
+    assert [row.name for row in again.store.topics()] == ["a"]
+    await again.close()
 
 
 async def test_a_busy_catalogue_is_copied_too(tmp_path: Path) -> None:

@@ -121,6 +121,14 @@ def test_a_copy_is_a_catalogue(store: CatalogStore, tmp_path: Path) -> None:
     assert not (tmp_path / "copy.tmp").exists()
 
 
+def test_a_copy_that_fails_leaves_nothing(store: CatalogStore, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    copy.mkdir()  # so that no file can take its place
+    with pytest.raises(OSError, match="directory"):
+        store.copy_to(copy)
+    assert not (tmp_path / "copy.tmp").exists()
+
+
 def test_an_older_catalogue_is_migrated(path: Path) -> None:
     store = CatalogStore(path)
     store.insert_topics([(ID_A, "a", 1, {})])

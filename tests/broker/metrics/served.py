@@ -16,6 +16,7 @@ from protocol.messages.offsets import (
     OffsetCommitRequestTopic,
     OffsetCommitResponse,
 )
+from tests.patience import PATIENCE_S
 
 GROUP = 'a "group"'
 HTTP = HostPort("127.0.0.1", 0)
@@ -28,7 +29,7 @@ async def get(server: Server, path: str) -> tuple[int, str]:
     def ask() -> tuple[int, str]:
         url = f"http://127.0.0.1:{server.http_port}{path}"
         try:
-            with urllib.request.urlopen(url, timeout=60) as answer:
+            with urllib.request.urlopen(url, timeout=PATIENCE_S) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
             with error:
@@ -41,6 +42,11 @@ async def scraped(server: Server) -> Samples:
     """The values of all metrics, by name and labels' values."""
     status, text = await get(server, "/metrics")
     assert status == 200
+    return read(text)
+
+
+def read(text: str) -> Samples:
+    """The samples in ``text``; no name has the same labels twice."""
     found: Samples = {}
     for family in text_string_to_metric_families(text):
         for sample in family.samples:

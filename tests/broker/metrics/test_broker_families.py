@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from broker.replica.fetch_reader import FetchParams, PartitionFetch
 from client.connection import Connection
 from protocol.errors import ErrorCode
 from protocol.messages.produce import (
@@ -14,7 +15,9 @@ from protocol.messages.produce import (
 )
 from protocol.record_batch import COMPRESSION_ZSTD
 from protocol.records import NewRecord, build_batch
+from protocol.topic_partition import TopicPartition
 from storage.files import StorageFailure
+from storage.log_read import FetchIsolation
 from tests.broker.metrics.served import HTTP, commit, scraped
 from tests.broker.test_server import create_topic, produce, running, with_client
 
@@ -35,6 +38,26 @@ async def test_requests_and_syncs_are_counted(tmp_path: Path) -> None:
     assert found["odradek_sync_seconds_count"][str(tmp_path),] >= 1
     assert found["odradek_bugs_total"][()] == 0
     assert found["kafka_controller_kafkacontroller_globaltopiccount"][()] == 1
+
+
+async def test_who_waits_is_told_beside_what_is_watched(tmp_path: Path) -> None:
+    async with running(tmp_path, http_listener=HTTP) as server:
+        await with_client(server, create_topic)
+        manager = server.services.replica_manager
+        params = FetchParams(FetchIsolation.HIGH_WATERMARK, 60_000, 1, 1 << 20)
+        place = TopicPartition("t", 0)
+        same = [PartitionFetch(place, 0, 1 << 20)]
+        kinds = "Produce", "Fetch", "DeleteRecords", "VisibleEnd"
+        nobody = {(kind,): 0.0 for kind in kinds}
+        waiting = [manager.fetch_records(params, same) for _ in range(3)]
+        found = await scraped(server)
+        delayed = found["kafka_server_delayedoperationpurgatory_numdelayedoperations"]
+        assert {**nobody, ("Fetch",): 3} == delayed
+        watched = found["kafka_server_delayedoperationpurgatory_purgatorysize"]
+        assert {**nobody, ("Fetch",): 1} == watched
+        await with_client(server, produce)
+        for each in waiting:
+            await each
 
 
 async def test_limits_that_were_reached_are_counted(tmp_path: Path) -> None:

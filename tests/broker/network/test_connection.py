@@ -343,3 +343,30 @@ async def test_a_muted_connection_waits_and_then_goes_on() -> None:
     await client.clock.tick(1)
     assert client.answers == ["mute:500", "now:a"]
     assert client.transport.is_reading_now
+
+
+async def test_the_whole_buffer_of_half_a_request_counts() -> None:
+    client = Client()
+    memory = client.listener.network.memory
+    client.transport.feed(frame("now:" + "x" * 5000)[:2000])
+    assert memory.used == client.connection._reader.held > 2000
+    client.transport.lose()
+    assert memory.used == 0
+
+
+async def test_claims_of_those_who_were_large_before_stay_within_the_memory() -> None:
+    limit = 1 << 20
+    clients = [Client(queued_max_request_bytes=limit)]
+    clients += [Client(clients[0].listener) for _ in range(9)]
+    large = frame("now:" + "x" * 150_000)
+    for client in clients:
+        client.transport.feed(large)
+    for client in clients:
+        client.transport.feed(large[:9])
+    memory = clients[0].listener.network.memory
+    assert memory.used == sum(each.connection._reader.held for each in clients)
+    assert memory.used <= limit
+    for client in clients:
+        client.transport.feed(large[9:])
+        assert len(client.answers) == 2
+    assert memory.used == 0

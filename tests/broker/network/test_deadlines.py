@@ -6,23 +6,51 @@ from tests.fakes.network import frame, settle
 
 def test_a_frame_is_late_when_the_next_one_does_not_come() -> None:
     deadlines = Deadlines(BrokerConfig(request_arrival_timeout_ms=100), 0)
-    assert not deadlines.is_frame_late(0, 5, is_excused=False)
-    assert not deadlines.is_frame_late(99, 5, is_excused=False)
-    assert deadlines.is_frame_late(100, 5, is_excused=False)
-    assert not deadlines.is_frame_late(100, 6, is_excused=False)
-    assert not deadlines.is_frame_late(200, 6, is_excused=True)
-    assert not deadlines.is_frame_late(299, 6, is_excused=False)
-    assert deadlines.is_frame_late(300, 6, is_excused=False)
+    assert not deadlines.is_frame_late(0, 5, 10, False, False)
+    assert not deadlines.is_frame_late(99, 5, 10, False, False)
+    assert deadlines.is_frame_late(100, 5, 10, False, False)
+    assert not deadlines.is_frame_late(100, 6, 10, False, False)
+    assert not deadlines.is_frame_late(200, 6, 10, True, False)
+    assert not deadlines.is_frame_late(299, 6, 10, False, False)
+    assert deadlines.is_frame_late(300, 6, 10, False, False)
+
+
+def test_a_frame_may_take_long_when_it_gets_on() -> None:
+    deadlines = Deadlines(BrokerConfig(request_arrival_timeout_ms=10_000), 0)
+    assert not deadlines.is_frame_late(0, 5, 0, False, False)
+    for second in range(10, 600, 10):
+        came = second * 1024
+        assert not deadlines.is_frame_late(second * 1000, 5, came, False, False)
+    assert not deadlines.is_frame_late(599_999, 5, 1 << 20, False, False)
+    assert deadlines.is_frame_late(600_000, 5, came + 10_239, False, False)
+
+
+def test_a_frame_may_not_take_long_while_memory_is_full() -> None:
+    deadlines = Deadlines(BrokerConfig(request_arrival_timeout_ms=10_000), 0)
+    assert not deadlines.is_frame_late(0, 5, 0, False, True)
+    assert not deadlines.is_frame_late(9_999, 5, 1 << 20, False, True)
+    assert not deadlines.is_frame_late(10_000, 5, 1 << 20, False, False)
+    assert deadlines.is_frame_late(10_001, 5, 2 << 20, False, True)
+
+
+def test_a_reader_has_to_read_at_a_rate_while_memory_is_short() -> None:
+    deadlines = Deadlines(BrokerConfig(connection_unread_timeout_ms=10_000), 0)
+    assert not deadlines.is_reader_stalled(0, 100_000, True)
+    assert not deadlines.is_reader_stalled(5_000, 99_000, True)
+    assert not deadlines.is_reader_stalled(10_000, 100_000 - 10_240, True)
+    assert not deadlines.is_reader_stalled(15_000, 80_000, False), "not short"
+    assert not deadlines.is_reader_stalled(24_000, 79_000, True)
+    assert deadlines.is_reader_stalled(25_000, 79_000, True)
 
 
 def test_a_reader_is_stalled_when_the_rest_does_not_shrink() -> None:
     deadlines = Deadlines(BrokerConfig(connection_unread_timeout_ms=100), 0)
-    assert not deadlines.is_reader_stalled(0, 1000)
-    assert not deadlines.is_reader_stalled(99, 1000)
-    assert not deadlines.is_reader_stalled(150, 999)
-    assert deadlines.is_reader_stalled(250, 999)
+    assert not deadlines.is_reader_stalled(0, 1000, False)
+    assert not deadlines.is_reader_stalled(99, 1000, False)
+    assert not deadlines.is_reader_stalled(150, 999, False)
+    assert deadlines.is_reader_stalled(250, 999, False)
     deadlines.forget_unread()
-    assert not deadlines.is_reader_stalled(300, 999)
+    assert not deadlines.is_reader_stalled(300, 999, False)
 
 
 def test_a_connection_is_idle_when_nothing_is_asked_or_under_way() -> None:
@@ -110,3 +138,25 @@ async def test_an_idle_connection_is_closed() -> None:
     assert client.transport.is_closing()
     assert not busy.transport.is_closing()
     assert not parked.transport.is_closing()
+
+
+async def test_half_a_frame_that_gets_on_is_waited_for() -> None:
+    client = Client()
+    data = frame("now:" + "x" * 1_000_000)
+    for position in range(0, len(data), 28_000):  # a second's worth
+        client.transport.feed(data[position : position + 28_000])
+        client.pass_time(1000)
+    assert client.answers == [str(len(data) - 4)]
+    assert not client.transport.is_aborted
+
+
+async def test_half_a_frame_that_gets_on_is_cut_when_others_lack_the_memory() -> None:
+    client = Client(queued_max_request_bytes=1_000_000)
+    for _ in range(29):
+        client.transport.feed(frame("x" * 2_000_000)[:28_000])
+        client.pass_time(1000)
+    other = Client(client.listener)
+    other.transport.feed(frame("now:" + "x" * 500_000)[:300_000])
+    client.pass_time(2000)
+    assert client.transport.is_aborted
+    assert not other.transport.is_aborted

@@ -81,3 +81,15 @@ def test_one_line_a_second_and_the_others_counted() -> None:
     clock.advance(1000)
     log.warn("last")
     assert lines[2:] == ["last"]
+
+
+def test_room_for_what_has_yet_to_come_is_a_quarter_of_what_is_left() -> None:
+    memory = RequestMemory(1000)
+    assert memory.has_room(250)
+    assert not memory.has_room(251)
+    memory.change(600)
+    assert memory.has_room(100)
+    assert not memory.has_room(101)
+    memory.change(600)
+    assert not memory.has_room(1)
+    assert RequestMemory(-1).has_room(1 << 40)

@@ -10,6 +10,7 @@ from broker.network.connection import Connection
 from broker.network.listener import Listener, ListenerError
 from tests.fakes.broker import WordBroker, until, word_broker
 from tests.fakes.network import frame
+from tests.patience import PATIENCE_S
 
 
 class Client:
@@ -33,7 +34,7 @@ class Client:
 
     async def is_closed(self) -> bool:
         try:
-            return await asyncio.wait_for(self.reader.read(1), 60) == b""
+            return await asyncio.wait_for(self.reader.read(1), PATIENCE_S) == b""
         except ConnectionError:
             return True
 
@@ -137,7 +138,7 @@ async def test_a_reader_that_stalls_stops_being_served_and_is_cut_off() -> None:
         client.send("big:30000000", "now:2")
         await until(lambda: broker.dispatcher.started)
         (connection,) = await _connections(broker, 1)
-        await until(lambda: connection._is_write_paused)
+        await until(lambda: connection._responses.is_held)
         assert broker.dispatcher.started == ["big:30000000"]
         for _ in range(62):
             broker.clock.advance(1000)
@@ -155,10 +156,10 @@ async def test_a_slow_reader_gets_everything_in_the_end() -> None:
     async with word_broker(**options) as broker, connected(broker) as client:
         client.send("big:30000000", "now:2")
         (connection,) = await _connections(broker, 1)
-        await until(lambda: connection._is_write_paused)
+        await until(lambda: connection._responses.is_held)
         assert len(await client.answer()) == 30_000_000
         assert await client.answer() == "now:2"
-        assert not connection._is_write_paused
+        assert not connection._responses.is_held
 
 
 async def test_a_client_that_leaves_is_forgotten() -> None:

@@ -69,12 +69,12 @@ async def test_a_ready_answer_waits_for_its_turn() -> None:
     queue.add(Words(b"second"), size=5)
     queue.queue.flush()
     assert queue.sent == []
-    held = (queue.queue.parked_size, queue.queue.unsent_size)
+    held = (queue.queue.parked_size, queue.queue.unread_size)
     assert (queue.queue.count, *held) == (2, 10, 4 + len("second"))
     first.set_result(Words(b"first"))
     await settle()
     assert queue.sent == ["first", "second"]
-    held = (queue.queue.parked_size, queue.queue.unsent_size)
+    held = (queue.queue.parked_size, queue.queue.unread_size)
     assert (queue.queue.count, *held) == (0, 0, 0)
     assert queue.progress == 1
 
@@ -108,16 +108,16 @@ async def test_whole_frames_keep_their_place() -> None:
     queue.add(first)
     assert queue.queue.add_frame(frame)
     queue.queue.flush()
-    assert (queue.queue.count, queue.queue.unsent_size) == (2, len(frame))
+    assert (queue.queue.count, queue.queue.unread_size) == (2, len(frame))
     first.set_result(words)
     await settle()
     assert queue.sent == ["first", "second"] * 2
-    assert queue.queue.unsent_size == 0
+    assert queue.queue.unread_size == 0
 
 
 async def test_a_whole_frame_waits_while_the_client_does_not_read() -> None:
     queue = Queue()
-    queue.queue.hold()
+    queue.queue.hold(10)
     assert queue.queue.add_frame(framed(b"late"))
     queue.queue.flush()
     assert queue.sent == []
@@ -172,7 +172,7 @@ async def test_no_response_sends_nothing_and_blocks_nobody() -> None:
 
 async def test_nothing_is_sent_while_the_client_does_not_read() -> None:
     queue = Queue()
-    queue.queue.hold()
+    queue.queue.hold(10)
     queue.add(Words(b"1"))
     parked = future()
     queue.add(parked)

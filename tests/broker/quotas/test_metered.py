@@ -29,6 +29,7 @@ from protocol.messages.topics import (
 )
 from protocol.records import NewRecord, build_batch
 from tests.broker.test_server import config, create_topic
+from tests.patience import PATIENCE_S
 
 VALUE = bytes(20_000)
 
@@ -68,7 +69,7 @@ async def served(data_dir: Path) -> AsyncIterator[Served]:
     await server.start()
     port = server.listeners[0].port
     make: Callable[[], Connection] = lambda: Connection(  # noqa: E731
-        "127.0.0.1", port, client_id="c", timeout_s=20
+        "127.0.0.1", port, client_id="c", timeout_s=PATIENCE_S
     )
     connection = await asyncio.to_thread(make)
     try:

@@ -97,6 +97,19 @@ async def test_a_batch_that_unpacks_to_too_much_is_refused_and_counted(
         assert "hold more than the limit of 10000 bytes" in caplog.text
 
 
+async def test_a_batch_that_unpacks_to_too_many_times_its_size_is_counted_apart(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with replicas(tmp_path, request_decompressed_ratio_max=1000) as broker:
+        t0 = await broker.create_topic()
+        batch = batch_of(bytes(4 << 20), compression=COMPRESSION_ZSTD)
+        results = broker.manager.append_records({t0: batch}, acks=1, timeout_ms=30_000)
+        assert codes(results) == [ErrorCode.MESSAGE_TOO_LARGE]
+        hits = broker.manager.appends.limits.hits
+        assert hits == {"request.decompressed.ratio.max": 1}
+        assert "A batch may unpack to 1000 times its size" in caplog.text
+
+
 async def test_t138_invalid_acks_21_all_partitions(tmp_path: Path) -> None:
     async with replicas(tmp_path) as broker:
         t0 = await broker.create_topic(partitions=2)
@@ -164,10 +177,10 @@ async def test_t129_delayed_produce_timeout_mixed(tmp_path: Path) -> None:
         await broker.commit()
         slow = await broker.create_topic("slow")
         unknown = TopicPartition("unknown", 0)
-        future = append(broker, ready, slow, unknown, timeout_ms=1000)
+        future = append(broker, ready, slow, unknown, timeout_ms=6000)
         broker.sync()  # the catalogue does not know yet that "slow" is written
         assert not future.done()
-        broker.clock.advance(1100)
+        broker.clock.advance(6100)
         results = await future
         assert codes(results) == [
             ErrorCode.NONE,
@@ -175,6 +188,27 @@ async def test_t129_delayed_produce_timeout_mixed(tmp_path: Path) -> None:
             ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
         ]
         assert [result.base_offset for result in results.values()] == [1, 0, -1]
+
+
+@pytest.mark.parametrize("timeout_ms", [-1, 0, 1])
+async def test_a_client_without_patience_is_answered_when_our_disk_has_it(
+    tmp_path: Path, timeout_ms: int
+) -> None:
+    async with replicas(tmp_path) as broker:
+        one, other = await broker.create_topic("one"), await broker.create_topic("two")
+        alone = append(broker, one, timeout_ms=timeout_ms)
+        together = append(broker, one, other, timeout_ms=timeout_ms)
+        broker.clock.advance(1000)
+        assert not alone.done()
+        assert not together.done()
+        await broker.commit()
+        assert codes(await alone) == [ErrorCode.NONE]
+        assert codes(await together) == [ErrorCode.NONE, ErrorCode.NONE]
+        partition = broker.manager.partition(one)
+        broker.manager.cluster = FakeCluster()
+        partition.make_leader(led_by(1, 1, 2))
+        replicated = append(broker, one, other, timeout_ms=0)
+        assert codes(await replicated) == [ErrorCode.REQUEST_TIMED_OUT] * 2
 
 
 async def test_t137_leader_to_follower_completes_parked_requests_with_6(

@@ -4,6 +4,7 @@ import pytest
 
 from broker.replica.awaited_appends import AwaitedAppend, AwaitingAppends
 from broker.replica.delayed_produce import AppendResult
+from broker.replica.patience import DISK_TIMEOUT_MS
 from broker.replica.purgatory import Purgatory
 from protocol.errors import ErrorCode
 from protocol.topic_partition import TopicPartition
@@ -19,6 +20,7 @@ class FakePartition:
     def __init__(self) -> None:
         self.topic_partition = A
         self.awaited: Any = None
+        self.replication: object | None = "some other broker"
         self.reached = 0
         self.durable = 0
         self.failure: int | None = None
@@ -155,6 +157,21 @@ async def test_without_time_to_wait_the_time_is_over_at_once() -> None:
     assert waits.append(0).result() == ErrorCode.REQUEST_TIMED_OUT
     assert waits.partition.awaited is None
     assert waits.purgatory.delayed_count == 0
+
+
+@pytest.mark.parametrize("timeout_ms", [-1, 0, 1, TIMEOUT_MS])
+async def test_our_own_disk_has_its_time_whatever_the_client_says(
+    timeout_ms: int,
+) -> None:
+    waits = Waits()
+    waits.partition.replication = None
+    first, second = waits.append(timeout_ms), waits.append(timeout_ms)
+    waits.clock.advance(DISK_TIMEOUT_MS - 1)
+    waits.reach(1)
+    assert first.result() == ErrorCode.NONE
+    assert not second.done()
+    waits.clock.advance(DISK_TIMEOUT_MS // 64 + 1)
+    assert second.result() == ErrorCode.REQUEST_TIMED_OUT
 
 
 async def test_a_repetition_does_not_speak_for_those_behind_it() -> None:

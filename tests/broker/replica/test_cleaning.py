@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from broker.replica.cleaning import Cleaning, CleaningLimits
+from broker.replica.cleaning import Cleaning
+from broker.replica.cleaning_limits import CleaningLimits
 from protocol.topic_partition import TopicPartition
 from storage.cleaner.plan import CleaningPlan
 from storage.unified_log import UnifiedLog

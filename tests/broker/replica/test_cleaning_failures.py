@@ -9,7 +9,8 @@ import pytest
 
 from protocol.errors import KafkaStorageError
 from storage.cleaner.plan import CleaningPlan
-from tests.fakes.replicas import replicas
+from storage.unified_log import UnifiedLog
+from tests.fakes.replicas import LOG_DIR, replicas
 
 from .test_cleaning import append, cleaning_of, compacted, values
 
@@ -32,8 +33,30 @@ async def test_a_log_that_fails_twice_is_left_alone(
         await cleaning.clean_due()
         assert cleaning.uncleanable == {bad.topic_partition: "it ended with -9"}
         assert values(good) == [b"3", b"last"]
-        assert "bad-0 cannot be cleaned, and is left as it is" in caplog.text
+        line = f"[bad-0 in {LOG_DIR}] it cannot be cleaned, and is left as it is: "
+        assert line in caplog.text
         assert await cleaning.clean(bad.topic_partition) is None
+
+
+async def test_a_log_that_cannot_even_be_looked_at_keeps_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with replicas(tmp_path) as broker:
+        bad = await compacted(broker, "bad")
+        good = await compacted(broker, "good")
+        cleaning = cleaning_of(broker)
+        cleanable = cleaning.cleanable
+
+        def fails(log: UnifiedLog) -> Any:
+            return 1 // 0 if log is bad else cleanable(log)
+
+        monkeypatch.setattr(cleaning, "cleanable", fails)
+        await cleaning.clean_due()
+        assert values(good) == [b"3", b"last"]
+        assert list(cleaning.uncleanable) == [bad.topic_partition]
+        assert cleaning.uncleanable_bytes == 0
+        line = f"[bad-0 in {LOG_DIR}] it cannot be cleaned"
+        assert caplog.text.count(line) == 1
 
 
 async def test_a_full_disk_is_no_reason_to_give_up(
@@ -46,7 +69,7 @@ async def test_a_full_disk_is_no_reason_to_give_up(
         await cleaning.clean_due()
         assert len(values(log)) == 5
         assert not cleaning.uncleanable
-        assert "t-0 is not cleaned yet" in caplog.text
+        assert "it is not cleaned yet" in caplog.text
         await cleaning.clean_due()
         assert values(log) == [b"3", b"last"]
 
@@ -97,7 +120,7 @@ async def test_what_fails_once_is_tried_again(
         await cleaning.clean_due()
         assert values(log) == [b"3", b"last"]
         assert not cleaning.uncleanable
-        assert "cleaning t-0 is tried once more: it ended with -9" in caplog.text
+        assert "cleaning is tried once more: it ended with -9" in caplog.text
 
 
 @pytest.mark.parametrize("is_written", [False, True])
@@ -160,7 +183,7 @@ async def test_what_passes_is_tried_later(
 
         monkeypatch.setattr(cleaning._cleaner, "clean", fails)
         await cleaning.clean_due()
-        assert f"t-0 is not cleaned yet: {error}" in caplog.text
+        assert f"it is not cleaned yet: {error}" in caplog.text
         assert not cleaning.uncleanable
         await cleaning.clean_due()
         assert values(log) == [b"3", b"last"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from broker.replica.cleaning import CleaningLimits
+from broker.replica.cleaning_limits import CleaningLimits
 from broker.replica.compaction import Compacted, Compaction
 from protocol.topic_partition import TopicPartition
 from storage.append_info import AppendOrigin

@@ -59,7 +59,7 @@ class Fixture:
             for each in (A, B)
         ]
         find: Any = self.partitions.__getitem__
-        reader = FetchReader(params, wanted, find)
+        reader = FetchReader(params, wanted, find, params.max_bytes)
         reader.results = [
             FetchResult(ErrorCode.NONE, offset_metadata=start) for _ in wanted
         ]

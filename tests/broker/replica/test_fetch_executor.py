@@ -1,14 +1,14 @@
 import asyncio
-from collections.abc import Awaitable
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from broker.replica.fetch_reader import FetchParams, FetchResult, PartitionFetch
 from protocol.errors import ErrorCode
 from protocol.topic_partition import TopicPartition
 from storage.log_read import FetchIsolation
-from tests.fakes.files import FakeFiles
-from tests.fakes.replicas import LOG_DIR, Replicas, base_offsets, batch_of, replicas
+from tests.fakes.replicas import Replicas, base_offsets, batch_of, replicas
 
 SIZE = len(batch_of(b"v"))
 
@@ -31,6 +31,13 @@ def fetch(
 ) -> Any:
     params = FetchParams(isolation, max_wait_ms, min_bytes, max_bytes)
     return broker.manager.fetch_records(params, wanted)
+
+
+def fetch_one(broker: Replicas, wanted: PartitionFetch) -> FetchResult:
+    params = FetchParams(FetchIsolation.HIGH_WATERMARK, 500, 1, 1 << 20)
+    (result,) = broker.manager.fetch_executor.fetch_one(params, wanted, list)
+    assert isinstance(result, FetchResult)
+    return result
 
 
 def at(
@@ -158,6 +165,33 @@ async def test_t034_consumer_between_hw_and_leo_empty_without_error(
         assert not waiting.done(), "asking again at once would bring nothing either"
         await broker.commit()
         assert offsets(await waiting) == [[2]]
+
+
+@pytest.mark.parametrize(
+    "isolation", [FetchIsolation.HIGH_WATERMARK, FetchIsolation.TXN_COMMITTED]
+)
+async def test_no_offset_up_to_the_log_end_is_out_of_range(
+    tmp_path: Path, isolation: FetchIsolation
+) -> None:
+    async with replicas(tmp_path, stops_cleanly=False) as broker:
+        t0 = await broker.create_topic()
+        append(broker, t0, 2)
+        await broker.commit()
+        append(broker, t0, 2)
+
+        def codes() -> list[int]:
+            asked = [at(t0, offset) for offset in range(2, 6)]
+            found = [
+                fetch(broker, x, max_wait_ms=0, isolation=isolation) for x in asked
+            ]
+            assert not any(len(result.records) for (result,) in found)
+            return [result.error_code for (result,) in found]
+
+        beyond = [0, 0, 0, ErrorCode.OFFSET_OUT_OF_RANGE]
+        assert codes() == beyond
+        broker.files.fail("sync")
+        broker.sync()
+        assert codes() == beyond, "nobody is sent to the beginning for it"
 
 
 async def test_t036_incomplete_first_batch_becomes_empty(tmp_path: Path) -> None:
@@ -304,48 +338,53 @@ async def test_a_reader_of_the_log_end_is_woken_by_the_append(tmp_path: Path) ->
         assert partition.log_end_fetch_count == 0
 
 
-async def test_cold_bytes_come_through_the_disk_threads(tmp_path: Path) -> None:
-    files = FakeFiles()
-    async with replicas(tmp_path, files) as broker:
+async def test_a_fetch_gets_its_share_of_the_memory_and_one_batch_at_least(
+    tmp_path: Path,
+) -> None:
+    async with replicas(tmp_path) as broker:
         t0 = await broker.create_topic(partitions=2)
         t1 = TopicPartition("t", 1)
-        for each in (t0, t1):
-            append(broker, each, 2)
+        append(broker, t0, 8)
+        append(broker, t1, 8)
         await broker.commit()
-        for each in (t0, t1):
-            files.chill(str(LOG_DIR / str(each) / "00000000000000000000.log"))
-        answer = fetch(broker, at(t0), at(t1))
-        assert isinstance(answer, Awaitable)
-        assert not isinstance(answer, asyncio.Future)
-        assert offsets(await answer) == [[0, 1], [0, 1]]
-        assert offsets(fetch(broker, at(t0), at(t1))) == [[0, 1], [0, 1]]
-
-
-async def test_a_cold_fetch_may_have_to_wait_for_more(tmp_path: Path) -> None:
-    files = FakeFiles()
-    async with replicas(tmp_path, files) as broker:
-        t0 = await broker.create_topic()
-        append(broker, t0)
+        broker.answers.share = 3 * SIZE
+        assert offsets(fetch(broker, at(t0), at(t1))) == [[0, 1, 2], []]
+        one = fetch_one(broker, at(t0, 4))
+        assert base_offsets(one.records) == [4, 5, 6]
+        broker.answers.share = 0
+        assert offsets(fetch(broker, at(t0), at(t1))) == [[0], []]
+        assert base_offsets(fetch_one(broker, at(t0, 4)).records) == [4]
+        waiting = fetch(broker, at(t0, 8), at(t1, 2), min_bytes=100 * SIZE)
+        append(broker, t0, 3)
         await broker.commit()
-        files.chill("00000000000000000000.log")
-        task = asyncio.ensure_future(fetch(broker, at(t0), min_bytes=2 * SIZE))
-        while not broker.manager.fetches.delayed_count:
-            await broker.threads.run(int)
-        append(broker, t0)
-        await broker.commit()
-        assert offsets(await task) == [[0, 1]]
-
-
-async def test_a_fetch_that_waited_may_meet_cold_bytes(tmp_path: Path) -> None:
-    files = FakeFiles()
-    async with replicas(tmp_path, files) as broker:
-        t0 = await broker.create_topic()
-        append(broker, t0)
-        await broker.commit()
-        waiting = fetch(broker, at(t0), min_bytes=2 * SIZE)
-        files.chill("00000000000000000000.log")
+        broker.answers.share = 2 * SIZE
         broker.clock.advance(600)
-        assert offsets(await waiting) == [[0]]
+        assert offsets(await waiting) == [[8, 9], []]
+
+
+async def test_what_fetches_read_when_their_time_is_over_counts_until_it_is_sent(
+    tmp_path: Path,
+) -> None:
+    async with replicas(tmp_path) as broker:
+        t0 = await broker.create_topic()
+        for _ in range(3):
+            large = batch_of(bytes(50_000))  # the log keeps it
+            broker.manager.append_records({t0: large}, acks=1, timeout_ms=1000)
+        append(broker, t0)
+        await broker.commit()
+        waiting = [
+            fetch(broker, at(t0, offset), min_bytes=1 << 20) for offset in (0, 1, 3)
+        ]
+        assert broker.answers.used == 0
+        broker.clock.advance(600)
+        assert broker.answers.used == 5 * len(large) + 2 * SIZE, "not the small one"
+        assert [offsets(await each) for each in waiting] == [
+            [[0, 1, 2, 3]],
+            [[1, 2, 3]],
+            [[3]],
+        ]
+        await asyncio.sleep(0)
+        assert broker.answers.used == 0
 
 
 async def test_who_is_cancelled_leaves_nothing_behind(tmp_path: Path) -> None:

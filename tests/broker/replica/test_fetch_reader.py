@@ -60,7 +60,7 @@ def reader(
     log: FakeLog, *wanted: PartitionFetch, params: FetchParams = PARAMS, **more: Any
 ) -> FetchReader:
     found = partition(log, **more)
-    return FetchReader(params, wanted, lambda _: found)
+    return FetchReader(params, wanted, lambda _: found, params.max_bytes)
 
 
 def error_of(log: FakeLog, wanted: PartitionFetch, **more: Any) -> int:
@@ -151,7 +151,7 @@ def test_an_unknown_partition_has_no_offsets() -> None:
     def find(topic_partition: TopicPartition) -> Partition:
         raise UnknownTopicOrPartition
 
-    reading = FetchReader(PARAMS, [PartitionFetch(T0, 0, 500)], find)
+    reading = FetchReader(PARAMS, [PartitionFetch(T0, 0, 500)], find, 1000)
     reading.read()
     assert reading.results[0][:4] == (3, -1, -1, -1)
 

@@ -196,7 +196,7 @@ async def test_a_move_that_a_stop_interrupts_begins_anew(
         await until(lambda: disks.moving.moves[T].size > 0)
         monkeypatch.undo()
         await disks.restart()
-        await until(lambda: disks.names(other) == ["t-0"], timeout_s=30)
+        await until(lambda: disks.names(other) == ["t-0"])
         await disks.moved()
         assert disks.names(home) == []
         assert await disks.records() == found

@@ -4,10 +4,17 @@ from pathlib import Path
 from typing import Any
 
 from broker.replica.delayed_produce import AppendResult
+from broker.replica.written_partitions import RETRY_MS
 from protocol.errors import ErrorCode
 from protocol.topic_partition import TopicPartition
 from tests.fakes.files import FakeFiles
-from tests.fakes.replicas import LOG_DIR, Replicas, batch_of, replicas
+from tests.fakes.replicas import (
+    LOG_DIR,
+    Replicas,
+    batch_of,
+    full_catalog,
+    replicas,
+)
 
 
 def append(
@@ -130,3 +137,32 @@ async def test_close_answers_what_waits(tmp_path: Path) -> None:
         future = append(broker, t0)
         await broker.manager.close()
         assert codes(await future) == [ErrorCode.REQUEST_TIMED_OUT]
+
+
+async def test_while_the_catalogue_has_no_room_a_first_append_waits_for_it(
+    tmp_path: Path,
+) -> None:
+    async with replicas(tmp_path) as broker:
+        first = await broker.create_topic("first")
+        second = await broker.create_topic("second")
+        with full_catalog(broker.catalog):
+            waiting = append(broker, first)
+            await broker.commit()
+            # It is durable, and nobody sees it: its answer is for later.
+            assert not waiting.done()
+            log = broker.log_of(first)
+            assert (log.recovery_point, log.high_watermark) == (1, 0)
+            assert broker.manager.unrecorded == [first]
+            # What would wait in the same way is refused before it is written.
+            refused = append(broker, second)
+            assert codes(refused) == [ErrorCode.KAFKA_STORAGE_ERROR]
+            assert broker.logs.get(second) is None
+            assert codes(append(broker, first)) == [ErrorCode.KAFKA_STORAGE_ERROR]
+            assert log.log_end_offset == 1
+        broker.clock.advance(RETRY_MS)
+        await broker.manager.recorded()
+        assert codes(waiting.result()) == [ErrorCode.NONE]
+        assert broker.manager.unrecorded == []
+        answer = append(broker, second)
+        await broker.commit()
+        assert codes(answer.result()) == [ErrorCode.NONE]

@@ -8,6 +8,7 @@ import pytest
 from broker.replica.free_space import FreeSpace
 from broker.replica.retention import Retention
 from protocol.topic_partition import TopicPartition
+from storage.producer_table import PIECE_LENGTH
 from tests.fakes.replicas import LOG_DIR, Replicas, batch_of, replicas
 
 HOUR_MS = 3_600_000
@@ -21,6 +22,7 @@ def retention(broker: Replicas, free_bytes: int = 1 << 30) -> Retention:
         cast("Any", broker.committer),
         broker.threads,
         FreeSpace([LOG_DIR], 1 << 20, lambda _: free_bytes),
+        broker.services.bugs,
     )
 
 
@@ -120,6 +122,26 @@ async def test_silent_producers_are_forgotten(tmp_path: Path) -> None:
         assert broker.log_of(t0).producers.get(7) is None
 
 
+async def test_others_have_their_turn_while_many_producers_are_forgotten(
+    tmp_path: Path,
+) -> None:
+    async with replicas(tmp_path) as broker:
+        t0 = await broker.create_topic()
+        for producer_id in range(2 * PIECE_LENGTH + 1):
+            batch = batch_of(
+                b"v", producer_id=producer_id, producer_epoch=0, base_sequence=0
+            )
+            broker.manager.append_records({t0: batch}, acks=1, timeout_ms=1000)
+        producers = broker.log_of(t0).producers
+        broker.clock.advance(24 * HOUR_MS)
+        job = asyncio.create_task(retention(broker).forget_producers())
+        left = []
+        while not job.done():
+            await asyncio.sleep(0)
+            left.append(len(producers))
+        assert left == [2 * PIECE_LENGTH, PIECE_LENGTH, 0]
+
+
 async def test_a_disk_that_fails_takes_no_more_writes(tmp_path: Path) -> None:
     async with replicas(tmp_path) as broker:
         t0 = await filled(broker, retention_bytes="0")
@@ -136,9 +158,40 @@ async def test_a_full_disk_keeps_one_log_and_not_the_others(
         await filled(broker, "a", retention_bytes="0")
         other = await filled(broker, "b", retention_bytes="0")
         broker.files.fail("rename", error=errno.ENOSPC)
+        broker.files.fail("unlink", error=errno.ENOSPC)
         await retention(broker).delete_segments()
         assert segment_count(broker, other) == 1
-        assert "a-0 keeps what is old" in caplog.text
+        assert "it keeps what is old" in caplog.text
+
+
+@pytest.mark.parametrize("job_name", ["delete_segments", "forget_producers"])
+async def test_what_nobody_expected_of_one_log_keeps_no_other(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    job_name: str,
+) -> None:
+    async with replicas(tmp_path) as broker:
+        bad = await filled(broker, "a", retention_bytes="0")
+        good = await filled(broker, "b", retention_bytes="0")
+        batch = batch_of(b"v", producer_id=7, producer_epoch=0, base_sequence=0)
+        broker.manager.append_records({good: batch}, acks=1, timeout_ms=1000)
+        await broker.commit()
+        job = retention(broker)
+        broker.clock.advance(25 * HOUR_MS)
+        log = broker.log_of(bad)
+        monkeypatch.setattr(log, "local", None)
+        monkeypatch.setattr(log, "producers", None)
+        for turn in range(1, 3):
+            await getattr(job, job_name)()
+            assert broker.services.bugs.count == turn
+        assert "a-0" in caplog.text
+        if job_name == "delete_segments":
+            assert segment_count(broker, good) == 1
+        else:
+            assert broker.log_of(good).producers.get(7) is None
+        broker.bugs.clear()
+        monkeypatch.undo()
 
 
 async def test_a_log_that_is_deleted_meanwhile_is_left_alone(tmp_path: Path) -> None:

@@ -1,8 +1,12 @@
+import errno
 from pathlib import Path
+
+import pytest
 
 from broker.replica.scrubbing import SCRUB_TURN_MS, Scrubbing
 from protocol.topic_partition import TopicPartition
 from storage.log_read import FetchIsolation
+from storage.scrubber import SegmentScrub
 from tests.fakes.replicas import LOG_DIR, Replicas, batch_of, replicas
 
 HOUR_MS = 3_600_000
@@ -18,6 +22,7 @@ def scrubbing(broker: Replicas, bytes_per_second: int = 1 << 20) -> Scrubbing:
         broker.threads,
         HOUR_MS,
         bytes_per_second,
+        broker.services.bugs,
     )
 
 
@@ -109,3 +114,43 @@ async def test_segments_that_go_meanwhile_are_left_out(tmp_path: Path) -> None:
         log.local.remove_segments([log.local.segments.first])
         await current
         assert len(log.quarantine) == 0
+
+
+async def test_what_nobody_expected_of_one_segment_keeps_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with replicas(tmp_path) as broker:
+        job = scrubbing(broker)
+        t0 = await filled(broker)
+        run = SegmentScrub.run
+
+        def fails_at_first(scrub: SegmentScrub, bytes_max: int) -> bool:
+            if scrub.plan.base_offset == 0:
+                raise ZeroDivisionError
+            return run(scrub, bytes_max)
+
+        monkeypatch.setattr(SegmentScrub, "run", fails_at_first)
+        broker.clock.advance(HOUR_MS)
+        await job.scrub()
+        assert job.scrubbed_bytes == sealed_bytes(broker, t0) * 3 // 4
+        assert [type(bug) for bug in broker.bugs] == [ZeroDivisionError]
+        assert f"scrub of {FIRST}" in caplog.text
+        broker.bugs.clear()
+
+
+async def test_an_index_without_room_for_it_is_kept_in_memory(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with replicas(tmp_path) as broker:
+        job = scrubbing(broker)
+        t0 = await filled(broker)
+        index = FIRST.with_suffix(".timeindex")
+        before = broker.files.content(index)
+        broker.files.flip(index, len(before) - 1)
+        broker.files.fail("append", error=errno.ENOSPC)
+        broker.clock.advance(HOUR_MS)
+        await job.scrub()
+        assert f"{FIRST} is not put right" in caplog.text
+        assert job.scrubbed_bytes == sealed_bytes(broker, t0)
+    assert broker.services.bugs.count == 0
+    assert broker.files.content(index) == before  # written when it was closed

@@ -1,4 +1,5 @@
 import json
+import socket
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -7,6 +8,7 @@ import pytest
 from pyspark_odradek import spark_session
 from pyspark_odradek.commands import command
 
+from ..fake_executors import FakeExecutors
 from ..log_directories import log_file, make_directory, small_batches
 from ..test_audit import flip
 
@@ -43,6 +45,23 @@ def test_exit_status_and_report(
         True,
     )
     assert (sums["isSound"], sums["batches"], sums["damages"]) == (False, 19, 1)
+
+
+def test_what_no_executor_sees_is_not_called_sound(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    root = make_directory(tmp_path / "data", small_batches(20))
+    blind = FakeExecutors(lambda piece: piece._replace(path=f"/nowhere{piece.path}"))
+    monkeypatch.setattr(spark_session, "spark_session", lambda *_: blind.session())
+    assert command(["audit", str(root)]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert (
+        f"{socket.gethostname()} could not read {log_file(root, 0)} (no such file)"
+        in err
+    )
 
 
 def test_mistakes_are_said_in_one_line(

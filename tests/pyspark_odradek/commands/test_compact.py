@@ -39,6 +39,24 @@ def test_mistakes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "did you mean --file-size?" in capsys.readouterr().err
 
 
+def test_snapshots_of_an_iceberg_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    location = str(tmp_path / "t")
+    run_batches(lambda: (open_table("iceberg", location, JOB), None), range(5))
+    assert compact.command([location, "--keep-snapshots", "0"]) == 2
+    assert compact.command([location, "--keep-snapshots", "2"]) == 0
+    first = json.loads(capsys.readouterr().err.splitlines()[-2])
+    assert (first["step"], first["count"]) == ("expired snapshots", 4)
+    run_batches(lambda: (open_table("iceberg", location, JOB), None), range(5, 7))
+    for reader in READERS["iceberg"]:
+        assert rows_of(reader, tmp_path / "t", "_offset") == list(range(70))
+    other = str(tmp_path / "p")
+    run_batches(lambda: (open_table("parquet", other, JOB), None), range(1))
+    assert compact.command([other, "--keep-snapshots", "2"]) == 1
+    assert "a Parquet table" in capsys.readouterr().err
+
+
 @pytest.mark.usefixtures("shared_spark")
 @pytest.mark.parametrize("kind", FORMATS)
 def test_spark_rewrites_the_files(

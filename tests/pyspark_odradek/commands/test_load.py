@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from client.cluster import Cluster
+from client.producer import Producer
 from client.topics import NewTopic, create_topic
+from protocol.records import NewRecord
 from pyspark_odradek.commands.load import command
 from tests.broker_process import BrokerProcess
 from tests.client.live import settle
@@ -119,6 +121,31 @@ def test_what_cannot_be_loaded(
     nobody = [*given[:-1], "127.0.0.1:1"]
     assert command(["--table", str(table), *nobody]) == 1
     assert "127.0.0.1:1: Connection refused" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("shared_spark")
+def test_a_topic_that_has_records_of_others(
+    broker_process: BrokerProcess,
+    cluster: Cluster,
+    topic: str,
+    table: Path,
+    capsys: Captured,
+) -> None:
+    create_topic(cluster, NewTopic(topic))
+    with Producer(cluster) as producer:
+        producer.send(topic, NewRecord(None, b"of others", 0))
+    given = ["--table", str(table), "--topic", topic, "--job", topic]
+    given += ["--bootstrap-server", broker_process.address]
+    assert command(given) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "begin with --begin; else load into a new topic" in captured.err
+    assert len(list(records_in(cluster, topic, 0))) == 1
+    for count in (100, 0):
+        assert command([*given, "--begin", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["records"] == count
+    settle(cluster, topic)
+    assert len(list(records_in(cluster, topic, 0))) == 101
 
 
 @pytest.mark.parametrize(

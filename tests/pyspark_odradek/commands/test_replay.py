@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from client.cluster import Cluster
+from client.producer import Producer
 from client.topics import NewTopic, create_topic
+from protocol.records import NewRecord
 from pyspark_odradek.commands.replay import command
 from pyspark_odradek.replay import HEADER
 from tests.broker_process import BrokerProcess
@@ -44,6 +46,9 @@ def test_letters_are_replayed_once(
     capsys: Captured,
 ) -> None:
     create_topic(cluster, NewTopic(topic, 2))
+    with Producer(cluster) as producer:
+        producer.send(topic, NewRecord(None, b"there before", 0), 0)
+        producer.send(topic, NewRecord(None, b"there before", 0), 1)
     write_letters(spark, tmp_path / "letters")
     given = ["--table", str(tmp_path / "letters"), "--topic", topic, "--job", topic]
     given += ["--bootstrap-server", broker_process.address]
@@ -54,7 +59,7 @@ def test_letters_are_replayed_once(
     assert json.loads(capsys.readouterr().out)["records"] == 0
     settle(cluster, topic)
     for number in 0, 1:
-        (record,) = records_in(cluster, topic, number)
+        _, record = records_in(cluster, topic, number)
         assert (record.key, record.value) == (b"k%d" % number, b"{")
         assert record.timestamp == 1_769_817_600_000
         assert record.headers == ((HEADER, f"orders-{number}@{number}".encode()),)

@@ -1,9 +1,5 @@
-from storage.cleaner.producer_ends import (
-    PIECE_LENGTH,
-    ProducerEnd,
-    pack_ends,
-    unpack_ends,
-)
+from storage.cleaner.producer_ends import ProducerEnd, pack_ends, unpack_ends
+from storage.producer_table import PIECE_LENGTH
 
 from .cleaning import compacted_log, put
 

@@ -164,7 +164,7 @@ def test_an_index_without_a_base_offset_in_its_name_is_relative() -> None:
     assert any("relative" in str(row.fields.get("reason")) for row in rows)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(data=st.data())
 def test_no_byte_of_any_file_makes_it_fail(data: st.DataObject) -> None:
     files = FakeFiles()

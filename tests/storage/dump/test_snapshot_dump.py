@@ -2,8 +2,7 @@ from pathlib import Path
 
 from storage.dump.row import Row, RowKind
 from storage.dump.snapshot_dump import dump_snapshot
-from storage.producer_snapshot import encode_snapshot
-from storage.producer_state import BatchMetadata, ProducerState
+from storage.formats.producer_entry import ProducerEntry, pack_producers
 from tests.fakes.files import FakeFiles
 
 PATH = Path("/d/00000000000000000009.snapshot")
@@ -16,10 +15,9 @@ def dump(data: bytes) -> list[Row]:
 
 
 def snapshot() -> bytes:
-    idle = ProducerState(3, 1, 0, 55, -1)
-    busy = ProducerState(4, 0, -1, 66, 7)
-    busy.batches.append(BatchMetadata(1, 8, 3, 66))
-    return encode_snapshot([idle, busy])
+    idle = ProducerEntry(3, 1, -1, -1, 0, 55, 0, -1)
+    busy = ProducerEntry(4, 0, 1, 8, 3, 66, -1, 7)
+    return pack_producers([idle, busy])
 
 
 def test_producers_with_and_without_a_batch() -> None:

@@ -78,7 +78,7 @@ def names() -> list[Path]:
     return [path for path in loaded(SMALL).paths() if path.name != ".lock"]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(data=st.data())
 def test_no_byte_of_any_file_makes_it_fail(data: st.DataObject) -> None:
     files = loaded(SMALL)
@@ -104,7 +104,7 @@ def test_no_byte_of_any_file_makes_it_fail(data: st.DataObject) -> None:
     assert {path: files.content(path) for path in files.paths()} == before
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(data=st.data())
 def test_a_flipped_bit_of_a_log_is_found(data: st.DataObject) -> None:
     files = loaded(SMALL)

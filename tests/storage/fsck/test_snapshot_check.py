@@ -1,10 +1,10 @@
 from pathlib import Path
 
+from storage.formats.producer_entry import ProducerEntry, pack_producers
 from storage.fsck.known import Known
 from storage.fsck.report import Report, Severity
 from storage.fsck.snapshot_check import check_snapshots
-from storage.producer_snapshot import encode_snapshot, snapshot_path
-from storage.producer_state import BatchMetadata, ProducerState
+from storage.producer_snapshot import snapshot_path
 from tests.fakes.files import FakeFiles
 
 DIRECTORY = Path("/d")
@@ -26,14 +26,12 @@ def checked(
 
 
 def snapshot(last_offset: int) -> bytes:
-    producer = ProducerState(4, 0, -1, 66, -1)
-    producer.batches.append(BatchMetadata(0, last_offset, 0, 66))
-    return encode_snapshot([producer])
+    return pack_producers([ProducerEntry(4, 0, 0, last_offset, 0, 66, -1, -1)])
 
 
 def test_sound_snapshots() -> None:
     assert checked(9, snapshot(8)) == []
-    assert checked(9, encode_snapshot([])) == []
+    assert checked(9, pack_producers([])) == []
 
 
 def test_garbled_ones_are_damage_where_they_were_durable() -> None:

@@ -1,13 +1,19 @@
 """The coordinator as handlers know it: topics, names, loading, the end."""
 
+import errno
 from itertools import chain
 from pathlib import Path
 
+import pytest
+
+from broker.coordinator.decision import Decision
 from broker.coordinator.group.administration import GroupFilter
 from broker.coordinator.group.classic_join import Joining
-from broker.metadata.topic_deletion import delete_topics
+from broker.coordinator.group.records import CommittedOffset, OffsetRecord
+from broker.metadata.topic_deletion import delete_topics, finish_deletions
 from broker.parked import Parked
 from protocol.errors import ErrorCode, KafkaError
+from storage.files import DiskFull
 from tests.broker.handlers.test_offsets import asked, codes, committed
 from tests.fakes.files import FakeFiles
 from tests.fakes.group_client import GROUP, GroupClient, group_client
@@ -50,6 +56,49 @@ async def test_t151_coordinator_restart_replays_group_and_offsets(
         assert (await client.sync(4, **member)).assignment == b"all"
         assert (committed(client, 0), committed(client, 1)) == (7, 8)
         assert committed(client, name="u") == -1
+
+
+async def test_a_name_is_free_when_its_offsets_could_be_dropped(
+    tmp_path: Path,
+) -> None:
+    """Else a topic of that name would be read from where another one was."""
+    async with group_client(tmp_path) as client:
+        broker = client.broker
+        broker.services.groups.load_all()
+        topic = await broker.topics.create_topic("t", 1)
+        assert await codes(client, asked(client, 0), 9) == [0]
+        for nth in (1, 2, 3):  # on a full disk, also when room was made; and again
+            broker.files.fail("append", nth=nth, error=errno.ENOSPC)
+        with pytest.raises(DiskFull):
+            await delete_topics(broker.services, [topic.topic_id])
+        assert broker.topics.is_reserved("t")
+        assert committed(client) == 7
+        await finish_deletions(broker.services)
+        assert not broker.topics.is_reserved("t")
+        assert committed(client) == -1
+        assert not broker.topics.deletions
+
+
+async def test_a_deletion_is_over_when_its_offsets_could_be_dropped(
+    tmp_path: Path,
+) -> None:
+    async with group_client(tmp_path) as client:
+        broker = client.broker
+        broker.services.groups.load_all()
+        topic = await broker.topics.create_topic("t", 1)
+        await delete_topics(broker.services, [topic.topic_id])
+        # Committed by who has not heard of the deletion, and names the topic's id.
+        offset = CommittedOffset(7, topic_id=topic.topic_id)
+        record = OffsetRecord(GROUP, "t", 0, offset)
+        broker.services.groups.runtime.act(
+            GROUP, lambda shard: Decision(0, [record]), refuse
+        )
+        broker.files.fail("append", error=errno.ENOSPC)
+        await finish_deletions(broker.services)
+        assert list(broker.topics.deletions) == [topic.topic_id]
+        await finish_deletions(broker.services)
+        assert not broker.topics.deletions
+        assert committed(client) == -1
 
 
 async def test_a_closing_broker_answers_everybody_who_waits(tmp_path: Path) -> None:

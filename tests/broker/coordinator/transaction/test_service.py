@@ -13,6 +13,7 @@ from broker.parked import Parked
 from protocol.errors import ErrorCode
 from tests.fakes.files import FakeFiles
 from tests.fakes.transactions import ID, T0, T1, TIMEOUT_MS, transaction_client
+from tests.patience import PATIENCE_S
 
 
 async def test_a_commit_is_marked_in_every_partition(tmp_path: Path) -> None:
@@ -158,7 +159,7 @@ async def test_an_end_that_needs_an_id_has_one_fetched(tmp_path: Path) -> None:
         while client.broker.services.producer_ids.next_or_none() is not None:
             pass
         client.broker.clock.advance(TIMEOUT_MS + 1)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_S):
             while client.transaction().state is not TransactionState.COMPLETE_ABORT:
                 client.service.abort_timed_out()
                 await client.settle()

@@ -1,0 +1,72 @@
+"""What options say of the other members of a cluster: one odradek has none.
+
+A file for one node of Apache Kafka names that node alone, and starts odradek too. One
+that names other controllers, or leaves controllers to others, is of a member of a
+cluster: started from it, a broker of its own would answer in that one's place.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from .broker_config import BrokerConfig
+
+ROLES = "process.roles"
+VOTERS = "controller.quorum.voters"
+SERVERS = "controller.quorum.bootstrap.servers"
+
+_VOTER = re.compile(r"(\d+)@\S+:\d+")
+_BOTH = {"broker", "controller"}
+_ALONE = "one odradek is all of its cluster"
+
+
+class Refusal(NamedTuple):
+    """The option that cannot be followed, and why."""
+
+    name: str
+    reason: str
+
+
+def why_not_alone(config: BrokerConfig) -> Refusal | None:
+    """What asks for other members; None where nothing does."""
+    for name, ask in ((ROLES, _of_roles), (VOTERS, _of_voters), (SERVERS, _of_servers)):
+        entries = [x.strip() for x in config.foreign.get(name, "").split(",")]
+        reason = ask([each for each in entries if each], config)
+        if reason is not None:
+            return Refusal(name, reason)
+    return None
+
+
+def _of_roles(roles: list[str], _: BrokerConfig) -> str | None:
+    if not roles or set(roles) == _BOTH:
+        return None
+    return f"{_ALONE}; write broker,controller, or leave it out"
+
+
+def _of_voters(voters: list[str], config: BrokerConfig) -> str | None:
+    for voter in voters:
+        found = _VOTER.fullmatch(voter)
+        if found is None:
+            return f"{voter!r} is not like 1@localhost:9093"
+        if int(found[1]) != config.node_id:
+            return (
+                f"voter {voter} is another node than this one, whose node.id is "
+                f"{config.node_id}, and {_ALONE}; name it alone, or leave it out"
+            )
+    return None
+
+
+def _of_servers(servers: list[str], config: BrokerConfig) -> str | None:
+    own = {
+        str(listener.port)
+        for listener in config.listeners
+        if listener not in config.client_listeners
+    }
+    if not servers or (len(servers) == 1 and servers[0].rpartition(":")[2] in own):
+        return None
+    return (
+        f"they are controllers elsewhere, and {_ALONE}; name the own controller "
+        "listener alone, or leave it out"
+    )

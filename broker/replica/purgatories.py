@@ -1,0 +1,35 @@
+"""The purgatories in which requests wait for partitions, one for each kind of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from .delayed_fetch import WaitingFetches
+from .purgatory import Purgatory
+
+if TYPE_CHECKING:
+    from protocol.topic_partition import TopicPartition
+
+    from ..clock import Clock
+    from ..config.broker_config import BrokerConfig
+
+
+class Purgatories(NamedTuple):
+    """Who waits for records to be durable, to come, and to be deleted."""
+
+    produces: Purgatory[TopicPartition]
+    fetches: WaitingFetches
+    deletions: Purgatory[TopicPartition]
+
+
+def purgatories_of(config: BrokerConfig, clock: Clock) -> Purgatories:
+    """Those of a broker, under the names that Apache Kafka's metrics have for them."""
+    return Purgatories(
+        Purgatory("Produce", clock, config.producer_purgatory_purge_interval_requests),
+        WaitingFetches("Fetch", clock, config.fetch_purgatory_purge_interval_requests),
+        Purgatory(
+            "DeleteRecords",
+            clock,
+            config.delete_records_purgatory_purge_interval_requests,
+        ),
+    )

@@ -1,0 +1,11 @@
+"""The Java admin client on both brokers: the same scenes, played to their ends."""
+
+import pytest
+
+from .both_brokers import BothBrokers
+
+
+@pytest.mark.parametrize("scene", ["by-id", "just-written"])
+def test_scenes_play_alike(both: BothBrokers, scene: str) -> None:
+    for broker in (both.kafka, both.ours):
+        both.java.play("Topics", scene, broker, f"scene-{scene}")
