@@ -7,7 +7,7 @@ exceptions are declared in ``log_errors``, ``coordinator_errors``,
 """
 
 from enum import IntEnum
-from typing import ClassVar, Final
+from typing import ClassVar, Final, Self
 
 __all__ = [
     "ErrorCode",
@@ -198,6 +198,13 @@ class KafkaError(Exception):
 
     def __init__(self, message: str | None = None) -> None:
         super().__init__(type(self).default_message() if message is None else message)
+
+    def as_value(self) -> Self:
+        """The error without its traceback. For who keeps it as a result.
+
+        Its frames hold the request, and one of them mostly holds the result.
+        """
+        return self.with_traceback(None)
 
     def __str__(self) -> str:
         """The message; cut, as it may quote a stranger and must fit into a string."""

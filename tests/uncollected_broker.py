@@ -36,6 +36,7 @@ def listen() -> None:
         answer()
         gc.set_debug(0)
         gc.garbage.clear()
+        gc.collect()  # or the next answer would tell of the same again
 
 
 if __name__ == "__main__":

@@ -133,7 +133,7 @@ class CoordinatorRuntime(Generic[S]):
         self, decide: Callable[[S], Decision], finish: Callable[[list[Any]], Any]
     ) -> Any:
         """What ``finish`` makes of the answers, or errors, of all shards."""
-        answers = [shard.act(decide, lambda error: error) for shard in self.shards()]
+        answers = [shard.act(decide, KafkaError.as_value) for shard in self.shards()]
         return gathered(answers, finish)
 
     def schedule(self, decide: Callable[[S], Decision]) -> bool:
@@ -141,12 +141,12 @@ class CoordinatorRuntime(Generic[S]):
 
         Returns whether all of them could write what they decided.
         """
-        refusals: list[KafkaError] = []
+        refusals: list[int] = []
         for shard in self.shards():
             if shard.phase is not Phase.ACTIVE:
                 continue
             try:
-                shard.act(decide, refusals.append)
+                shard.act(decide, lambda error: refusals.append(error.code))
             except Exception as error:  # the others decide all the same
                 self._bugs.record(f"a job of {shard.topic_partition}", error)
         return not refusals

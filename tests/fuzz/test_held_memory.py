@@ -31,6 +31,13 @@ from protocol.messages.produce import (
     ProduceResponse,
     TopicProduceData,
 )
+from protocol.messages.transactions import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnTopic,
+    EndTxnRequest,
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+)
 from protocol.record_batch import scan
 from protocol.records import NewRecord, build_batch
 from tests import uncollected_broker
@@ -251,6 +258,36 @@ def write_transactions(broker: Uncollected) -> None:
         finish(60)
 
 
+def begin_while_ending(broker: Uncollected) -> None:
+    """Ask for the next transaction in the same breath in which the last one ends."""
+    with Connection("127.0.0.1", broker.port) as connection:
+        asked = InitProducerIdRequest(
+            transactional_id="y", transaction_timeout_ms=60_000
+        )
+        given = connection.request(asked, InitProducerIdResponse, 4)
+        producer = given.producer_id, given.producer_epoch
+        topics = [
+            AddPartitionsToTxnTopic(name=TOPIC, partitions=list(range(PARTITIONS)))
+        ]
+        begin = AddPartitionsToTxnRequest(
+            v3_and_below_transactional_id="y",
+            v3_and_below_producer_id=producer[0],
+            v3_and_below_producer_epoch=producer[1],
+            v3_and_below_topics=topics,
+        )
+        end = EndTxnRequest(
+            transactional_id="y",
+            producer_id=producer[0],
+            producer_epoch=producer[1],
+            committed=True,
+        )
+        at_once = ((begin, 3), (end, 3), (begin, 3), (end, 3))
+    with connect(broker.port) as sock:
+        frames = [encode_request(each, version, 1, "c") for each, version in at_once]
+        sock.sendall(b"".join(map(bytes, frames)))
+        assert all([read_frame(sock) for _ in at_once])
+
+
 LIFE: tuple[Callable[[Uncollected], None], ...] = (
     read_hot_and_cold,
     read_in_sessions,
@@ -261,6 +298,7 @@ LIFE: tuple[Callable[[Uncollected], None], ...] = (
     vanish_while_waiting,
     consume_in_a_group,
     write_transactions,
+    begin_while_ending,
 )
 
 

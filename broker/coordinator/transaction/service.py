@@ -284,4 +284,5 @@ class TransactionCoordinator:
 
 
 def _kept(error: KafkaError, refuse: Refuse) -> Any:
-    return error if isinstance(error, ConcurrentTransactions) else refuse(error)
+    is_kept = isinstance(error, ConcurrentTransactions)
+    return error.as_value() if is_kept else refuse(error)
