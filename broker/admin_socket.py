@@ -27,7 +27,7 @@ from .spelling import did_you_mean
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from .services import Bugs
+    from .bugs import Bugs
 
 CONNECTIONS_MAX = 16
 STOP_TIMEOUT_S = 5

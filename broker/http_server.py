@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from .config.listener import HostPort
-    from .services import Bugs
+    from .bugs import Bugs
 
 CONNECTIONS_MAX = 32
 REQUEST_SIZE_MAX = 16 * 1024

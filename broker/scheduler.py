@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .clock import Clock
-    from .services import Bugs
+    from .bugs import Bugs
 
 
 @dataclass(slots=True)

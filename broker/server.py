@@ -44,7 +44,8 @@ from .network.shared import Network
 from .process import open_files_limit, run_until_signal
 from .reconfiguration import follow_changes, follow_quotas
 from .scheduler import Scheduler
-from .services import Bugs, Services
+from .bugs import Bugs
+from .services import Services
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,19 +6,17 @@ are first asked for: by a request, or by `late_modules` soon after the start.
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from .bugs import Bugs
 from .metadata.client_quotas import ClientQuotas
 from .metadata.features import Features
 from .metadata.resource_options import ResourceKind
 from .producer_ids import ProducerIds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from storage.log_manager import LogManager
 
     from .answer_memory import AnswerMemory
@@ -39,27 +37,6 @@ if TYPE_CHECKING:
     from .replica.replica_manager import ReplicaManager
     from .scheduler import Scheduler
     from .shortage import Shortage
-
-_logger = logging.getLogger(__name__)
-
-
-class Bugs:
-    """Exceptions that nobody expected: logged, counted, and told to a hook.
-
-    Tests set the hook to fail; the broker itself goes on.
-    """
-
-    def __init__(self, hook: Callable[[BaseException], None] | None = None) -> None:
-        self.count = 0
-        self.hook = hook
-
-    def record(self, where: str, error: BaseException) -> None:
-        """Log ``error`` with its traceback and count it."""
-        self.count += 1
-        _logger.error("unexpected error in %s", where, exc_info=error)
-        if self.hook is not None:
-            self.hook(error)
-
 
 @dataclass(kw_only=True)
 class Services:

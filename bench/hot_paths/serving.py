@@ -23,7 +23,8 @@ from broker.network.listener import Listener
 from broker.network.shared import Network
 from broker.replica.replica_manager import ReplicaManager
 from broker.scheduler import Scheduler
-from broker.services import Bugs, Services
+from broker.bugs import Bugs
+from broker.services import Services
 from storage.files import OsFiles
 from storage.log_manager import LogManager
 from storage.tail_memory import TailMemory

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..metadata.topics import Topics
     from ..parked import Parked
     from ..replica.replica_manager import ReplicaManager
-    from ..services import Bugs
+    from ..bugs import Bugs
     from .decision import ProducerIdentity
 
     Refuse = Callable[[KafkaError], Any]

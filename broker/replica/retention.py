@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ..clock import Clock
     from ..committer import Committer
     from ..disk_threads import DiskThreads
-    from ..services import Bugs
+    from ..bugs import Bugs
     from .free_space import FreeSpace
 
 FILE_REMOVAL_INTERVAL_MS = 1_000

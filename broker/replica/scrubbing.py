@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from ..clock import Clock
     from ..disk_threads import DiskThreads
-    from ..services import Bugs
+    from ..bugs import Bugs
 
 SCRUB_TURN_MS = 1_000
 _SEGMENTS_A_TURN = 200

@@ -15,7 +15,7 @@ import pytest
 from broker import admin_socket
 from broker.admin_address import LINE_SIZE_MAX, admin_address
 from broker.admin_socket import AdminError, AdminSocket, Request
-from broker.services import Bugs
+from broker.bugs import Bugs
 from tests.fakes.broker import until
 from tests.patience import PATIENCE_S
 

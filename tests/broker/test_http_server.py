@@ -7,7 +7,7 @@ import pytest
 
 from broker.config.listener import HostPort
 from broker.http_server import REQUEST_SIZE_MAX, HttpServer, Reply
-from broker.services import Bugs
+from broker.bugs import Bugs
 from broker.start_error import StartError
 
 

@@ -3,7 +3,7 @@ import asyncio
 import pytest
 
 from broker.scheduler import Scheduler
-from broker.services import Bugs
+from broker.bugs import Bugs
 from tests.fakes.clock import FakeClock
 
 

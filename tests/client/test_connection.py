@@ -18,7 +18,7 @@ from broker.network.admission import Admission
 from broker.network.limits import LimitedLog, RequestMemory
 from broker.network.listener import Listener
 from broker.network.shared import Network
-from broker.services import Bugs
+from broker.bugs import Bugs
 from client.connection import Connection, ConnectionClosed
 from protocol.errors import InvalidRequest, MalformedRequest, UnsupportedVersion
 from protocol.messages.api_versions import (

@@ -21,7 +21,8 @@ from broker.metadata.topics import Topics
 from broker.network.request_context import ConnectionInfo, RequestContext
 from broker.replica.replica_manager import ReplicaManager
 from broker.scheduler import Scheduler
-from broker.services import Bugs, Services
+from broker.bugs import Bugs
+from broker.services import Services
 from protocol.control_records import ControlType, EndTxnMarker, build_marker_batch
 from protocol.record_batch import read_header
 from protocol.records import NewRecord, build_batch

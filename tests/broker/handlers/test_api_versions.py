@@ -11,7 +11,7 @@ from broker.handlers.dispatch import Dispatcher
 from broker.handlers.registry import registered_handlers
 from broker.metadata.features import KRAFT_VERSION, Features
 from broker.network.request_context import ConnectionInfo
-from broker.services import Bugs
+from broker.bugs import Bugs
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.headers import decode_response

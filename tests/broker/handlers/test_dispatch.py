@@ -19,7 +19,7 @@ from broker.handlers.registry import (
     shortcut,
 )
 from broker.network.request_context import ConnectionInfo, RequestContext
-from broker.services import Bugs
+from broker.bugs import Bugs
 from protocol.api_keys import ApiKey
 from protocol.errors import (
     ErrorCode,

@@ -2,7 +2,7 @@ import logging
 
 import pytest
 
-from broker.services import Bugs
+from broker.bugs import Bugs
 
 
 def test_a_bug_is_logged_counted_and_told(caplog: pytest.LogCaptureFixture) -> None:
