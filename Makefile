@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PYTEST := $(BIN)/python -P -m pytest
+PYTEST := $(BIN)/python -m pytest
 # Half of them wait: for Java, for a deadline, for a disk.
 WORKERS ?= 4
 
@@ -33,18 +33,18 @@ format: $(VENV)/.installed-lint
 	$(BIN)/ruff check --fix .
 
 bench: $(VENV)/.installed-test
-	$(BIN)/python -P bench/run.py $(ARGS)
+	$(BIN)/python bench/run.py $(ARGS)
 
 docs: $(VENV)/.installed
-	$(BIN)/python -P docs/generate.py
+	$(BIN)/python docs/generate.py
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info protocol/*.so broker/*.so
+	rm -rf $(VENV) build dist *.egg-info protocol/*.so broker/*/*.so
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.installed: pyproject.toml setup.py $(wildcard protocol/*.[ch] broker/*.c) | $(BIN)/python
+$(VENV)/.installed: pyproject.toml setup.py $(wildcard protocol/*.[ch] broker/*/*.c) | $(BIN)/python
 	$(BIN)/pip install --quiet --disable-pip-version-check --config-settings editable_mode=compat --editable .
 	touch $@
 

@@ -1,8 +1,8 @@
 """Measures whole brokers on this machine, odradek and others, in one run.
 
-    python -P bench/broker.py
-    python -P bench/broker.py --quick --scenarios tiny,synced
-    python -P bench/broker.py --markdown docs/benchmarks.md --kafka KAFKA/libs \\
+    python bench/broker.py
+    python bench/broker.py --quick --scenarios tiny,synced
+    python bench/broker.py --markdown docs/benchmarks.md --kafka KAFKA/libs \\
         --command 'kfake=kfake -port {port} -data-dir {data_dir}'
 
 Brokers take turns, scenario by scenario, ``--rounds`` times; the median counts. In

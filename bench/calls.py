@@ -1,7 +1,7 @@
 """Counts the calls of one request, from received bytes to the bytes of its answer.
 
-    python -P bench/calls.py produce
-    python -P bench/calls.py synced --top 20
+    python bench/calls.py produce
+    python bench/calls.py synced --top 20
 
 Unlike a time, a count is the same on every machine and in every run; and it goes
 well with the time: a Python function in the path of a request costs about 0.3 µs

@@ -1,8 +1,8 @@
 """Measures rounds of compaction: beside Apache Kafka, on the same segments.
 
-    python -P bench/compaction.py
-    python -P bench/compaction.py --scenarios small,acks --kafka KAFKA/libs
-    python -P bench/compaction.py --markdown docs/benchmarks.md --kafka KAFKA/libs
+    python bench/compaction.py
+    python bench/compaction.py --scenarios small,acks --kafka KAFKA/libs
+    python bench/compaction.py --markdown docs/benchmarks.md --kafka KAFKA/libs
 
 - small, large: ``--keys`` keys of 100 bytes and of 1 KiB, each written ``--writes``
   times, in batches of 16 KB and segments of 100 MB, their pages warm. Ours is timed

@@ -1,8 +1,8 @@
 """Measures consumer groups: joining, heartbeats, commits, and loading at start.
 
-    python -P bench/groups.py
-    python -P bench/groups.py --scenarios commits,loading --kafka KAFKA/libs
-    python -P bench/groups.py --markdown docs/benchmarks.md --kafka KAFKA/libs
+    python bench/groups.py
+    python bench/groups.py --scenarios commits,loading --kafka KAFKA/libs
+    python bench/groups.py --markdown docs/benchmarks.md --kafka KAFKA/libs
 
 - joining: from connect to the first record, a group of one member each time, median:
   of bare requests, and of librdkafka from the making of its consumer.
@@ -34,16 +34,16 @@ from tables import machine, replace_section, short, table  # noqa: E402
 from targets import Broker, Target, odradek  # noqa: E402
 from work import topic  # noqa: E402
 
-from client.connection import Connection  # noqa: E402
-from protocol.errors import ErrorCode  # noqa: E402
-from protocol.messages.fetch import (  # noqa: E402
+from odradek.client.connection import Connection  # noqa: E402
+from odradek.protocol.errors import ErrorCode  # noqa: E402
+from odradek.protocol.messages.fetch import (  # noqa: E402
     FetchPartition,
     FetchRequest,
     FetchResponse,
     FetchTopic,
 )
-from protocol.messages.groups import HeartbeatResponse  # noqa: E402
-from protocol.messages.offsets import (  # noqa: E402
+from odradek.protocol.messages.groups import HeartbeatResponse  # noqa: E402
+from odradek.protocol.messages.offsets import (  # noqa: E402
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopics,

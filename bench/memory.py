@@ -1,8 +1,8 @@
 """Measures what a broker holds for clients that read cold, break off, or do not read.
 
-    python -P bench/memory.py --cases cold,broken
-    python -P bench/memory.py --markdown docs/benchmarks.md
-    python -P bench/memory.py --command 'other --port {port} --data-dir {data_dir}'
+    python bench/memory.py --cases cold,broken
+    python bench/memory.py --markdown docs/benchmarks.md
+    python bench/memory.py --command 'other --port {port} --data-dir {data_dir}'
 
 Every case has a broker of its own, and tells its resident memory before and after, and
 the most in between. The page cache is told to forget the segments before each cold
@@ -27,21 +27,21 @@ from bare_client import connect, create_topic  # noqa: E402
 from tables import machine, replace_section, table  # noqa: E402
 from targets import ASK_VERSIONS, Broker, Target, odradek  # noqa: E402
 
-from protocol.headers import decode_response, encode_request  # noqa: E402
-from protocol.messages.fetch import (  # noqa: E402
+from odradek.protocol.headers import decode_response, encode_request  # noqa: E402
+from odradek.protocol.messages.fetch import (  # noqa: E402
     FetchPartition,
     FetchRequest,
     FetchResponse,
     FetchTopic,
 )
-from protocol.messages.produce import (  # noqa: E402
+from odradek.protocol.messages.produce import (  # noqa: E402
     PartitionProduceData,
     ProduceRequest,
     ProduceResponse,
     TopicProduceData,
 )
-from protocol.record_batch import scan  # noqa: E402
-from protocol.records import NewRecord, build_batch  # noqa: E402
+from odradek.protocol.record_batch import scan  # noqa: E402
+from odradek.protocol.records import NewRecord, build_batch  # noqa: E402
 
 SECTION = "memory"
 PARTITIONS, BATCHES, BATCH_SIZE = 8, 5, 1_020_000

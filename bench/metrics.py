@@ -1,7 +1,7 @@
 """Measures what it costs to be scraped: /metrics of a broker under full load.
 
-    python -P bench/metrics.py
-    python -P bench/metrics.py --markdown docs/benchmarks.md
+    python bench/metrics.py
+    python bench/metrics.py --markdown docs/benchmarks.md
 
 16 connections produce without a pause while the broker holds many partitions with
 records and a group that has committed in all of them. Short rounds with and without

@@ -1,6 +1,6 @@
 """Batches in memory → Arrow, checksums included: GB and records by second of CPU time.
 
-Run: .venv/bin/python -P bench/pipeline_decode.py [seconds for each shape]
+Run: .venv/bin/python bench/pipeline_decode.py [seconds for each shape]
 """
 
 import sys
@@ -10,11 +10,11 @@ from random import Random
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from protocol.record_batch import codec_id, stamp
-from protocol.records import NewRecord, build_batch
-from protocol.topic_partition import TopicPartition
-from pyspark_odradek.columns import RecordColumns
-from pyspark_odradek.records_arrow import RecordsToArrow
+from odradek.pipeline.records.columns import RecordColumns
+from odradek.pipeline.records.records_arrow import RecordsToArrow
+from odradek.protocol.record_batch import codec_id, stamp
+from odradek.protocol.records import NewRecord, build_batch
+from odradek.protocol.topic_partition import TopicPartition
 
 DATA_SIZE = 32 << 20
 BATCH_SIZE = 16 << 10

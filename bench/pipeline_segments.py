@@ -25,12 +25,12 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from pyspark.sql import DataFrame, SparkSession
 
-from protocol.record_batch import codec_id
-from protocol.records import NewRecord, build_batch
-from pyspark_odradek.audit import conclude, plan_audit
-from pyspark_odradek.audit_run import audit_spans
-from pyspark_odradek.segment_directory import DataDirectory
-from storage.formats.index_entry import IndexEntry, pack_index_entry
+from odradek.pipeline.audit.audit import conclude, plan_audit
+from odradek.pipeline.audit.run import audit_spans
+from odradek.pipeline.segments.directory import DataDirectory
+from odradek.protocol.record_batch import codec_id
+from odradek.protocol.records import NewRecord, build_batch
+from odradek.storage.formats.index_entry import IndexEntry, pack_index_entry
 
 TOPIC = "bench"
 PARTITIONS = 4

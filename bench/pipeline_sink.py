@@ -1,6 +1,6 @@
 """The sink: JSON to typed Parquet beside from_json, its floor, and its freshness.
 
-    .venv/bin/python -P bench/pipeline_sink.py
+    .venv/bin/python bench/pipeline_sink.py
 
 - decode: ``--rows`` JSON values of about 100 bytes, read from the same Parquet files by
   the same Spark (``local[2]``), and written as typed Parquet (zstd): by a task of the
@@ -34,13 +34,13 @@ import pyarrow.parquet as pq  # noqa: E402
 from confluent_kafka import Producer  # noqa: E402
 from confluent_kafka.admin import AdminClient, NewTopic  # noqa: E402
 
-from pyspark_odradek.batch_writer import BatchWriter  # noqa: E402
-from pyspark_odradek.columns import RecordColumns  # noqa: E402
-from pyspark_odradek.job_file import read_job  # noqa: E402
-from pyspark_odradek.progress import Progress  # noqa: E402
-from pyspark_odradek.sink import Sink  # noqa: E402
-from pyspark_odradek.spark_session import spark_session  # noqa: E402
-from pyspark_odradek.value_decoding import ValueFormat  # noqa: E402
+from odradek.pipeline.jobs.batch_writer import BatchWriter  # noqa: E402
+from odradek.pipeline.jobs.job_file import read_job  # noqa: E402
+from odradek.pipeline.progress import Progress  # noqa: E402
+from odradek.pipeline.records.columns import RecordColumns  # noqa: E402
+from odradek.pipeline.sink.sink import Sink  # noqa: E402
+from odradek.pipeline.spark.session import spark_session  # noqa: E402
+from odradek.pipeline.values.decoding import ValueFormat  # noqa: E402
 from tests.broker_process import BrokerProcess, running_broker  # noqa: E402
 
 SCHEMA = "id BIGINT, customer STRING, amount DOUBLE, at TIMESTAMP, paid BOOLEAN"

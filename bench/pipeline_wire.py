@@ -1,11 +1,11 @@
 """Topics over the wire into Spark, beside Spark's own Kafka connector, in one run.
 
-    python -P bench/pipeline_wire.py [--size MB] [--rounds N] [--record-size BYTES]
+    python bench/pipeline_wire.py [--size MB] [--rounds N] [--record-size BYTES]
 
 The connector reads from Apache Kafka, as it comes and tuned (10,000 records a poll,
 fetches of 16 MB, two Spark partitions for each partition), our source from odradek.
 Each broker has the same records in two partitions. Spark has two threads, and is set up
-as the jobs of odradek set it up, for both (`pyspark_odradek.spark_session`). The
+as the jobs of odradek set it up, for both (`pipeline.spark.session`). The
 figures are the best of the rounds, in MB of keys and values a second. Needs Java and
 Maven, once for the jars. Takes three to four minutes.
 """
@@ -30,11 +30,11 @@ from confluent_kafka import Producer  # noqa: E402
 from pyspark.sql import DataFrame, SparkSession  # noqa: E402
 from tables import short, table  # noqa: E402
 
-from pyspark_odradek.spark_session import spark_session  # noqa: E402
+from odradek.pipeline.spark.session import spark_session  # noqa: E402
 from tests.apache_kafka import jars  # noqa: E402
 from tests.apache_kafka.node import running_kafka  # noqa: E402
 from tests.broker_process import running_broker  # noqa: E402
-from tests.pyspark_odradek import feeding, spark_jars  # noqa: E402
+from tests.pipeline import feeding, spark_jars  # noqa: E402
 
 TOPIC = "wire"
 PARTITIONS = 2

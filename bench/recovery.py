@@ -21,15 +21,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from protocol.record_batch import stamp
-from protocol.records import NewRecord, build_batch
-from protocol.topic_partition import TopicPartition
-from storage.batch_scan import BatchScan
-from storage.files import OsFiles
-from storage.log_config import LogConfig
-from storage.log_files import LOG, segment_bases, segment_path
-from storage.log_loader import Checkpointed, Surroundings, load_log
-from storage.partition_metadata import write_partition_metadata
+from odradek.protocol.record_batch import stamp
+from odradek.protocol.records import NewRecord, build_batch
+from odradek.protocol.topic_partition import TopicPartition
+from odradek.storage.files.files import OsFiles
+from odradek.storage.files.partition_metadata import write_partition_metadata
+from odradek.storage.opening.loader import Checkpointed, Surroundings, load_log
+from odradek.storage.scan.batch_scan import BatchScan
+from odradek.storage.values.file_names import LOG, segment_bases, segment_path
+from odradek.storage.values.log_config import LogConfig
 
 RECORD_SIZES = (10, 100, 1000, 4000, 16_000, 256_000)
 PRODUCERS = 4

@@ -1,6 +1,6 @@
 """Recovery after a kill, beside Apache Kafka, on the same bytes.
 
-    python -P bench/recovery_beside_kafka.py --kafka KAFKA/libs
+    python bench/recovery_beside_kafka.py --kafka KAFKA/libs
 
 For each batch size a partition is written by hand, without recovery point or clean
 marker. Each broker gets a copy, its pages warm, and recovers it with one thread: ours

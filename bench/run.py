@@ -1,9 +1,9 @@
 """Times the hot paths, one script of ``hot_paths`` each, and prints one table.
 
-    python -P bench/run.py                         all of them
-    python -P bench/run.py append_log read_log     these
-    python -P bench/run.py --compare HEAD~5        beside another revision
-    python -P bench/run.py --markdown docs/benchmarks.md
+    python bench/run.py                         all of them
+    python bench/run.py append_log read_log     these
+    python bench/run.py --compare HEAD~5        beside another revision
+    python bench/run.py --markdown docs/benchmarks.md
 
 Each script runs in processes of its own, several times, here and at the other
 revision in turns; of its runs the one that was disturbed least counts.

@@ -1,8 +1,8 @@
 """Measures how a broker with many partitions starts: after a clean stop, and a kill.
 
-    python -P bench/start_up.py
-    python -P bench/start_up.py --partitions 1000 --kib 64
-    python -P bench/start_up.py --markdown docs/benchmarks.md
+    python bench/start_up.py
+    python bench/start_up.py --partitions 1000 --kib 64
+    python bench/start_up.py --markdown docs/benchmarks.md
 
 Every partition has a directory with records. "ready" is from the start of the process
 to the line that says so. Then one client produces with acks=all to partitions at
@@ -30,19 +30,19 @@ sys.path.append(str(HERE / "parts"))
 from processes import cpu_seconds, memory_bytes  # noqa: E402
 from tables import machine, replace_section, short, table  # noqa: E402
 
-from client.connection import Connection  # noqa: E402
-from protocol.messages.produce import (  # noqa: E402
+from odradek.client.connection import Connection  # noqa: E402
+from odradek.protocol.messages.produce import (  # noqa: E402
     PartitionProduceData,
     ProduceRequest,
     ProduceResponse,
     TopicProduceData,
 )
-from protocol.messages.topics import (  # noqa: E402
+from odradek.protocol.messages.topics import (  # noqa: E402
     CreatableTopic,
     CreateTopicsRequest,
     CreateTopicsResponse,
 )
-from protocol.records import NewRecord, build_batch  # noqa: E402
+from odradek.protocol.records import NewRecord, build_batch  # noqa: E402
 
 SECTION = "start-up"
 TOPIC_PARTITIONS = 1_000
@@ -84,7 +84,7 @@ class Broker:
     """``odradek serve`` on a directory."""
 
     def __init__(self, data_dir: Path) -> None:
-        command = [sys.executable, "-P", "-m", "broker", "serve", "--port", "0"]
+        command = [sys.executable, "-m", "odradek", "serve", "--port", "0"]
         command += ["--data-dir", str(data_dir), "-o", "log.min.free.bytes=0"]
         begin = time.perf_counter()
         self.process = subprocess.Popen(

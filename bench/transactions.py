@@ -1,8 +1,8 @@
 """Measures transactions of 10 records, of one and of many producers.
 
-    python -P bench/transactions.py
-    python -P bench/transactions.py --kafka KAFKA/libs --markdown docs/benchmarks.md
-    python -P bench/transactions.py --works second --producers 16 --seconds 30
+    python bench/transactions.py
+    python bench/transactions.py --kafka KAFKA/libs --markdown docs/benchmarks.md
+    python bench/transactions.py --works second --producers 16 --seconds 30
 
 One batch of 10 records of 100 bytes a transaction, to a partition of the producer's
 own. The first version of the protocol is AddPartitionsToTxn, Produce and EndTxn; the

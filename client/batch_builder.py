@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from protocol.errors import MessageTooLarge
-from protocol.record_batch import (
+from odradek.protocol.errors import MessageTooLarge
+from odradek.protocol.record_batch import (
     BATCH_OVERHEAD,
     CURRENT_MAGIC,
     NO_LEADER_EPOCH,
@@ -21,13 +21,13 @@ from protocol.record_batch import (
     next_sequence,
     read_header,
 )
-from protocol.records import assemble, encode_record
+from odradek.protocol.records import assemble, encode_record
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-    from protocol.records import NewRecord
-    from protocol.topic_partition import TopicPartition
+    from odradek.protocol.records import NewRecord
+    from odradek.protocol.topic_partition import TopicPartition
 
 _NO_LIMIT = 1 << 62
 
@@ -152,7 +152,7 @@ def split(batch: SealedBatch, compression_level: int | None) -> list[SealedBatch
     Raises:
         MessageTooLarge: it is a single record.
     """
-    from protocol.records import NewRecord, iterate
+    from odradek.protocol.records import NewRecord, iterate
 
     if batch.records_count == 1:
         raise MessageTooLarge

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from protocol.errors import (
+from odradek.protocol.errors import (
     CoordinatorLoadInProgress,
     CoordinatorNotAvailable,
     MalformedRequest,
     NotCoordinator,
 )
-from protocol.messages.groups import FindCoordinatorRequest, FindCoordinatorResponse
-from protocol.messages.metadata import MetadataResponse
+from odradek.protocol.messages.groups import (
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
+from odradek.protocol.messages.metadata import MetadataResponse
 
 from .address import Address
 from .connection import Connection
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from protocol.schema import Request, Response
+    from odradek.protocol.schema import Request, Response
 
 _Response = TypeVar("_Response", bound="Response")
 Result = TypeVar("Result")

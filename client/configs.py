@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from protocol.messages.configs import (
+from odradek.protocol.messages.configs import (
     AlterableConfig,
     AlterConfigsResource,
     DescribeConfigsRequest,
@@ -21,7 +21,7 @@ from .errors import raise_for
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from protocol.messages.configs import DescribeConfigsResourceResult
+    from odradek.protocol.messages.configs import DescribeConfigsResourceResult
 
     from .cluster import Cluster
 

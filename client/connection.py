@@ -12,24 +12,27 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
-from protocol.api_keys import ApiKey
-from protocol.errors import (
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import (
     ErrorCode,
     MalformedRequest,
     UnsupportedVersion,
     error_class,
 )
-from protocol.headers import decode_response, encode_request
-from protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from protocol.schema import RESPONSES
+from odradek.protocol.headers import decode_response, encode_request
+from odradek.protocol.messages.api_versions import (
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+)
+from odradek.protocol.schema import RESPONSES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
     from typing import Self
 
-    from protocol.primitives import Buffer
-    from protocol.schema import Request, Response
+    from odradek.protocol.primitives import Buffer
+    from odradek.protocol.schema import Request, Response
 
 _SIZE = struct.Struct(">i")
 _SOFTWARE_NAME = "odradek"

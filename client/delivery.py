@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Protocol
 
-from protocol.errors import (
+from odradek.protocol.errors import (
     DuplicateSequenceNumber,
     KafkaError,
     MessageTooLarge,
@@ -25,7 +25,7 @@ from .produce_link import ProduceLink, Refused, Written
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from protocol.topic_partition import TopicPartition
+    from odradek.protocol.topic_partition import TopicPartition
 
     from .batch_builder import SealedBatch
     from .cluster import Cluster

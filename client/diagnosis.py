@@ -13,10 +13,13 @@ import ssl
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from protocol.api_keys import ApiKey
-from protocol.errors import KafkaError, MalformedRequest
-from protocol.messages.groups import FindCoordinatorRequest, FindCoordinatorResponse
-from protocol.messages.metadata import MetadataResponse
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import KafkaError, MalformedRequest
+from odradek.protocol.messages.groups import (
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
+from odradek.protocol.messages.metadata import MetadataResponse
 
 from .address import Address
 from .cluster import may_pass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from protocol.errors import KafkaError, error_class
+from odradek.protocol.errors import KafkaError, error_class
 
 
 class Unreachable(ConnectionError):

@@ -12,7 +12,7 @@ from __future__ import annotations
 from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple
 
-from protocol.errors import (
+from odradek.protocol.errors import (
     FencedLeaderEpoch,
     KafkaError,
     KafkaStorageError,
@@ -25,15 +25,15 @@ from protocol.errors import (
     UnknownTopicId,
     UnknownTopicOrPartition,
 )
-from protocol.messages.fetch import (
+from odradek.protocol.messages.fetch import (
     AbortedTransaction,
     FetchPartition,
     FetchRequest,
     FetchResponse,
     FetchTopic,
 )
-from protocol.topic_partition import TopicPartition
-from protocol.uuids import ZERO_UUID
+from odradek.protocol.topic_partition import TopicPartition
+from odradek.protocol.uuids import ZERO_UUID
 
 from .errors import TopicRecreated, error_of, raise_for
 from .list_offsets import READ_COMMITTED, READ_UNCOMMITTED

@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import cycle
 from typing import TYPE_CHECKING, NamedTuple
 
-from protocol.topic_partition import TopicPartition
+from odradek.protocol.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -10,14 +10,14 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from protocol.consumer_protocol import (
+from odradek.protocol.consumer_protocol import (
     PROTOCOL_TYPE,
     decode_assignment,
     decode_subscription,
     encode_assignment,
     encode_subscription,
 )
-from protocol.errors import (
+from odradek.protocol.errors import (
     IllegalGeneration,
     KafkaError,
     MalformedRequest,
@@ -26,7 +26,7 @@ from protocol.errors import (
     UnknownMemberId,
     UnstableOffsetCommit,
 )
-from protocol.messages.groups import (
+from odradek.protocol.messages.groups import (
     HeartbeatResponse,
     JoinGroupRequest,
     JoinGroupRequestProtocol,
@@ -38,8 +38,8 @@ from protocol.messages.groups import (
     SyncGroupRequestAssignment,
     SyncGroupResponse,
 )
-from protocol.messages.offsets import OffsetCommitResponse
-from protocol.topic_partition import TopicPartition
+from odradek.protocol.messages.offsets import OffsetCommitResponse
+from odradek.protocol.topic_partition import TopicPartition
 
 from .errors import NoAnswer, Unreachable, raise_for
 from .group_assignors import ASSIGNORS, Subscriber
@@ -54,8 +54,8 @@ from .heartbeats import Heartbeats, Session
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from protocol.primitives import Buffer
-    from protocol.schema import Request, Response
+    from odradek.protocol.primitives import Buffer
+    from odradek.protocol.schema import Request, Response
 
     from .cluster import Cluster
     from .connection import Connection

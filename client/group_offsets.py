@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from protocol.errors import (
+from odradek.protocol.errors import (
     CoordinatorLoadInProgress,
     CoordinatorNotAvailable,
     NotCoordinator,
 )
-from protocol.messages.group_admin import (
+from odradek.protocol.messages.group_admin import (
     OffsetDeleteRequest,
     OffsetDeleteRequestPartition,
     OffsetDeleteRequestTopic,
     OffsetDeleteResponse,
 )
-from protocol.messages.offsets import (
+from odradek.protocol.messages.offsets import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
@@ -28,14 +28,14 @@ from protocol.messages.offsets import (
     OffsetFetchRequestGroup,
     OffsetFetchResponse,
 )
-from protocol.topic_partition import TopicPartition
+from odradek.protocol.topic_partition import TopicPartition
 
 from .errors import error_of, raise_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from protocol.errors import KafkaError
+    from odradek.protocol.errors import KafkaError
 
     from .cluster import Cluster
     from .metadata import Broker

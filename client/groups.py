@@ -6,14 +6,18 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from protocol.consumer_protocol import PROTOCOL_TYPE, decode_assignment
-from protocol.errors import GroupIdNotFound, MalformedRequest, UnsupportedVersion
-from protocol.messages.consumer_groups import (
+from odradek.protocol.consumer_protocol import PROTOCOL_TYPE, decode_assignment
+from odradek.protocol.errors import (
+    GroupIdNotFound,
+    MalformedRequest,
+    UnsupportedVersion,
+)
+from odradek.protocol.messages.consumer_groups import (
     ConsumerGroupDescribeRequest,
     ConsumerGroupDescribeResponse,
     ConsumerGroupMember,
 )
-from protocol.messages.group_admin import (
+from odradek.protocol.messages.group_admin import (
     DeleteGroupsRequest,
     DeleteGroupsResponse,
     DescribedGroupMember,
@@ -22,7 +26,7 @@ from protocol.messages.group_admin import (
     ListGroupsRequest,
     ListGroupsResponse,
 )
-from protocol.topic_partition import TopicPartition
+from odradek.protocol.topic_partition import TopicPartition
 
 from .cluster import may_pass
 from .errors import raise_for

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from protocol.errors import NotLeaderOrFollower, TransactionalIdNotFound
-from protocol.messages.txn_admin import (
+from odradek.protocol.errors import NotLeaderOrFollower, TransactionalIdNotFound
+from odradek.protocol.messages.txn_admin import (
     WritableTxnMarker,
     WritableTxnMarkerTopic,
     WriteTxnMarkersRequest,
@@ -28,8 +28,8 @@ from .transactions import (
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from protocol.errors import KafkaError
-    from protocol.topic_partition import TopicPartition
+    from odradek.protocol.errors import KafkaError
+    from odradek.protocol.topic_partition import TopicPartition
 
     from .cluster import Cluster
     from .producers import ActiveProducer

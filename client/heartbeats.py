@@ -10,7 +10,7 @@ import signal
 import threading
 from typing import TYPE_CHECKING, NamedTuple
 
-from protocol.messages.groups import HeartbeatRequest, HeartbeatResponse
+from odradek.protocol.messages.groups import HeartbeatRequest, HeartbeatResponse
 
 from .errors import raise_for
 

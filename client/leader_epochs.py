@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from protocol.messages.list_offsets import (
+from odradek.protocol.messages.list_offsets import (
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
     OffsetForLeaderPartition,
     OffsetForLeaderTopic,
 )
-from protocol.topic_partition import TopicPartition
+from odradek.protocol.topic_partition import TopicPartition
 
 from .errors import error_of
 from .leaders import SETTLE_S, ask_leaders
@@ -18,7 +18,7 @@ from .leaders import SETTLE_S, ask_leaders
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from protocol.errors import KafkaError
+    from odradek.protocol.errors import KafkaError
 
     from .cluster import Cluster
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
-from protocol.errors import (
+from odradek.protocol.errors import (
     FencedLeaderEpoch,
     KafkaError,
     LeaderNotAvailable,
@@ -17,7 +17,7 @@ from protocol.errors import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from protocol.topic_partition import TopicPartition
+    from odradek.protocol.topic_partition import TopicPartition
 
     from .cluster import Cluster
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from protocol.errors import KafkaError, OffsetNotAvailable
-from protocol.messages.list_offsets import (
+from odradek.protocol.errors import KafkaError, OffsetNotAvailable
+from odradek.protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
     ListOffsetsResponse,
     ListOffsetsTopic,
 )
-from protocol.topic_partition import TopicPartition
+from odradek.protocol.topic_partition import TopicPartition
 
 from .errors import error_of
 from .leaders import PASSING, SETTLE_S, ask_leaders

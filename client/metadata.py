@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from protocol.errors import LeaderNotAvailable, UnknownTopicOrPartition
-from protocol.messages.metadata import (
+from odradek.protocol.errors import LeaderNotAvailable, UnknownTopicOrPartition
+from odradek.protocol.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
     MetadataResponse,
@@ -17,8 +17,8 @@ from .errors import error_of
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from protocol.errors import KafkaError
-    from protocol.topic_partition import TopicPartition
+    from odradek.protocol.errors import KafkaError
+    from odradek.protocol.topic_partition import TopicPartition
 
 NO_LEADER = -1
 

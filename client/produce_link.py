@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
-from protocol.api_keys import ApiKey
-from protocol.errors import KafkaError, NetworkException
-from protocol.messages.produce import (
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import KafkaError, NetworkException
+from odradek.protocol.messages.produce import (
     PartitionProduceData,
     ProduceRequest,
     ProduceResponse,

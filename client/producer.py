@@ -11,10 +11,10 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from protocol.errors import LeaderNotAvailable, UnknownTopicOrPartition
-from protocol.murmur2 import partition_of_key
-from protocol.record_batch import next_sequence
-from protocol.topic_partition import TopicPartition
+from odradek.protocol.errors import LeaderNotAvailable, UnknownTopicOrPartition
+from odradek.protocol.murmur2 import partition_of_key
+from odradek.protocol.record_batch import next_sequence
+from odradek.protocol.topic_partition import TopicPartition
 
 from .batch_builder import (
     NOBODY,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from protocol.records import NewRecord
+    from odradek.protocol.records import NewRecord
 
     from .cluster import Cluster
     from .metadata import Topic

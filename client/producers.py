@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from protocol.messages.txn_admin import (
+from odradek.protocol.messages.txn_admin import (
     DescribeProducersRequest,
     DescribeProducersResponse,
     DescribeProducersTopic,
 )
-from protocol.topic_partition import TopicPartition
+from odradek.protocol.topic_partition import TopicPartition
 
 from .cluster import may_pass
 from .errors import error_of
@@ -19,7 +19,7 @@ from .leaders import by_leader
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from protocol.errors import KafkaError
+    from odradek.protocol.errors import KafkaError
 
     from .cluster import Cluster
 

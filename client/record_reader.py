@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from protocol.control_records import ControlType, decode_key
-from protocol.errors import CorruptMessage
-from protocol.record_batch import check_crc, scan
-from protocol.records import Record, iterate
+from odradek.protocol.control_records import ControlType, decode_key
+from odradek.protocol.errors import CorruptMessage
+from odradek.protocol.record_batch import check_crc, scan
+from odradek.protocol.records import Record, iterate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from protocol.record_batch import BatchHeader
+    from odradek.protocol.record_batch import BatchHeader
 
     from .fetcher import Fetched
 

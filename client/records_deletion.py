@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from protocol.messages.topics import (
+from odradek.protocol.messages.topics import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,
     DeleteRecordsResponse,
     DeleteRecordsTopic,
 )
-from protocol.topic_partition import TopicPartition
+from odradek.protocol.topic_partition import TopicPartition
 
 from .cluster import may_pass
 from .errors import error_of
@@ -20,7 +20,7 @@ from .leaders import by_leader
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from protocol.errors import KafkaError
+    from odradek.protocol.errors import KafkaError
 
     from .cluster import Cluster
 

@@ -11,9 +11,9 @@ import string
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from protocol.record_batch import scan
-from protocol.records import NewRecord
-from protocol.topic_partition import TopicPartition
+from odradek.protocol.record_batch import scan
+from odradek.protocol.records import NewRecord
+from odradek.protocol.topic_partition import TopicPartition
 
 from .batch_builder import NOBODY, BatchBuilder, BatchFormat
 from .fetcher import Fetcher, FetchLimits

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from protocol.errors import NotController, UnknownTopicOrPartition
-from protocol.messages.metadata import MetadataResponse
-from protocol.messages.topics import (
+from odradek.protocol.errors import NotController, UnknownTopicOrPartition
+from odradek.protocol.messages.metadata import MetadataResponse
+from odradek.protocol.messages.topics import (
     CreatableReplicaAssignment,
     CreatableTopic,
     CreatableTopicConfig,
@@ -26,7 +26,7 @@ from .metadata import metadata_request
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from protocol.errors import KafkaError
+    from odradek.protocol.errors import KafkaError
 
     from .cluster import Cluster
 

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from protocol.errors import (
+from odradek.protocol.errors import (
     ConcurrentTransactions,
     CoordinatorLoadInProgress,
     CoordinatorNotAvailable,
     NotCoordinator,
     UnknownTopicOrPartition,
 )
-from protocol.messages.transactions import (
+from odradek.protocol.messages.transactions import (
     AddOffsetsToTxnRequest,
     AddOffsetsToTxnResponse,
     AddPartitionsToTxnRequest,
@@ -29,7 +29,7 @@ from protocol.messages.transactions import (
     InitProducerIdRequest,
     InitProducerIdResponse,
 )
-from protocol.messages.txn_offsets import (
+from odradek.protocol.messages.txn_offsets import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
@@ -43,7 +43,7 @@ from .errors import raise_for
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from protocol.topic_partition import TopicPartition
+    from odradek.protocol.topic_partition import TopicPartition
 
     from .cluster import Cluster
     from .metadata import Broker

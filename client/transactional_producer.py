@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from protocol.errors import InvalidTxnState
+from odradek.protocol.errors import InvalidTxnState
 
 from .producer import Producer
 from .transaction_steps import (
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from protocol.records import NewRecord
-    from protocol.topic_partition import TopicPartition
+    from odradek.protocol.records import NewRecord
+    from odradek.protocol.topic_partition import TopicPartition
 
     from .cluster import Cluster
     from .produce_link import Written

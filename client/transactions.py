@@ -5,22 +5,22 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from protocol.errors import (
+from odradek.protocol.errors import (
     ConcurrentTransactions,
     InvalidRequest,
     UnsupportedVersion,
 )
-from protocol.messages.transactions import (
+from odradek.protocol.messages.transactions import (
     InitProducerIdRequest,
     InitProducerIdResponse,
 )
-from protocol.messages.txn_admin import (
+from odradek.protocol.messages.txn_admin import (
     DescribeTransactionsRequest,
     DescribeTransactionsResponse,
     ListTransactionsRequest,
     ListTransactionsResponse,
 )
-from protocol.topic_partition import TopicPartition
+from odradek.protocol.topic_partition import TopicPartition
 
 from .cluster import TRANSACTION, may_pass
 from .errors import raise_for

@@ -9,16 +9,16 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import broker.handlers
-from broker.config.broker_config import OPTIONS, BrokerConfig
-from broker.config.client_metrics_config import CLIENT_METRICS_OPTIONS
-from broker.config.foreign_options import meaning_of
-from broker.config.foreign_table import foreign_table
-from broker.config.group_config import GROUP_OPTIONS, group_default
-from broker.config.option import Option, format_value
-from broker.config.topic_config import TOPIC_OPTIONS
-from broker.handlers.registry import offers, registered_handlers
-from protocol.api_keys import ApiKey
+from odradek.broker import handlers
+from odradek.broker.config.client_metrics_config import CLIENT_METRICS_OPTIONS
+from odradek.broker.config.group_config import GROUP_OPTIONS, group_default
+from odradek.broker.config.options.broker_config import OPTIONS, BrokerConfig
+from odradek.broker.config.options.foreign import meaning_of
+from odradek.broker.config.options.foreign_table import foreign_table
+from odradek.broker.config.options.option import Option, format_value
+from odradek.broker.config.topic_config import TOPIC_OPTIONS
+from odradek.broker.requests.registry import offers, registered_handlers
+from odradek.protocol.api_keys import ApiKey
 
 ROOT = Path(__file__).parents[1]
 MADE = "<!-- Made by `make docs`; do not edit. -->"
@@ -30,7 +30,7 @@ def apis() -> Iterator[str]:
     yield "What a client is told by ApiVersions; nothing else is answered. Of the"
     yield "metrics of clients (71, 72) it is told while somebody subscribes to any."
     yield from ("", "| key | API | versions |", "|---|---|---|")
-    broker.handlers.load()
+    handlers.load()
     for key, handler in sorted(registered_handlers().items()):
         offered = f"{handler.advertised_min}-{handler.advertised_max}"
         if handler.min_version != handler.advertised_min:
@@ -48,7 +48,7 @@ def offered() -> Iterator[str]:
     yield '"""'
     yield from ("", "from typing import Final", "", "from .registry import Offer", "")
     yield "OFFERED: Final = {"
-    broker.handlers.load()
+    handlers.load()
     for key, (first, last, modules) in offers().items():
         named = ", ".join(f'"{name}"' for name in modules)
         comma = "," if len(modules) == 1 else ""
@@ -115,7 +115,7 @@ def _row(
 PAGES: dict[str, Callable[[], Iterator[str]]] = {
     "docs/apis.md": apis,
     "docs/options.md": options,
-    "broker/handlers/offered.py": offered,
+    "broker/requests/offered.py": offered,
 }
 
 

@@ -65,7 +65,7 @@ static PyModuleDef_Slot slots[] = {{0, NULL}};
 
 static struct PyModuleDef definition = {
     .m_base = PyModuleDef_HEAD_INIT,
-    .m_name = "protocol.speedups",
+    .m_name = "odradek.protocol.speedups",
     .m_doc = "The walks over batches, records and keys, in C.",
     .m_size = 0,
     .m_methods = methods,

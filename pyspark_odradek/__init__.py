@@ -1,8 +1,8 @@
-"""The data pipeline on Spark: topics become tables, and tables become topics.
+"""The name by which Spark finds ``format("odradek")``.
 
-Spark looks for data sources in top-level modules named ``pyspark_*``, so that
-``spark.read.format("odradek")`` needs no registration. Nothing of Spark is loaded
-before somebody asks for the source.
+Spark looks for data sources in top-level modules named ``pyspark_*``, so that nothing
+has to be registered. All else is in `odradek.pipeline`, and is loaded when somebody
+asks for the source.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .source import DefaultSource
+    from odradek.pipeline.source.data_source import DefaultSource
 
 __all__ = ["DefaultSource"]
 
@@ -23,6 +23,6 @@ def __getattr__(name: str) -> type[DefaultSource]:
     """
     if name != "DefaultSource":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from .source import DefaultSource
+    from odradek.pipeline.source.data_source import DefaultSource
 
     return DefaultSource

@@ -8,12 +8,12 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from broker.config.broker_config import BrokerConfig
-from broker.config.listener import Listener as Address
-from broker.metadata.adoption import Adoption, AdoptionRequest, adopt
-from broker.server import Server
-from client.connection import Connection
-from protocol.messages.fetch import (
+from odradek.broker.adoption.adoption import Adoption, AdoptionRequest, adopt
+from odradek.broker.config.options.broker_config import BrokerConfig
+from odradek.broker.config.options.listener import Listener as Address
+from odradek.broker.node.server import Server
+from odradek.client.connection import Connection
+from odradek.protocol.messages.fetch import (
     AbortedTransaction,
     FetchPartition,
     FetchRequest,
@@ -21,20 +21,20 @@ from protocol.messages.fetch import (
     FetchTopic,
     PartitionData,
 )
-from protocol.messages.list_offsets import (
+from odradek.protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,
     ListOffsetsRequest,
     ListOffsetsResponse,
     ListOffsetsTopic,
 )
-from protocol.messages.metadata import (
+from odradek.protocol.messages.metadata import (
     MetadataRequest,
     MetadataResponse,
     MetadataResponseTopic,
 )
-from protocol.record_batch import scan
-from protocol.records import Record, iterate
+from odradek.protocol.record_batch import scan
+from odradek.protocol.records import Record, iterate
 from tests.fakes.clock import FakeClock
 from tests.patience import PATIENCE_S
 

@@ -42,7 +42,7 @@ class BrokerProcess:
 
     def launch(self) -> None:
         """Start, and wait for nothing."""
-        command = [sys.executable, "-P", "-m", self.module, "serve"]
+        command = [sys.executable, "-m", self.module, "serve"]
         command += ["--port", str(self.port), "--data-dir", str(self.data_dir)]
         with self.log_path.open("a") as log:
             self.process = subprocess.Popen(

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from broker.config.listener import HostPort
-from broker.config.sources import load
-from pyspark_odradek.job_file import read_job_file
+from odradek.broker.config.options.listener import HostPort
+from odradek.broker.config.sources import load
+from odradek.pipeline.jobs.job_file import read_job_file
 
 ROOT = Path(__file__).parents[1]
 ENTRYPOINT = ROOT / "docker" / "entrypoint.sh"

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from . import java_archive
-from .java_archive import archive_options
+from tests import java_archive
+from tests.java_archive import archive_options
 
 
 @pytest.fixture

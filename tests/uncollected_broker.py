@@ -11,7 +11,7 @@ import signal
 import threading
 from pathlib import Path
 
-from broker.cli.main import main
+from odradek.broker.cli.main import main
 from tests.garbage import large_buffers
 
 VARIABLE = "UNCOLLECTED_REPORT"

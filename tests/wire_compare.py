@@ -8,9 +8,9 @@ import struct
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from protocol.record_batch import read_header, restamp_time, scan
-from protocol.schema import Struct
-from protocol.uuids import ZERO_UUID
+from odradek.protocol.record_batch import read_header, restamp_time, scan
+from odradek.protocol.schema import Struct
+from odradek.protocol.uuids import ZERO_UUID
 
 BASE_TIMESTAMP_POSITION = 27
 PRODUCER_ID_POSITION = 43

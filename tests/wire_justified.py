@@ -8,8 +8,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any, Final, NamedTuple
 
-from protocol.errors import ErrorCode
-from protocol.record_batch import scan
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.record_batch import scan
 from tests.wire_compare import Difference
 
 Check = Callable[[Difference], bool]

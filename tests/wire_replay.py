@@ -19,25 +19,30 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from protocol.api_keys import ApiKey
-from protocol.compiler import decoder
-from protocol.headers import (
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.compiler import decoder
+from odradek.protocol.headers import (
     decode_request_header,
     decode_response,
     encode_request,
 )
-from protocol.messages.fetch import FetchResponse
-from protocol.messages.produce import (
+from odradek.protocol.messages.fetch import FetchResponse
+from odradek.protocol.messages.produce import (
     PartitionProduceData,
     ProduceRequest,
     TopicProduceData,
 )
-from protocol.messages.txn_admin import (
+from odradek.protocol.messages.txn_admin import (
     DescribeTransactionsRequest,
     DescribeTransactionsResponse,
 )
-from protocol.record_batch import BATCH_OVERHEAD, read_header, restamp_time, stamp
-from protocol.schema import Response
+from odradek.protocol.record_batch import (
+    BATCH_OVERHEAD,
+    read_header,
+    restamp_time,
+    stamp,
+)
+from odradek.protocol.schema import Response
 from tests.patience import PATIENCE_S
 from tests.wire_compare import (
     BASE_TIMESTAMP_POSITION,

@@ -10,10 +10,10 @@ from samples import (
     small_batch,
 )
 
-from protocol.compiler import decoder
-from protocol.framing import FrameReader
-from protocol.headers import decode_request_header
-from protocol.messages.produce import ProduceRequest
+from odradek.protocol.compiler import decoder
+from odradek.protocol.framing import FrameReader
+from odradek.protocol.headers import decode_request_header
+from odradek.protocol.messages.produce import ProduceRequest
 
 
 def cases() -> Iterator[Case]:

@@ -12,8 +12,8 @@ from partitions import Loop
 from samples import FETCH_VERSION, KIB, TOPIC, large_batch, produce_frame, small_batch
 from serving import Serving
 
-from protocol.headers import encode_request
-from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from odradek.protocol.headers import encode_request
+from odradek.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 
 
 class Sender:

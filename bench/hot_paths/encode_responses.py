@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from measuring import Case, main, repeating
 from samples import FETCH_VERSION, PRODUCE_VERSION, TOPIC, large_batch, small_batch
 
-from protocol.headers import encode_response
-from protocol.messages.fetch import (
+from odradek.protocol.headers import encode_response
+from odradek.protocol.messages.fetch import (
     FetchableTopicResponse,
     FetchResponse,
     PartitionData,
 )
-from protocol.messages.produce import (
+from odradek.protocol.messages.produce import (
     PartitionProduceResponse,
     ProduceResponse,
     TopicProduceResponse,

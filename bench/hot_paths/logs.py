@@ -9,11 +9,11 @@ from pathlib import Path
 
 from samples import TOPIC
 
-from protocol.topic_partition import TopicPartition
-from storage.files import OsFiles
-from storage.log_config import LogConfig
-from storage.log_loader import Surroundings, create_log
-from storage.unified_log import UnifiedLog
+from odradek.protocol.topic_partition import TopicPartition
+from odradek.storage.files.files import OsFiles
+from odradek.storage.log.unified_log import UnifiedLog
+from odradek.storage.opening.loader import Surroundings, create_log
+from odradek.storage.values.log_config import LogConfig
 
 EPOCH = 0
 TOPIC_ID = bytes(range(16))

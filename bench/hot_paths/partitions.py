@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from logs import EPOCH, TOPIC_ID, new_log, now_ms
 
-from broker.answer_memory import AnswerMemory
-from broker.clock import SystemClock
-from broker.committer import DirectoryCommitter
-from broker.replica.delayed_fetch import WaitingFetches
-from broker.replica.fetch_executor import FetchExecutor
-from broker.replica.partition import Partition
-from broker.replica.replica_state import sole_replica
-from broker.sync_strategy import SyncStrategy, file_system_sync
-from storage.append_info import AppendOrigin
-from storage.log_config import LogConfig
+from odradek.broker.durability.committer import DirectoryCommitter
+from odradek.broker.durability.sync_strategy import SyncStrategy, file_system_sync
+from odradek.broker.memory.answer_memory import AnswerMemory
+from odradek.broker.replica.fetch_executor import FetchExecutor
+from odradek.broker.replica.partition.partition import Partition
+from odradek.broker.replica.partition.replica_state import sole_replica
+from odradek.broker.replica.waiting.delayed_fetch import WaitingFetches
+from odradek.broker.runtime.clock import SystemClock
+from odradek.storage.producers.append_info import AppendOrigin
+from odradek.storage.values.log_config import LogConfig
 
 if TYPE_CHECKING:
-    from protocol.topic_partition import TopicPartition
+    from odradek.protocol.topic_partition import TopicPartition
 
 try:
     from uvloop import new_event_loop

@@ -15,12 +15,12 @@ from partitions import Loop
 from samples import TOPIC
 from serving import Serving
 
-from broker.replica.partition import Partition
-from protocol.checksum import crc32c
-from protocol.record_batch import CHECKED_POSITION
-from protocol.records import NewRecord, build_batch
-from protocol.topic_partition import TopicPartition
-from storage.append_info import AppendOrigin
+from odradek.broker.replica.partition.partition import Partition
+from odradek.protocol.checksum import crc32c
+from odradek.protocol.record_batch import CHECKED_POSITION
+from odradek.protocol.records import NewRecord, build_batch
+from odradek.protocol.topic_partition import TopicPartition
+from odradek.storage.producers.append_info import AppendOrigin
 
 T0 = TopicPartition(TOPIC, 0)
 _CRC = Struct(">I")

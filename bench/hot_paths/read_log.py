@@ -7,8 +7,8 @@ from logs import filled_log, temporary_root
 from measuring import Case, main
 from samples import KIB, batch, large_batch
 
-from storage.log_read import FetchIsolation
-from storage.unified_log import UnifiedLog
+from odradek.storage.log.unified_log import UnifiedLog
+from odradek.storage.values.log_read import FetchIsolation
 
 MIB = 1 << 20
 LOG_SIZE = 64 * MIB

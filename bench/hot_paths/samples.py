@@ -2,13 +2,13 @@
 
 import time
 
-from protocol.headers import encode_request
-from protocol.messages.produce import (
+from odradek.protocol.headers import encode_request
+from odradek.protocol.messages.produce import (
     PartitionProduceData,
     ProduceRequest,
     TopicProduceData,
 )
-from protocol.records import NewRecord, build_batch
+from odradek.protocol.records import NewRecord, build_batch
 
 TOPIC = "bench"
 PRODUCE_VERSION = 9

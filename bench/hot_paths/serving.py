@@ -4,30 +4,30 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from broker.answer_memory import AnswerMemory
-from broker.clock import SystemClock
-from broker.committer import Committer
-from broker.config.broker_config import BrokerConfig
-from broker.config.live_config import LiveConfig
-from broker.disk_threads import DiskThreads
-from broker.handlers import load as load_handlers
-from broker.handlers.dispatch import Dispatcher
-from broker.handlers.registry import registered_handlers
-from broker.metadata.catalog import Catalog
-from broker.metadata.resource_options import ResourceOptions
-from broker.metadata.topics import Topics
-from broker.network.admission import Admission
-from broker.network.connection import Connection
-from broker.network.limits import LimitedLog, RequestMemory
-from broker.network.listener import Listener
-from broker.network.shared import Network
-from broker.replica.replica_manager import ReplicaManager
-from broker.scheduler import Scheduler
-from broker.bugs import Bugs
-from broker.services import Services
-from storage.files import OsFiles
-from storage.log_manager import LogManager
-from storage.tail_memory import TailMemory
+from odradek.broker.config.live_config import LiveConfig
+from odradek.broker.config.options.broker_config import BrokerConfig
+from odradek.broker.durability.committer import Committer
+from odradek.broker.handlers import load as load_handlers
+from odradek.broker.memory.answer_memory import AnswerMemory
+from odradek.broker.memory.limits import LimitedLog, RequestMemory
+from odradek.broker.metadata.catalog.catalog import Catalog
+from odradek.broker.metadata.resource_options import ResourceOptions
+from odradek.broker.metadata.topics import Topics
+from odradek.broker.network.admission import Admission
+from odradek.broker.network.connection import Connection
+from odradek.broker.network.listener import Listener
+from odradek.broker.network.shared import Network
+from odradek.broker.replica.replica_manager import ReplicaManager
+from odradek.broker.requests.dispatch import Dispatcher
+from odradek.broker.requests.parts import Services
+from odradek.broker.requests.registry import registered_handlers
+from odradek.broker.runtime.bugs import Bugs
+from odradek.broker.runtime.clock import SystemClock
+from odradek.broker.runtime.disk_threads import DiskThreads
+from odradek.broker.runtime.scheduler import Scheduler
+from odradek.storage.directory.log_manager import LogManager
+from odradek.storage.files.files import OsFiles
+from odradek.storage.files.tail_memory import TailMemory
 
 load_handlers()
 

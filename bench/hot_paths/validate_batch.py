@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from measuring import Case, main, repeating
 from samples import KIB, TOPIC, batch, large_batch, small_batch
 
-from protocol import records_plain
-from protocol.record_batch import BATCH_OVERHEAD, check_crc, read_header
-from protocol.topic_partition import TopicPartition
-from storage.append_info import AppendOrigin
-from storage.log_config import LogConfig
-from storage.log_validator import validate
+from odradek.protocol import records_plain
+from odradek.protocol.record_batch import BATCH_OVERHEAD, check_crc, read_header
+from odradek.protocol.topic_partition import TopicPartition
+from odradek.storage.producers.append_info import AppendOrigin
+from odradek.storage.validation.validator import validate
+from odradek.storage.values.log_config import LogConfig
 
 try:
-    from protocol.speedups import summarize as summarize_fast
+    from odradek.protocol.speedups import summarize as summarize_fast
 except ImportError:
     summarize_fast = None
 

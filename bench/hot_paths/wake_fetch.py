@@ -8,9 +8,9 @@ from measuring import Case, main
 from partitions import Host, Loop, append
 from samples import KIB, small_batch
 
-from broker.replica.fetch_reader import FetchParams, PartitionFetch
-from broker.replica.partition import Partition
-from storage.log_read import FetchIsolation
+from odradek.broker.replica.partition.fetch_reader import FetchParams, PartitionFetch
+from odradek.broker.replica.partition.partition import Partition
+from odradek.storage.values.log_read import FetchIsolation
 
 if TYPE_CHECKING:
     from asyncio import Future

@@ -8,31 +8,31 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
-from client.connection import Connection
-from protocol.errors import ErrorCode, RetriableError, error_class
-from protocol.messages.list_offsets import (
+from odradek.client.connection import Connection
+from odradek.protocol.errors import ErrorCode, RetriableError, error_class
+from odradek.protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
     ListOffsetsResponse,
     ListOffsetsTopic,
 )
-from protocol.messages.metadata import (
+from odradek.protocol.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
     MetadataResponse,
 )
-from protocol.messages.produce import (
+from odradek.protocol.messages.produce import (
     PartitionProduceData,
     ProduceRequest,
     ProduceResponse,
     TopicProduceData,
 )
-from protocol.messages.topics import (
+from odradek.protocol.messages.topics import (
     CreatableTopic,
     CreateTopicsRequest,
     CreateTopicsResponse,
 )
-from protocol.records import NewRecord, build_batch
+from odradek.protocol.records import NewRecord, build_batch
 
 PAUSE_S = 0.002
 PATIENCE_S = 120

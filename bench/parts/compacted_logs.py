@@ -12,18 +12,18 @@ from typing import NamedTuple
 
 from processes import machine_busy_seconds
 
-from protocol.record_batch import stamp
-from protocol.records import NewRecord, build_batch
-from protocol.topic_partition import TopicPartition
-from storage.cleaner.choice import find_cleanable, plan_round
-from storage.cleaner.plan import RoundEnd
-from storage.cleaner.unfinished import remove_unfinished
-from storage.cleaner.worker import receive, send
-from storage.files import OsFiles
-from storage.log_config import LogConfig
-from storage.log_files import LOG, segment_path
-from storage.log_loader import Checkpointed, Surroundings, load_log
-from storage.partition_metadata import write_partition_metadata
+from odradek.protocol.record_batch import stamp
+from odradek.protocol.records import NewRecord, build_batch
+from odradek.protocol.topic_partition import TopicPartition
+from odradek.storage.cleaner.choice import find_cleanable, plan_round
+from odradek.storage.cleaner.plan import RoundEnd
+from odradek.storage.cleaner.unfinished import remove_unfinished
+from odradek.storage.cleaner.worker import receive, send
+from odradek.storage.files.files import OsFiles
+from odradek.storage.files.partition_metadata import write_partition_metadata
+from odradek.storage.opening.loader import Checkpointed, Surroundings, load_log
+from odradek.storage.values.file_names import LOG, segment_path
+from odradek.storage.values.log_config import LogConfig
 
 ROOT = Path(__file__).resolve().parents[2]
 TOPIC_ID = bytes(range(16))
@@ -134,7 +134,7 @@ def clean(directory: Path, map_size: int) -> Round:
     warm(directory)
     busy, began = machine_busy_seconds(), time.perf_counter()
     process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "storage.cleaner.worker"],
+        [sys.executable, "-m", "odradek.storage.cleaner.worker"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": str(ROOT)},

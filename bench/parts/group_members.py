@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from client.connection import Connection
-from protocol.errors import ErrorCode, error_class
-from protocol.headers import encode_request
-from protocol.messages.groups import (
+from odradek.client.connection import Connection
+from odradek.protocol.errors import ErrorCode, error_class
+from odradek.protocol.headers import encode_request
+from odradek.protocol.messages.groups import (
     FindCoordinatorRequest,
     FindCoordinatorResponse,
     HeartbeatRequest,
@@ -16,7 +16,7 @@ from protocol.messages.groups import (
     SyncGroupRequestAssignment,
     SyncGroupResponse,
 )
-from protocol.messages.offsets import (
+from odradek.protocol.messages.offsets import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,

@@ -7,14 +7,14 @@ from contextlib import contextmanager
 
 from targets import Broker
 
-from client.connection import Connection
-from protocol.messages.produce import (
+from odradek.client.connection import Connection
+from odradek.protocol.messages.produce import (
     PartitionProduceData,
     ProduceRequest,
     ProduceResponse,
     TopicProduceData,
 )
-from protocol.records import NewRecord, build_batch
+from odradek.protocol.records import NewRecord, build_batch
 
 PAUSE_S = 0.002
 WITH_NAMES = 9  # of Produce

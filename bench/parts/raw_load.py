@@ -17,19 +17,19 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Any
 
-from protocol.headers import encode_request
-from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from protocol.messages.list_offsets import (
+from odradek.protocol.headers import encode_request
+from odradek.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from odradek.protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
     ListOffsetsTopic,
 )
-from protocol.messages.produce import (
+from odradek.protocol.messages.produce import (
     PartitionProduceData,
     ProduceRequest,
     TopicProduceData,
 )
-from protocol.records import NewRecord, build_batch
+from odradek.protocol.records import NewRecord, build_batch
 
 PRODUCE_VERSION = 9
 FETCH_VERSION = 12

@@ -18,15 +18,15 @@ from typing import Any
 
 from raw_load import FETCH_VERSION, PRODUCE_VERSION, Link, wait_for_leaders
 
-from protocol.headers import encode_request
-from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from protocol.messages.produce import (
+from odradek.protocol.headers import encode_request
+from odradek.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from odradek.protocol.messages.produce import (
     PartitionProduceData,
     ProduceRequest,
     TopicProduceData,
 )
-from protocol.record_batch import restamp_crc
-from protocol.records import NewRecord, build_batch
+from odradek.protocol.record_batch import restamp_crc
+from odradek.protocol.records import NewRecord, build_batch
 
 WAIT_MS = 500
 BYTES_MAX = 1 << 20  # what consumers ask of a partition by default

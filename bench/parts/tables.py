@@ -52,7 +52,7 @@ def machine() -> str:
 
 def has_speedups() -> bool:
     try:
-        from protocol import speedups
+        from odradek.protocol import speedups
     except ImportError:
         return False
     return speedups is not None

@@ -47,7 +47,7 @@ class Target:
 
 def odradek(durability: str) -> Target:
     name = "odradek" if durability == "none" else f"odradek, {durability}"
-    serve = f"{shlex.quote(sys.executable)} -P -m broker serve"
+    serve = f"{shlex.quote(sys.executable)} -m odradek serve"
     options = f"--port {{port}} --data-dir {{data_dir}} --durability {durability}"
     return Target(name, f"{serve} {options}")
 

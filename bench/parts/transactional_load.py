@@ -22,16 +22,19 @@ from typing import Any
 from confluent_kafka import Producer
 from raw_load import wait_for_leaders
 
-from client.connection import Connection
-from protocol.errors import ErrorCode, error_class
-from protocol.headers import decode_response, encode_request
-from protocol.messages.groups import FindCoordinatorRequest, FindCoordinatorResponse
-from protocol.messages.produce import (
+from odradek.client.connection import Connection
+from odradek.protocol.errors import ErrorCode, error_class
+from odradek.protocol.headers import decode_response, encode_request
+from odradek.protocol.messages.groups import (
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
+from odradek.protocol.messages.produce import (
     PartitionProduceData,
     ProduceRequest,
     TopicProduceData,
 )
-from protocol.messages.transactions import (
+from odradek.protocol.messages.transactions import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,
     EndTxnRequest,
@@ -39,8 +42,8 @@ from protocol.messages.transactions import (
     InitProducerIdRequest,
     InitProducerIdResponse,
 )
-from protocol.record_batch import pack_header, read_header, restamp_crc
-from protocol.records import NewRecord, build_batch
+from odradek.protocol.record_batch import pack_header, read_header, restamp_crc
+from odradek.protocol.records import NewRecord, build_batch
 
 ADD_VERSION = 3
 PRODUCE_VERSIONS = {"first": 11, "second": 12}

@@ -11,7 +11,7 @@ import io
 import re
 from typing import TYPE_CHECKING
 
-from .parser import Parser
+from odradek.terminal.parser import Parser
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -15,8 +15,8 @@ from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
-from .failure import USAGE_ERROR, fail
-from .pipe import drop_output, mend_streams
+from odradek.terminal.failure import USAGE_ERROR, fail
+from odradek.terminal.pipe import drop_output, mend_streams
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,49 +27,64 @@ Command = Callable[[list[str]], int]
 # everything else that `odradek health` does. The summary is the command's own.
 BUILT_IN = {
     "serve": (
-        "broker.cli.serve",
+        "odradek.broker.cli.node.serve",
         "Run a broker until it is told to stop (SIGTERM, SIGINT).",
     ),
     "health": (
-        "broker.cli.health",
+        "odradek.broker.cli.node.health",
         "Ask whether a broker is ready: exit code 0 if it is, 1 if not.",
     ),
     "version": (
-        "broker.cli.version",
+        "odradek.broker.cli.node.version",
         "Say which odradek this is, and what it runs on.",
     ),
-    "topic": ("broker.cli.topic", "Make, show, change and delete topics."),
-    "produce": ("broker.cli.produce", "Write lines, JSON or files to a topic."),
-    "consume": ("broker.cli.consume", "Read records of topics."),
-    "config": ("broker.cli.config", "Show and change options."),
+    "topic": (
+        "odradek.broker.cli.topic.command",
+        "Make, show, change and delete topics.",
+    ),
+    "produce": (
+        "odradek.broker.cli.records.produce",
+        "Write lines, JSON or files to a topic.",
+    ),
+    "consume": ("odradek.broker.cli.records.consume", "Read records of topics."),
+    "config": ("odradek.broker.cli.config.command", "Show and change options."),
     "group": (
-        "broker.cli.group",
+        "odradek.broker.cli.group.command",
         "Show consumer groups and their lag; delete them; reset their offsets.",
     ),
-    "txn": ("broker.cli.txn", "Show transactions and what they hold up; abort them."),
-    "bench": ("broker.cli.bench", "Measure how fast a broker writes and reads."),
-    "doctor": ("broker.cli.doctor", "Find out why a client cannot connect."),
+    "txn": (
+        "odradek.broker.cli.txn.command",
+        "Show transactions and what they hold up; abort them.",
+    ),
+    "bench": (
+        "odradek.broker.cli.node.bench",
+        "Measure how fast a broker writes and reads.",
+    ),
+    "doctor": (
+        "odradek.broker.cli.node.doctor",
+        "Find out why a client cannot connect.",
+    ),
     "pipeline": (
-        "pyspark_odradek.commands",
+        "odradek.pipeline.commands",
         "Move topics to tables and tables to topics, with Spark.",
     ),
     "adopt": (
-        "broker.cli.adopt",
+        "odradek.broker.cli.node.adopt",
         "Take over the data directory of an Apache Kafka that has stopped.",
     ),
     "dump-log": (
-        "broker.cli.dump_log",
+        "odradek.broker.cli.node.dump_log",
         "Show what is in the files of a log directory, and what is wrong in them.",
     ),
     "fsck": (
-        "broker.cli.fsck",
+        "odradek.broker.cli.node.fsck",
         "Check log directories without changing them, and say what is wrong.",
     ),
     "compact": (
-        "broker.cli.compact",
+        "odradek.broker.cli.node.compact",
         "Compact a topic now: keep the last record of each key.",
     ),
-    "completion": ("broker.cli.completion", "Let a shell complete commands."),
+    "completion": ("odradek.broker.cli.completion", "Let a shell complete commands."),
 }
 GROUP = "odradek.commands"
 _OUR_INFO = ("odradek-", "odradek.")
@@ -156,7 +171,7 @@ def _has_foreign_commands() -> bool:
 
 
 def _unknown(name: str) -> str:
-    from ..spelling import did_you_mean
+    from odradek.terminal.spelling import did_you_mean
 
     names = _names()
     meant = did_you_mean(name, names)

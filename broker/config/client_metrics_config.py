@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from protocol.errors import InvalidConfig, InvalidRegularExpression, InvalidRequest
+from odradek.broker.config.options.error import OptionError
+from odradek.broker.config.options.option import Kind, Option, format_value
+from odradek.broker.text.pattern import Pattern, compile_pattern
+from odradek.protocol.errors import (
+    InvalidConfig,
+    InvalidRegularExpression,
+    InvalidRequest,
+)
 
-from ..pattern import Pattern, compile_pattern
 from .described import ConfigSource, Described, Synonym
-from .option import Kind, Option, format_value
-from .option_error import OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

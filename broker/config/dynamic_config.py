@@ -8,14 +8,13 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from protocol.errors import InvalidConfig, InvalidRequest
-
-from .option import Kind, format_value
+from odradek.broker.config.options.option import Kind, format_value
+from odradek.protocol.errors import InvalidConfig, InvalidRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from .option import Option
+    from odradek.broker.config.options.option import Option
 
     Find = Callable[[str], Option]
 

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from protocol.errors import InvalidConfig
+from odradek.broker.config.options.broker_config import OPTIONS
+from odradek.broker.config.options.error import OptionError
+from odradek.broker.config.options.foreign_table import foreign_table
+from odradek.broker.config.options.option import Kind, Option, format_value
+from odradek.protocol.errors import InvalidConfig
+from odradek.terminal.spelling import did_you_mean
 
-from ..spelling import did_you_mean
-from .broker_config import OPTIONS
 from .described import ConfigSource, Described, Synonym, synonyms_of
-from .foreign_table import foreign_table
-from .option import Kind, Option, format_value
-from .option_error import OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from .broker_config import BrokerConfig
+    from odradek.broker.config.options.broker_config import BrokerConfig
 
 
 class GroupOption(NamedTuple):

@@ -11,19 +11,18 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from protocol.errors import InvalidConfig, InvalidRequest
-
-from ..spelling import did_you_mean
-from .broker_config import OPTIONS, Changes
-from .foreign_options import is_dynamic, why_refused
-from .foreign_table import foreign_table
-from .option_error import OptionError
+from odradek.broker.config.options.broker_config import OPTIONS, Changes
+from odradek.broker.config.options.error import OptionError
+from odradek.broker.config.options.foreign import is_dynamic, why_refused
+from odradek.broker.config.options.foreign_table import foreign_table
+from odradek.protocol.errors import InvalidConfig, InvalidRequest
+from odradek.terminal.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from .broker_config import BrokerConfig
-    from .option import Option
+    from odradek.broker.config.options.broker_config import BrokerConfig
+    from odradek.broker.config.options.option import Option
 
     Observer = Callable[[BrokerConfig], object]
 

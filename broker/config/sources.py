@@ -10,11 +10,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..spelling import did_you_mean
-from .broker_config import ALIASES, OPTIONS, BrokerConfig
-from .foreign_options import is_meaningless, is_refusable, why_refused
-from .listener import Listener
-from .option_error import OptionError
+from odradek.broker.config.options.broker_config import ALIASES, OPTIONS, BrokerConfig
+from odradek.broker.config.options.error import OptionError
+from odradek.broker.config.options.foreign import (
+    is_meaningless,
+    is_refusable,
+    why_refused,
+)
+from odradek.broker.config.options.listener import Listener
+from odradek.terminal.spelling import did_you_mean
+
 from .properties import parse_properties
 from .sole_member import why_not_alone
 

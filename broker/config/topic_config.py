@@ -10,14 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from protocol.errors import InvalidConfig
-from storage.log_config import LogConfig
-
-from ..spelling import did_you_mean
-from .broker_config import OPTIONS, BrokerConfig
-from .log_options import CODECS
-from .option import LONG_MAX, Kind, Option, format_value
-from .option_error import OptionError
+from odradek.broker.config.options.broker_config import OPTIONS, BrokerConfig
+from odradek.broker.config.options.error import OptionError
+from odradek.broker.config.options.log import CODECS
+from odradek.broker.config.options.option import LONG_MAX, Kind, Option, format_value
+from odradek.protocol.errors import InvalidConfig
+from odradek.storage.values.log_config import LogConfig
+from odradek.terminal.spelling import did_you_mean
 
 INTERNAL_SEGMENT_BYTES = "internal.segment.bytes"
 

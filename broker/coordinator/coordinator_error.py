@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from protocol.errors import (
+from odradek.protocol.errors import (
     CoordinatorNotAvailable,
     ErrorCode,
     KafkaError,

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from protocol.errors import KafkaError
-    from protocol.record_batch import BatchHeader
-    from storage.files import Buffer
-    from storage.verification_state import VerificationGuard
+    from odradek.protocol.errors import KafkaError
+    from odradek.protocol.record_batch import BatchHeader
+    from odradek.storage.files.files import Buffer
+    from odradek.storage.producers.verification_state import VerificationGuard
 
 NO_PRODUCER = -1
 

@@ -11,23 +11,23 @@ import logging
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from protocol.control_records import read_marker
-from protocol.errors import KafkaError
-from protocol.record_batch import scan
-from protocol.records import index_rows, iterate
-from storage.files import ColdRead
-from storage.log_read import FetchIsolation
+from odradek.protocol.control_records import read_marker
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.record_batch import scan
+from odradek.protocol.records import index_rows, iterate
+from odradek.storage.files.files import ColdRead
+from odradek.storage.values.log_read import FetchIsolation
 
 from .decision import NO_PRODUCER, BatchReplayer, Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from protocol.record_batch import BatchHeader
-    from protocol.records import Record
+    from odradek.broker.replica.partition.partition import Partition
+    from odradek.broker.runtime.disk_threads import DiskThreads
+    from odradek.protocol.record_batch import BatchHeader
+    from odradek.protocol.records import Record
 
-    from ..disk_threads import DiskThreads
-    from ..replica.partition import Partition
     from .decision import ShardState
 
 # What is replayed before others get their turn: about a millisecond.

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from protocol.control_records import ControlType, EndTxnMarker, build_marker_batch
-from protocol.records import NewRecord, build_batch
+from odradek.protocol.control_records import (
+    ControlType,
+    EndTxnMarker,
+    build_marker_batch,
+)
+from odradek.protocol.records import NewRecord, build_batch
 
 from .decision import NO_PRODUCER, ProducerIdentity
 

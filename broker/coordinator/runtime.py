@@ -11,10 +11,10 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from protocol.errors import KafkaError, NotCoordinator
-from protocol.topic_partition import TopicPartition
+from odradek.broker.runtime.parked import gathered
+from odradek.protocol.errors import KafkaError, NotCoordinator
+from odradek.protocol.topic_partition import TopicPartition
 
-from ..parked import gathered
 from .decision import Decision, ShardState
 from .loading import Loader
 from .placement import partition_for
@@ -23,12 +23,13 @@ from .shard import Phase, Shard
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from ..clock import Clock
-    from ..disk_threads import DiskThreads
-    from ..metadata.topics import Topics
-    from ..parked import Parked
-    from ..replica.replica_manager import ReplicaManager
-    from ..bugs import Bugs
+    from odradek.broker.metadata.topics import Topics
+    from odradek.broker.replica.replica_manager import ReplicaManager
+    from odradek.broker.runtime.bugs import Bugs
+    from odradek.broker.runtime.clock import Clock
+    from odradek.broker.runtime.disk_threads import DiskThreads
+    from odradek.broker.runtime.parked import Parked
+
     from .decision import ProducerIdentity
 
     Refuse = Callable[[KafkaError], Any]

@@ -14,18 +14,18 @@ import logging
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from protocol.errors import (
+from odradek.broker.replica.partition.partition import ACKS_ALL
+from odradek.broker.runtime.parked import Parked
+from odradek.protocol.errors import (
     CoordinatorLoadInProgress,
     CoordinatorNotAvailable,
     ErrorCode,
     KafkaError,
     NotCoordinator,
 )
-from protocol.record_batch import NO_SEQUENCE
-from storage.append_info import AppendOrigin
+from odradek.protocol.record_batch import NO_SEQUENCE
+from odradek.storage.producers.append_info import AppendOrigin
 
-from ..parked import Parked
-from ..replica.partition import ACKS_ALL
 from .coordinator_error import as_coordinator_error
 from .decision import Decision, Place, ShardState
 from .record_batch import (
@@ -40,12 +40,12 @@ from .timers import Timers
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from protocol.topic_partition import TopicPartition
-    from storage.files import Buffer
-    from storage.verification_state import VerificationGuard
+    from odradek.broker.replica.replica_manager import ReplicaManager
+    from odradek.broker.runtime.clock import Clock
+    from odradek.protocol.topic_partition import TopicPartition
+    from odradek.storage.files.files import Buffer
+    from odradek.storage.producers.verification_state import VerificationGuard
 
-    from ..clock import Clock
-    from ..replica.replica_manager import ReplicaManager
     from .decision import ProducerIdentity
     from .record_batch import Encoded
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
-    from ..clock import Clock, TimerHandle
+    from odradek.broker.runtime.clock import Clock, TimerHandle
 
     Action = Callable[[], object]
 

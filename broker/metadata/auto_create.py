@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from protocol.errors import KafkaError
+from odradek.protocol.errors import KafkaError
 
 from .topic import NewTopic
 from .topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE, check_name
 
 if TYPE_CHECKING:
-    from ..config.broker_config import BrokerConfig
+    from odradek.broker.config.options.broker_config import BrokerConfig
+
     from .topics import Topics
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from protocol.errors import InvalidUpdateVersion
+from odradek.protocol.errors import InvalidUpdateVersion
 
 from .resource_options import Resource, ResourceKind
 

@@ -10,7 +10,7 @@ import logging
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from storage.log_manager import LogManager
+    from odradek.storage.directory.log_manager import LogManager
 
     from .topics import Topics
 

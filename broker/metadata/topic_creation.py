@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from protocol.errors import (
+from odradek.broker.config.topic_config import validate_topic_options
+from odradek.protocol.errors import (
     InvalidConfig,
     InvalidPartitions,
     InvalidReplicaAssignment,
@@ -15,14 +16,13 @@ from protocol.errors import (
     InvalidRequest,
 )
 
-from ..config.topic_config import validate_topic_options
 from .topic import NewTopic
 from .topic_names import check_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ..config.broker_config import BrokerConfig
+    from odradek.broker.config.options.broker_config import BrokerConfig
 
 USE_DEFAULT = -1
 

@@ -11,19 +11,18 @@ import logging
 import sys
 from typing import TYPE_CHECKING
 
-from protocol.errors import KafkaStorageError
-from protocol.topic_partition import TopicPartition
-from storage.directory_checkpoints import DirectoryFailure
-from storage.files import DiskFull
-
-from ..config.topic_config import log_config
+from odradek.broker.config.topic_config import log_config
+from odradek.protocol.errors import KafkaStorageError
+from odradek.protocol.topic_partition import TopicPartition
+from odradek.storage.directory.checkpoints import DirectoryFailure
+from odradek.storage.files.files import DiskFull
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from storage.log_manager import LogManager
+    from odradek.broker.requests.parts import Services
+    from odradek.storage.directory.log_manager import LogManager
 
-    from ..services import Services
     from .topics import Deletion, Topics
 
 _logger = logging.getLogger(__name__)

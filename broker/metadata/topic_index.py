@@ -8,14 +8,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from protocol.errors import (
+from odradek.protocol.errors import (
     InvalidPartitions,
     InvalidTopic,
     TopicAlreadyExists,
     UnknownTopicOrPartition,
 )
-from protocol.topic_partition import TopicPartition
-from storage.log_directories import KnownPartition
+from odradek.protocol.topic_partition import TopicPartition
+from odradek.storage.directory.log_directories import KnownPartition
 
 from .topic import PartitionInfo, Topic
 from .topic_names import collision_key
@@ -23,7 +23,7 @@ from .topic_names import collision_key
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .catalog_store import CatalogStore
+    from odradek.broker.metadata.catalog.store import CatalogStore
 
 
 class Deletion(NamedTuple):

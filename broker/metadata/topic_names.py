@@ -2,7 +2,7 @@
 
 import re
 
-from protocol.errors import InvalidTopic
+from odradek.protocol.errors import InvalidTopic
 
 MAX_LENGTH = 249  # with "-12345" and ".-delete" behind it, a file name stays below 255
 CONSUMER_OFFSETS = "__consumer_offsets"

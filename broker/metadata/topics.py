@@ -10,14 +10,14 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from protocol.errors import (
+from odradek.broker.metadata.catalog.catalog import Catalog, Change
+from odradek.broker.metadata.catalog.store import CatalogStore, PartitionRow
+from odradek.protocol.errors import (
     InvalidTopic,
     KafkaError,
 )
-from protocol.uuids import random_uuid
+from odradek.protocol.uuids import random_uuid
 
-from .catalog import Catalog, Change
-from .catalog_store import CatalogStore, PartitionRow
 from .topic import NewTopic, PartitionInfo, Topic
 from .topic_index import Deletion, TopicIndex
 from .topic_names import collision_key
@@ -25,7 +25,7 @@ from .topic_names import collision_key
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from protocol.topic_partition import TopicPartition
+    from odradek.protocol.topic_partition import TopicPartition
 
 __all__ = ["Deletion", "NewTopic", "PartitionInfo", "Topic", "Topics"]
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..clock import Clock
-    from ..config.network_options import NetworkOptions
+    from odradek.broker.config.options.network import NetworkOptions
+    from odradek.broker.runtime.clock import Clock
 
 
 def is_loopback(address: str) -> bool:

@@ -21,23 +21,24 @@ import inspect
 import logging
 from typing import TYPE_CHECKING, Any, cast
 
-from protocol.errors import MalformedRequest
-from protocol.framing import FrameReader
+from odradek.broker.memory.answer_memory import UNCOUNTED_SIZE
+from odradek.broker.memory.limits import LIMITS
+from odradek.broker.requests.context import ConnectionInfo
+from odradek.broker.requests.dispatch import has_bulky_answer, request_log
+from odradek.broker.runtime.parked import Parked
+from odradek.protocol.errors import MalformedRequest
+from odradek.protocol.framing import FrameReader
 
-from ..answer_memory import UNCOUNTED_SIZE
-from ..handlers.dispatch import has_bulky_answer, request_log
-from ..parked import Parked
 from .backlog import Backlog
 from .deadlines import Deadlines
 from .held_memory import HeldMemory
-from .limits import LIMITS
-from .request_context import ConnectionInfo
 from .response_queue import ResponseQueue
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ..handlers.dispatch import Exchange
+    from odradek.broker.requests.dispatch import Exchange
+
     from .listener import Listener
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from ..answer_memory import FetchHolder
-from .limits import MemoryHolder
+from odradek.broker.memory.answer_memory import FetchHolder
+from odradek.broker.memory.limits import MemoryHolder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from storage.files import Buffer
+    from odradek.storage.files.files import Buffer
 
     from .shared import Network
 

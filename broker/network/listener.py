@@ -7,7 +7,8 @@ import errno
 import socket
 from typing import TYPE_CHECKING, Any
 
-from ..start_error import StartError
+from odradek.broker.runtime.start_error import StartError
+
 from .connection import Connection
 from .response_queue import CatchUp
 

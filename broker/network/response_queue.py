@@ -16,19 +16,18 @@ from functools import partial
 from types import NoneType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from protocol.errors import MalformedRequest
-
-from ..answer_memory import UNCOUNTED_SIZE
-from ..handlers.registry import NO_RESPONSE
-from ..parked import Parked
+from odradek.broker.memory.answer_memory import UNCOUNTED_SIZE
+from odradek.broker.requests.registry import NO_RESPONSE
+from odradek.broker.runtime.parked import Parked
+from odradek.protocol.errors import MalformedRequest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from protocol.primitives import Buffer
-    from protocol.schema import Request, Response
+    from odradek.broker.requests.dispatch import Route
+    from odradek.protocol.primitives import Buffer
+    from odradek.protocol.schema import Request, Response
 
-    from ..handlers.dispatch import Route
     from .busy_poll import BusyPoll
 
 # Past this, what is encoded goes to the transport before more is encoded, for whomever:

@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from protocol.framing import ReceiveChunk
+from odradek.protocol.framing import ReceiveChunk
 
 if TYPE_CHECKING:
-    from ..answer_memory import AnswerMemory
-    from ..clock import Clock
-    from ..config.broker_config import BrokerConfig
-    from ..handlers.dispatch import Dispatcher
+    from odradek.broker.config.options.broker_config import BrokerConfig
+    from odradek.broker.memory.answer_memory import AnswerMemory
+    from odradek.broker.memory.limits import LimitedLog, RequestMemory
+    from odradek.broker.requests.dispatch import Dispatcher
+    from odradek.broker.runtime.clock import Clock
+
     from .admission import Admission
     from .busy_poll import BusyPoll
-    from .limits import LimitedLog, RequestMemory
 
 
 @dataclass(frozen=True, slots=True)

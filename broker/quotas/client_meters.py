@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..metadata.client_quotas import QuotaKey
+from odradek.broker.metadata.client_quotas import QuotaKey
+
 from .rate import Rate, Windows
 from .token_bucket import TokenBucket
 
 if TYPE_CHECKING:
-    from ..clock import Clock
-    from ..metadata.client_quotas import ClientQuotas, QuotaEntity
+    from odradek.broker.metadata.client_quotas import ClientQuotas, QuotaEntity
+    from odradek.broker.runtime.clock import Clock
 
 # Who names itself anew with every request must not fill the memory.
 METERS_MAX = 10_000

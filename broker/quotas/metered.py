@@ -13,13 +13,13 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from protocol.api_keys import ApiKey
-from protocol.errors import ThrottlingQuotaExceeded
+from odradek.broker.metadata.client_quotas import ANONYMOUS, QuotaKey
+from odradek.broker.requests.dispatch import Exchange
+from odradek.broker.requests.registry import NO_RESPONSE, error_builder
+from odradek.broker.runtime.parked import Parked
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import ThrottlingQuotaExceeded
 
-from ..handlers.dispatch import Exchange
-from ..handlers.registry import NO_RESPONSE, error_builder
-from ..metadata.client_quotas import ANONYMOUS, QuotaKey
-from ..parked import Parked
 from .client_meters import ClientMeters
 from .mutations import mutation_count
 from .rate import Windows
@@ -27,9 +27,9 @@ from .rate import Windows
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from ..handlers.dispatch import Dispatcher, Route
-    from ..network.request_context import ConnectionInfo
-    from ..services import Services
+    from odradek.broker.requests.context import ConnectionInfo
+    from odradek.broker.requests.dispatch import Dispatcher, Route
+    from odradek.broker.requests.parts import Services
 
 # From these versions on a request that is too much is refused, before only slowed.
 STRICT_FROM = {

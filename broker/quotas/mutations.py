@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from protocol.messages.topics import (
+from odradek.protocol.messages.topics import (
     CreatePartitionsRequest,
     CreateTopicsRequest,
     DeleteTopicsRequest,
 )
 
 if TYPE_CHECKING:
-    from ..metadata.topic import Topic
-    from ..services import Services
+    from odradek.broker.metadata.topic import Topic
+    from odradek.broker.requests.parts import Services
 
 
 def mutation_count(request: object, services: Services) -> int:

@@ -11,38 +11,39 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from protocol.compression import DecompressedTooLarge
-from protocol.errors import ErrorCode, InvalidTopic, KafkaError
-from storage.append_info import AppendOrigin
-from storage.files import DiskFull, StorageFailure
-from storage.log_validator import NotOneBatch, RatioTooHigh
-
-from ..committer import COMMIT
-from ..network.limits import LimitedLog
-from ..parked import Parked
-from .awaited_appends import AwaitedAppend, AwaitingAppends
-from .delayed_produce import (
+from odradek.broker.durability.committer import COMMIT
+from odradek.broker.memory.limits import LimitedLog
+from odradek.broker.replica.partition.partition import ACKS_ALL, Partition
+from odradek.broker.replica.partition.refusals import Refusals
+from odradek.broker.replica.waiting.awaited_appends import (
+    AwaitedAppend,
+    AwaitingAppends,
+)
+from odradek.broker.replica.waiting.delayed_produce import (
     AppendResult,
     DelayedProduce,
     PendingAppend,
 )
-from .partition import ACKS_ALL, Partition
-from .patience import append_timeout_ms
-from .refusals import Refusals
+from odradek.broker.replica.waiting.patience import append_timeout_ms
+from odradek.broker.runtime.parked import Parked
+from odradek.protocol.compression import DecompressedTooLarge
+from odradek.protocol.errors import ErrorCode, InvalidTopic, KafkaError
+from odradek.storage.files.files import DiskFull, StorageFailure
+from odradek.storage.producers.append_info import AppendOrigin
+from odradek.storage.validation.validator import NotOneBatch, RatioTooHigh
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from protocol.topic_partition import TopicPartition
-    from storage.append_info import AppendInfo
-    from storage.files import Buffer
-    from storage.verification_state import VerificationGuard
-
-    from ..clock import Clock
-    from ..config.broker_config import BrokerConfig
-    from .checkpointer import Checkpointer
-    from .free_space import FreeSpace
-    from .purgatory import Purgatory
+    from odradek.broker.config.options.broker_config import BrokerConfig
+    from odradek.broker.replica.upkeep.checkpointer import Checkpointer
+    from odradek.broker.replica.upkeep.free_space import FreeSpace
+    from odradek.broker.replica.waiting.purgatory import Purgatory
+    from odradek.broker.runtime.clock import Clock
+    from odradek.protocol.topic_partition import TopicPartition
+    from odradek.storage.files.files import Buffer
+    from odradek.storage.producers.append_info import AppendInfo
+    from odradek.storage.producers.verification_state import VerificationGuard
 
 AppendResults = dict["TopicPartition", AppendResult]
 

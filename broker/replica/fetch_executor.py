@@ -5,25 +5,31 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from protocol.errors import ErrorCode, KafkaError
-from storage.files import ColdRead
-
-from ..answer_memory import UNCOUNTED_SIZE
-from ..parked import Parked
-from .delayed_fetch import DelayedFetch, Waiter, WaitingFetches
-from .fetch_reader import FetchReader, read_partition
+from odradek.broker.memory.answer_memory import UNCOUNTED_SIZE
+from odradek.broker.replica.partition.fetch_reader import FetchReader, read_partition
+from odradek.broker.replica.waiting.delayed_fetch import (
+    DelayedFetch,
+    Waiter,
+    WaitingFetches,
+)
+from odradek.broker.runtime.parked import Parked
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.storage.files.files import ColdRead
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
 
-    from protocol.topic_partition import TopicPartition
-    from storage.files import ColdBytes
-
-    from ..answer_memory import AnswerMemory
-    from ..disk_threads import DiskThreads
-    from .delayed_fetch import Finish
-    from .fetch_reader import FetchParams, FetchResult, PartitionFetch
-    from .partition import Partition
+    from odradek.broker.memory.answer_memory import AnswerMemory
+    from odradek.broker.replica.partition.fetch_reader import (
+        FetchParams,
+        FetchResult,
+        PartitionFetch,
+    )
+    from odradek.broker.replica.partition.partition import Partition
+    from odradek.broker.replica.waiting.delayed_fetch import Finish
+    from odradek.broker.runtime.disk_threads import DiskThreads
+    from odradek.protocol.topic_partition import TopicPartition
+    from odradek.storage.files.files import ColdBytes
 
 
 # What a client does wrong in ordinary life, and puts right: no failure of a fetch.

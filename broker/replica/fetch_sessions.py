@@ -10,19 +10,22 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
-from protocol.errors import (
+from odradek.protocol.errors import (
     ErrorCode,
     FetchSessionIdNotFound,
     FetchSessionTopicIdError,
     InvalidFetchSessionEpoch,
 )
-from protocol.topic_partition import TopicPartition
+from odradek.protocol.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from ..metadata.topics import Topics
-    from .fetch_reader import FetchResult, PartitionFetch
+    from odradek.broker.metadata.topics import Topics
+    from odradek.broker.replica.partition.fetch_reader import (
+        FetchResult,
+        PartitionFetch,
+    )
 
 NO_SESSION = 0
 FIRST_EPOCH = 1

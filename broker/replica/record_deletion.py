@@ -9,7 +9,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from protocol.errors import (
+from odradek.broker.metadata.topic_names import INTERNAL_TOPICS
+from odradek.broker.replica.waiting.delayed_delete_records import (
+    DelayedDeleteRecords,
+    DeleteRecordsResult,
+    PendingDeletion,
+)
+from odradek.broker.replica.waiting.patience import DISK_TIMEOUT_MS
+from odradek.broker.runtime.parked import Parked
+from odradek.protocol.errors import (
     ErrorCode,
     InvalidTopic,
     KafkaError,
@@ -17,23 +25,15 @@ from protocol.errors import (
     PolicyViolation,
 )
 
-from ..metadata.topic_names import INTERNAL_TOPICS
-from ..parked import Parked
-from .delayed_delete_records import (
-    DelayedDeleteRecords,
-    DeleteRecordsResult,
-    PendingDeletion,
-)
-from .patience import DISK_TIMEOUT_MS
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from protocol.topic_partition import TopicPartition
-
-    from .log_start_checkpointer import LogStartCheckpointer
-    from .partition import Partition
-    from .purgatory import Purgatory
+    from odradek.broker.replica.partition.partition import Partition
+    from odradek.broker.replica.upkeep.log_start_checkpointer import (
+        LogStartCheckpointer,
+    )
+    from odradek.broker.replica.waiting.purgatory import Purgatory
+    from odradek.protocol.topic_partition import TopicPartition
 
     Results = dict[TopicPartition, DeleteRecordsResult]
 

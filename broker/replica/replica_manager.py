@@ -11,50 +11,56 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from protocol.errors import (
+from odradek.broker.config.topic_config import log_config
+from odradek.broker.durability.committer import COMMIT
+from odradek.broker.replica.partition.partition import Partition
+from odradek.broker.replica.partition.replica_state import sole_replica
+from odradek.broker.replica.partition.traffic import NO_TRAFFIC, Traffic, traffic_of
+from odradek.broker.replica.upkeep.checkpointer import Checkpointer
+from odradek.broker.replica.upkeep.free_space import FreeSpace
+from odradek.broker.replica.upkeep.log_opener import LogOpener
+from odradek.broker.replica.upkeep.log_start_checkpointer import LogStartCheckpointer
+from odradek.broker.replica.upkeep.written_partitions import WrittenPartitions
+from odradek.broker.replica.waiting.purgatories import purgatories_of
+from odradek.broker.replica.waiting.visible_end import VisibleEnds
+from odradek.protocol.errors import (
     KafkaStorageError,
     UnknownTopicOrPartition,
 )
-from protocol.topic_partition import TopicPartition
-from storage.append_info import AppendOrigin
-from storage.directory_checkpoints import DirectoryFailure
+from odradek.protocol.topic_partition import TopicPartition
+from odradek.storage.directory.checkpoints import DirectoryFailure
+from odradek.storage.producers.append_info import AppendOrigin
 
-from ..committer import COMMIT
-from ..config.topic_config import log_config
 from .appends import Appends
-from .checkpointer import Checkpointer
 from .fetch_executor import FetchExecutor
-from .free_space import FreeSpace
-from .log_opener import LogOpener
-from .log_start_checkpointer import LogStartCheckpointer
-from .partition import Partition
-from .purgatories import purgatories_of
 from .record_deletion import RecordDeletion
-from .replica_state import sole_replica
-from .traffic import NO_TRAFFIC, Traffic, traffic_of
-from .visible_end import VisibleEnds
-from .written_partitions import WrittenPartitions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence, Set
     from pathlib import Path
 
-    from storage.files import Buffer, StorageFailure
-    from storage.log_manager import LogManager
-    from storage.unified_log import UnifiedLog
-    from storage.verification_state import VerificationGuard
+    from odradek.broker.config.options.broker_config import BrokerConfig
+    from odradek.broker.durability.committer import Committer
+    from odradek.broker.memory.answer_memory import AnswerMemory
+    from odradek.broker.metadata.topic import Topic
+    from odradek.broker.metadata.topics import Topics
+    from odradek.broker.replica.partition.fetch_reader import (
+        FetchParams,
+        FetchResult,
+        PartitionFetch,
+    )
+    from odradek.broker.replica.partition.replication import Cluster
+    from odradek.broker.replica.waiting.delayed_delete_records import (
+        DeleteRecordsResult,
+    )
+    from odradek.broker.runtime.clock import Clock
+    from odradek.broker.runtime.disk_threads import DiskThreads
+    from odradek.storage.directory.log_manager import LogManager
+    from odradek.storage.files.files import Buffer, StorageFailure
+    from odradek.storage.log.unified_log import UnifiedLog
+    from odradek.storage.producers.verification_state import VerificationGuard
 
-    from ..answer_memory import AnswerMemory
-    from ..clock import Clock
-    from ..committer import Committer
-    from ..config.broker_config import BrokerConfig
-    from ..disk_threads import DiskThreads
-    from ..metadata.topic import Topic
-    from ..metadata.topics import Topics
     from .appends import AppendResults
-    from .delayed_delete_records import DeleteRecordsResult
-    from .fetch_reader import FetchParams, FetchResult, PartitionFetch
-    from .replication import Cluster
 
 
 class _Partitions(dict[TopicPartition, Partition]):

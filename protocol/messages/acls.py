@@ -1,7 +1,16 @@
 """Access control lists: to show, to create and to delete entries."""
 
-from ..api_keys import ApiKey
-from ..schema import Request, Response, Struct, array, int8, int16, int32, string
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.schema import (
+    Request,
+    Response,
+    Struct,
+    array,
+    int8,
+    int16,
+    int32,
+    string,
+)
 
 LITERAL = 3
 

@@ -4,8 +4,8 @@ A version that the broker does not know is answered in version 0, with error 35 
 the range of this API, so the client can ask again.
 """
 
-from ..api_keys import ApiKey
-from ..schema import (
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.schema import (
     Request,
     Response,
     Struct,

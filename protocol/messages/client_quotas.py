@@ -1,7 +1,7 @@
 """Quotas of clients: to show and to change them (KIP-546)."""
 
-from ..api_keys import ApiKey
-from ..schema import (
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.schema import (
     Request,
     Response,
     Struct,

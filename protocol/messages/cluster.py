@@ -1,7 +1,7 @@
 """The brokers of the cluster: DescribeCluster (KIP-700), UnregisterBroker."""
 
-from ..api_keys import ApiKey
-from ..schema import (
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.schema import (
     Request,
     Response,
     Struct,
@@ -13,6 +13,7 @@ from ..schema import (
     since,
     string,
 )
+
 from .metadata import OPERATIONS_NOT_ASKED
 
 

@@ -1,7 +1,17 @@
 """ListConfigResources: the things that have options (KIP-714, KIP-1142)."""
 
-from ..api_keys import ApiKey
-from ..schema import Request, Response, Struct, array, int8, int16, int32, since, string
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.schema import (
+    Request,
+    Response,
+    Struct,
+    array,
+    int8,
+    int16,
+    int32,
+    since,
+    string,
+)
 
 CLIENT_METRICS = 16
 

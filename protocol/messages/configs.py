@@ -1,7 +1,7 @@
 """Options of topics, brokers and others: to show and to change them."""
 
-from ..api_keys import ApiKey
-from ..schema import (
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.schema import (
     Request,
     Response,
     Struct,

@@ -1,7 +1,7 @@
 """Consumer groups whose coordinator assigns the partitions (KIP-848)."""
 
-from ..api_keys import ApiKey
-from ..schema import (
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.schema import (
     Request,
     Response,
     Struct,

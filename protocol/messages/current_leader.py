@@ -3,7 +3,7 @@
 Shared by the answers of Produce (from version 10) and Fetch (from 12 and 16).
 """
 
-from ..schema import Struct, int32, string
+from odradek.protocol.schema import Struct, int32, string
 
 
 class LeaderIdAndEpoch(Struct):

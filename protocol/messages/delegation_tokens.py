@@ -1,7 +1,7 @@
 """Delegation tokens: to create, renew, expire and describe them (KIP-48)."""
 
-from ..api_keys import ApiKey
-from ..schema import (
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.schema import (
     Request,
     Response,
     Struct,

@@ -1,7 +1,17 @@
 """ElectLeaders: choose the leaders of partitions anew (KIP-183, KIP-460)."""
 
-from ..api_keys import ApiKey
-from ..schema import Request, Response, Struct, array, int8, int16, int32, since, string
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.schema import (
+    Request,
+    Response,
+    Struct,
+    array,
+    int8,
+    int16,
+    int32,
+    since,
+    string,
+)
 
 
 class TopicPartitions(Struct):

@@ -1,7 +1,7 @@
 """UpdateFeatures: the levels of protocols that a cluster has agreed on (KIP-584)."""
 
-from ..api_keys import ApiKey
-from ..schema import (
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.schema import (
     Request,
     Response,
     Struct,

@@ -5,9 +5,9 @@ know (KIP-227): a request then names what changed, an answer what is new. From 1
 on topics are called by their ids (KIP-516).
 """
 
-from ..api_keys import ApiKey
-from ..primitives import Buffer
-from ..schema import (
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.primitives import Buffer
+from odradek.protocol.schema import (
     Request,
     Response,
     Struct,
@@ -23,6 +23,7 @@ from ..schema import (
     until,
     uuid,
 )
+
 from .current_leader import LeaderIdAndEpoch, NodeEndpoint
 
 

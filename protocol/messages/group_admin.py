@@ -1,8 +1,8 @@
 """What administrators ask of group coordinators: describe, list, delete."""
 
-from ..api_keys import ApiKey
-from ..primitives import Buffer
-from ..schema import (
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.primitives import Buffer
+from odradek.protocol.schema import (
     Request,
     Response,
     Struct,

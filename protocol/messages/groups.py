@@ -1,8 +1,8 @@
 """The classic group protocol: find the coordinator, join, sync, beat, leave."""
 
-from ..api_keys import ApiKey
-from ..primitives import Buffer
-from ..schema import (
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.primitives import Buffer
+from odradek.protocol.schema import (
     Request,
     Response,
     Struct,

@@ -1,7 +1,7 @@
 """Offsets by time or by leader epoch: ListOffsets and OffsetForLeaderEpoch."""
 
-from ..api_keys import ApiKey
-from ..schema import (
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.schema import (
     Request,
     Response,
     Struct,

@@ -1,7 +1,7 @@
 """Log directories: DescribeLogDirs and AlterReplicaLogDirs (KIP-113)."""
 
-from ..api_keys import ApiKey
-from ..schema import (
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.schema import (
     Request,
     Response,
     Struct,

@@ -3,8 +3,8 @@
 DescribeTopicPartitions is its successor, in pages (KIP-966).
 """
 
-from ..api_keys import ApiKey
-from ..schema import (
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.schema import (
     Request,
     Response,
     Struct,

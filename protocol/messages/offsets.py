@@ -3,8 +3,8 @@
 From version 10 of both on topics are called by their ids (KIP-848).
 """
 
-from ..api_keys import ApiKey
-from ..schema import (
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.schema import (
     Request,
     Response,
     Struct,

@@ -5,9 +5,9 @@ because versions 0 to 2 are advertised and then refused: without them librdkafka
 sends compressed batches uncompressed (KAFKA-18659).
 """
 
-from ..api_keys import ApiKey
-from ..primitives import Buffer
-from ..schema import (
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.primitives import Buffer
+from odradek.protocol.schema import (
     Request,
     Response,
     Struct,
@@ -22,6 +22,7 @@ from ..schema import (
     until,
     uuid,
 )
+
 from .current_leader import LeaderIdAndEpoch, NodeEndpoint
 
 

@@ -1,7 +1,7 @@
 """The quorum of the controllers: DescribeQuorum, AddRaftVoter, RemoveRaftVoter."""
 
-from ..api_keys import ApiKey
-from ..schema import (
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.schema import (
     Request,
     Response,
     Struct,
@@ -15,7 +15,7 @@ from ..schema import (
     uint16,
     uuid,
 )
-from ..uuids import ZERO_UUID
+from odradek.protocol.uuids import ZERO_UUID
 
 
 class QuorumPartition(Struct):

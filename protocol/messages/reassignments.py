@@ -1,7 +1,7 @@
 """Moving partitions between brokers: to begin it, and what is under way (KIP-455)."""
 
-from ..api_keys import ApiKey
-from ..schema import (
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.schema import (
     Request,
     Response,
     Struct,

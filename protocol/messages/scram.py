@@ -1,7 +1,7 @@
 """Credentials of users for SASL/SCRAM: to show and to change them (KIP-554)."""
 
-from ..api_keys import ApiKey
-from ..schema import (
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.schema import (
     Request,
     Response,
     Struct,

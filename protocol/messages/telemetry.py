@@ -1,7 +1,7 @@
 """Metrics of clients: what a client is asked for, and what it sends (KIP-714)."""
 
-from ..api_keys import ApiKey
-from ..schema import (
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.schema import (
     Request,
     Response,
     array,

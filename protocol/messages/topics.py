@@ -3,8 +3,8 @@
 CreateTopics, CreatePartitions, DeleteRecords and DeleteTopics.
 """
 
-from ..api_keys import ApiKey
-from ..schema import (
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.schema import (
     Request,
     Response,
     Struct,

@@ -1,7 +1,7 @@
 """What administrators ask of transactions: describe, list, end what hangs."""
 
-from ..api_keys import ApiKey
-from ..schema import (
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.schema import (
     Request,
     Response,
     Struct,

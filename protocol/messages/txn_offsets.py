@@ -1,7 +1,7 @@
 """TxnOffsetCommit: offsets that groups get with a transaction, or not at all."""
 
-from ..api_keys import ApiKey
-from ..schema import (
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.schema import (
     Request,
     Response,
     Struct,

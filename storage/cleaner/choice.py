@@ -12,8 +12,8 @@ from .plan import CleaningPlan, SourceSegment
 from .producer_ends import pack_ends
 
 if TYPE_CHECKING:
-    from ..log_segment import LogSegment
-    from ..unified_log import UnifiedLog
+    from odradek.storage.log.unified_log import UnifiedLog
+    from odradek.storage.segment.log_segment import LogSegment
 
 
 class Cleanable(NamedTuple):

@@ -9,9 +9,8 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from operator import attrgetter
 
-from protocol.record_batch import BatchHeader
-
-from ..formats.transaction_entry import TransactionEntry
+from odradek.protocol.record_batch import BatchHeader
+from odradek.storage.formats.transaction_entry import TransactionEntry
 
 _first_offset = attrgetter("first_offset")
 

@@ -4,12 +4,15 @@ import logging
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-from protocol.errors import KafkaStorageError
-from protocol.topic_partition import TopicPartition
-
-from ..checkpoints import CLEANER_OFFSETS_NAME, read_offsets, write_offsets
-from ..files import Files
-from ..formats.checkpoint import CheckpointError
+from odradek.protocol.errors import KafkaStorageError
+from odradek.protocol.topic_partition import TopicPartition
+from odradek.storage.files.checkpoints import (
+    CLEANER_OFFSETS_NAME,
+    read_offsets,
+    write_offsets,
+)
+from odradek.storage.files.files import Files
+from odradek.storage.formats.checkpoint import CheckpointError
 
 _log = logging.getLogger(__name__)
 

@@ -2,15 +2,16 @@
 
 from typing import TYPE_CHECKING
 
-from ..damage_extent import find_extent
-from ..log_segment import LogSegment
+from odradek.storage.segment.damage_extent import find_extent
+from odradek.storage.segment.log_segment import LogSegment
+
 from .plan import DamageFound
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..damage_extent import Damage
-    from ..unified_log import UnifiedLog
+    from odradek.storage.log.unified_log import UnifiedLog
+    from odradek.storage.segment.damage_extent import Damage
 
 
 def examination(log: "UnifiedLog", found: DamageFound) -> "Callable[[], Damage]":

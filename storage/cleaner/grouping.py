@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable
 
-from ..formats.index_entry import RELATIVE_OFFSET_MAX
-from ..log_config import LogConfig
+from odradek.storage.formats.index_entry import RELATIVE_OFFSET_MAX
+from odradek.storage.values.log_config import LogConfig
+
 from .plan import SourceSegment
 
 Group = tuple[SourceSegment, ...]

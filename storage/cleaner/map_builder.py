@@ -2,19 +2,19 @@
 
 from collections.abc import Iterator
 
-from protocol.control_records import read_marker
-from protocol.record_batch import (
+from odradek.protocol.control_records import read_marker
+from odradek.protocol.record_batch import (
     COMPRESSION_MASK,
     CONTROL,
     TRANSACTIONAL,
     BatchHeader,
     read_header,
 )
-from protocol.records import uncompressed
+from odradek.protocol.records import uncompressed
+from odradek.storage.files.files import Buffer, Files
+from odradek.storage.scan.batch_scan import BatchScan
+from odradek.storage.values.file_names import LOG, segment_path
 
-from ..batch_scan import BatchScan
-from ..files import Buffer, Files
-from ..log_files import LOG, segment_path
 from .cleaned_transactions import CleanedTransactions
 from .offset_map import OffsetMap
 from .plan import CleaningPlan, DamageFound, SourceSegment

@@ -10,12 +10,12 @@ import mmap
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from protocol.errors import InvalidRecord
+from odradek.protocol.errors import InvalidRecord
 
 try:
-    from protocol.speedups import keep_latest, map_keys
+    from odradek.protocol.speedups import keep_latest, map_keys
 except ImportError:  # installed where there was no compiler
-    from protocol.last_offsets_plain import keep_latest, map_keys
+    from odradek.protocol.last_offsets_plain import keep_latest, map_keys
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

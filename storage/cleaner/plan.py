@@ -6,8 +6,8 @@ from math import inf
 from pathlib import Path
 from typing import NamedTuple
 
-from ..formats.transaction_entry import TransactionEntry
-from ..log_config import LogConfig
+from odradek.storage.formats.transaction_entry import TransactionEntry
+from odradek.storage.values.log_config import LogConfig
 
 
 class SourceSegment(NamedTuple):

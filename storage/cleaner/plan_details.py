@@ -3,13 +3,19 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..files import Files
-from ..log_files import OFFSET_INDEX, TIME_INDEX, TRANSACTION_INDEX, segment_path
-from ..transaction_index import TransactionIndex
+from odradek.storage.files.files import Files
+from odradek.storage.indexes.transaction_index import TransactionIndex
+from odradek.storage.values.file_names import (
+    OFFSET_INDEX,
+    TIME_INDEX,
+    TRANSACTION_INDEX,
+    segment_path,
+)
+
 from .plan import CleaningPlan
 
 if TYPE_CHECKING:
-    from ..formats.transaction_entry import TransactionEntry
+    from odradek.storage.formats.transaction_entry import TransactionEntry
 
 
 def with_details(files: Files, plan: CleaningPlan) -> CleaningPlan:

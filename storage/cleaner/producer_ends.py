@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..formats.producer_entry import unpack_entries
+from odradek.storage.formats.producer_entry import unpack_entries
 
 if TYPE_CHECKING:
-    from ..unified_log import UnifiedLog
+    from odradek.storage.log.unified_log import UnifiedLog
 
 _END = Struct("<qqh")
 

@@ -16,8 +16,8 @@ from array import array
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from protocol.control_records import read_marker
-from protocol.record_batch import (
+from odradek.protocol.control_records import read_marker
+from odradek.protocol.record_batch import (
     BATCH_OVERHEAD,
     COMPRESSION_MASK,
     HAS_DELETE_HORIZON,
@@ -28,9 +28,9 @@ from protocol.record_batch import (
     read_header,
     restamp_crc,
 )
-from protocol.records import assemble, encode_record, iterate, uncompressed
+from odradek.protocol.records import assemble, encode_record, iterate, uncompressed
+from odradek.storage.files.files import Buffer
 
-from ..files import Buffer
 from .cleaned_transactions import CleanedTransactions
 from .map_builder import UNUSUAL
 from .offset_map import Kept, OffsetMap
@@ -40,7 +40,7 @@ from .producer_ends import unpack_ends
 if TYPE_CHECKING:
     from typing_extensions import Buffer as AnyBuffer
 
-    from ..formats.transaction_entry import TransactionEntry
+    from odradek.storage.formats.transaction_entry import TransactionEntry
 
 
 class Retention:

@@ -5,9 +5,10 @@ new segment in the place of those that it was made of (`segment_replacement`). A
 that is given up leaves only such names, which the next start removes, or `unfinished`.
 """
 
-from ..files import Buffer, Files
-from ..log_files import CLEANED
-from ..log_segment import LogSegment
+from odradek.storage.files.files import Buffer, Files
+from odradek.storage.segment.log_segment import LogSegment
+from odradek.storage.values.file_names import CLEANED
+
 from .grouping import Group, group_segments
 from .map_builder import build_offset_map, runs_of
 from .plan import CleanedSegment, CleaningPlan, CleaningStats, SourceSegment

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from ..files import Buffer, OsFile, OsFiles
+from odradek.storage.files.files import Buffer, OsFile, OsFiles
 
 # Shorter waits are put together: a sleep is never exact.
 _WAIT_MIN_S = 0.01

@@ -1,7 +1,8 @@
 """What a round of cleaning leaves when it is given up: files named ``.cleaned``."""
 
-from ..files import Files
-from ..log_files import CLEANED, SEGMENT_KINDS, segment_path
+from odradek.storage.files.files import Files
+from odradek.storage.values.file_names import CLEANED, SEGMENT_KINDS, segment_path
+
 from .plan import CleaningPlan
 
 

@@ -17,10 +17,10 @@ from contextlib import suppress
 from math import inf
 from typing import BinaryIO
 
-from protocol.errors import KafkaError
+from odradek.protocol.errors import KafkaError
+from odradek.storage.files.files import DiskFull, OsFiles
+from odradek.storage.indexes.mapped_index import CorruptIndex
 
-from ..files import DiskFull, OsFiles
-from ..mapped_index import CorruptIndex
 from .framing import receive, send
 from .plan import CleaningPlan, CleaningStats, DamageFound, RoundEnd
 from .round import CleaningRound

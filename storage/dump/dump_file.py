@@ -5,17 +5,23 @@ from enum import Enum
 from pathlib import Path
 from typing import TypeAlias
 
-from ..checkpoints import (
+from odradek.storage.files.checkpoints import (
     CLEANER_OFFSETS_NAME,
     EPOCHS_NAME,
     HIGH_WATERMARKS_NAME,
     LOG_STARTS_NAME,
     RECOVERY_POINTS_NAME,
 )
-from ..file_system import Files
-from ..log_files import LOG, OFFSET_INDEX, TIME_INDEX, TRANSACTION_INDEX
-from ..meta_properties import META_PROPERTIES_NAME
-from ..partition_metadata import PARTITION_METADATA_NAME
+from odradek.storage.files.file_system import Files
+from odradek.storage.files.meta_properties import META_PROPERTIES_NAME
+from odradek.storage.files.partition_metadata import PARTITION_METADATA_NAME
+from odradek.storage.values.file_names import (
+    LOG,
+    OFFSET_INDEX,
+    TIME_INDEX,
+    TRANSACTION_INDEX,
+)
+
 from .index_dump import dump_index, dump_time_index, dump_transaction_index
 from .known_ends import known_ends, marked
 from .log_dump import Depth, base_offset_of_first, dump_log

@@ -7,16 +7,16 @@ them. Zeros at the end are Kafka's preallocation.
 from collections.abc import Iterator
 from struct import Struct
 
-from protocol.record_batch import BATCH_OVERHEAD, read_header
-
-from ..file_system import File
-from ..formats.index_entry import (
+from odradek.protocol.record_batch import BATCH_OVERHEAD, read_header
+from odradek.storage.files.file_system import File
+from odradek.storage.formats.index_entry import (
     INDEX_ENTRY,
     INDEX_ENTRY_SIZE,
     TIME_INDEX_ENTRY,
     TIME_INDEX_ENTRY_SIZE,
 )
-from ..formats.transaction_entry import TRANSACTION_ENTRY_SIZE
+from odradek.storage.formats.transaction_entry import TRANSACTION_ENTRY_SIZE
+
 from .row import Row, damage, entry, note
 
 _CHUNK_SIZE = 1 << 20

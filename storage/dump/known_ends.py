@@ -8,10 +8,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ..checkpoints import HIGH_WATERMARKS_NAME, RECOVERY_POINTS_NAME, read_offsets
-from ..file_system import Files
-from ..formats.checkpoint import CheckpointError
-from ..log_directory import CLEAN_MARKER_NAME, DirectoryKind, parse_directory_name
+from odradek.storage.directory.log_directory import (
+    CLEAN_MARKER_NAME,
+    DirectoryKind,
+    parse_directory_name,
+)
+from odradek.storage.files.checkpoints import (
+    HIGH_WATERMARKS_NAME,
+    RECOVERY_POINTS_NAME,
+    read_offsets,
+)
+from odradek.storage.files.file_system import Files
+from odradek.storage.formats.checkpoint import CheckpointError
+
 from .row import Row, RowKind, note
 
 _MEANINGS = {

@@ -4,20 +4,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from protocol.control_records import ControlType, decode_key, decode_value
-from protocol.errors import KafkaError
-from protocol.record_batch import (
+from odradek.protocol.control_records import ControlType, decode_key, decode_value
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.record_batch import (
     CODEC_NAMES,
     NO_SEQUENCE,
     BatchHeader,
     next_sequence,
     read_header,
 )
-from protocol.records import Record, iterate
+from odradek.protocol.records import Record, iterate
+from odradek.storage.files.file_system import File
+from odradek.storage.scan.batch_scan import BatchScan
+from odradek.storage.scan.damage import DamagedPart, LogPlace, damaged_parts
 
-from ..batch_scan import BatchScan
-from ..damage import DamagedPart, LogPlace, damaged_parts
-from ..file_system import File
 from .row import Fields, Row, RowKind, damage, note
 
 if TYPE_CHECKING:

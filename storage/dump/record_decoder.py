@@ -7,16 +7,16 @@ import base64
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from protocol.consumer_protocol import (
+from odradek.protocol.consumer_protocol import (
     PROTOCOL_TYPE,
     ConsumerProtocolAssignment,
     ConsumerProtocolSubscription,
 )
-from protocol.errors import MalformedRequest
-from protocol.group_records import GROUP_RECORDS, GroupMetadataValue
-from protocol.schema import UNSET, Field, Message, Struct
-from protocol.transaction_records import TRANSACTION_RECORDS
-from protocol.uuids import to_text
+from odradek.protocol.errors import MalformedRequest
+from odradek.protocol.group_records import GROUP_RECORDS, GroupMetadataValue
+from odradek.protocol.schema import UNSET, Field, Message, Struct
+from odradek.protocol.transaction_records import TRANSACTION_RECORDS
+from odradek.protocol.uuids import to_text
 
 from .row import Fields
 

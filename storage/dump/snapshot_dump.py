@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from struct import Struct
 
-from protocol.checksum import crc32c
-from protocol.record_batch import next_sequence
+from odradek.protocol.checksum import crc32c
+from odradek.protocol.record_batch import next_sequence
+from odradek.storage.files.file_system import File
 
-from ..file_system import File
 from .index_dump import entries
 from .row import Fields, Row, RowKind, damage
 

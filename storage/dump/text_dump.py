@@ -6,12 +6,22 @@ Line by line, so that one bad line does not hide the others.
 import json
 from collections.abc import Callable, Iterator
 
-from protocol.uuids import to_text
+from odradek.protocol.uuids import to_text
+from odradek.storage.files.meta_properties import (
+    BadMetaProperties,
+    parse_meta_properties,
+)
+from odradek.storage.files.partition_metadata import (
+    BadPartitionMetadata,
+    parse_partition_metadata,
+)
+from odradek.storage.formats.checkpoint import (
+    CheckpointError,
+    parse_epochs,
+    parse_offsets,
+)
+from odradek.storage.formats.quarantine_entry import parse_quarantine
 
-from ..formats.checkpoint import CheckpointError, parse_epochs, parse_offsets
-from ..formats.quarantine_entry import parse_quarantine
-from ..meta_properties import BadMetaProperties, parse_meta_properties
-from ..partition_metadata import BadPartitionMetadata, parse_partition_metadata
 from .row import Fields, Row, damage, entry, note
 
 _VERSION = "0"

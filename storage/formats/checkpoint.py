@@ -14,7 +14,7 @@ the leader epochs of one partition. Kafka may leave a file empty: no entries.
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple, TypeVar
 
-from protocol.topic_partition import TopicPartition
+from odradek.protocol.topic_partition import TopicPartition
 
 _VERSION = "0"
 _Entry = TypeVar("_Entry")

@@ -11,7 +11,7 @@ log of an older topic of the same name.
 
 from typing import Final
 
-from protocol.uuids import ZERO_UUID, from_text, to_text
+from odradek.protocol.uuids import ZERO_UUID, from_text, to_text
 
 PARTITION_METADATA_NAME: Final = "partition.metadata"
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from struct import Struct
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from protocol.checksum import crc32c
+from odradek.protocol.checksum import crc32c
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

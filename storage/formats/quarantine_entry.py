@@ -14,8 +14,8 @@ offset, the leader epoch, and the reason. A wrong digit would hide sound records
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from protocol.checksum import crc32c
-from protocol.record_batch import (
+from odradek.protocol.checksum import crc32c
+from odradek.protocol.record_batch import (
     BATCH_OVERHEAD,
     CURRENT_MAGIC,
     LOG_OVERHEAD,

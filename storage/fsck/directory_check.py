@@ -4,31 +4,31 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from protocol.errors import KafkaStorageError
-from protocol.topic_partition import TopicPartition
-
-from ..checkpoints import (
+from odradek.protocol.errors import KafkaStorageError
+from odradek.protocol.topic_partition import TopicPartition
+from odradek.storage.directory.log_directory import (
+    CLEAN_MARKER_NAME,
+    LOCK_NAME,
+    DirectoryKind,
+    parse_directory_name,
+)
+from odradek.storage.directory.reserve import PROBE_NAME, RESERVE_NAME
+from odradek.storage.files.checkpoints import (
     CLEANER_OFFSETS_NAME,
     HIGH_WATERMARKS_NAME,
     LOG_STARTS_NAME,
     RECOVERY_POINTS_NAME,
     read_offsets,
 )
-from ..file_system import Files
-from ..formats.checkpoint import CheckpointError
-from ..log_directory import (
-    CLEAN_MARKER_NAME,
-    LOCK_NAME,
-    DirectoryKind,
-    parse_directory_name,
-)
-from ..meta_properties import (
+from odradek.storage.files.file_system import Files
+from odradek.storage.files.meta_properties import (
     META_PROPERTIES_NAME,
     BadMetaProperties,
     MetaProperties,
     read_meta_properties,
 )
-from ..reserve import PROBE_NAME, RESERVE_NAME
+from odradek.storage.formats.checkpoint import CheckpointError
+
 from .known import Known, TopicFacts
 from .partition_check import PartitionCheck
 from .report import Findings, Report

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from protocol.record_batch import NO_LEADER_EPOCH, BatchHeader
+from odradek.protocol.record_batch import NO_LEADER_EPOCH, BatchHeader
+from odradek.storage.files.checkpoints import EPOCHS_NAME
+from odradek.storage.formats.checkpoint import EpochEntry
 
-from ..checkpoints import EPOCHS_NAME
-from ..formats.checkpoint import EpochEntry
 from .known import Known
 from .report import Findings, Place, Severity
 from .watcher import Watcher

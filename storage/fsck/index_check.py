@@ -7,11 +7,11 @@ are not synced together, and the next start writes the index anew.
 from struct import Struct
 from typing import TYPE_CHECKING
 
-from protocol.record_batch import BatchHeader
+from odradek.protocol.record_batch import BatchHeader
+from odradek.storage.dump.index_dump import entries, used_end
+from odradek.storage.files.file_system import File
+from odradek.storage.formats.index_entry import INDEX_ENTRY, TIME_INDEX_ENTRY
 
-from ..dump.index_dump import entries, used_end
-from ..file_system import File
-from ..formats.index_entry import INDEX_ENTRY, TIME_INDEX_ENTRY
 from .report import Findings, Place, Severity
 from .watcher import Watcher
 

@@ -5,10 +5,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from ..checkpoints import EPOCHS_NAME
-from ..log_files import LOG, SEGMENT_KINDS, base_offset_of
-from ..partition_metadata import PARTITION_METADATA_NAME
-from ..producer_snapshot import snapshot_offset
+from odradek.storage.files.checkpoints import EPOCHS_NAME
+from odradek.storage.files.partition_metadata import PARTITION_METADATA_NAME
+from odradek.storage.producers.snapshot import snapshot_offset
+from odradek.storage.values.file_names import LOG, SEGMENT_KINDS, base_offset_of
+
 from .known import Known
 from .report import Findings, Severity
 

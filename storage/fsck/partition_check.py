@@ -4,18 +4,24 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from protocol.errors import KafkaStorageError
-
-from ..checkpoints import EPOCHS_NAME, read_epochs
-from ..file_system import File, Files
-from ..formats.checkpoint import CheckpointError, EpochEntry
-from ..formats.quarantine_entry import QuarantineEntry, parse_quarantine
-from ..log_files import LOG, OFFSET_INDEX, TIME_INDEX, TRANSACTION_INDEX, segment_path
-from ..partition_metadata import (
+from odradek.protocol.errors import KafkaStorageError
+from odradek.storage.files.checkpoints import EPOCHS_NAME, read_epochs
+from odradek.storage.files.file_system import File, Files
+from odradek.storage.files.partition_metadata import (
     PARTITION_METADATA_NAME,
     BadPartitionMetadata,
     read_partition_metadata,
 )
+from odradek.storage.formats.checkpoint import CheckpointError, EpochEntry
+from odradek.storage.formats.quarantine_entry import QuarantineEntry, parse_quarantine
+from odradek.storage.values.file_names import (
+    LOG,
+    OFFSET_INDEX,
+    TIME_INDEX,
+    TRANSACTION_INDEX,
+    segment_path,
+)
+
 from .epoch_check import EpochCheck
 from .index_check import OffsetIndexCheck, TimeIndexCheck
 from .known import Known

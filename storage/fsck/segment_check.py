@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from protocol.errors import KafkaError
-from protocol.record_batch import BatchHeader
-from protocol.records import iterate
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.record_batch import BatchHeader
+from odradek.protocol.records import iterate
+from odradek.storage.files.file_system import File
+from odradek.storage.formats.quarantine_entry import QuarantineEntry
+from odradek.storage.scan.batch_scan import BatchScan
+from odradek.storage.scan.damage import DamagedPart, LogPlace, damaged_parts
 
-from ..batch_scan import BatchScan
-from ..damage import DamagedPart, LogPlace, damaged_parts
-from ..file_system import File
-from ..formats.quarantine_entry import QuarantineEntry
 from .known import Known
 from .report import Place, Report, Severity
 from .watcher import Watcher

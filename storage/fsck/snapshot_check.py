@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from protocol.errors import KafkaStorageError
+from odradek.protocol.errors import KafkaStorageError
+from odradek.storage.dump.row import RowKind
+from odradek.storage.dump.snapshot_dump import dump_snapshot
+from odradek.storage.files.file_system import Files
+from odradek.storage.producers.snapshot import snapshot_path
 
-from ..dump.row import RowKind
-from ..dump.snapshot_dump import dump_snapshot
-from ..file_system import Files
-from ..producer_snapshot import snapshot_path
 from .known import Known
 from .report import Place, Report, Severity
 

@@ -6,13 +6,13 @@ aborted one the index must have an entry: consumers would read its records other
 
 from typing import NamedTuple
 
-from protocol.control_records import read_marker
-from protocol.errors import KafkaError
-from protocol.record_batch import BatchHeader
+from odradek.protocol.control_records import read_marker
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.record_batch import BatchHeader
+from odradek.storage.dump.index_dump import dump_transaction_index
+from odradek.storage.dump.row import RowKind
+from odradek.storage.files.file_system import File
 
-from ..dump.index_dump import dump_transaction_index
-from ..dump.row import RowKind
-from ..file_system import File
 from .known import Known
 from .report import Findings, Place, Severity
 from .watcher import Watcher

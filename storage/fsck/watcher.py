@@ -1,6 +1,6 @@
 """What goes along when a segment is read: it sees each batch and each damaged range."""
 
-from protocol.record_batch import BatchHeader
+from odradek.protocol.record_batch import BatchHeader
 
 
 class Watcher:

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from .java_client import Broker, JavaClient, JavaFailure
+from tests.apache_kafka.java_client import Broker, JavaClient, JavaFailure
 
 SERVER = "SERVER"  # in arguments: the address of the broker that is asked
 _TRACE = ("\tat ", "\t... ", "Caused by: ", "Scenes$Ended: ")

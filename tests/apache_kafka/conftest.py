@@ -8,12 +8,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.apache_kafka import jars
+from tests.apache_kafka.both_brokers import BothBrokers
+from tests.apache_kafka.java_client import JavaClient
+from tests.apache_kafka.node import running_kafka
 from tests.broker_process import running_broker
-
-from . import jars
-from .both_brokers import BothBrokers
-from .java_client import JavaClient
-from .node import running_kafka
 
 OPTIONS = {
     "offsets.topic.num.partitions": "1",

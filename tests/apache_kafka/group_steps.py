@@ -6,8 +6,8 @@ generation and for others, while the groups have members, are deleted and forgot
 
 from typing import Any, NamedTuple
 
-from protocol.consumer_protocol import ConsumerProtocolSubscription
-from protocol.messages.group_admin import (
+from odradek.protocol.consumer_protocol import ConsumerProtocolSubscription
+from odradek.protocol.messages.group_admin import (
     DeleteGroupsRequest,
     DeleteGroupsResponse,
     DescribeGroupsRequest,
@@ -17,7 +17,7 @@ from protocol.messages.group_admin import (
     OffsetDeleteRequestTopic,
     OffsetDeleteResponse,
 )
-from protocol.messages.groups import (
+from odradek.protocol.messages.groups import (
     JoinGroupRequest,
     JoinGroupRequestProtocol,
     JoinGroupResponse,
@@ -28,7 +28,7 @@ from protocol.messages.groups import (
     SyncGroupRequestAssignment,
     SyncGroupResponse,
 )
-from protocol.messages.offsets import (
+from odradek.protocol.messages.offsets import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
@@ -38,18 +38,17 @@ from protocol.messages.offsets import (
     OffsetFetchRequestTopics,
     OffsetFetchResponse,
 )
-from protocol.messages.transactions import (
+from odradek.protocol.messages.transactions import (
     AddOffsetsToTxnRequest,
     AddOffsetsToTxnResponse,
 )
-from protocol.messages.txn_offsets import (
+from odradek.protocol.messages.txn_offsets import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
     TxnOffsetCommitResponse,
 )
-
-from .transaction_steps import PARTITIONS, Steps
+from tests.apache_kafka.transaction_steps import PARTITIONS, Steps
 
 FIRST_VERSION_WITH_MEMBERS = 3
 SESSION_MS = 60_000

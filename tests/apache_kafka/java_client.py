@@ -6,7 +6,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Protocol
 
-from . import jars
+from tests.apache_kafka import jars
 
 SOURCES = jars.HERE / "java"
 CLASSES = jars.HERE / "target" / "classes"

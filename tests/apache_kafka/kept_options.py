@@ -5,8 +5,8 @@ The same requests to Apache Kafka and to odradek, so that the answers can be com
 
 from typing import Any, TypeVar
 
-from client.connection import Connection
-from protocol.messages.client_quotas import (
+from odradek.client.connection import Connection
+from odradek.protocol.messages.client_quotas import (
     AlterClientQuotasRequest,
     AlterClientQuotasResponse,
     AlteredQuotaEntry,
@@ -15,7 +15,7 @@ from protocol.messages.client_quotas import (
     EntityData,
     OpData,
 )
-from protocol.messages.configs import (
+from odradek.protocol.messages.configs import (
     AlterableConfig,
     AlterConfigsResource,
     DescribeConfigsRequest,
@@ -24,14 +24,14 @@ from protocol.messages.configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
-from protocol.messages.scram import (
+from odradek.protocol.messages.scram import (
     AlterUserScramCredentialsRequest,
     AlterUserScramCredentialsResponse,
     DescribeUserScramCredentialsRequest,
     DescribeUserScramCredentialsResponse,
     ScramCredentialUpsertion,
 )
-from protocol.schema import Response
+from odradek.protocol.schema import Response
 from tests.patience import PATIENCE_S
 
 BROKERS, GROUPS = 4, 32

@@ -12,11 +12,10 @@ from pathlib import Path
 
 import confluent_kafka
 
+from tests.apache_kafka import jars
 from tests.broker_process import ended
 from tests.java_archive import archive_options
 from tests.patience import PATIENCE_S
-
-from . import jars
 
 CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qg"
 FORMATTED = jars.HERE / "target" / "formatted"

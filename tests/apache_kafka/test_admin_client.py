@@ -2,7 +2,7 @@
 
 import pytest
 
-from .both_brokers import BothBrokers
+from tests.apache_kafka.both_brokers import BothBrokers
 
 
 @pytest.mark.parametrize("scene", ["by-id", "just-written"])

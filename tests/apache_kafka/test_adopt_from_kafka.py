@@ -7,11 +7,10 @@ from pathlib import Path
 import confluent_kafka
 from confluent_kafka import admin
 
+from tests.apache_kafka.kept_options import described_options, set_options
+from tests.apache_kafka.node import KafkaNode
 from tests.broker_process import running_broker
 from tests.patience import PATIENCE_S
-
-from .kept_options import described_options, set_options
-from .node import KafkaNode
 
 COUNT = 500
 
@@ -76,7 +75,7 @@ def test_what_a_killed_kafka_preallocated_is_cut_without_a_word(
 
 def _adopt(node: KafkaNode) -> str:
     """What the command tells."""
-    command = [sys.executable, "-P", "-m", "broker", "adopt", str(node.data_dir)]
+    command = [sys.executable, "-m", "odradek", "adopt", str(node.data_dir)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     return done.stdout
 

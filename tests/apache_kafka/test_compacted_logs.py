@@ -9,24 +9,31 @@ import confluent_kafka
 import pytest
 from confluent_kafka import admin
 
-from protocol.control_records import ControlType
-from protocol.records import NewRecord
-from protocol.topic_partition import TopicPartition
-from storage.checkpoints import CLEANER_OFFSETS_NAME, read_offsets
-from storage.cleaner.choice import find_cleanable, first_dirty_offset, plan_round
-from storage.cleaner.round import CleaningRound
-from storage.files import OsFiles
-from storage.log_config import LogConfig
-from storage.log_manager import LogManager
-from storage.partition_metadata import PARTITION_METADATA_NAME
-from storage.unified_log import UnifiedLog
+from odradek.protocol.control_records import ControlType
+from odradek.protocol.records import NewRecord
+from odradek.protocol.topic_partition import TopicPartition
+from odradek.storage.cleaner.choice import (
+    find_cleanable,
+    first_dirty_offset,
+    plan_round,
+)
+from odradek.storage.cleaner.round import CleaningRound
+from odradek.storage.directory.log_manager import LogManager
+from odradek.storage.files.checkpoints import CLEANER_OFFSETS_NAME, read_offsets
+from odradek.storage.files.files import OsFiles
+from odradek.storage.files.partition_metadata import PARTITION_METADATA_NAME
+from odradek.storage.log.unified_log import UnifiedLog
+from odradek.storage.values.log_config import LogConfig
+from tests.apache_kafka.java_client import JavaClient
+from tests.apache_kafka.node import CLUSTER_ID, KafkaNode
+from tests.apache_kafka.test_kafka_reads_our_files import (
+    COMPLAINTS,
+    DUMP_TOOL,
+    _take_topic_id,
+)
+from tests.apache_kafka.written import CODECS, NODE_ID, NOW, Journal, Sender
 from tests.patience import PATIENCE_S
-
-from ..storage.cleaner.cleaning import take_in
-from .java_client import JavaClient
-from .node import CLUSTER_ID, KafkaNode
-from .test_kafka_reads_our_files import COMPLAINTS, DUMP_TOOL, _take_topic_id
-from .written import CODECS, NODE_ID, NOW, Journal, Sender
+from tests.storage.cleaner.cleaning import take_in
 
 SEGMENT_BYTES, DAY_MS = 2000, 86_400_000
 KEYS = [b"key-%d" % number for number in range(10)]

@@ -4,13 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from broker.cli.main import main
-from client.group_offsets import commit_offsets, committed_offsets
-from protocol.topic_partition import TopicPartition
+from odradek.broker.cli.main import main
+from odradek.client.group_offsets import commit_offsets, committed_offsets
+from odradek.protocol.topic_partition import TopicPartition
+from tests.apache_kafka.java_client import JavaClient
+from tests.apache_kafka.node import running_kafka
 from tests.client.live import Member, connected, create_topic, produce
-
-from .java_client import JavaClient
-from .node import running_kafka
 
 TOOL = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
 

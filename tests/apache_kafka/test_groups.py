@@ -8,10 +8,9 @@ import confluent_kafka
 import confluent_kafka.admin
 import pytest
 
+from tests.apache_kafka.java_client import Broker, JavaClient
+from tests.apache_kafka.node import running_kafka
 from tests.broker_process import BrokerProcess, running_broker
-
-from .java_client import Broker, JavaClient
-from .node import running_kafka
 
 GROUP_TOOL = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
 CONSOLE_CONSUMER = "org.apache.kafka.tools.consumer.ConsoleConsumer"

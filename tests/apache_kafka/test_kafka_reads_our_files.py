@@ -9,16 +9,15 @@ import confluent_kafka
 import pytest
 from confluent_kafka import admin
 
-from protocol.records import NewRecord
-from protocol.uuids import random_uuid
-from storage.files import OsFiles
-from storage.partition_metadata import read_partition_metadata
-from storage.preallocation import STEP_MAX
+from odradek.protocol.records import NewRecord
+from odradek.protocol.uuids import random_uuid
+from odradek.storage.files.files import OsFiles
+from odradek.storage.files.partition_metadata import read_partition_metadata
+from odradek.storage.files.preallocation import STEP_MAX
+from tests.apache_kafka.java_client import JavaClient
+from tests.apache_kafka.node import KafkaNode
+from tests.apache_kafka.written import KINDS, Journal, write_logs
 from tests.patience import PATIENCE_S
-
-from .java_client import JavaClient
-from .node import KafkaNode
-from .written import KINDS, Journal, write_logs
 
 DUMP_TOOL = "org.apache.kafka.tools.DumpLogSegments"
 

@@ -12,20 +12,19 @@ from typing import NamedTuple
 import confluent_kafka
 import pytest
 
-from broker.coordinator.transaction.states import TransactionState
-from client.group_offsets import committed_offsets
-from protocol.record_batch import scan
-from protocol.topic_partition import TopicPartition
+from odradek.broker.coordinator.transaction.states import TransactionState
+from odradek.client.group_offsets import committed_offsets
+from odradek.protocol.record_batch import scan
+from odradek.protocol.topic_partition import TopicPartition
+from tests.apache_kafka.java_client import Broker, JavaClient
+from tests.apache_kafka.node import KafkaNode, running_kafka
+from tests.apache_kafka.test_groups import create_topic
+from tests.apache_kafka.test_kafka_reads_our_files import COMPLAINTS, DUMP_TOOL
+from tests.apache_kafka.test_transactions_command import until_complete
 from tests.broker_process import BrokerProcess, running_broker
 from tests.client.live import connected
 from tests.fakes.transactional_client import FIRST, SECOND, TransactionalClient
 from tests.patience import PATIENCE_S
-
-from .java_client import Broker, JavaClient
-from .node import KafkaNode, running_kafka
-from .test_groups import create_topic
-from .test_kafka_reads_our_files import COMPLAINTS, DUMP_TOOL
-from .test_transactions_command import until_complete
 
 OPTIONS = {
     "offsets.topic.num.partitions": "1",
@@ -161,7 +160,7 @@ def test_complaints_about_logs_are_told_from_others() -> None:
 
 
 def adopt(directory: Path) -> None:
-    command = [sys.executable, "-P", "-m", "broker", "adopt", str(directory)]
+    command = [sys.executable, "-m", "odradek", "adopt", str(directory)]
     subprocess.run(command, check=True, capture_output=True)
 
 

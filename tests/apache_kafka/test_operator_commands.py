@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from broker.cli.main import main
-from client.batch_builder import ProducerIdentity
-from client.cluster import Cluster
-from client.group_offsets import committed_offsets
-from client.producer import DeliveryFailed, Producer
-from client.topics import NewTopic, create_topic
-from client.transaction_steps import (
+from odradek.broker.cli.main import main
+from odradek.client.batch_builder import ProducerIdentity
+from odradek.client.cluster import Cluster
+from odradek.client.group_offsets import committed_offsets
+from odradek.client.producer import DeliveryFailed, Producer
+from odradek.client.topics import NewTopic, create_topic
+from odradek.client.transaction_steps import (
     CommittedNote,
     TransactionName,
     commit_offsets_in_transaction,
@@ -21,14 +21,13 @@ from client.transaction_steps import (
     init_producer_id,
     transaction_name,
 )
-from client.transactional_producer import TransactionalProducer
-from protocol.records import NewRecord
-from protocol.topic_partition import TopicPartition
-from tests.broker.cli.test_produce import typed
+from odradek.client.transactional_producer import TransactionalProducer
+from odradek.protocol.records import NewRecord
+from odradek.protocol.topic_partition import TopicPartition
+from tests.apache_kafka.node import KafkaNode, running_kafka
+from tests.broker.cli.records.test_produce import typed
 from tests.client.live import connected, settle, wait_until
 from tests.client.test_producer import records_in
-
-from .node import KafkaNode, running_kafka
 
 Captured = pytest.CaptureFixture[str]
 

@@ -5,11 +5,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.apache_kafka.group_steps import GroupSteps
+from tests.apache_kafka.node import running_kafka
+from tests.apache_kafka.transaction_steps import Steps
 from tests.broker_process import running_broker
-
-from .group_steps import GroupSteps
-from .node import running_kafka
-from .transaction_steps import Steps
 
 IS_LONG = os.environ.get("ODRADEK_LONG") == "1"
 SEEDS = range(20 if IS_LONG else 2)

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from .both_brokers import SERVER, BothBrokers
+from tests.apache_kafka.both_brokers import SERVER, BothBrokers
 
 TOOLS = "org.apache.kafka.tools"
 THERE = ("--bootstrap-server", SERVER)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from .both_brokers import SERVER, BothBrokers
+from tests.apache_kafka.both_brokers import SERVER, BothBrokers
 
 TOOL = "kafka.admin.ConfigCommand"
 TOPICS = "org.apache.kafka.tools.TopicCommand"

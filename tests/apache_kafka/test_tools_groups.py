@@ -1,6 +1,6 @@
 """kafka-consumer-groups.sh, kafka-groups.sh and the console tools on both brokers."""
 
-from .both_brokers import SERVER, BothBrokers
+from tests.apache_kafka.both_brokers import SERVER, BothBrokers
 
 GROUPS = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
 ALL_GROUPS = "org.apache.kafka.tools.GroupsCommand"

@@ -15,12 +15,11 @@ from typing import Any
 import confluent_kafka
 import pytest
 
+from tests.apache_kafka.both_brokers import SERVER, BothBrokers
+from tests.apache_kafka.java_client import Broker, JavaClient
+from tests.apache_kafka.node import running_kafka
 from tests.broker_process import running_broker
 from tests.patience import PATIENCE_S
-
-from .both_brokers import SERVER, BothBrokers
-from .java_client import Broker, JavaClient
-from .node import running_kafka
 
 TOOLS = "org.apache.kafka.tools"
 THERE = ("--bootstrap-server", SERVER)

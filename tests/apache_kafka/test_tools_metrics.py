@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from .both_brokers import SERVER, BothBrokers
+from tests.apache_kafka.both_brokers import SERVER, BothBrokers
 
 SUBSCRIPTIONS = "org.apache.kafka.tools.ClientMetricsCommand"
 PRODUCER = "org.apache.kafka.tools.ProducerPerformance"
@@ -50,7 +50,11 @@ def test_a_java_client_pushes_what_it_is_asked_for(
     )
     loggers = ("--entity-type", "broker-loggers", "--entity-name", "1")
     there = ("--bootstrap-server", both.ours.address)
-    debug = ("--alter", "--add-config", "broker.client_telemetry=DEBUG")
+    debug = (
+        "--alter",
+        "--add-config",
+        "odradek.broker.metadata.client_telemetry=DEBUG",
+    )
     both.java.tool("kafka.admin.ConfigCommand", *there, *loggers, *debug)
     records = ("--num-records", "200", "--record-size", "10", "--throughput", "400")
     props = (f"bootstrap.servers={both.ours.address}", "client.id=pushing")

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from .both_brokers import SERVER, BothBrokers
+from tests.apache_kafka.both_brokers import SERVER, BothBrokers
 
 OFFSETS = "org.apache.kafka.tools.GetOffsetShell"
 DELETION = "org.apache.kafka.tools.DeleteRecordsCommand"

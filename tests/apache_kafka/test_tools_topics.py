@@ -1,6 +1,6 @@
 """kafka-topics.sh on both brokers."""
 
-from .both_brokers import SERVER, BothBrokers
+from tests.apache_kafka.both_brokers import SERVER, BothBrokers
 
 TOOL = "org.apache.kafka.tools.TopicCommand"
 THERE = ("--bootstrap-server", SERVER)

@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.apache_kafka.java_client import Broker, JavaClient
+from tests.apache_kafka.node import running_kafka
+from tests.apache_kafka.test_groups import create_topic
 from tests.broker_process import BrokerProcess, running_broker
-
-from .java_client import Broker, JavaClient
-from .node import running_kafka
-from .test_groups import create_topic
 
 # So that a transaction that takes too long is soon aborted.
 OPTIONS = {

@@ -7,17 +7,16 @@ from typing import NamedTuple
 
 import pytest
 
-from client.transactions import describe_transaction
-from protocol.topic_partition import TopicPartition
+from odradek.client.transactions import describe_transaction
+from odradek.protocol.topic_partition import TopicPartition
+from tests.apache_kafka.java_client import Broker, JavaClient, JavaFailure
+from tests.apache_kafka.node import KafkaNode, running_kafka
+from tests.apache_kafka.test_groups import create_topic
 from tests.broker_process import running_broker
 from tests.client.live import connected
 from tests.fakes.transaction_errors import Fatal
 from tests.fakes.transactional_client import FIRST, SECOND, TransactionalClient
 from tests.patience import PATIENCE_S
-
-from .java_client import Broker, JavaClient, JavaFailure
-from .node import KafkaNode, running_kafka
-from .test_groups import create_topic
 
 TOOL = "org.apache.kafka.tools.TransactionsCommand"
 # So that a transaction can be made of which the coordinator never heard.

@@ -6,14 +6,13 @@ from typing import Any
 
 import pytest
 
-from broker.cli.main import main
-from client.transactions import TransactionFilter, list_transactions
-from protocol.errors import InvalidRegularExpression
-from protocol.topic_partition import TopicPartition
+from odradek.broker.cli.main import main
+from odradek.client.transactions import TransactionFilter, list_transactions
+from odradek.protocol.errors import InvalidRegularExpression
+from odradek.protocol.topic_partition import TopicPartition
+from tests.apache_kafka.node import running_kafka
 from tests.client.live import connected, create_topic, produce
 from tests.client.live_transactions import Producer, write
-
-from .node import running_kafka
 
 OPTIONS = {"transaction.partition.verification.enable": "false"}
 ZERO, ONE = TopicPartition("t", 0), TopicPartition("t", 1)

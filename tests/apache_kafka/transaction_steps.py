@@ -12,21 +12,24 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
 
-from client.connection import Connection
-from protocol.errors import ErrorCode
-from protocol.messages.groups import FindCoordinatorRequest, FindCoordinatorResponse
-from protocol.messages.produce import (
+from odradek.client.connection import Connection
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.groups import (
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
+from odradek.protocol.messages.produce import (
     PartitionProduceData,
     ProduceRequest,
     ProduceResponse,
     TopicProduceData,
 )
-from protocol.messages.topics import (
+from odradek.protocol.messages.topics import (
     CreatableTopic,
     CreateTopicsRequest,
     CreateTopicsResponse,
 )
-from protocol.messages.transactions import (
+from odradek.protocol.messages.transactions import (
     AddOffsetsToTxnRequest,
     AddOffsetsToTxnResponse,
     AddPartitionsToTxnRequest,
@@ -37,21 +40,20 @@ from protocol.messages.transactions import (
     InitProducerIdRequest,
     InitProducerIdResponse,
 )
-from protocol.messages.txn_admin import (
+from odradek.protocol.messages.txn_admin import (
     DescribeTransactionsRequest,
     DescribeTransactionsResponse,
 )
-from protocol.messages.txn_offsets import (
+from odradek.protocol.messages.txn_offsets import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
     TxnOffsetCommitResponse,
 )
-from protocol.records import NewRecord, build_batch
-from protocol.schema import Request, Response
+from odradek.protocol.records import NewRecord, build_batch
+from odradek.protocol.schema import Request, Response
+from tests.apache_kafka.topic_view import TopicView
 from tests.patience import PATIENCE_S
-
-from .topic_view import TopicView
 
 PAUSE_S = 0.01
 PARTITIONS = (0, 1)

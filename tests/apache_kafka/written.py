@@ -8,16 +8,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from protocol.control_records import ControlType, EndTxnMarker, build_marker_batch
-from protocol.records import NewRecord, build_batch
-from protocol.topic_partition import TopicPartition
-from storage.append_info import AppendOrigin
-from storage.files import OsFiles
-from storage.log_config import LogConfig
-from storage.log_manager import LogManager
-from storage.unified_log import UnifiedLog
-
-from .node import CLUSTER_ID
+from odradek.protocol.control_records import (
+    ControlType,
+    EndTxnMarker,
+    build_marker_batch,
+)
+from odradek.protocol.records import NewRecord, build_batch
+from odradek.protocol.topic_partition import TopicPartition
+from odradek.storage.directory.log_manager import LogManager
+from odradek.storage.files.files import OsFiles
+from odradek.storage.log.unified_log import UnifiedLog
+from odradek.storage.producers.append_info import AppendOrigin
+from odradek.storage.values.log_config import LogConfig
+from tests.apache_kafka.node import CLUSTER_ID
 
 NODE_ID = 1
 NOW = 1_790_000_000_000

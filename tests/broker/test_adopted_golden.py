@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from broker.committer import Committer
-from broker.replica.free_space import FreeSpace
-from broker.replica.retention import Retention
-from broker.server import Server
-from protocol.uuids import to_text
+from odradek.broker.durability.committer import Committer
+from odradek.broker.node.server import Server
+from odradek.broker.replica.upkeep.free_space import FreeSpace
+from odradek.broker.replica.upkeep.retention import Retention
+from odradek.protocol.uuids import to_text
 from tests.adopted import (
     GOLDEN,
     Consumer,

@@ -10,18 +10,18 @@ from typing import NamedTuple, TypeVar
 
 import pytest
 
-from broker.server import Server
-from client.errors import raise_for
-from protocol.errors import CoordinatorLoadInProgress, ErrorCode
-from protocol.messages.offsets import OffsetFetchRequest, OffsetFetchResponse
-from protocol.messages.transactions import EndTxnRequest, EndTxnResponse
-from protocol.messages.txn_admin import (
+from odradek.broker.node.server import Server
+from odradek.client.errors import raise_for
+from odradek.protocol.errors import CoordinatorLoadInProgress, ErrorCode
+from odradek.protocol.messages.offsets import OffsetFetchRequest, OffsetFetchResponse
+from odradek.protocol.messages.transactions import EndTxnRequest, EndTxnResponse
+from odradek.protocol.messages.txn_admin import (
     DescribeTransactionsRequest,
     DescribeTransactionsResponse,
     ListTransactionsRequest,
     ListTransactionsResponse,
 )
-from protocol.record_batch import scan
+from odradek.protocol.record_batch import scan
 from tests.adopted import GOLDEN, Consumer, adopt_directories, ask, copy_case, serving
 from tests.fakes.clock import FakeClock
 from tests.patience import PATIENCE_S

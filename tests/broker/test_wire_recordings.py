@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-import broker.handlers
-from broker.handlers.registry import registered_handlers
-from protocol.api_keys import ApiKey
-from protocol.compiler import decoder
-from protocol.headers import decode_request_header, decode_response
-from protocol.schema import Response
+from odradek.broker import handlers
+from odradek.broker.requests.registry import registered_handlers
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.compiler import decoder
+from odradek.protocol.headers import decode_request_header, decode_response
+from odradek.protocol.schema import Response
 from tests.broker_process import BrokerProcess, running_broker
 from tests.patience import PATIENCE_S
 from tests.wire_justified import Justifications
@@ -83,9 +83,9 @@ BEFORE = {
 
 def responses() -> Mapping[int, type[Response]]:
     """What is offered: response classes by API key."""
-    broker.handlers.load()
-    handlers = registered_handlers()
-    return {key: handler.response_class for key, handler in handlers.items()}
+    handlers.load()
+    registered = registered_handlers()
+    return {key: handler.response_class for key, handler in registered.items()}
 
 
 def test_nothing_recorded_is_forgotten() -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from client.cluster import Cluster
+from odradek.client.cluster import Cluster
 from tests.broker_process import BrokerProcess, running_broker
 from tests.client.live import connected
 

@@ -3,17 +3,17 @@
 import time
 from collections.abc import Callable, Sequence
 
-from client.address import Address
-from client.cluster import Cluster
-from client.errors import raise_for
-from client.list_offsets import LATEST, list_offsets
-from protocol.consumer_protocol import (
+from odradek.client.address import Address
+from odradek.client.cluster import Cluster
+from odradek.client.errors import raise_for
+from odradek.client.list_offsets import LATEST, list_offsets
+from odradek.protocol.consumer_protocol import (
     ConsumerProtocolAssignment,
     ConsumerProtocolSubscription,
     OwnedPartition,
 )
-from protocol.errors import ErrorCode, RetriableError
-from protocol.messages.groups import (
+from odradek.protocol.errors import ErrorCode, RetriableError
+from odradek.protocol.messages.groups import (
     JoinGroupRequest,
     JoinGroupRequestProtocol,
     JoinGroupResponse,
@@ -24,19 +24,19 @@ from protocol.messages.groups import (
     SyncGroupRequestAssignment,
     SyncGroupResponse,
 )
-from protocol.messages.produce import (
+from odradek.protocol.messages.produce import (
     PartitionProduceData,
     ProduceRequest,
     ProduceResponse,
     TopicProduceData,
 )
-from protocol.messages.topics import (
+from odradek.protocol.messages.topics import (
     CreatableTopic,
     CreateTopicsRequest,
     CreateTopicsResponse,
 )
-from protocol.records import NewRecord, build_batch
-from protocol.topic_partition import TopicPartition
+from odradek.protocol.records import NewRecord, build_batch
+from odradek.protocol.topic_partition import TopicPartition
 from tests.patience import PATIENCE_S
 
 VERSION = b"\0\0"

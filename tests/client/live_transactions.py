@@ -5,16 +5,16 @@ For what hangs the broker must not verify transactions: `NO_VERIFICATION`.
 
 import time
 
-from client.cluster import TRANSACTION, Cluster
-from client.errors import raise_for
-from client.metadata import Broker
-from protocol.messages.produce import (
+from odradek.client.cluster import TRANSACTION, Cluster
+from odradek.client.errors import raise_for
+from odradek.client.metadata import Broker
+from odradek.protocol.messages.produce import (
     PartitionProduceData,
     ProduceRequest,
     ProduceResponse,
     TopicProduceData,
 )
-from protocol.messages.transactions import (
+from odradek.protocol.messages.transactions import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,
     AddPartitionsToTxnTopic,
@@ -23,8 +23,8 @@ from protocol.messages.transactions import (
     InitProducerIdRequest,
     InitProducerIdResponse,
 )
-from protocol.records import NewRecord, build_batch
-from protocol.topic_partition import TopicPartition
+from odradek.protocol.records import NewRecord, build_batch
+from odradek.protocol.topic_partition import TopicPartition
 
 NO_VERIFICATION = ("-o", "transaction.partition.verification.enable=false")
 TIMEOUT_MS = 60_000

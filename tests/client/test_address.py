@@ -1,6 +1,6 @@
 import pytest
 
-from client.address import Address, parse_addresses
+from odradek.client.address import Address, parse_addresses
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,16 @@
 import pytest
 
-from client.batch_builder import (
+from odradek.client.batch_builder import (
     NOBODY,
     BatchBuilder,
     BatchFormat,
     ProducerIdentity,
     split,
 )
-from protocol.errors import MessageTooLarge
-from protocol.record_batch import check_crc, read_header
-from protocol.records import NewRecord, Record, iterate
-from protocol.topic_partition import TopicPartition
+from odradek.protocol.errors import MessageTooLarge
+from odradek.protocol.record_batch import check_crc, read_header
+from odradek.protocol.records import NewRecord, Record, iterate
+from odradek.protocol.topic_partition import TopicPartition
 
 PLACE = TopicPartition("t", 0)
 RECORDS = [

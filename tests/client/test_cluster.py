@@ -3,10 +3,10 @@ import threading
 
 import pytest
 
-from client.address import Address
-from client.cluster import TRANSACTION, Cluster
-from client.errors import NoAnswer, Unreachable
-from protocol.errors import (
+from odradek.client.address import Address
+from odradek.client.cluster import TRANSACTION, Cluster
+from odradek.client.errors import NoAnswer, Unreachable
+from odradek.protocol.errors import (
     CoordinatorLoadInProgress,
     CoordinatorNotAvailable,
     ErrorCode,
@@ -14,9 +14,9 @@ from protocol.errors import (
     NotCoordinator,
     UnsupportedVersion,
 )
-from protocol.messages.group_admin import ListGroupsRequest, ListGroupsResponse
-from protocol.messages.groups import FindCoordinatorRequest
-from protocol.messages.metadata import MetadataRequest
+from odradek.protocol.messages.group_admin import ListGroupsRequest, ListGroupsResponse
+from odradek.protocol.messages.groups import FindCoordinatorRequest
+from odradek.protocol.messages.metadata import MetadataRequest
 from tests.fakes.scripted import scripted_cluster
 
 

@@ -1,7 +1,7 @@
 import pytest
 
-from client.cluster import Cluster
-from client.configs import (
+from odradek.client.cluster import Cluster
+from odradek.client.configs import (
     ConfigChange,
     ConfigResource,
     ConfigResourceType,
@@ -9,9 +9,9 @@ from client.configs import (
     alter_configs,
     describe_configs,
 )
-from client.topics import NewTopic, create_topic
-from protocol.errors import InvalidConfig, UnknownTopicOrPartition
-from protocol.messages.configs import (
+from odradek.client.topics import NewTopic, create_topic
+from odradek.protocol.errors import InvalidConfig, UnknownTopicOrPartition
+from odradek.protocol.messages.configs import (
     DescribeConfigsRequest,
     DescribeConfigsResourceResult,
     DescribeConfigsResponse,

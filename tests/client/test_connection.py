@@ -9,24 +9,24 @@ from typing import Any
 
 import pytest
 
-import broker.handlers
-from broker.answer_memory import AnswerMemory
-from broker.config.broker_config import BrokerConfig
-from broker.handlers.dispatch import Dispatcher
-from broker.handlers.registry import registered_handlers
-from broker.network.admission import Admission
-from broker.network.limits import LimitedLog, RequestMemory
-from broker.network.listener import Listener
-from broker.network.shared import Network
-from broker.bugs import Bugs
-from client.connection import Connection, ConnectionClosed
-from protocol.errors import InvalidRequest, MalformedRequest, UnsupportedVersion
-from protocol.messages.api_versions import (
+from odradek.broker import handlers
+from odradek.broker.config.options.broker_config import BrokerConfig
+from odradek.broker.memory.answer_memory import AnswerMemory
+from odradek.broker.memory.limits import LimitedLog, RequestMemory
+from odradek.broker.network.admission import Admission
+from odradek.broker.network.listener import Listener
+from odradek.broker.network.shared import Network
+from odradek.broker.requests.dispatch import Dispatcher
+from odradek.broker.requests.registry import registered_handlers
+from odradek.broker.runtime.bugs import Bugs
+from odradek.client.connection import Connection, ConnectionClosed
+from odradek.protocol.errors import InvalidRequest, MalformedRequest, UnsupportedVersion
+from odradek.protocol.messages.api_versions import (
     ApiVersion,
     ApiVersionsRequest,
     ApiVersionsResponse,
 )
-from protocol.messages.metadata import MetadataRequest
+from odradek.protocol.messages.metadata import MetadataRequest
 from tests.fakes.clock import FakeClock
 from tests.fakes.scripted import scripted_cluster
 from tests.patience import PATIENCE_S
@@ -34,7 +34,7 @@ from tests.patience import PATIENCE_S
 
 def real_listener() -> Listener:
     """Our own listener and dispatcher, as far as ApiVersions needs them."""
-    broker.handlers.load()
+    handlers.load()
     clock, config = FakeClock(), BrokerConfig()
     services: Any = SimpleNamespace(
         bugs=Bugs(),
@@ -227,7 +227,7 @@ def in_turns(connection: Connection, late: int, now_s: Iterator[float]) -> list[
         return len(view)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("client.connection.time.monotonic", lambda: next(now_s))
+        patch.setattr("odradek.client.connection.time.monotonic", lambda: next(now_s))
         return [connection._in_turns(receive, memoryview(bytes(3)))]
 
 

@@ -2,21 +2,25 @@
 
 import pytest
 
-from client.cluster import Cluster
-from client.producer import DeliveryFailed, Producer, ProducerSettings
-from protocol.errors import ErrorCode, NetworkException, OutOfOrderSequenceNumber
-from protocol.messages.produce import (
+from odradek.client.cluster import Cluster
+from odradek.client.producer import DeliveryFailed, Producer, ProducerSettings
+from odradek.protocol.errors import (
+    ErrorCode,
+    NetworkException,
+    OutOfOrderSequenceNumber,
+)
+from odradek.protocol.messages.produce import (
     PartitionProduceResponse,
     ProduceRequest,
     ProduceResponse,
     TopicProduceResponse,
 )
-from protocol.messages.transactions import (
+from odradek.protocol.messages.transactions import (
     InitProducerIdRequest,
     InitProducerIdResponse,
 )
-from protocol.record_batch import read_header
-from protocol.records import NewRecord, iterate
+from odradek.protocol.record_batch import read_header
+from odradek.protocol.records import NewRecord, iterate
 from tests.fakes.scripted import ScriptedCluster, scripted_cluster
 
 SETTINGS = ProducerSettings(batch_size=100, linger_ms=60_000, delivery_timeout_ms=3000)

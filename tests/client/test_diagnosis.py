@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from client.address import Address
-from client.diagnosis import Finding, diagnose
-from protocol.errors import ErrorCode
-from protocol.messages.groups import FindCoordinatorRequest
-from protocol.messages.metadata import MetadataRequest
+from odradek.client.address import Address
+from odradek.client.diagnosis import Finding, diagnose
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.groups import FindCoordinatorRequest
+from odradek.protocol.messages.metadata import MetadataRequest
 from tests.broker_process import BrokerProcess
 from tests.fakes.scripted import scripted_cluster
 

@@ -1,7 +1,7 @@
 import pytest
 
-from client.errors import error_of, raise_for
-from protocol.errors import ErrorCode, KafkaError, NonEmptyGroup
+from odradek.client.errors import error_of, raise_for
+from odradek.protocol.errors import ErrorCode, KafkaError, NonEmptyGroup
 
 
 def test_an_error_has_the_words_of_the_broker_or_ours() -> None:

@@ -3,24 +3,24 @@ from collections.abc import Sequence
 
 import pytest
 
-from client.cluster import Cluster
-from client.errors import TopicRecreated, Unreachable
-from client.fetcher import Fetched, Fetcher, FetchLimits, end_of
-from protocol.errors import (
+from odradek.client.cluster import Cluster
+from odradek.client.errors import TopicRecreated, Unreachable
+from odradek.client.fetcher import Fetched, Fetcher, FetchLimits, end_of
+from odradek.protocol.errors import (
     ErrorCode,
     OffsetOutOfRange,
     TopicAuthorizationFailed,
     UnknownTopicOrPartition,
 )
-from protocol.messages.fetch import (
+from odradek.protocol.messages.fetch import (
     AbortedTransaction,
     FetchableTopicResponse,
     FetchRequest,
     FetchResponse,
     PartitionData,
 )
-from protocol.records import NewRecord, build_batch
-from protocol.topic_partition import TopicPartition
+from odradek.protocol.records import NewRecord, build_batch
+from odradek.protocol.topic_partition import TopicPartition
 from tests.client.live import create_topic, produce
 from tests.fakes.scripted import ScriptedCluster, scripted_cluster
 

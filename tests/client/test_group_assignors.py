@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from client.group_assignors import (
+from odradek.client.group_assignors import (
     ASSIGNORS,
     Subscriber,
     assign_cooperatively,
     assign_ranges,
     assign_round_robin,
 )
-from protocol.topic_partition import TopicPartition
+from odradek.protocol.topic_partition import TopicPartition
 
 COUNTS = {"a": 3, "b": 2}
 

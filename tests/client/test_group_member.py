@@ -3,10 +3,10 @@ from collections.abc import Callable
 
 import pytest
 
-from client.cluster import Cluster
-from client.group_member import GroupMember
-from client.groups import describe_group
-from protocol.errors import (
+from odradek.client.cluster import Cluster
+from odradek.client.group_member import GroupMember
+from odradek.client.groups import describe_group
+from odradek.protocol.errors import (
     ErrorCode,
     IllegalGeneration,
     InconsistentGroupProtocol,
@@ -14,7 +14,7 @@ from protocol.errors import (
     UnknownMemberId,
     UnknownTopicOrPartition,
 )
-from protocol.messages.groups import (
+from odradek.protocol.messages.groups import (
     HeartbeatRequest,
     HeartbeatResponse,
     JoinGroupRequest,
@@ -24,12 +24,12 @@ from protocol.messages.groups import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
-from protocol.messages.topics import (
+from odradek.protocol.messages.topics import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
     CreatePartitionsTopic,
 )
-from protocol.topic_partition import TopicPartition
+from odradek.protocol.topic_partition import TopicPartition
 from tests.broker_process import BrokerProcess
 from tests.client.live import connected, create_topic, wait_until
 from tests.fakes.scripted import scripted_cluster

@@ -1,8 +1,12 @@
 import pytest
 
-from client.cluster import Cluster
-from client.group_offsets import commit_offsets, committed_offsets, delete_offsets
-from protocol.errors import (
+from odradek.client.cluster import Cluster
+from odradek.client.group_offsets import (
+    commit_offsets,
+    committed_offsets,
+    delete_offsets,
+)
+from odradek.protocol.errors import (
     ErrorCode,
     GroupIdNotFound,
     GroupSubscribedToTopic,
@@ -10,7 +14,7 @@ from protocol.errors import (
     UnknownTopicOrPartition,
     UnstableOffsetCommit,
 )
-from protocol.messages.offsets import (
+from odradek.protocol.messages.offsets import (
     OffsetCommitRequest,
     OffsetCommitResponse,
     OffsetCommitResponsePartition,
@@ -23,7 +27,7 @@ from protocol.messages.offsets import (
     OffsetFetchResponseTopic,
     OffsetFetchResponseTopics,
 )
-from protocol.topic_partition import TopicPartition
+from odradek.protocol.topic_partition import TopicPartition
 from tests.client.live import Member, create_topic
 from tests.fakes.scripted import ScriptedCluster, scripted_cluster
 

@@ -1,15 +1,15 @@
 import pytest
 
-from client.cluster import Cluster
-from client.group_offsets import commit_offsets
-from client.groups import delete_group, describe_group, list_groups
-from protocol.errors import (
+from odradek.client.cluster import Cluster
+from odradek.client.group_offsets import commit_offsets
+from odradek.client.groups import delete_group, describe_group, list_groups
+from odradek.protocol.errors import (
     ErrorCode,
     GroupIdNotFound,
     NonEmptyGroup,
     UnsupportedVersion,
 )
-from protocol.messages.consumer_groups import (
+from odradek.protocol.messages.consumer_groups import (
     ConsumerGroupAssignment,
     ConsumerGroupDescribeRequest,
     ConsumerGroupDescribeResponse,
@@ -17,7 +17,7 @@ from protocol.messages.consumer_groups import (
     ConsumerGroupTopicPartitions,
     DescribedConsumerGroup,
 )
-from protocol.messages.group_admin import (
+from odradek.protocol.messages.group_admin import (
     DeletableGroupResult,
     DeleteGroupsRequest,
     DeleteGroupsResponse,
@@ -29,7 +29,7 @@ from protocol.messages.group_admin import (
     ListGroupsRequest,
     ListGroupsResponse,
 )
-from protocol.topic_partition import TopicPartition
+from odradek.protocol.topic_partition import TopicPartition
 from tests.client.live import Member, create_topic
 from tests.fakes.scripted import scripted_cluster
 

@@ -3,24 +3,24 @@ from collections.abc import Iterator
 
 import pytest
 
-from client.cluster import Cluster
-from client.hanging import abort_hanging, find_hanging, owner_of
-from client.list_offsets import LATEST, list_offsets
-from client.producers import ActiveProducer, describe_producers
-from protocol.errors import (
+from odradek.client.cluster import Cluster
+from odradek.client.hanging import abort_hanging, find_hanging, owner_of
+from odradek.client.list_offsets import LATEST, list_offsets
+from odradek.client.producers import ActiveProducer, describe_producers
+from odradek.protocol.errors import (
     ClusterAuthorizationFailed,
     ErrorCode,
     InvalidTxnState,
     UnknownTopicOrPartition,
 )
-from protocol.messages.txn_admin import (
+from odradek.protocol.messages.txn_admin import (
     WritableTxnMarkerPartitionResult,
     WritableTxnMarkerResult,
     WritableTxnMarkerTopicResult,
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
-from protocol.topic_partition import TopicPartition
+from odradek.protocol.topic_partition import TopicPartition
 from tests.broker_process import BrokerProcess, running_broker
 from tests.client.live import connected, create_topic, wait_until
 from tests.client.live_transactions import NO_VERIFICATION, Producer, write

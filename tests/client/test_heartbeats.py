@@ -3,10 +3,10 @@ import threading
 
 import pytest
 
-from client.connection import Connection
-from client.heartbeats import Heartbeats, Session
-from protocol.errors import ErrorCode, UnknownMemberId
-from protocol.messages.groups import HeartbeatRequest, HeartbeatResponse
+from odradek.client.connection import Connection
+from odradek.client.heartbeats import Heartbeats, Session
+from odradek.protocol.errors import ErrorCode, UnknownMemberId
+from odradek.protocol.messages.groups import HeartbeatRequest, HeartbeatResponse
 from tests.client.live import wait_until
 from tests.fakes.scripted import ScriptedCluster, scripted_cluster
 

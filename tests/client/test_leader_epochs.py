@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from client.cluster import Cluster
-from client.leader_epochs import UNKNOWN, EpochEnd, epoch_ends
-from client.list_offsets import LATEST, list_offsets
-from protocol.errors import UnknownTopicOrPartition
-from protocol.topic_partition import TopicPartition
+from odradek.client.cluster import Cluster
+from odradek.client.leader_epochs import UNKNOWN, EpochEnd, epoch_ends
+from odradek.client.list_offsets import LATEST, list_offsets
+from odradek.protocol.errors import UnknownTopicOrPartition
+from odradek.protocol.topic_partition import TopicPartition
 from tests.broker_process import running_broker
 from tests.client.live import connected, create_topic, produce
 

@@ -2,16 +2,16 @@ from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
 
-from client.leaders import ask_leaders, by_leader
-from client.retry import Retry
-from protocol.errors import (
+from odradek.client.leaders import ask_leaders, by_leader
+from odradek.client.retry import Retry
+from odradek.protocol.errors import (
     KafkaError,
     LeaderNotAvailable,
     NetworkException,
     NotLeaderOrFollower,
     UnknownTopicOrPartition,
 )
-from protocol.topic_partition import TopicPartition
+from odradek.protocol.topic_partition import TopicPartition
 
 A, B, LOST = (TopicPartition("t", number) for number in range(3))
 LEADERS = {A: 1, B: 2}

@@ -1,21 +1,21 @@
 import pytest
 
-from client.cluster import Cluster
-from client.list_offsets import EARLIEST, LATEST, list_offsets
-from protocol.errors import (
+from odradek.client.cluster import Cluster
+from odradek.client.list_offsets import EARLIEST, LATEST, list_offsets
+from odradek.protocol.errors import (
     ErrorCode,
     LeaderNotAvailable,
     NetworkException,
     UnknownTopicOrPartition,
 )
-from protocol.messages.list_offsets import (
+from odradek.protocol.messages.list_offsets import (
     ListOffsetsPartitionResponse,
     ListOffsetsRequest,
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
-from protocol.messages.metadata import MetadataRequest
-from protocol.topic_partition import TopicPartition
+from odradek.protocol.messages.metadata import MetadataRequest
+from odradek.protocol.topic_partition import TopicPartition
 from tests.client.live import create_topic, produce
 from tests.fakes.scripted import ScriptedCluster, scripted_cluster
 

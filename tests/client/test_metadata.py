@@ -1,15 +1,15 @@
 import pytest
 
-from client.address import Address
-from client.metadata import metadata_request, read_metadata
-from protocol.errors import LeaderNotAvailable, UnknownTopicOrPartition
-from protocol.messages.metadata import (
+from odradek.client.address import Address
+from odradek.client.metadata import metadata_request, read_metadata
+from odradek.protocol.errors import LeaderNotAvailable, UnknownTopicOrPartition
+from odradek.protocol.messages.metadata import (
     MetadataResponse,
     MetadataResponseBroker,
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
-from protocol.topic_partition import TopicPartition
+from odradek.protocol.topic_partition import TopicPartition
 
 
 def test_asking_creates_no_topic() -> None:

@@ -1,4 +1,4 @@
-from client.partitioner import StickyPartition
+from odradek.client.partitioner import StickyPartition
 
 
 def test_without_a_key_a_partition_stays_until_its_batch_is_full() -> None:

@@ -1,16 +1,16 @@
 import pytest
 
-from client.batch_builder import NOBODY, BatchBuilder, BatchFormat, SealedBatch
-from client.produce_link import ProduceLink, ProduceTerms, Refused, Written
-from protocol.errors import ErrorCode, NetworkException, NotLeaderOrFollower
-from protocol.messages.produce import (
+from odradek.client.batch_builder import NOBODY, BatchBuilder, BatchFormat, SealedBatch
+from odradek.client.produce_link import ProduceLink, ProduceTerms, Refused, Written
+from odradek.protocol.errors import ErrorCode, NetworkException, NotLeaderOrFollower
+from odradek.protocol.messages.produce import (
     PartitionProduceResponse,
     ProduceRequest,
     ProduceResponse,
     TopicProduceResponse,
 )
-from protocol.records import NewRecord
-from protocol.topic_partition import TopicPartition
+from odradek.protocol.records import NewRecord
+from odradek.protocol.topic_partition import TopicPartition
 from tests.fakes.scripted import scripted_cluster
 
 

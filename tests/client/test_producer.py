@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from client.batch_builder import NOBODY, BatchBuilder
-from client.cluster import Cluster
-from client.fetcher import Fetcher
-from client.producer import DeliveryFailed, Producer, ProducerSettings, Written
-from client.record_reader import read_records
-from client.topics import NewTopic, create_topic
-from protocol.errors import InvalidRecord, UnknownTopicOrPartition
-from protocol.murmur2 import partition_of_key
-from protocol.record_batch import read_header, scan
-from protocol.records import NewRecord, Record
-from protocol.topic_partition import TopicPartition
+from odradek.client.batch_builder import NOBODY, BatchBuilder
+from odradek.client.cluster import Cluster
+from odradek.client.fetcher import Fetcher
+from odradek.client.producer import DeliveryFailed, Producer, ProducerSettings, Written
+from odradek.client.record_reader import read_records
+from odradek.client.topics import NewTopic, create_topic
+from odradek.protocol.errors import InvalidRecord, UnknownTopicOrPartition
+from odradek.protocol.murmur2 import partition_of_key
+from odradek.protocol.record_batch import read_header, scan
+from odradek.protocol.records import NewRecord, Record
+from odradek.protocol.topic_partition import TopicPartition
 from tests.broker_process import running_broker
 from tests.client.live import connected, wait_until
 
@@ -149,7 +149,7 @@ def test_a_record_that_nobody_takes_is_told_and_the_next_begins_anew(
 def test_no_such_topic_and_no_such_partition(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("client.producer._UNKNOWN_TOPIC_S", 0.1)
+    monkeypatch.setattr("odradek.client.producer._UNKNOWN_TOPIC_S", 0.1)
     create_topic(cluster, NewTopic("one", 1))
     record = NewRecord(None, b"v", NOW)
     with Producer(cluster) as producer:

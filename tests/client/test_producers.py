@@ -1,13 +1,13 @@
-from client.cluster import Cluster
-from client.producers import describe_producers
-from protocol.errors import LeaderNotAvailable, UnknownTopicOrPartition
-from protocol.messages.txn_admin import (
+from odradek.client.cluster import Cluster
+from odradek.client.producers import describe_producers
+from odradek.protocol.errors import LeaderNotAvailable, UnknownTopicOrPartition
+from odradek.protocol.messages.txn_admin import (
     DescribedProducersPartition,
     DescribedProducersTopic,
     DescribeProducersRequest,
     DescribeProducersResponse,
 )
-from protocol.topic_partition import TopicPartition
+from odradek.protocol.topic_partition import TopicPartition
 from tests.client.live import create_topic
 from tests.client.live_transactions import Producer
 from tests.fakes.scripted import scripted_cluster

@@ -1,12 +1,12 @@
 import pytest
 
-from client.fetcher import Fetched
-from client.record_reader import read_batches, read_records
-from protocol.control_records import ControlType, encode_key
-from protocol.errors import CorruptMessage
-from protocol.messages.fetch import AbortedTransaction
-from protocol.records import NewRecord, build_batch
-from protocol.topic_partition import TopicPartition
+from odradek.client.fetcher import Fetched
+from odradek.client.record_reader import read_batches, read_records
+from odradek.protocol.control_records import ControlType, encode_key
+from odradek.protocol.errors import CorruptMessage
+from odradek.protocol.messages.fetch import AbortedTransaction
+from odradek.protocol.records import NewRecord, build_batch
+from odradek.protocol.topic_partition import TopicPartition
 
 PLACE = TopicPartition("t", 0)
 

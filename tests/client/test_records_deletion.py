@@ -1,9 +1,9 @@
-from client.cluster import Cluster
-from client.list_offsets import EARLIEST, list_offsets
-from client.records_deletion import HIGH_WATERMARK, delete_records
-from client.topics import NewTopic, create_topic
-from protocol.errors import OffsetOutOfRange, UnknownTopicOrPartition
-from protocol.topic_partition import TopicPartition
+from odradek.client.cluster import Cluster
+from odradek.client.list_offsets import EARLIEST, list_offsets
+from odradek.client.records_deletion import HIGH_WATERMARK, delete_records
+from odradek.client.topics import NewTopic, create_topic
+from odradek.protocol.errors import OffsetOutOfRange, UnknownTopicOrPartition
+from odradek.protocol.topic_partition import TopicPartition
 from tests.client.live import produce
 from tests.fakes.scripted import scripted_cluster
 

@@ -1,6 +1,6 @@
 import pytest
 
-from client.retry import Retry
+from odradek.client.retry import Retry
 from tests.fakes.waiting import Waiting
 
 

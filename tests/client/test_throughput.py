@@ -1,11 +1,11 @@
 import pytest
 
-from client.cluster import Cluster
-from client.list_offsets import LATEST, list_offsets
-from client.throughput import Load, Measured, measure_consume, measure_produce
-from client.topics import NewTopic, create_topic
-from protocol.errors import MessageTooLarge
-from protocol.topic_partition import TopicPartition
+from odradek.client.cluster import Cluster
+from odradek.client.list_offsets import LATEST, list_offsets
+from odradek.client.throughput import Load, Measured, measure_consume, measure_produce
+from odradek.client.topics import NewTopic, create_topic
+from odradek.protocol.errors import MessageTooLarge
+from odradek.protocol.topic_partition import TopicPartition
 
 
 @pytest.mark.parametrize("compression", [0, 3])

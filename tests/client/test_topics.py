@@ -1,21 +1,21 @@
 import pytest
 
-from client.cluster import Cluster
-from client.topics import (
+from odradek.client.cluster import Cluster
+from odradek.client.topics import (
     NewTopic,
     create_partitions,
     create_topic,
     delete_topic,
     describe_topics,
 )
-from protocol.errors import (
+from odradek.protocol.errors import (
     ErrorCode,
     InvalidConfig,
     InvalidPartitions,
     TopicAlreadyExists,
     UnknownTopicOrPartition,
 )
-from protocol.messages.topics import (
+from odradek.protocol.messages.topics import (
     CreatableTopicResult,
     CreateTopicsRequest,
     CreateTopicsResponse,

@@ -2,12 +2,12 @@
 
 import pytest
 
-from client.batch_builder import ProducerIdentity
-from client.cluster import Cluster
-from client.group_offsets import committed_offsets
-from client.producer import DeliveryFailed, Producer
-from client.topics import NewTopic, create_topic
-from client.transaction_steps import (
+from odradek.client.batch_builder import ProducerIdentity
+from odradek.client.cluster import Cluster
+from odradek.client.group_offsets import committed_offsets
+from odradek.client.producer import DeliveryFailed, Producer
+from odradek.client.topics import NewTopic, create_topic
+from odradek.client.transaction_steps import (
     CommittedNote,
     TransactionName,
     add_partitions,
@@ -16,14 +16,14 @@ from client.transaction_steps import (
     init_producer_id,
     transaction_name,
 )
-from protocol.errors import (
+from odradek.protocol.errors import (
     InvalidProducerEpoch,
     InvalidTransactionTimeout,
     KafkaError,
     ProducerFenced,
 )
-from protocol.records import NewRecord
-from protocol.topic_partition import TopicPartition
+from odradek.protocol.records import NewRecord
+from odradek.protocol.topic_partition import TopicPartition
 from tests.client.live import settle, wait_until
 from tests.client.test_producer import records_in
 

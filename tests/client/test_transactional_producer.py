@@ -1,15 +1,15 @@
 import pytest
 
-from client.cluster import Cluster
-from client.group_offsets import committed_offsets
-from client.producer import DeliveryFailed, ProducerSettings
-from client.topics import NewTopic, create_topic
-from client.transaction_steps import CommittedNote
-from client.transactional_producer import TransactionalProducer
-from client.transactions import describe_transaction
-from protocol.errors import InvalidTxnState
-from protocol.records import NewRecord
-from protocol.topic_partition import TopicPartition
+from odradek.client.cluster import Cluster
+from odradek.client.group_offsets import committed_offsets
+from odradek.client.producer import DeliveryFailed, ProducerSettings
+from odradek.client.topics import NewTopic, create_topic
+from odradek.client.transaction_steps import CommittedNote
+from odradek.client.transactional_producer import TransactionalProducer
+from odradek.client.transactions import describe_transaction
+from odradek.protocol.errors import InvalidTxnState
+from odradek.protocol.records import NewRecord
+from odradek.protocol.topic_partition import TopicPartition
 from tests.client.live import settle
 from tests.client.test_producer import records_in
 

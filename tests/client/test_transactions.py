@@ -1,13 +1,13 @@
 import pytest
 
-from client.cluster import TRANSACTION, Cluster
-from client.transactions import (
+from odradek.client.cluster import TRANSACTION, Cluster
+from odradek.client.transactions import (
     TransactionFilter,
     abort_transaction,
     describe_transaction,
     list_transactions,
 )
-from protocol.errors import (
+from odradek.protocol.errors import (
     ErrorCode,
     InvalidRegularExpression,
     InvalidRequest,
@@ -15,16 +15,16 @@ from protocol.errors import (
     TransactionalIdNotFound,
     UnsupportedVersion,
 )
-from protocol.messages.transactions import (
+from odradek.protocol.messages.transactions import (
     InitProducerIdRequest,
     InitProducerIdResponse,
 )
-from protocol.messages.txn_admin import (
+from odradek.protocol.messages.txn_admin import (
     ListedTransaction,
     ListTransactionsRequest,
     ListTransactionsResponse,
 )
-from protocol.topic_partition import TopicPartition
+from odradek.protocol.topic_partition import TopicPartition
 from tests.client.live import create_topic
 from tests.client.live_transactions import TIMEOUT_MS, Producer
 from tests.fakes.scripted import scripted_cluster

@@ -15,8 +15,6 @@ import kafka
 
 from tests.patience import PATIENCE_S
 
-from . import dropped_sockets as dropped_sockets
-
 Headers = tuple[tuple[str, bytes | None], ...]
 UNCOMMITTED, COMMITTED = "read_uncommitted", "read_committed"
 

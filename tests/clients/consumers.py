@@ -13,8 +13,6 @@ from kafka.coordinator.assignors.cooperative_sticky import (
     CooperativeStickyAssignor,
 )
 
-from . import dropped_sockets as dropped_sockets
-
 
 class Place(NamedTuple):
     """A partition of a topic."""

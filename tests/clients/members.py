@@ -7,9 +7,15 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from typing import TypeVar
 
+from tests.clients.consumers import (
+    CONSUMERS,
+    Consumer,
+    Found,
+    Place,
+    Rebalances,
+    Settings,
+)
 from tests.patience import PATIENCE_S
-
-from .consumers import CONSUMERS, Consumer, Found, Place, Rebalances, Settings
 
 POLL_S = 0.05
 Result = TypeVar("Result")

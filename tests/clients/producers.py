@@ -12,9 +12,8 @@ import confluent_kafka
 import kafka
 import kafka.errors
 
+from tests.clients.consumers import Place
 from tests.patience import PATIENCE_S
-
-from .consumers import Place
 
 
 class Identity(NamedTuple):

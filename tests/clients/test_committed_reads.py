@@ -7,10 +7,9 @@ import confluent_kafka.admin
 import pytest
 
 from tests.broker_process import BrokerProcess
-
-from .adapters import CLIENTS, COMMITTED, UNCOMMITTED
-from .consumers import Place
-from .producers import ConfluentProducer, Identity
+from tests.clients.adapters import CLIENTS, COMMITTED, UNCOMMITTED
+from tests.clients.consumers import Place
+from tests.clients.producers import ConfluentProducer, Identity
 
 Values = dict[int, bytes]
 pytestmark = [

@@ -9,7 +9,7 @@ import confluent_kafka
 import kafka
 import pytest
 
-from protocol.record_batch import scan
+from odradek.protocol.record_batch import scan
 from tests.broker_process import BrokerProcess, running_broker
 from tests.clients.adapters import CLIENTS, AioKafka, Client, Confluent
 

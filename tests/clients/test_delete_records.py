@@ -11,8 +11,7 @@ import kafka
 import pytest
 
 from tests.broker_process import BrokerProcess
-
-from .adapters import QUICKLY, Confluent, KafkaPython, Message
+from tests.clients.adapters import QUICKLY, Confluent, KafkaPython, Message
 
 COUNT, BEFORE = 20, 7
 

@@ -9,11 +9,10 @@ from collections.abc import Iterable
 import pytest
 
 from tests.broker_process import BrokerProcess
-
-from .adapters import QUICKLY, Confluent, Message
-from .consumers import COOPERATIVE, NAMES, Place, Settings
-from .members import Member, has_read, shares, until
-from .questions import committed, describe, member_ids
+from tests.clients.adapters import QUICKLY, Confluent, Message
+from tests.clients.consumers import COOPERATIVE, NAMES, Place, Settings
+from tests.clients.members import Member, has_read, shares, until
+from tests.clients.questions import committed, describe, member_ids
 
 PARTITIONS = 4
 SHORT_SESSION_MS = 1500
@@ -70,7 +69,7 @@ def test_a_member_that_dies_is_replaced(
     """Killed, or frozen: after its session the others have its partitions."""
     fill(broker, topic, range(40))
     settings = Settings("g-" + topic, (topic,), session_ms=SHORT_SESSION_MS)
-    command = [sys.executable, "-P", "-m", "tests.clients.member_process", client]
+    command = [sys.executable, "-m", "tests.clients.member_process", client]
     command += [broker.address, settings.group, topic, str(SHORT_SESSION_MS)]
     with Member(client, broker.address, settings) as member:
         until(lambda: shares(member, partitions=PARTITIONS), "alone", member)

@@ -10,11 +10,10 @@ import confluent_kafka
 import pytest
 
 from tests.broker_process import BrokerProcess, running_broker
-
-from .adapters import Confluent
-from .consumers import NAMES, Settings
-from .members import Member, has_read, until
-from .questions import committed, describe
+from tests.clients.adapters import Confluent
+from tests.clients.consumers import NAMES, Settings
+from tests.clients.members import Member, has_read, until
+from tests.clients.questions import committed, describe
 
 PARTITIONS = 4
 # kafka-python leaves sockets to the garbage collector.

@@ -5,12 +5,11 @@ import contextlib
 import pytest
 
 from tests.broker_process import BrokerProcess
-
-from .adapters import CLIENTS, Confluent
-from .consumers import CONSUMERS, Place, Rebalances, Settings
-from .members import Member, has_read, shares, until
-from .questions import committed, describe
-from .test_transactions import produce_plainly, producing
+from tests.clients.adapters import CLIENTS, Confluent
+from tests.clients.consumers import CONSUMERS, Place, Rebalances, Settings
+from tests.clients.members import Member, has_read, shares, until
+from tests.clients.questions import committed, describe
+from tests.clients.test_transactions import produce_plainly, producing
 
 # kafka-python leaves sockets to the garbage collector.
 pytestmark = [

@@ -10,8 +10,7 @@ import confluent_kafka.admin
 import pytest
 
 from tests.broker_process import BrokerProcess
-
-from .adapters import (
+from tests.clients.adapters import (
     CLIENTS,
     COMMITTED,
     QUICKLY,
@@ -21,10 +20,10 @@ from .adapters import (
     Message,
     by_name,
 )
-from .consumers import CONSUMERS, Place, Rebalances, Settings
-from .members import Member, has_read, until
-from .producers import PRODUCERS, Failed, Fenced, Identity, Producer
-from .questions import Ends, committed, ends
+from tests.clients.consumers import CONSUMERS, Place, Rebalances, Settings
+from tests.clients.members import Member, has_read, until
+from tests.clients.producers import PRODUCERS, Failed, Fenced, Identity, Producer
+from tests.clients.questions import Ends, committed, ends
 
 # kafka-python leaves sockets to the garbage collector.
 pytestmark = [

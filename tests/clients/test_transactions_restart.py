@@ -11,13 +11,12 @@ from pathlib import Path
 import pytest
 
 from tests.broker_process import BrokerProcess, running_broker
-
-from .adapters import CLIENTS, COMMITTED, Client, Confluent, by_name
-from .conftest import OPTIONS
-from .consumers import Place
-from .members import until
-from .producers import PRODUCERS, Identity, Producer
-from .questions import ends
+from tests.clients.adapters import CLIENTS, COMMITTED, Client, Confluent, by_name
+from tests.clients.conftest import OPTIONS
+from tests.clients.consumers import Place
+from tests.clients.members import until
+from tests.clients.producers import PRODUCERS, Identity, Producer
+from tests.clients.questions import ends
 
 IS_LONG = bool(os.environ.get("ODRADEK_LONG"))
 PICKED = (1, 2, 5, 6), (0, 3, 4, 7)

@@ -13,25 +13,25 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 import pytest
 
-from broker.metadata.catalog_recovery import CATALOG
-from broker.server import Server
-from client.connection import Connection
-from protocol.errors import ErrorCode
-from protocol.messages.fetch import FetchResponse
-from protocol.messages.list_offsets import (
+from odradek.broker.metadata.catalog.recovery import CATALOG
+from odradek.broker.node.server import Server
+from odradek.client.connection import Connection
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.fetch import FetchResponse
+from odradek.protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
     ListOffsetsResponse,
     ListOffsetsTopic,
 )
-from protocol.messages.metadata import MetadataRequest, MetadataResponse
-from protocol.messages.produce import (
+from odradek.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from odradek.protocol.messages.produce import (
     PartitionProduceData,
     ProduceRequest,
     ProduceResponse,
     TopicProduceData,
 )
-from protocol.messages.topics import (
+from odradek.protocol.messages.topics import (
     CreatableTopic,
     CreatableTopicConfig,
     CreateTopicsRequest,
@@ -43,9 +43,9 @@ from protocol.messages.topics import (
     DeleteTopicsRequest,
     DeleteTopicsResponse,
 )
-from protocol.record_batch import scan
-from protocol.records import NewRecord, build_batch, iterate
-from tests.broker.test_server import config, fetch_request, with_client
+from odradek.protocol.record_batch import scan
+from odradek.protocol.records import NewRecord, build_batch, iterate
+from tests.broker.node.test_server import config, fetch_request, with_client
 from tests.fakes.broker import until
 from tests.fakes.clock import FakeClock
 from tests.fakes.files import FakeFiles
@@ -217,7 +217,9 @@ class BrokerLife:
 
 def no_system_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the committer sync the fake files, not the file system below the test."""
-    monkeypatch.setattr("broker.committer.file_system_sync", lambda directory: None)
+    monkeypatch.setattr(
+        "odradek.broker.durability.committer.file_system_sync", lambda directory: None
+    )
 
 
 def create_topic(

@@ -11,10 +11,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from protocol.api_keys import ApiKey
-from protocol.headers import decode_response
-from protocol.messages.transactions import EndTxnResponse
-from protocol.topic_partition import TopicPartition
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.headers import decode_response
+from odradek.protocol.messages.transactions import EndTxnResponse
+from odradek.protocol.topic_partition import TopicPartition
 from tests.crash.transaction_audit import Written, audit
 from tests.fakes.delaying_proxy import DelayingProxy, Fate, Held, Policy, Request
 from tests.fakes.transaction_errors import Abortable, Fatal, GaveUp

@@ -9,9 +9,9 @@ import signal
 import sys
 from pathlib import Path
 
-from broker.cli.main import main
-from storage.files import OsFiles
-from storage.log_files import CLEANED
+from odradek.broker.cli.main import main
+from odradek.storage.files.files import OsFiles
+from odradek.storage.values.file_names import CLEANED
 
 DIES_AT = int(os.environ["DIES_AT"])
 

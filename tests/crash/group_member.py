@@ -12,19 +12,19 @@ import sys
 import time
 from typing import Any, NamedTuple
 
-from client.connection import Connection
-from protocol.consumer_protocol import (
+from odradek.client.connection import Connection
+from odradek.protocol.consumer_protocol import (
     ConsumerProtocolAssignment,
     OwnedPartition,
 )
-from protocol.errors import ErrorCode
-from protocol.messages.fetch import (
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.fetch import (
     FetchPartition,
     FetchRequest,
     FetchResponse,
     FetchTopic,
 )
-from protocol.messages.groups import (
+from odradek.protocol.messages.groups import (
     FindCoordinatorRequest,
     FindCoordinatorResponse,
     HeartbeatRequest,
@@ -39,7 +39,7 @@ from protocol.messages.groups import (
     SyncGroupRequestAssignment,
     SyncGroupResponse,
 )
-from protocol.messages.offsets import (
+from odradek.protocol.messages.offsets import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
@@ -49,7 +49,7 @@ from protocol.messages.offsets import (
     OffsetFetchRequestTopics,
     OffsetFetchResponse,
 )
-from protocol.record_batch import scan
+from odradek.protocol.record_batch import scan
 from tests.patience import PATIENCE_S
 
 GROUP = TOPIC = "torture"

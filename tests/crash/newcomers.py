@@ -7,39 +7,39 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from client.connection import Connection
-from protocol.errors import ErrorCode
-from protocol.messages.configs import (
+from odradek.client.connection import Connection
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.configs import (
     AlterableConfig,
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
-from protocol.messages.offsets import (
+from odradek.protocol.messages.offsets import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
     OffsetCommitResponse,
 )
-from protocol.messages.produce import (
+from odradek.protocol.messages.produce import (
     PartitionProduceData,
     ProduceRequest,
     ProduceResponse,
     TopicProduceData,
 )
-from protocol.messages.topics import (
+from odradek.protocol.messages.topics import (
     CreatableTopic,
     CreateTopicsRequest,
     CreateTopicsResponse,
     DeleteTopicsRequest,
     DeleteTopicsResponse,
 )
-from protocol.messages.transactions import (
+from odradek.protocol.messages.transactions import (
     InitProducerIdRequest,
     InitProducerIdResponse,
 )
-from protocol.records import NewRecord, build_batch
-from protocol.schema import Request, Response
+from odradek.protocol.records import NewRecord, build_batch
+from odradek.protocol.schema import Request, Response
 from tests.patience import PATIENCE_S
 
 _TOPIC = 2

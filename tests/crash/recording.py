@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
-from storage.files import Buffer, File
+from odradek.storage.files.files import Buffer, File
 from tests.fakes.files import FakeFile, FakeFiles, _Content, _Directory
 
 Promise = TypeVar("Promise")

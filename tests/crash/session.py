@@ -9,14 +9,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from protocol.control_records import ControlType, EndTxnMarker, build_marker_batch
-from protocol.record_batch import read_header
-from protocol.records import NewRecord, build_batch, iterate
-from protocol.topic_partition import TopicPartition
-from storage.append_info import AppendOrigin
-from storage.log_config import LogConfig
-from storage.log_manager import LogManager
-from storage.unified_log import UnifiedLog
+from odradek.protocol.control_records import (
+    ControlType,
+    EndTxnMarker,
+    build_marker_batch,
+)
+from odradek.protocol.record_batch import read_header
+from odradek.protocol.records import NewRecord, build_batch, iterate
+from odradek.protocol.topic_partition import TopicPartition
+from odradek.storage.directory.log_manager import LogManager
+from odradek.storage.log.unified_log import UnifiedLog
+from odradek.storage.producers.append_info import AppendOrigin
+from odradek.storage.values.log_config import LogConfig
 from tests.crash.recording import Recording, RecordingFiles
 
 ROOT = Path("/data")

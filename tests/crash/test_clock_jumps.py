@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from broker.server import Server
-from client.connection import Connection
-from protocol.errors import ErrorCode
-from protocol.messages.groups import (
+from odradek.broker.node.server import Server
+from odradek.client.connection import Connection
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.groups import (
     FindCoordinatorRequest,
     FindCoordinatorResponse,
     HeartbeatRequest,
@@ -29,7 +29,7 @@ from protocol.messages.groups import (
     SyncGroupRequestAssignment,
     SyncGroupResponse,
 )
-from protocol.messages.offsets import (
+from odradek.protocol.messages.offsets import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
@@ -39,14 +39,14 @@ from protocol.messages.offsets import (
     OffsetFetchRequestTopics,
     OffsetFetchResponse,
 )
-from protocol.messages.produce import (
+from odradek.protocol.messages.produce import (
     PartitionProduceData,
     ProduceRequest,
     ProduceResponse,
     TopicProduceData,
 )
-from protocol.records import NewRecord, build_batch
-from tests.broker.test_server import BEFORE_TOPIC_IDS, config, create_topic, fetch
+from odradek.protocol.records import NewRecord, build_batch
+from tests.broker.node.test_server import BEFORE_TOPIC_IDS, config, create_topic, fetch
 from tests.broker_process import BrokerProcess
 from tests.fakes.clock import FakeClock
 from tests.patience import PATIENCE_S

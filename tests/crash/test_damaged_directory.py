@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from protocol.errors import InconsistentTopicId, KafkaStorageError
-from protocol.topic_partition import TopicPartition
-from storage.log_directory import BadLogDirectory
-from storage.log_manager import LogManager
-from storage.log_read import FetchIsolation
-from storage.unified_log import UnifiedLog
+from odradek.protocol.errors import InconsistentTopicId, KafkaStorageError
+from odradek.protocol.topic_partition import TopicPartition
+from odradek.storage.directory.log_directory import BadLogDirectory
+from odradek.storage.directory.log_manager import LogManager
+from odradek.storage.log.unified_log import UnifiedLog
+from odradek.storage.values.log_read import FetchIsolation
 from tests.crash.session import CONFIG, NOW, ROOT, NoLock
 from tests.fakes.files import FakeFiles
 from tests.storage.logs import produce, read_all, sync

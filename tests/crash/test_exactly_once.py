@@ -22,9 +22,7 @@ import confluent_kafka.admin
 
 from tests.broker_process import BrokerProcess, running_broker
 from tests.clients.questions import committed, ends
-from tests.patience import PATIENCE_S
-
-from .exactly_once_worker import (
+from tests.crash.exactly_once_worker import (
     GROUP,
     OVER,
     SOURCE,
@@ -34,6 +32,7 @@ from .exactly_once_worker import (
     TRANSACTION_MS,
     partition_of,
 )
+from tests.patience import PATIENCE_S
 
 IS_LONG = bool(os.environ.get("ODRADEK_LONG"))
 RECORDS = 100_000 if IS_LONG else 10_000
@@ -60,7 +59,7 @@ class Workers:
 
     def _start(self, name: str) -> subprocess.Popen[bytes]:
         module = "tests.crash.exactly_once_worker"
-        command = [sys.executable, "-P", "-m", module, self._broker.address, name]
+        command = [sys.executable, "-m", module, self._broker.address, name]
         return subprocess.Popen(command)
 
     def kill(self) -> None:

@@ -15,12 +15,11 @@ import confluent_kafka.admin
 import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
-from protocol.api_keys import ApiKey
+from odradek.protocol.api_keys import ApiKey
 from tests.broker_process import running_broker
+from tests.crash.exactly_once_worker import SOURCE, TARGET, Worker
 from tests.fakes.delaying_proxy import DelayingProxy, Fate, Policy, Request
 from tests.patience import PATIENCE_S
-
-from .exactly_once_worker import SOURCE, TARGET, Worker
 
 RECORDS, PLACE = 100, 90
 OPTIONS = "-o", "group.min.session.timeout.ms=500"
@@ -78,7 +77,7 @@ async def test_worker_has_no_place_looked_up(tmp_path: Path) -> None:
         watch.may_answer.set()
         module = "tests.crash.exactly_once_worker"
         worker = await asyncio.create_subprocess_exec(
-            sys.executable, "-P", "-m", module, address, "worker"
+            sys.executable, "-m", module, address, "worker"
         )
         try:
             await asyncio.wait_for(watch.commits.wait(), PATIENCE_S)

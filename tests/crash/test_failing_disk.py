@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from broker.server import Server
-from client.connection import Connection
-from protocol.messages.fetch import FetchResponse
-from protocol.messages.metadata import MetadataRequest, MetadataResponse
-from protocol.record_batch import scan
-from storage.files import File, OsFile, OsFiles, StorageFailure
-from tests.broker.test_server import (
+from odradek.broker.node.server import Server
+from odradek.client.connection import Connection
+from odradek.protocol.messages.fetch import FetchResponse
+from odradek.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from odradek.protocol.record_batch import scan
+from odradek.storage.files.files import File, OsFile, OsFiles, StorageFailure
+from tests.broker.node.test_server import (
     MARKER,
     config,
     create_topic,

@@ -13,41 +13,44 @@ from pathlib import Path
 
 import pytest
 
-from broker.cli.admin_client import ask
-from client.connection import Connection
-from protocol.errors import ErrorCode
-from protocol.messages.fetch import (
+from odradek.broker.cli.node.admin_client import ask
+from odradek.client.connection import Connection
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.fetch import (
     FetchPartition,
     FetchRequest,
     FetchResponse,
     FetchTopic,
 )
-from protocol.messages.groups import FindCoordinatorRequest, FindCoordinatorResponse
-from protocol.messages.metadata import (
+from odradek.protocol.messages.groups import (
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
+from odradek.protocol.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
     MetadataResponse,
 )
-from protocol.messages.offsets import (
+from odradek.protocol.messages.offsets import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
     OffsetCommitResponse,
 )
-from protocol.messages.produce import (
+from odradek.protocol.messages.produce import (
     PartitionProduceData,
     ProduceRequest,
     ProduceResponse,
     TopicProduceData,
 )
-from protocol.messages.topics import (
+from odradek.protocol.messages.topics import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,
     DeleteRecordsResponse,
     DeleteRecordsTopic,
 )
-from protocol.record_batch import check_crc, scan
-from protocol.records import NewRecord, build_batch, iterate
+from odradek.protocol.record_batch import check_crc, scan
+from odradek.protocol.records import NewRecord, build_batch, iterate
 from tests.broker_process import BrokerProcess
 from tests.crash.newcomers import (
     Newcomer,

@@ -35,7 +35,7 @@ class Member:
     """A process that is a member of the group, and the lines that it wrote."""
 
     def __init__(self, ledger: "Ledger", address: str) -> None:
-        command = [sys.executable, "-P", "-m", "tests.crash.group_member", address]
+        command = [sys.executable, "-m", "tests.crash.group_member", address]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         self.owned: tuple[int, frozenset[int]] = (-1, frozenset())
         self.is_frozen = False

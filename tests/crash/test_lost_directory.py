@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from broker.metadata.topic_deletion import finish_deletions
-from broker.server import Server
-from protocol.errors import KafkaStorageError
-
-from .two_disks import ABSENT, OFFLINE, PARTITIONS, BadDiskFiles, Disks
+from odradek.broker.metadata.topic_deletion import finish_deletions
+from odradek.broker.node.server import Server
+from odradek.protocol.errors import KafkaStorageError
+from tests.crash.two_disks import ABSENT, OFFLINE, PARTITIONS, BadDiskFiles, Disks
 
 
 @pytest.fixture

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from protocol.topic_partition import TopicPartition
-from storage.log_config import LogConfig
-from storage.log_directories import KnownPartition
-from storage.log_directory import DirectoryKind, parse_directory_name
-from storage.log_manager import LogManager
-from storage.log_move import LogMove
+from odradek.protocol.topic_partition import TopicPartition
+from odradek.storage.directory.log_directories import KnownPartition
+from odradek.storage.directory.log_directory import DirectoryKind, parse_directory_name
+from odradek.storage.directory.log_manager import LogManager
+from odradek.storage.directory.log_move import LogMove
+from odradek.storage.values.log_config import LogConfig
 from tests.crash.recording import Crash, Recording, RecordingFiles
 from tests.crash.session import NOW, ROOT, NoLock, PartitionAccount, Promises, Session
 from tests.crash.test_recorded_crashes import CONFIG, check, check_retries, found_in

@@ -99,7 +99,7 @@ def test_a_frozen_producer_is_fenced_when_it_thaws(tmp_path: Path) -> None:
     with running_broker(tmp_path / "data") as broker:
         Confluent().create_topic(broker.address, "t", 1)
         for number in range(ZOMBIES):
-            command = [sys.executable, "-P", "-c", ZOMBIE, broker.address]
+            command = [sys.executable, "-c", ZOMBIE, broker.address]
             with subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,

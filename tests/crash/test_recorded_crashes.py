@@ -13,14 +13,14 @@ from typing import NamedTuple
 
 import pytest
 
-from protocol.errors import InconsistentTopicId
-from protocol.record_batch import read_header, scan
-from protocol.records import iterate
-from protocol.topic_partition import TopicPartition
-from storage import preallocation
-from storage.log_manager import LogManager
-from storage.log_read import AbortedTransaction, FetchIsolation
-from storage.unified_log import UnifiedLog
+from odradek.protocol.errors import InconsistentTopicId
+from odradek.protocol.record_batch import read_header, scan
+from odradek.protocol.records import iterate
+from odradek.protocol.topic_partition import TopicPartition
+from odradek.storage.directory.log_manager import LogManager
+from odradek.storage.files import preallocation
+from odradek.storage.log.unified_log import UnifiedLog
+from odradek.storage.values.log_read import AbortedTransaction, FetchIsolation
 from tests.crash.recording import Crash, Recording, RecordingFiles, Write
 from tests.crash.session import (
     CONFIG,

@@ -35,9 +35,9 @@ from pathlib import Path
 import confluent_kafka.admin
 import pytest
 
-from protocol.errors import ErrorCode
-from protocol.messages.transactions import EndTxnRequest
-from protocol.topic_partition import TopicPartition
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.transactions import EndTxnRequest
+from odradek.protocol.topic_partition import TopicPartition
 from tests.broker_process import BrokerProcess, running_broker
 from tests.crash.disorder import Run
 from tests.crash.transaction_audit import COMMITTED, committed_values, read, settled

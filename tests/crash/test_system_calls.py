@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from protocol.errors import ErrorCode, KafkaStorageError
+from odradek.protocol.errors import ErrorCode, KafkaStorageError
 from tests.crash.broker_life import (
     BrokerLife,
     delete_records,

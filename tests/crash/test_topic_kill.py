@@ -12,33 +12,33 @@ from pathlib import Path
 
 import pytest
 
-from client.connection import Connection
-from protocol.messages.fetch import (
+from odradek.client.connection import Connection
+from odradek.protocol.messages.fetch import (
     FetchPartition,
     FetchRequest,
     FetchResponse,
     FetchTopic,
 )
-from protocol.messages.metadata import (
+from odradek.protocol.messages.metadata import (
     MetadataRequest,
     MetadataResponse,
 )
-from protocol.messages.produce import (
+from odradek.protocol.messages.produce import (
     PartitionProduceData,
     ProduceRequest,
     ProduceResponse,
     TopicProduceData,
 )
-from protocol.messages.topics import (
+from odradek.protocol.messages.topics import (
     CreatableTopic,
     CreateTopicsRequest,
     CreateTopicsResponse,
     DeleteTopicsRequest,
     DeleteTopicsResponse,
 )
-from protocol.record_batch import scan
-from protocol.records import NewRecord, build_batch, iterate
-from storage.log_directory import DirectoryKind, parse_directory_name
+from odradek.protocol.record_batch import scan
+from odradek.protocol.records import NewRecord, build_batch, iterate
+from odradek.storage.directory.log_directory import DirectoryKind, parse_directory_name
 from tests.broker_process import BrokerProcess, running_broker
 from tests.patience import PATIENCE_S
 

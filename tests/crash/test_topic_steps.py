@@ -13,16 +13,16 @@ from typing import NamedTuple
 
 import pytest
 
-from broker.metadata.catalog_recovery import BACKUP, CATALOG
-from broker.metadata.catalog_store import CatalogStore
-from broker.metadata.topic_deletion import (
+from odradek.broker.metadata.catalog.recovery import BACKUP, CATALOG
+from odradek.broker.metadata.catalog.store import CatalogStore
+from odradek.broker.metadata.topic_deletion import (
     delete_topics,
     finish_deletions,
     finish_interrupted,
 )
-from protocol.records import iterate
-from protocol.topic_partition import TopicPartition
-from storage.log_directory import DirectoryKind, parse_directory_name
+from odradek.protocol.records import iterate
+from odradek.protocol.topic_partition import TopicPartition
+from odradek.storage.directory.log_directory import DirectoryKind, parse_directory_name
 from tests.fakes.files import FakeFiles
 from tests.fakes.replicas import LOG_DIR, Replicas, batch_of, replicas
 

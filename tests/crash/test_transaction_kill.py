@@ -15,8 +15,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from protocol.schema import Request
-from protocol.topic_partition import TopicPartition
+from odradek.protocol.schema import Request
+from odradek.protocol.topic_partition import TopicPartition
 from tests.broker_process import BrokerProcess, running_broker
 from tests.crash.test_kill import PARTITIONS, create_topic
 from tests.crash.transaction_account import Account, Promised, Sent, check_outcomes

@@ -17,7 +17,7 @@ from random import Random
 
 import pytest
 
-from protocol.messages.transactions import InitProducerIdRequest
+from odradek.protocol.messages.transactions import InitProducerIdRequest
 from tests.crash.recording import Crash, Recording
 from tests.crash.transaction_account import Promised
 from tests.crash.transaction_checks import Crashes

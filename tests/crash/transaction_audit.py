@@ -11,17 +11,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from protocol.control_records import read_marker
-from protocol.errors import ErrorCode
-from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from protocol.messages.offsets import (
+from odradek.protocol.control_records import read_marker
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from odradek.protocol.messages.offsets import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopics,
 )
-from protocol.record_batch import BatchHeader, scan
-from protocol.records import iterate
-from protocol.topic_partition import TopicPartition
+from odradek.protocol.record_batch import BatchHeader, scan
+from odradek.protocol.records import iterate
+from odradek.protocol.topic_partition import TopicPartition
 from tests.fakes.async_link import AsyncLink
 from tests.fakes.transactional_client import SECOND
 from tests.patience import PATIENCE_S

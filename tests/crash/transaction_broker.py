@@ -13,13 +13,13 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from broker import handlers
-from broker.disk_threads import DiskThreads, OnDone
-from broker.handlers.dispatch import Dispatcher, Exchange, Route
-from broker.handlers.registry import registered_handlers
-from broker.metadata.catalog import Catalog
-from protocol.headers import decode_response, encode_request
-from protocol.schema import Request
+from odradek.broker import handlers
+from odradek.broker.metadata.catalog.catalog import Catalog
+from odradek.broker.requests.dispatch import Dispatcher, Exchange, Route
+from odradek.broker.requests.registry import registered_handlers
+from odradek.broker.runtime.disk_threads import DiskThreads, OnDone
+from odradek.protocol.headers import decode_response, encode_request
+from odradek.protocol.schema import Request
 from tests.fakes.files import FakeFiles
 from tests.fakes.replicas import Replicas
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from protocol.messages.transactions import InitProducerIdRequest
-from protocol.schema import Request
+from odradek.protocol.messages.transactions import InitProducerIdRequest
+from odradek.protocol.schema import Request
 from tests.crash.recording import Crash, Recording, RecordingFiles
 from tests.crash.transaction_account import (
     Account,

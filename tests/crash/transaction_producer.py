@@ -7,27 +7,27 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, Protocol
 
-from protocol.errors import ErrorCode
-from protocol.messages.produce import (
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.produce import (
     PartitionProduceData,
     ProduceRequest,
     TopicProduceData,
 )
-from protocol.messages.transactions import (
+from odradek.protocol.messages.transactions import (
     AddOffsetsToTxnRequest,
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,
     EndTxnRequest,
     InitProducerIdRequest,
 )
-from protocol.messages.txn_offsets import (
+from odradek.protocol.messages.txn_offsets import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
-from protocol.records import NewRecord, build_batch
-from protocol.schema import Request
-from protocol.topic_partition import TopicPartition
+from odradek.protocol.records import NewRecord, build_batch
+from odradek.protocol.schema import Request
+from odradek.protocol.topic_partition import TopicPartition
 from tests.crash.transaction_account import Account, Sent
 
 TIMEOUT_MS = 30_000

@@ -3,22 +3,25 @@
 from collections.abc import Iterable
 from typing import Any, Protocol
 
-from broker.coordinator.transaction import records as transaction_records
-from broker.coordinator.transaction.transaction import Transaction
-from broker.metadata.topic_names import TRANSACTION_STATE
-from protocol.control_records import read_marker
-from protocol.errors import ErrorCode
-from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
-from protocol.messages.list_offsets import (
+from odradek.broker.coordinator.transaction import records as transaction_records
+from odradek.broker.coordinator.transaction.transaction import Transaction
+from odradek.broker.metadata.topic_names import TRANSACTION_STATE
+from odradek.protocol.control_records import read_marker
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from odradek.protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
     ListOffsetsTopic,
 )
-from protocol.messages.offsets import OffsetFetchRequest, OffsetFetchRequestTopic
-from protocol.record_batch import scan
-from protocol.records import iterate
-from protocol.schema import Request
-from protocol.topic_partition import TopicPartition
+from odradek.protocol.messages.offsets import (
+    OffsetFetchRequest,
+    OffsetFetchRequestTopic,
+)
+from odradek.protocol.record_batch import scan
+from odradek.protocol.records import iterate
+from odradek.protocol.schema import Request
+from odradek.protocol.topic_partition import TopicPartition
 from tests.crash.transaction_account import Visible
 from tests.crash.transaction_broker import TransactionBroker
 from tests.crash.transaction_producer import SOURCE

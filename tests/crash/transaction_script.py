@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from protocol.errors import ErrorCode
+from odradek.protocol.errors import ErrorCode
 from tests.crash.recording import Recording
 from tests.crash.transaction_account import Promised
 from tests.crash.transaction_producer import TIMEOUT_MS, Producer, Refused

@@ -14,19 +14,19 @@ from typing import Any
 
 import pytest
 
-from broker.coordinator.transaction.records import TransactionRecord
-from broker.coordinator.transaction.transaction import LAST_EPOCH, Transaction
-from broker.metadata.catalog_recovery import BACKUP, CATALOG
-from broker.metadata.catalog_store import CatalogStore
-from broker.metadata.topic_names import TRANSACTION_STATE
-from protocol.messages.produce import (
+from odradek.broker.coordinator.transaction.records import TransactionRecord
+from odradek.broker.coordinator.transaction.transaction import LAST_EPOCH, Transaction
+from odradek.broker.metadata.catalog.recovery import BACKUP, CATALOG
+from odradek.broker.metadata.catalog.store import CatalogStore
+from odradek.broker.metadata.topic_names import TRANSACTION_STATE
+from odradek.protocol.messages.produce import (
     PartitionProduceData,
     ProduceRequest,
     TopicProduceData,
 )
-from protocol.records import NewRecord, build_batch
-from protocol.schema import Request
-from protocol.topic_partition import TopicPartition
+from odradek.protocol.records import NewRecord, build_batch
+from odradek.protocol.schema import Request
+from odradek.protocol.topic_partition import TopicPartition
 from tests.crash.recording import Recording, RecordingFiles, Sync
 from tests.crash.transaction_account import Account, Promised, Sent
 from tests.crash.transaction_broker import TransactionBroker, transaction_broker

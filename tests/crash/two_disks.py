@@ -3,24 +3,24 @@
 import errno
 from pathlib import Path
 
-from broker.config.broker_config import BrokerConfig
-from broker.config.listener import Listener
-from broker.server import Server
-from client.connection import Connection
-from protocol.messages.fetch import (
+from odradek.broker.config.options.broker_config import BrokerConfig
+from odradek.broker.config.options.listener import Listener
+from odradek.broker.node.server import Server
+from odradek.client.connection import Connection
+from odradek.protocol.messages.fetch import (
     FetchPartition,
     FetchRequest,
     FetchResponse,
     FetchTopic,
 )
-from protocol.messages.metadata import MetadataRequest, MetadataResponse
-from protocol.messages.produce import (
+from odradek.protocol.messages.metadata import MetadataRequest, MetadataResponse
+from odradek.protocol.messages.produce import (
     PartitionProduceData,
     ProduceRequest,
     ProduceResponse,
     TopicProduceData,
 )
-from protocol.messages.topics import (
+from odradek.protocol.messages.topics import (
     CreatableTopic,
     CreatableTopicConfig,
     CreateTopicsRequest,
@@ -28,10 +28,10 @@ from protocol.messages.topics import (
     DeleteTopicsRequest,
     DeleteTopicsResponse,
 )
-from protocol.record_batch import scan
-from protocol.records import NewRecord, build_batch
-from storage.files import Buffer, File, OsFile, OsFiles, StorageFailure
-from tests.broker.test_server import with_client
+from odradek.protocol.record_batch import scan
+from odradek.protocol.records import NewRecord, build_batch
+from odradek.storage.files.files import Buffer, File, OsFile, OsFiles, StorageFailure
+from tests.broker.node.test_server import with_client
 
 PARTITIONS = 6
 OFFLINE = 56

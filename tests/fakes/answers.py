@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from protocol.compiler import decoder
-from protocol.messages.fetch import FetchResponse
+from odradek.protocol.compiler import decoder
+from odradek.protocol.messages.fetch import FetchResponse
 
 
 def fetched(answer: Any, version: int) -> FetchResponse:

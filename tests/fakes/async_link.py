@@ -5,8 +5,8 @@ import contextlib
 from struct import Struct
 from typing import Any
 
-from protocol.headers import decode_response, encode_request
-from protocol.schema import RESPONSES, Request
+from odradek.protocol.headers import decode_response, encode_request
+from odradek.protocol.schema import RESPONSES, Request
 
 _LENGTH = Struct(">i")
 _ID = Struct(">i")

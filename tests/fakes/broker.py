@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
-from broker.network.listener import Listener
+from odradek.broker.network.listener import Listener
 from tests.fakes.clock import FakeClock
 from tests.fakes.network import fake_network
 from tests.patience import PATIENCE_S

@@ -2,11 +2,11 @@
 
 from collections.abc import Awaitable, Callable
 
-from broker.disk_threads import DiskThreads
-from storage.cleaner.plan import CleanedSegment, CleaningPlan, RoundEnd
-from storage.cleaner.round import CleaningRound
-from storage.cleaner.unfinished import remove_unfinished
-from storage.files import Files
+from odradek.broker.runtime.disk_threads import DiskThreads
+from odradek.storage.cleaner.plan import CleanedSegment, CleaningPlan, RoundEnd
+from odradek.storage.cleaner.round import CleaningRound
+from odradek.storage.cleaner.unfinished import remove_unfinished
+from odradek.storage.files.files import Files
 
 Take = Callable[[CleanedSegment], Awaitable[object]]
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from broker.network.connection import Connection
-from broker.network.listener import SWEEP_INTERVAL_MS, Listener
+from odradek.broker.network.connection import Connection
+from odradek.broker.network.listener import SWEEP_INTERVAL_MS, Listener
 from tests.fakes.clock import FakeClock
 from tests.fakes.network import FakeTransport, WordDispatcher, fake_network, frame
 

@@ -5,7 +5,7 @@ import heapq
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from broker.clock import Clock
+from odradek.broker.runtime.clock import Clock
 
 
 @dataclass(order=True)

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from broker.replica.partition import Partition
-from broker.replica.replica_state import LeaderAndIsr
+from odradek.broker.replica.partition.partition import Partition
+from odradek.broker.replica.partition.replica_state import LeaderAndIsr
 
 LAG_MAX_MS = 30_000
 

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator
 from struct import Struct
 from typing import NamedTuple
 
-from protocol.headers import decode_request_header
+from odradek.protocol.headers import decode_request_header
 
 _LENGTH = Struct(">i")
 _ID = Struct(">i")

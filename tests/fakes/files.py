@@ -14,11 +14,18 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from protocol.errors import KafkaStorageError
-from storage.file_system import failure
-from storage.files import Buffer, ColdRead, DiskFull, File, Files, StorageFailure
-from storage.preallocation import NEVER, zeros_behind
-from storage.tail_memory import TailMemory
+from odradek.protocol.errors import KafkaStorageError
+from odradek.storage.files.file_system import failure
+from odradek.storage.files.files import (
+    Buffer,
+    ColdRead,
+    DiskFull,
+    File,
+    Files,
+    StorageFailure,
+)
+from odradek.storage.files.preallocation import NEVER, zeros_behind
+from odradek.storage.files.tail_memory import TailMemory
 
 
 @dataclass(eq=False)

@@ -5,15 +5,15 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-from broker.handlers.groups import (
+from odradek.broker.handlers.groups.classic_groups import (
     handle_heartbeat,
     handle_join_group,
     handle_leave_group,
     handle_sync_group,
 )
-from broker.parked import Parked
-from protocol.compiler import decoder
-from protocol.messages.groups import (
+from odradek.broker.runtime.parked import Parked
+from odradek.protocol.compiler import decoder
+from odradek.protocol.messages.groups import (
     HeartbeatRequest,
     JoinGroupRequest,
     JoinGroupRequestProtocol,

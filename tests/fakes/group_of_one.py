@@ -6,17 +6,17 @@ and nothing ever waits.
 
 from typing import TYPE_CHECKING, Any
 
-from client.address import Address
-from client.cluster import Cluster
-from client.retry import Retry
-from protocol.errors import ErrorCode
-from protocol.messages.fetch import (
+from odradek.client.address import Address
+from odradek.client.cluster import Cluster
+from odradek.client.retry import Retry
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.fetch import (
     FetchableTopicResponse,
     FetchRequest,
     FetchResponse,
     PartitionData,
 )
-from protocol.messages.groups import (
+from odradek.protocol.messages.groups import (
     Coordinator,
     FindCoordinatorRequest,
     FindCoordinatorResponse,
@@ -28,29 +28,29 @@ from protocol.messages.groups import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
-from protocol.messages.list_offsets import (
+from odradek.protocol.messages.list_offsets import (
     ListOffsetsPartitionResponse,
     ListOffsetsRequest,
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
-from protocol.messages.metadata import (
+from odradek.protocol.messages.metadata import (
     MetadataRequest,
     MetadataResponse,
     MetadataResponseBroker,
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
-from protocol.messages.offsets import (
+from odradek.protocol.messages.offsets import (
     OffsetCommitRequest,
     OffsetCommitResponse,
     OffsetFetchRequest,
     OffsetFetchResponse,
     OffsetFetchResponseGroup,
 )
-from protocol.record_batch import stamp
-from protocol.records import NewRecord, build_batch
-from protocol.schema import Request, Response
+from odradek.protocol.record_batch import stamp
+from odradek.protocol.records import NewRecord, build_batch
+from odradek.protocol.schema import Request, Response
 from tests.fakes.waiting import Waiting
 
 if TYPE_CHECKING:

@@ -12,17 +12,17 @@ import struct
 from collections.abc import Callable
 from typing import Any, cast
 
-from broker.answer_memory import AnswerMemory
-from broker.config.broker_config import BrokerConfig
-from broker.handlers.dispatch import Dispatcher, Entry, Exchange, Route
-from broker.handlers.registry import NO_RESPONSE
-from broker.network.admission import Admission
-from broker.network.connection import Connection
-from broker.network.limits import LimitedLog, RequestMemory
-from broker.network.request_context import ConnectionInfo
-from broker.network.shared import Network
-from broker.parked import Parked
-from protocol.errors import MalformedRequest
+from odradek.broker.config.options.broker_config import BrokerConfig
+from odradek.broker.memory.answer_memory import AnswerMemory
+from odradek.broker.memory.limits import LimitedLog, RequestMemory
+from odradek.broker.network.admission import Admission
+from odradek.broker.network.connection import Connection
+from odradek.broker.network.shared import Network
+from odradek.broker.requests.context import ConnectionInfo
+from odradek.broker.requests.dispatch import Dispatcher, Entry, Exchange, Route
+from odradek.broker.requests.registry import NO_RESPONSE
+from odradek.broker.runtime.parked import Parked
+from odradek.protocol.errors import MalformedRequest
 from tests.fakes.clock import FakeClock
 
 

@@ -10,26 +10,30 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any, cast
 
-from broker.answer_memory import AnswerMemory
-from broker.config.broker_config import BrokerConfig
-from broker.config.live_config import LiveConfig
-from broker.disk_threads import DiskThreads
-from broker.metadata.catalog import Catalog
-from broker.metadata.found_directories import compare_directories
-from broker.metadata.resource_options import ResourceOptions
-from broker.metadata.topics import Topics
-from broker.network.request_context import ConnectionInfo, RequestContext
-from broker.replica.replica_manager import ReplicaManager
-from broker.scheduler import Scheduler
-from broker.bugs import Bugs
-from broker.services import Services
-from protocol.control_records import ControlType, EndTxnMarker, build_marker_batch
-from protocol.record_batch import read_header
-from protocol.records import NewRecord, build_batch
-from protocol.topic_partition import TopicPartition
-from storage.files import StorageFailure
-from storage.log_manager import LogManager
-from storage.unified_log import UnifiedLog
+from odradek.broker.config.live_config import LiveConfig
+from odradek.broker.config.options.broker_config import BrokerConfig
+from odradek.broker.memory.answer_memory import AnswerMemory
+from odradek.broker.metadata.catalog.catalog import Catalog
+from odradek.broker.metadata.found_directories import compare_directories
+from odradek.broker.metadata.resource_options import ResourceOptions
+from odradek.broker.metadata.topics import Topics
+from odradek.broker.replica.replica_manager import ReplicaManager
+from odradek.broker.requests.context import ConnectionInfo, RequestContext
+from odradek.broker.requests.parts import Services
+from odradek.broker.runtime.bugs import Bugs
+from odradek.broker.runtime.disk_threads import DiskThreads
+from odradek.broker.runtime.scheduler import Scheduler
+from odradek.protocol.control_records import (
+    ControlType,
+    EndTxnMarker,
+    build_marker_batch,
+)
+from odradek.protocol.record_batch import read_header
+from odradek.protocol.records import NewRecord, build_batch
+from odradek.protocol.topic_partition import TopicPartition
+from odradek.storage.directory.log_manager import LogManager
+from odradek.storage.files.files import StorageFailure
+from odradek.storage.log.unified_log import UnifiedLog
 from tests.fakes.clock import FakeClock
 from tests.fakes.files import FakeFiles
 

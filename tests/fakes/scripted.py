@@ -7,29 +7,29 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from client.address import Address
-from client.cluster import Cluster
-from client.retry import Retry
-from protocol.errors import ErrorCode
-from protocol.headers import decode_request_header, encode_response
-from protocol.messages.api_versions import (
+from odradek.client.address import Address
+from odradek.client.cluster import Cluster
+from odradek.client.retry import Retry
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.headers import decode_request_header, encode_response
+from odradek.protocol.messages.api_versions import (
     ApiVersion,
     ApiVersionsRequest,
     ApiVersionsResponse,
 )
-from protocol.messages.groups import (
+from odradek.protocol.messages.groups import (
     Coordinator,
     FindCoordinatorRequest,
     FindCoordinatorResponse,
 )
-from protocol.messages.metadata import (
+from odradek.protocol.messages.metadata import (
     MetadataRequest,
     MetadataResponse,
     MetadataResponseBroker,
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
-from protocol.schema import REQUESTS, Request, Response
+from odradek.protocol.schema import REQUESTS, Request, Response
 from tests.fakes.waiting import Waiting
 from tests.patience import PATIENCE_S
 

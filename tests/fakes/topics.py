@@ -6,37 +6,18 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-from broker.config.broker_config import BrokerConfig
-from broker.config.live_config import LiveConfig
-from broker.disk_threads import DiskThreads
-from broker.handlers import (  # noqa: F401 - to register them
-    acls,
-    alter_configs,
-    client_quotas,
-    cluster,
-    config_resources,
-    configs,
-    delegation_tokens,
-    delete_topics,
-    describe_topic_partitions,
-    elections,
-    features,
-    metadata,
-    quorum,
-    reassignments,
-    scram,
-    telemetry,
-    topics,
-)
-from broker.handlers.registry import registered_handlers
-from broker.metadata.catalog import Catalog
-from broker.metadata.resource_options import ResourceOptions
-from broker.metadata.topics import Topics
-from broker.network.request_context import ConnectionInfo, RequestContext
-from broker.services import Services
-from protocol.compiler import decoder
-from protocol.schema import Request, Response
-from protocol.topic_partition import TopicPartition
+from odradek.broker.config.live_config import LiveConfig
+from odradek.broker.config.options.broker_config import BrokerConfig
+from odradek.broker.metadata.catalog.catalog import Catalog
+from odradek.broker.metadata.resource_options import ResourceOptions
+from odradek.broker.metadata.topics import Topics
+from odradek.broker.requests.context import ConnectionInfo, RequestContext
+from odradek.broker.requests.parts import Services
+from odradek.broker.requests.registry import registered_handlers
+from odradek.broker.runtime.disk_threads import DiskThreads
+from odradek.protocol.compiler import decoder
+from odradek.protocol.schema import Request, Response
+from odradek.protocol.topic_partition import TopicPartition
 from tests.fakes.clock import FakeClock
 
 

@@ -1,8 +1,8 @@
 """Which error codes a transactional producer asks again after, and which end what."""
 
-from protocol.errors import ErrorCode
-from protocol.messages.produce import ProduceRequest
-from protocol.schema import Request
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.produce import ProduceRequest
+from odradek.protocol.schema import Request
 
 LOOK_UP = {ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR}
 _AGAIN = {

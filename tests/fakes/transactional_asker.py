@@ -5,9 +5,9 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from protocol.messages.groups import FindCoordinatorRequest
-from protocol.messages.txn_offsets import TxnOffsetCommitRequest
-from protocol.schema import Request
+from odradek.protocol.messages.groups import FindCoordinatorRequest
+from odradek.protocol.messages.txn_offsets import TxnOffsetCommitRequest
+from odradek.protocol.schema import Request
 from tests.fakes.async_link import AsyncLink
 from tests.fakes.transaction_errors import LOOK_UP, GaveUp, failure
 

@@ -20,28 +20,28 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import Any, TypeVar
 
-from protocol.errors import ErrorCode
-from protocol.messages.produce import (
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.produce import (
     PartitionProduceData,
     ProduceRequest,
     TopicProduceData,
 )
-from protocol.messages.transactions import (
+from odradek.protocol.messages.transactions import (
     AddOffsetsToTxnRequest,
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,
     EndTxnRequest,
     InitProducerIdRequest,
 )
-from protocol.messages.txn_offsets import (
+from odradek.protocol.messages.txn_offsets import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
-from protocol.record_batch import next_sequence
-from protocol.records import NewRecord, build_batch
-from protocol.schema import Request
-from protocol.topic_partition import TopicPartition
+from odradek.protocol.record_batch import next_sequence
+from odradek.protocol.records import NewRecord, build_batch
+from odradek.protocol.schema import Request
+from odradek.protocol.topic_partition import TopicPartition
 from tests.fakes.transaction_errors import MAPPING_LOST, Abortable, GaveUp
 from tests.fakes.transactional_asker import Asker, Codes, Hooks, error_code
 

@@ -10,25 +10,27 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-from broker.coordinator.transaction.transaction import Transaction
-from broker.handlers.init_producer_id import handle_init_producer_id
-from broker.handlers.transactions import (
+from odradek.broker.coordinator.transaction.transaction import Transaction
+from odradek.broker.handlers.transactions.init_producer_id import (
+    handle_init_producer_id,
+)
+from odradek.broker.handlers.transactions.transactions import (
     handle_add_offsets_to_txn,
     handle_add_partitions_to_txn,
     handle_end_txn,
 )
-from broker.metadata.topic_names import TRANSACTION_STATE
-from broker.parked import Parked
-from protocol.messages.transactions import (
+from odradek.broker.metadata.topic_names import TRANSACTION_STATE
+from odradek.broker.runtime.parked import Parked
+from odradek.protocol.messages.transactions import (
     AddOffsetsToTxnRequest,
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,
     EndTxnRequest,
     InitProducerIdRequest,
 )
-from protocol.topic_partition import TopicPartition
-from storage.append_info import AppendOrigin
-from storage.unified_log import UnifiedLog
+from odradek.protocol.topic_partition import TopicPartition
+from odradek.storage.log.unified_log import UnifiedLog
+from odradek.storage.producers.append_info import AppendOrigin
 from tests.fakes.files import FakeFiles
 from tests.fakes.replicas import Replicas, batch_of, replicas
 from tests.patience import PATIENCE_S

@@ -4,14 +4,14 @@ import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from broker.config.broker_config import BrokerConfig
-from broker.config.listener import Listener
-from broker.replica.moving import Moving
-from broker.replica.partition import Partition
-from broker.server import Server
-from client.connection import Connection
-from protocol.errors import ErrorCode
-from protocol.messages.log_dirs import (
+from odradek.broker.config.options.broker_config import BrokerConfig
+from odradek.broker.config.options.listener import Listener
+from odradek.broker.node.server import Server
+from odradek.broker.replica.partition.partition import Partition
+from odradek.broker.replica.upkeep.moving import Moving
+from odradek.client.connection import Connection
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.log_dirs import (
     AlterReplicaLogDir,
     AlterReplicaLogDirsRequest,
     AlterReplicaLogDirsResponse,
@@ -20,11 +20,10 @@ from protocol.messages.log_dirs import (
     DescribeLogDirsRequest,
     DescribeLogDirsResponse,
 )
-from protocol.topic_partition import TopicPartition
-from tests.broker.test_server import with_client
+from odradek.protocol.topic_partition import TopicPartition
+from tests.broker.node.test_server import with_client
 from tests.crash.broker_life import create_topic, produce, read_all
-
-from .broker import until
+from tests.fakes.broker import until
 
 T = TopicPartition("t", 0)
 SMALL_SEGMENTS = {"internal.segment.bytes": "20000"}

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from broker.handlers import load as load_handlers
-from broker.handlers.dispatch import Dispatcher
-from broker.handlers.registry import NO_RESPONSE, registered_handlers
-from broker.parked import Parked
-from protocol.errors import MalformedRequest
+from odradek.broker.handlers import load as load_handlers
+from odradek.broker.requests.dispatch import Dispatcher
+from odradek.broker.requests.registry import NO_RESPONSE, registered_handlers
+from odradek.broker.runtime.parked import Parked
+from odradek.protocol.errors import MalformedRequest
 from tests.fakes.files import FakeFiles
 from tests.fakes.replicas import LOG_DIR, Replicas, replicas
 
@@ -71,7 +71,7 @@ async def two_ways(tmp_path: Path, **options: Any) -> AsyncIterator[tuple[Way, W
     load_handlers()
     async with contextlib.AsyncExitStack() as stack:
         patch = stack.enter_context(pytest.MonkeyPatch.context())
-        patch.setattr("broker.metadata.topics.random_uuid", lambda: TOPIC_ID)
+        patch.setattr("odradek.broker.metadata.topics.random_uuid", lambda: TOPIC_ID)
         ways = []
         for is_short in (True, False):
             folder = tmp_path / str(is_short)

@@ -15,7 +15,7 @@ from random import Random
 from types import ModuleType
 from typing import Any
 
-from protocol import (
+from odradek.protocol import (
     batch_columns_plain,
     last_offsets_plain,
     record_columns_plain,
@@ -23,13 +23,13 @@ from protocol import (
     usual_batch_plain,
     usual_produce_plain,
 )
-from protocol.headers import encode_request
-from protocol.messages.produce import (
+from odradek.protocol.headers import encode_request
+from odradek.protocol.messages.produce import (
     PartitionProduceData,
     ProduceRequest,
     TopicProduceData,
 )
-from protocol.record_batch import (
+from odradek.protocol.record_batch import (
     BATCH_OVERHEAD,
     HAS_DELETE_HORIZON,
     LOG_OVERHEAD,
@@ -38,7 +38,7 @@ from protocol.record_batch import (
     restamp_crc,
     stamp,
 )
-from protocol.records import NewRecord, build_batch
+from odradek.protocol.records import NewRecord, build_batch
 from tests.fuzz.drive_encoding import check_encoding
 from tests.plain.records import PlainRecord, write_record
 

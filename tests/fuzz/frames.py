@@ -6,9 +6,9 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
-import broker.handlers
-from broker.handlers.registry import registered_handlers
-from protocol.headers import encode_request
+from odradek.broker import handlers
+from odradek.broker.requests.registry import registered_handlers
+from odradek.protocol.headers import encode_request
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "wire"
 EXTREMES = (b"\x7f\xff\xff\xff", b"\x80\x00\x00\x00", b"\xff\xff\xff\xff", b"\x00" * 4)
@@ -28,7 +28,7 @@ def recorded_requests() -> list[bytes]:
 
 def plainest_requests() -> list[bytes]:
     """The smallest request of every API and version that we answer."""
-    broker.handlers.load()
+    handlers.load()
     return [
         bytes(encode_request(handler.request_class(), version, 7, "fuzz"))[4:]
         for handler in registered_handlers().values()

@@ -7,13 +7,13 @@ that it comes far; some of its values are at an edge, absurd, or of somebody els
 import random
 from typing import Any
 
-from protocol.compiler import encoder
-from protocol.fields import Field
-from protocol.headers import encode_request
-from protocol.record_batch import stamp
-from protocol.records import NewRecord, build_batch
-from protocol.schema import Request, Struct
-from protocol.uuids import ZERO_UUID
+from odradek.protocol.compiler import encoder
+from odradek.protocol.fields import Field
+from odradek.protocol.headers import encode_request
+from odradek.protocol.record_batch import stamp
+from odradek.protocol.records import NewRecord, build_batch
+from odradek.protocol.schema import Request, Struct
+from odradek.protocol.uuids import ZERO_UUID
 
 SIZES = {
     "int8": 8,

@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from protocol.headers import encode_request
-from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from odradek.protocol.headers import encode_request
+from odradek.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from tests.broker_process import BrokerProcess, running_broker
 from tests.clients.adapters import QUICKLY, Confluent, Message
 from tests.fuzz.strangers import (

@@ -11,25 +11,30 @@ from pathlib import Path
 
 import pytest
 
-from broker.network.connection import Connection
-from broker.server import Server
-from protocol.framing import CHUNK_SIZE, CHUNK_SIZE_MAX, UNFINISHED_SIZE_MIN
-from protocol.headers import encode_request
-from protocol.messages.api_versions import ApiVersionsRequest
-from protocol.messages.list_offsets import (
+from odradek.broker.network.connection import Connection
+from odradek.broker.node.server import Server
+from odradek.protocol.framing import CHUNK_SIZE, CHUNK_SIZE_MAX, UNFINISHED_SIZE_MIN
+from odradek.protocol.headers import encode_request
+from odradek.protocol.messages.api_versions import ApiVersionsRequest
+from odradek.protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
     ListOffsetsTopic,
 )
-from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
-from protocol.messages.produce import (
+from odradek.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from odradek.protocol.messages.produce import (
     PartitionProduceData,
     ProduceRequest,
     TopicProduceData,
 )
-from protocol.records import NewRecord, build_batch
-from protocol.schema import Request
-from tests.broker.test_server import create_topic, fetch_request, running, with_client
+from odradek.protocol.records import NewRecord, build_batch
+from odradek.protocol.schema import Request
+from tests.broker.node.test_server import (
+    create_topic,
+    fetch_request,
+    running,
+    with_client,
+)
 from tests.fakes.broker import until
 from tests.fakes.network import FakeTransport
 from tests.fuzz.strangers import PING

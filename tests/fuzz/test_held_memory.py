@@ -11,35 +11,35 @@ from pathlib import Path
 import confluent_kafka
 import pytest
 
-from client.connection import Connection
-from protocol.headers import encode_request
-from protocol.messages.fetch import (
+from odradek.client.connection import Connection
+from odradek.protocol.headers import encode_request
+from odradek.protocol.messages.fetch import (
     FetchPartition,
     FetchRequest,
     FetchResponse,
     FetchTopic,
 )
-from protocol.messages.list_offsets import (
+from odradek.protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
     ListOffsetsResponse,
     ListOffsetsTopic,
 )
-from protocol.messages.produce import (
+from odradek.protocol.messages.produce import (
     PartitionProduceData,
     ProduceRequest,
     ProduceResponse,
     TopicProduceData,
 )
-from protocol.messages.transactions import (
+from odradek.protocol.messages.transactions import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,
     EndTxnRequest,
     InitProducerIdRequest,
     InitProducerIdResponse,
 )
-from protocol.record_batch import scan
-from protocol.records import NewRecord, build_batch
+from odradek.protocol.record_batch import scan
+from odradek.protocol.records import NewRecord, build_batch
 from tests import uncollected_broker
 from tests.broker_process import BrokerProcess
 from tests.clients.adapters import Confluent

@@ -17,15 +17,15 @@ from pathlib import Path
 
 import pytest
 
-import broker.handlers
-from broker.handlers.registry import registered_handlers
-from broker.network.connection import Connection
-from broker.server import Server
-from protocol.compiler import decoder, encoder
-from protocol.headers import encode_request
-from protocol.schema import Request
-from protocol.uuids import ZERO_UUID
-from tests.broker.test_server import create_topic, produce, running, with_client
+from odradek.broker import handlers
+from odradek.broker.network.connection import Connection
+from odradek.broker.node.server import Server
+from odradek.broker.requests.registry import registered_handlers
+from odradek.protocol.compiler import decoder, encoder
+from odradek.protocol.headers import encode_request
+from odradek.protocol.schema import Request
+from odradek.protocol.uuids import ZERO_UUID
+from tests.broker.node.test_server import create_topic, produce, running, with_client
 from tests.fakes.network import FakeTransport
 from tests.fuzz.hostile_messages import HostileMessages, fullest
 from tests.fuzz.strangers import PING
@@ -44,7 +44,7 @@ OBJECT_BYTES_MAX = 500
 
 def kinds() -> list[tuple[type[Request], int]]:
     """Every request class in every version that is served."""
-    broker.handlers.load()
+    handlers.load()
     return [
         (handler.request_class, version)
         for handler in registered_handlers().values()

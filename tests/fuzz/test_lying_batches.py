@@ -11,17 +11,17 @@ import random
 from collections import Counter
 from pathlib import Path
 
-from client.connection import Connection
-from protocol.checksum import crc32c
-from protocol.compression import DECOMPRESSED_SIZE_MAX
-from protocol.errors import ErrorCode
-from protocol.messages.produce import (
+from odradek.client.connection import Connection
+from odradek.protocol.checksum import crc32c
+from odradek.protocol.compression import DECOMPRESSED_SIZE_MAX
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.produce import (
     PartitionProduceData,
     ProduceRequest,
     ProduceResponse,
     TopicProduceData,
 )
-from protocol.record_batch import (
+from odradek.protocol.record_batch import (
     BATCH_OVERHEAD,
     CHECKED_POSITION,
     COMPRESSION_MASK,
@@ -31,9 +31,9 @@ from protocol.record_batch import (
     pack_header,
     read_header,
 )
-from protocol.records import NewRecord, build_batch, iterate
-from storage.log_read import FetchIsolation
-from tests.broker.test_server import BEFORE_TOPIC_IDS, create_topic
+from odradek.protocol.records import NewRecord, build_batch, iterate
+from odradek.storage.values.log_read import FetchIsolation
+from tests.broker.node.test_server import BEFORE_TOPIC_IDS, create_topic
 from tests.broker_process import BrokerProcess, running_broker
 from tests.fakes.replicas import NOW_MS, replicas
 from tests.fuzz.strangers import Pinger, cpu_seconds

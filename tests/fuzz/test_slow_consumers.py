@@ -7,30 +7,30 @@ import socket
 from collections.abc import Iterator
 from pathlib import Path
 
-from broker.answer_memory import SMALL_SIZE
-from broker.server import Server
-from client.connection import Connection
-from protocol.headers import decode_response, encode_request
-from protocol.messages.fetch import (
+from odradek.broker.memory.answer_memory import SMALL_SIZE
+from odradek.broker.node.server import Server
+from odradek.client.connection import Connection
+from odradek.protocol.headers import decode_response, encode_request
+from odradek.protocol.messages.fetch import (
     FetchPartition,
     FetchRequest,
     FetchResponse,
     FetchTopic,
 )
-from protocol.messages.metadata import (
+from odradek.protocol.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
     MetadataResponse,
 )
-from protocol.messages.produce import (
+from odradek.protocol.messages.produce import (
     PartitionProduceData,
     ProduceRequest,
     ProduceResponse,
     TopicProduceData,
 )
-from protocol.record_batch import scan
-from protocol.records import NewRecord, build_batch
-from tests.broker.test_server import config, with_client
+from odradek.protocol.record_batch import scan
+from odradek.protocol.records import NewRecord, build_batch
+from tests.broker.node.test_server import config, with_client
 from tests.fakes.files import FakeFiles
 from tests.patience import PATIENCE_S
 

@@ -4,10 +4,10 @@ from io import BytesIO
 from struct import pack, unpack
 from typing import Any
 
-from protocol.errors import MalformedRequest
-from protocol.fields import UNSET, Field
-from protocol.primitives import FIXED_CODES
-from protocol.schema import Message, Struct
+from odradek.protocol.errors import MalformedRequest
+from odradek.protocol.fields import UNSET, Field
+from odradek.protocol.primitives import FIXED_CODES
+from odradek.protocol.schema import Message, Struct
 
 
 def encode(message: Message, version: int) -> bytes:

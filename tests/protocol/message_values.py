@@ -4,8 +4,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from protocol.fields import Field
-from protocol.schema import Message, Struct
+from odradek.protocol.fields import Field
+from odradek.protocol.schema import Message, Struct
 
 _INTEGERS = {
     "int8": (-(1 << 7), (1 << 7) - 1),

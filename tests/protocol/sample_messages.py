@@ -1,7 +1,7 @@
 """Declarations for the tests of the compiler: every kind, every way to be absent."""
 
-from protocol.primitives import Buffer
-from protocol.schema import (
+from odradek.protocol.primitives import Buffer
+from odradek.protocol.schema import (
     Message,
     Struct,
     array,

@@ -1,6 +1,6 @@
 from kio.schema.index import api_key_map
 
-from protocol.api_keys import ApiKey
+from odradek.protocol.api_keys import ApiKey
 
 BETWEEN_BROKERS_ONLY = {52, 53, 54, 56, 58, 59, 62, 63, 67, 70, 73, 82}
 

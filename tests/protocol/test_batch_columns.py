@@ -5,11 +5,10 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.batch_columns import BatchRun, BatchWalk, single_run
-from protocol.record_batch import read_header, scan
-from protocol.records import NewRecord, build_batch
-
-from .walked_batches import batches, laid_out, written
+from odradek.protocol.batch_columns import BatchRun, BatchWalk, single_run
+from odradek.protocol.record_batch import read_header, scan
+from odradek.protocol.records import NewRecord, build_batch
+from tests.protocol.walked_batches import batches, laid_out, written
 
 OFFSETS = (0, 2**62)
 

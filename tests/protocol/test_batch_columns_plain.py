@@ -7,12 +7,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from protocol import batch_columns_plain
-from protocol.record_batch import pack_header, read_header
+from odradek.protocol import batch_columns_plain
+from odradek.protocol.record_batch import pack_header, read_header
+from tests.protocol.walked_batches import damaged, written
 
-from .walked_batches import damaged, written
-
-speedups = pytest.importorskip("protocol.speedups", reason="the extension is not built")
+speedups = pytest.importorskip(
+    "odradek.protocol.speedups", reason="the extension is not built"
+)
 
 BOTH = pytest.mark.parametrize("walker", [batch_columns_plain, speedups])
 HIGHEST = 2**63 - 2

@@ -4,7 +4,7 @@ import sys
 import crc32c as package
 import pytest
 
-from protocol import checksum
+from odradek.protocol import checksum
 
 
 def test_check_value_of_the_polynomial() -> None:
@@ -22,7 +22,9 @@ def test_agrees_with_the_package_loaded_beside_it() -> None:
 
 
 def test_import_stays_out_of_the_installed_metadata() -> None:
-    code = "import sys, protocol.checksum; print('email.message' in sys.modules)"
+    code = (
+        "import sys, odradek.protocol.checksum; print('email.message' in sys.modules)"
+    )
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

@@ -2,13 +2,13 @@
 
 import pytest
 
-from protocol.cluster_errors import (
+from odradek.protocol.cluster_errors import (
     InvalidRequest,
     TopicAlreadyExists,
     UnknownServerError,
     UnsupportedVersion,
 )
-from protocol.kafka_error import KafkaError
+from odradek.protocol.kafka_error import KafkaError
 
 
 @pytest.mark.parametrize(

@@ -9,15 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol import column_encoding_plain
-from protocol.murmur2 import partition_of_key
-from protocol.records import encode_headers
-from protocol.records_plain import wrap_int64
+from odradek.protocol import column_encoding_plain
+from odradek.protocol.murmur2 import partition_of_key
+from odradek.protocol.records import encode_headers
+from odradek.protocol.records_plain import wrap_int64
 from tests.plain.records import read_records
+from tests.protocol.record_payloads import INT64
 
-from .record_payloads import INT64
-
-speedups = pytest.importorskip("protocol.speedups", reason="the extension is not built")
+speedups = pytest.importorskip(
+    "odradek.protocol.speedups", reason="the extension is not built"
+)
 PLAIN_AND_FAST = pytest.mark.parametrize("made", [column_encoding_plain, speedups])
 
 Row = tuple[bytes | None, bytes | None, list[tuple[str, bytes | None]], int]

@@ -6,12 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.compiler import decoder, encoder
-from protocol.errors import MalformedRequest
+from odradek.protocol.compiler import decoder, encoder
+from odradek.protocol.errors import MalformedRequest
 from tests.plain import message_codec as plain
-
-from .message_values import messages
-from .sample_messages import VERSIONS, Sample, full_sample
+from tests.protocol.message_values import messages
+from tests.protocol.sample_messages import VERSIONS, Sample, full_sample
 
 SAMPLES = st.sampled_from(list(VERSIONS)).flatmap(
     lambda version: st.tuples(st.just(version), messages(Sample, version))

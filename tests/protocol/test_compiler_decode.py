@@ -5,11 +5,15 @@ from struct import pack
 
 import pytest
 
-from protocol.compiler import decoder
-from protocol.compiler_decode import STRING_SIZE_MAX, read_string_length, read_tags
-from protocol.errors import MalformedRequest
-from protocol.primitives import NO_TAGS, Buffer, unsigned_varint
-from protocol.schema import (
+from odradek.protocol.compiler import decoder
+from odradek.protocol.compiler_decode import (
+    STRING_SIZE_MAX,
+    read_string_length,
+    read_tags,
+)
+from odradek.protocol.errors import MalformedRequest
+from odradek.protocol.primitives import NO_TAGS, Buffer, unsigned_varint
+from odradek.protocol.schema import (
     Message,
     Response,
     Struct,

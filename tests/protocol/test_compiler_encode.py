@@ -2,9 +2,9 @@
 
 import pytest
 
-from protocol.compiler import encoder
-from protocol.primitives import Buffer
-from protocol.schema import (
+from odradek.protocol.compiler import encoder
+from odradek.protocol.primitives import Buffer
+from odradek.protocol.schema import (
     Message,
     Struct,
     array,
@@ -17,8 +17,7 @@ from protocol.schema import (
     struct,
     uuid,
 )
-
-from .sample_messages import Point
+from tests.protocol.sample_messages import Point
 
 
 class Batches(Struct):

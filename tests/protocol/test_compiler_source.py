@@ -1,8 +1,7 @@
 import pytest
 
-from protocol.compiler_source import Source, size_min, struct_size_min
-
-from .sample_messages import VERSIONS, Branch, Leaf, Point, Sample
+from odradek.protocol.compiler_source import Source, size_min, struct_size_min
+from tests.protocol.sample_messages import VERSIONS, Branch, Leaf, Point, Sample
 
 
 def test_lines_are_indented_by_their_blocks() -> None:

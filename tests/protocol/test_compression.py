@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.compression import DECOMPRESSED_SIZE_MAX, compress, decompress
-from protocol.errors import CorruptMessage, InvalidRecord, MessageTooLarge
+from odradek.protocol.compression import DECOMPRESSED_SIZE_MAX, compress, decompress
+from odradek.protocol.errors import CorruptMessage, InvalidRecord, MessageTooLarge
 
 MIB = 1 << 20
 JSON = b"".join(b'{"id": %d, "name": "user-%d"}' % (i, i % 17) for i in range(1000))
@@ -245,9 +245,9 @@ def bombs() -> dict[str, tuple[str, bytes]]:
 MEASURE = """
 import sys
 from pathlib import Path
-from protocol.compression import compress, decompress
-from protocol.record_batch import codec_id
-from protocol.errors import CorruptMessage, MessageTooLarge
+from odradek.protocol.compression import compress, decompress
+from odradek.protocol.record_batch import codec_id
+from odradek.protocol.errors import CorruptMessage, MessageTooLarge
 
 def peak():
     # Not ru_maxrss, which begins with that of the parent.

@@ -1,6 +1,6 @@
 import pytest
 
-from protocol.consumer_protocol import (
+from odradek.protocol.consumer_protocol import (
     ConsumerProtocolAssignment,
     ConsumerProtocolSubscription,
     OwnedPartition,
@@ -9,8 +9,8 @@ from protocol.consumer_protocol import (
     encode_assignment,
     encode_subscription,
 )
-from protocol.errors import MalformedRequest
-from protocol.topic_partition import TopicPartition
+from odradek.protocol.errors import MalformedRequest
+from odradek.protocol.topic_partition import TopicPartition
 
 
 def test_subscriptions_of_every_version() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.control_records import (
+from odradek.protocol.control_records import (
     ControlType,
     EndTxnMarker,
     build_marker_batch,
@@ -17,9 +17,9 @@ from protocol.control_records import (
     read_any_marker,
     read_marker,
 )
-from protocol.errors import CorruptMessage, InvalidRecord, KafkaError
-from protocol.record_batch import check_crc, read_header, scan
-from protocol.records import NewRecord, build_batch
+from odradek.protocol.errors import CorruptMessage, InvalidRecord, KafkaError
+from odradek.protocol.record_batch import check_crc, read_header, scan
+from odradek.protocol.records import NewRecord, build_batch
 
 LOG_DIR = Path(__file__).parents[1] / "golden/kafka-4.3.1/txn-interleaved/log-dir"
 

@@ -2,14 +2,14 @@
 
 import pytest
 
-from protocol.coordinator_errors import (
+from odradek.protocol.coordinator_errors import (
     ConcurrentTransactions,
     IllegalGeneration,
     NotCoordinator,
     ProducerFenced,
     UnknownMemberId,
 )
-from protocol.kafka_error import KafkaError
+from odradek.protocol.kafka_error import KafkaError
 
 
 @pytest.mark.parametrize(

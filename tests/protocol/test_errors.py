@@ -5,8 +5,8 @@ import re
 import pytest
 from kio.schema.errors import ErrorCode as KioCode
 
-from protocol import errors
-from protocol.errors import ErrorCode, KafkaError, RetriableError, error_class
+from odradek.protocol import errors
+from odradek.protocol.errors import ErrorCode, KafkaError, RetriableError, error_class
 
 CODES = [code for code in ErrorCode if code is not ErrorCode.NONE]
 

@@ -1,6 +1,6 @@
 import pytest
 
-from protocol.fields import (
+from odradek.protocol.fields import (
     ALL_VERSIONS,
     NO_VERSION,
     Field,
@@ -11,9 +11,8 @@ from protocol.fields import (
     string,
     until,
 )
-from protocol.schema import Struct, array, int32, struct
-
-from .sample_messages import Branch, Leaf, Point, Sample
+from odradek.protocol.schema import Struct, array, int32, struct
+from tests.protocol.sample_messages import Branch, Leaf, Point, Sample
 
 
 def field(cls: type[Struct], name: str) -> Field:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.errors import MalformedRequest
-from protocol.framing import (
+from odradek.protocol.errors import MalformedRequest
+from odradek.protocol.framing import (
     CHUNK_SIZE,
     CHUNK_SIZE_MAX,
     FrameReader,

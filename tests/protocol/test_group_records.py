@@ -1,6 +1,6 @@
 import pytest
 
-from protocol.group_records import (
+from odradek.protocol.group_records import (
     GROUP_RECORDS,
     ClassicMemberMetadata,
     ConsumerGroupCurrentMemberAssignmentValue,
@@ -9,7 +9,7 @@ from protocol.group_records import (
     GroupMetadataValue,
     OffsetCommitValue,
 )
-from protocol.schema import Message
+from odradek.protocol.schema import Message
 
 CLASSES = sorted(
     {cls for pair in GROUP_RECORDS.values() for cls in pair},

@@ -7,9 +7,9 @@ from kio.schema.request_header.v2.header import RequestHeader as KioHeader2
 from kio.serial import entity_writer
 from kio.static.primitive import i16, i32
 
-from protocol.api_keys import ApiKey
-from protocol.errors import MalformedRequest
-from protocol.headers import (
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import MalformedRequest
+from odradek.protocol.headers import (
     RequestHeader,
     decode_request_header,
     decode_response,
@@ -18,8 +18,11 @@ from protocol.headers import (
     encode_response_header,
     has_flexible_header,
 )
-from protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
-from protocol.messages.produce import (
+from odradek.protocol.messages.api_versions import (
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+)
+from odradek.protocol.messages.produce import (
     PartitionProduceData,
     ProduceRequest,
     ProduceResponse,

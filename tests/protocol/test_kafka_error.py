@@ -4,14 +4,14 @@ import sys
 import pytest
 from kio.schema.errors import ErrorCode as KioCode
 
-from protocol.kafka_error import (
+from odradek.protocol.kafka_error import (
     ErrorCode,
     KafkaError,
     MalformedRequest,
     RetriableError,
     error_class,
 )
-from protocol.log_errors import CorruptMessage, KafkaStorageError
+from odradek.protocol.log_errors import CorruptMessage, KafkaStorageError
 
 
 def test_codes_are_kafkas() -> None:
@@ -26,7 +26,9 @@ def test_message_is_the_docstring_unless_somebody_knows_better() -> None:
 
 
 def test_message_without_docstrings_is_the_name() -> None:
-    program = "from protocol.errors import CorruptMessage; print(CorruptMessage())"
+    program = (
+        "from odradek.protocol.errors import CorruptMessage; print(CorruptMessage())"
+    )
     done = subprocess.run(
         [sys.executable, "-OO", "-c", program],
         capture_output=True,

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol import last_offsets_plain
-from protocol.record_batch import (
+from odradek.protocol import last_offsets_plain
+from odradek.protocol.record_batch import (
     BATCH_OVERHEAD,
     HAS_DELETE_HORIZON,
     TRANSACTIONAL,
@@ -19,11 +19,12 @@ from protocol.record_batch import (
     restamp_crc,
     scan,
 )
-from protocol.records import NewRecord, Record, build_batch, iterate
+from odradek.protocol.records import NewRecord, Record, build_batch, iterate
+from tests.protocol.walked_batches import laid_out
 
-from .walked_batches import laid_out
-
-speedups = pytest.importorskip("protocol.speedups", reason="the extension is not built")
+speedups = pytest.importorskip(
+    "odradek.protocol.speedups", reason="the extension is not built"
+)
 PLAIN_AND_FAST = pytest.mark.parametrize("made", [last_offsets_plain, speedups])
 
 SECRET = bytes(range(16))

@@ -2,8 +2,8 @@
 
 import pytest
 
-from protocol.kafka_error import KafkaError
-from protocol.log_errors import (
+from odradek.protocol.kafka_error import KafkaError
+from odradek.protocol.log_errors import (
     CorruptMessage,
     KafkaStorageError,
     MessageTooLarge,

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from protocol.errors import MalformedRequest
-from protocol.metadata_records import (
+from odradek.protocol.errors import MalformedRequest
+from odradek.protocol.metadata_records import (
     NO_LEADER_CHANGE,
     ConfigRecord,
     MetadataRecordType,
@@ -14,8 +14,8 @@ from protocol.metadata_records import (
     decode_metadata_record,
     encode_metadata_record,
 )
-from protocol.record_batch import scan
-from protocol.records import iterate
+from odradek.protocol.record_batch import scan
+from odradek.protocol.records import iterate
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "kafka-4.3.1-metadata"
 FILES = sorted(

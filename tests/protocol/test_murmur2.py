@@ -3,7 +3,7 @@ from aiokafka.partitioner import murmur2 as others_murmur2
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.murmur2 import murmur2, partition_of_key
+from odradek.protocol.murmur2 import murmur2, partition_of_key
 
 # As `Utils.murmur2` of Apache Kafka's client says; from its own test.
 JAVA = {

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.errors import InvalidRecord
-from protocol.otlp_metrics import Sample, read_metrics
+from odradek.protocol.errors import InvalidRecord
+from odradek.protocol.otlp_metrics import Sample, read_metrics
 
 
 def varint(value: int) -> bytes:

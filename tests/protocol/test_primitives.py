@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.errors import MalformedRequest
-from protocol.primitives import (
+from odradek.protocol.errors import MalformedRequest
+from odradek.protocol.primitives import (
     NO_TAGS,
     read_unsigned_varint,
     skip_tags,

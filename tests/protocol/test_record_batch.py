@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.errors import CorruptMessage
-from protocol.record_batch import (
+from odradek.protocol.errors import CorruptMessage
+from odradek.protocol.record_batch import (
     BATCH_OVERHEAD,
     CONTROL,
     HAS_DELETE_HORIZON,
@@ -24,7 +24,7 @@ from protocol.record_batch import (
     scan,
     stamp,
 )
-from protocol.records import NewRecord, build_batch
+from odradek.protocol.records import NewRecord, build_batch
 
 
 def batch_of(*values: bytes, **fields: int) -> bytearray:

@@ -7,22 +7,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol import record_columns_plain
-from protocol.record_batch import (
+from odradek.protocol import record_columns_plain
+from odradek.protocol.record_batch import (
     BATCH_OVERHEAD,
     COMPRESSION_ZSTD,
     LOG_APPEND_TIME,
     BatchHeader,
     pack_header,
 )
-from protocol.record_columns import GATHERED_SIZE_MAX, HEADER_COLUMNS, RECORD_COLUMNS
-from protocol.records_plain import wrap_int64
+from odradek.protocol.record_columns import (
+    GATHERED_SIZE_MAX,
+    HEADER_COLUMNS,
+    RECORD_COLUMNS,
+)
+from odradek.protocol.records_plain import wrap_int64
 from tests.plain import records as described
 from tests.plain.records import PlainRecord, write_record
+from tests.protocol.record_payloads import INT64, anything
 
-from .record_payloads import INT64, anything
-
-speedups = pytest.importorskip("protocol.speedups", reason="the extension is not built")
+speedups = pytest.importorskip(
+    "odradek.protocol.speedups", reason="the extension is not built"
+)
 PLAIN_AND_FAST = pytest.mark.parametrize("made", [record_columns_plain, speedups])
 
 ONE = write_record(PlainRecord(0, 5, 0, b"k", None, [(b"h", None), (b"", b"x")]))

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from protocol.errors import CorruptMessage, InvalidRecord, MessageTooLarge
-from protocol.record_batch import (
+from odradek.protocol.errors import CorruptMessage, InvalidRecord, MessageTooLarge
+from odradek.protocol.record_batch import (
     BATCH_OVERHEAD,
     check_crc,
     pack_header,
@@ -16,7 +16,7 @@ from protocol.record_batch import (
     restamp_time,
     stamp,
 )
-from protocol.records import (
+from odradek.protocol.records import (
     NewRecord,
     Record,
     RecordsSummary,
@@ -25,8 +25,7 @@ from protocol.records import (
     iterate,
     summarize,
 )
-
-from .record_payloads import anything, nullable_bytes
+from tests.protocol.record_payloads import anything, nullable_bytes
 
 CODECS = st.integers(0, 4)
 
@@ -221,7 +220,7 @@ def test_iterate_survives_any_change_of_a_batch(data: st.DataObject) -> None:
 
 def test_works_without_the_extension() -> None:
     code = (
-        "import sys; sys.modules['protocol.speedups'] = None\n"
+        "import sys; sys.modules['odradek.protocol.speedups'] = None\n"
         "from protocol import records, records_plain\n"
         "assert records.index_records is records_plain.index_records\n"
         "batch = records.build_batch([records.NewRecord(b'k', b'v', 5)])\n"
@@ -235,7 +234,7 @@ def test_works_without_the_extension() -> None:
 
 
 def test_import_leaves_the_codecs_alone() -> None:
-    code = "import sys, protocol.records; print('cramjam' in sys.modules)"
+    code = "import sys, odradek.protocol.records; print('cramjam' in sys.modules)"
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from aiokafka.record import default_records as aiokafka
 
-from protocol.record_batch import check_crc, read_header
-from protocol.records import NewRecord, Record, build_batch, iterate
+from odradek.protocol.record_batch import check_crc, read_header
+from odradek.protocol.records import NewRecord, Record, build_batch, iterate
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from protocol.compression import decompress
-from protocol.record_batch import (
+from odradek.protocol.compression import decompress
+from odradek.protocol.record_batch import (
     BATCH_OVERHEAD,
     BatchHeader,
     check_crc,
     codec_name,
     scan,
 )
-from protocol.records import (
+from odradek.protocol.records import (
     Record,
     assemble,
     encode_record,

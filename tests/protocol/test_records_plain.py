@@ -1,10 +1,9 @@
 import pytest
 from hypothesis import given
 
-from protocol import records_plain
+from odradek.protocol import records_plain
 from tests.plain import records as described
-
-from .record_payloads import INT64, anything
+from tests.protocol.record_payloads import INT64, anything
 
 
 @given(anything, INT64)

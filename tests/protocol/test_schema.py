@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from protocol.errors import MalformedRequest
-from protocol.schema import (
+from odradek.protocol.errors import MalformedRequest
+from odradek.protocol.schema import (
     NEVER_FLEXIBLE,
     REQUESTS,
     RESPONSES,
@@ -16,8 +16,7 @@ from protocol.schema import (
     int32,
     string,
 )
-
-from .sample_messages import VERSIONS, Point, Sample, full_sample
+from tests.protocol.sample_messages import VERSIONS, Point, Sample, full_sample
 
 UNUSED_KEY = 20_001
 

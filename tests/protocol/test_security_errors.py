@@ -2,8 +2,8 @@
 
 import pytest
 
-from protocol.kafka_error import KafkaError
-from protocol.security_errors import (
+from odradek.protocol.kafka_error import KafkaError
+from odradek.protocol.security_errors import (
     DelegationTokenExpired,
     SaslAuthenticationFailed,
     TopicAuthorizationFailed,

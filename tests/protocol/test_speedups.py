@@ -8,8 +8,8 @@ from types import ModuleType
 import pytest
 from hypothesis import example, given
 
-from protocol import records_plain
-from protocol.record_batch import (
+from odradek.protocol import records_plain
+from odradek.protocol.record_batch import (
     BATCH_OVERHEAD,
     BatchHeader,
     pack_header,
@@ -17,10 +17,11 @@ from protocol.record_batch import (
 )
 from tests.plain import records as described
 from tests.plain.records import PlainRecord, write_record
+from tests.protocol.record_payloads import INT64, anything, payloads
 
-from .record_payloads import INT64, anything, payloads
-
-speedups = pytest.importorskip("protocol.speedups", reason="the extension is not built")
+speedups = pytest.importorskip(
+    "odradek.protocol.speedups", reason="the extension is not built"
+)
 
 Summary = tuple[int, int, int, int]
 PLAIN_AND_FAST = pytest.mark.parametrize("walk", [records_plain, speedups])

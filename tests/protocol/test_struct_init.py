@@ -1,11 +1,10 @@
 import pytest
 
-from protocol.errors import ErrorCode
-from protocol.schema import Struct, int32, struct
-from protocol.struct_init import default_of
-from protocol.uuids import ZERO_UUID
-
-from .sample_messages import Branch, Leaf, Point, Sample
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.schema import Struct, int32, struct
+from odradek.protocol.struct_init import default_of
+from odradek.protocol.uuids import ZERO_UUID
+from tests.protocol.sample_messages import Branch, Leaf, Point, Sample
 
 
 def test_defaults() -> None:

@@ -1,4 +1,4 @@
-from protocol.topic_partition import TopicPartition
+from odradek.protocol.topic_partition import TopicPartition
 
 
 def test_printed_as_its_directory_is_named() -> None:

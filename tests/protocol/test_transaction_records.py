@@ -1,4 +1,4 @@
-from protocol.transaction_records import (
+from odradek.protocol.transaction_records import (
     TransactionLogKey,
     TransactionLogValue,
     TransactionPartitions,

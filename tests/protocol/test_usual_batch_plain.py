@@ -6,11 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol import usual_batch_plain
-from protocol.record_batch import BATCH_OVERHEAD, read_header, restamp_crc
-from protocol.records import NewRecord, build_batch
+from odradek.protocol import usual_batch_plain
+from odradek.protocol.record_batch import BATCH_OVERHEAD, read_header, restamp_crc
+from odradek.protocol.records import NewRecord, build_batch
 
-speedups = pytest.importorskip("protocol.speedups", reason="the extension is not built")
+speedups = pytest.importorskip(
+    "odradek.protocol.speedups", reason="the extension is not built"
+)
 
 BOTH = pytest.mark.parametrize("module", [usual_batch_plain, speedups])
 NOW = 1_700_000_000_000

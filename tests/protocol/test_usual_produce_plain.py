@@ -7,16 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol import usual_produce_plain
-from protocol.headers import encode_request
-from protocol.messages.produce import (
+from odradek.protocol import usual_produce_plain
+from odradek.protocol.headers import encode_request
+from odradek.protocol.messages.produce import (
     PartitionProduceData,
     ProduceRequest,
     TopicProduceData,
 )
-from protocol.records import NewRecord, build_batch
+from odradek.protocol.records import NewRecord, build_batch
 
-speedups = pytest.importorskip("protocol.speedups", reason="the extension is not built")
+speedups = pytest.importorskip(
+    "odradek.protocol.speedups", reason="the extension is not built"
+)
 
 BOTH = pytest.mark.parametrize("module", [usual_produce_plain, speedups])
 BY_NAME, BY_ID = 12, 13

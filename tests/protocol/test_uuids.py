@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.uuids import ZERO_UUID, from_text, random_uuid, to_text
+from odradek.protocol.uuids import ZERO_UUID, from_text, random_uuid, to_text
 
 
 @given(st.binary(min_size=16, max_size=16))

@@ -2,8 +2,8 @@
 
 from hypothesis import strategies as st
 
-from protocol.record_batch import BATCH_OVERHEAD, read_header, stamp
-from protocol.records import NewRecord, build_batch
+from odradek.protocol.record_batch import BATCH_OVERHEAD, read_header, stamp
+from odradek.protocol.records import NewRecord, build_batch
 
 batches = st.lists(st.integers(-3, 9), max_size=6)  # timestamps
 

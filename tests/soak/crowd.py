@@ -16,16 +16,16 @@ from typing import Any
 import confluent_kafka
 import confluent_kafka.admin
 
-from client.connection import Connection
-from protocol.errors import ErrorCode
-from protocol.headers import encode_request
-from protocol.messages.fetch import (
+from odradek.client.connection import Connection
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.headers import encode_request
+from odradek.protocol.messages.fetch import (
     FetchPartition,
     FetchRequest,
     FetchResponse,
     FetchTopic,
 )
-from protocol.messages.list_offsets import (
+from odradek.protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
     ListOffsetsResponse,

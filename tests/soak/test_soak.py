@@ -24,8 +24,7 @@ from tests.client.live import wait_until
 from tests.fuzz.strangers import resident_bytes
 from tests.patience import PATIENCE_S
 from tests.processor import turns
-
-from .crowd import Crowd
+from tests.soak.crowd import Crowd
 
 IS_LONG = bool(os.environ.get("ODRADEK_LONG"))
 SOAK_S = 1800

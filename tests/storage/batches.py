@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from protocol.record_batch import read_header
-from protocol.records import NewRecord, build_batch
-from storage.files import Files
-from storage.local_log import LocalLog
-from storage.log_config import LogConfig
-from storage.log_segment import LogSegment
+from odradek.protocol.record_batch import read_header
+from odradek.protocol.records import NewRecord, build_batch
+from odradek.storage.files.files import Files
+from odradek.storage.local.local_log import LocalLog
+from odradek.storage.segment.log_segment import LogSegment
+from odradek.storage.values.log_config import LogConfig
 from tests.fakes.files import FakeFiles
 
 DIRECTORY = Path("/data/topic-0")

@@ -9,23 +9,23 @@ from typing import NamedTuple
 
 from hypothesis import strategies as st
 
-from protocol.control_records import (
+from odradek.protocol.control_records import (
     ControlType,
     EndTxnMarker,
     build_marker_batch,
     read_marker,
 )
-from protocol.record_batch import BatchHeader, read_header
-from protocol.records import NewRecord, build_batch
-from storage.aborted_transactions import collect_aborted
-from storage.formats.transaction_entry import TransactionEntry
-from storage.log_config import LogConfig
-from storage.log_files import TRANSACTION_INDEX
-from storage.log_read import AbortedTransaction
-from storage.log_segment import LogSegment
-from storage.log_segments import LogSegments
-from storage.producer_snapshot import snapshot_path
-from storage.producer_states import CompletedTransaction, ProducerStates
+from odradek.protocol.record_batch import BatchHeader, read_header
+from odradek.protocol.records import NewRecord, build_batch
+from odradek.storage.formats.transaction_entry import TransactionEntry
+from odradek.storage.local.aborted_transactions import collect_aborted
+from odradek.storage.local.segments import LogSegments
+from odradek.storage.producers.snapshot import snapshot_path
+from odradek.storage.producers.states import CompletedTransaction, ProducerStates
+from odradek.storage.segment.log_segment import LogSegment
+from odradek.storage.values.file_names import TRANSACTION_INDEX
+from odradek.storage.values.log_config import LogConfig
+from odradek.storage.values.log_read import AbortedTransaction
 from tests.fakes.files import FakeFiles
 
 DIRECTORY = Path("/data/t-0")

@@ -3,16 +3,25 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from protocol.control_records import ControlType, EndTxnMarker, build_marker_batch
-from protocol.record_batch import scan
-from protocol.records import NewRecord, Record, build_batch, iterate
-from protocol.topic_partition import TopicPartition
-from storage.append_info import AppendInfo, AppendOrigin
-from storage.files import Files
-from storage.log_config import LogConfig
-from storage.log_loader import Checkpointed, Surroundings, create_log, load_log
-from storage.log_read import FetchIsolation
-from storage.unified_log import UnifiedLog
+from odradek.protocol.control_records import (
+    ControlType,
+    EndTxnMarker,
+    build_marker_batch,
+)
+from odradek.protocol.record_batch import scan
+from odradek.protocol.records import NewRecord, Record, build_batch, iterate
+from odradek.protocol.topic_partition import TopicPartition
+from odradek.storage.files.files import Files
+from odradek.storage.log.unified_log import UnifiedLog
+from odradek.storage.opening.loader import (
+    Checkpointed,
+    Surroundings,
+    create_log,
+    load_log,
+)
+from odradek.storage.producers.append_info import AppendInfo, AppendOrigin
+from odradek.storage.values.log_config import LogConfig
+from odradek.storage.values.log_read import FetchIsolation
 from tests.fakes.files import FakeFiles
 
 NOW = 1_700_000_000_000

@@ -1,11 +1,11 @@
 """Batches as clients produce them, right and wrong, and what the validator says."""
 
-from protocol.record_batch import pack_header, read_header, restamp_crc
-from protocol.records import NewRecord, assemble, build_batch, encode_record
-from protocol.topic_partition import TopicPartition
-from storage.append_info import AppendOrigin
-from storage.log_config import LogConfig
-from storage.log_validator import ValidBatch, validate
+from odradek.protocol.record_batch import pack_header, read_header, restamp_crc
+from odradek.protocol.records import NewRecord, assemble, build_batch, encode_record
+from odradek.protocol.topic_partition import TopicPartition
+from odradek.storage.producers.append_info import AppendOrigin
+from odradek.storage.validation.validator import ValidBatch, validate
+from odradek.storage.values.log_config import LogConfig
 
 CLIENT, COORDINATOR = AppendOrigin.CLIENT, AppendOrigin.COORDINATOR
 REPLICATION = AppendOrigin.REPLICATION

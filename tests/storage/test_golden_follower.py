@@ -5,14 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from protocol.record_batch import scan
-from protocol.topic_partition import TopicPartition
-from storage.log_config import LogConfig
-from storage.log_loader import Surroundings, create_log
-from storage.unified_log import UnifiedLog
+from odradek.protocol.record_batch import scan
+from odradek.protocol.topic_partition import TopicPartition
+from odradek.storage.log.unified_log import UnifiedLog
+from odradek.storage.opening.loader import Surroundings, create_log
+from odradek.storage.values.log_config import LogConfig
 from tests.fakes.files import FakeFiles
-
-from .logs import ROOT, TOPIC_ID, sync
+from tests.storage.logs import ROOT, TOPIC_ID, sync
 
 GOLDEN = Path(__file__).parents[1] / "golden/kafka-4.3.1"
 CASES = (

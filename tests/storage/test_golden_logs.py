@@ -10,20 +10,19 @@ from typing import Any
 
 import pytest
 
-from protocol.record_batch import read_header, scan
-from protocol.records import NewRecord, Record, build_batch, iterate
-from protocol.topic_partition import TopicPartition
-from protocol.uuids import to_text
-from storage.formats.checkpoint import EpochEntry, parse_epochs
-from storage.log_config import LogConfig
-from storage.log_manager import LogManager
-from storage.log_read import FetchIsolation
-from storage.meta_properties import read_meta_properties
-from storage.offset_lookup import MAX_TIMESTAMP
-from storage.unified_log import UnifiedLog
+from odradek.protocol.record_batch import read_header, scan
+from odradek.protocol.records import NewRecord, Record, build_batch, iterate
+from odradek.protocol.topic_partition import TopicPartition
+from odradek.protocol.uuids import to_text
+from odradek.storage.directory.log_manager import LogManager
+from odradek.storage.files.meta_properties import read_meta_properties
+from odradek.storage.formats.checkpoint import EpochEntry, parse_epochs
+from odradek.storage.local.offset_lookup import MAX_TIMESTAMP
+from odradek.storage.log.unified_log import UnifiedLog
+from odradek.storage.values.log_config import LogConfig
+from odradek.storage.values.log_read import FetchIsolation
 from tests.fakes.files import FakeFiles
-
-from .test_log_directory import NoLock
+from tests.storage.directory.test_log_directory import NoLock
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "kafka-4.3.1"
 ROOT = Path("/data")

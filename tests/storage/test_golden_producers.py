@@ -9,11 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from protocol.errors import CorruptMessage
-from protocol.record_batch import BatchHeader, scan
-from storage.formats.transaction_entry import TransactionEntry, pack_transaction_entry
-from storage.producer_snapshot import SnapshotCorrupt, decode_snapshot
-from storage.producer_states import ProducerStates
+from odradek.protocol.errors import CorruptMessage
+from odradek.protocol.record_batch import BatchHeader, scan
+from odradek.storage.formats.transaction_entry import (
+    TransactionEntry,
+    pack_transaction_entry,
+)
+from odradek.storage.producers.snapshot import SnapshotCorrupt, decode_snapshot
+from odradek.storage.producers.states import ProducerStates
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "kafka-4.3.1"
 FOREVER_MS = 1 << 62

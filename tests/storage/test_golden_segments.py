@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from protocol.record_batch import scan
-from storage.formats.index_entry import parse_index, parse_time_index
-from storage.log_config import LogConfig
-from storage.log_files import base_offset_of
-from storage.log_segment import LogSegment
+from odradek.protocol.record_batch import scan
+from odradek.storage.formats.index_entry import parse_index, parse_time_index
+from odradek.storage.segment.log_segment import LogSegment
+from odradek.storage.values.file_names import base_offset_of
+from odradek.storage.values.log_config import LogConfig
 from tests.fakes.files import FakeFiles
 from tests.storage.batches import append
 

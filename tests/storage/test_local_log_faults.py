@@ -5,13 +5,13 @@ from contextlib import suppress
 
 import pytest
 
-from protocol.errors import KafkaStorageError
-from protocol.record_batch import scan
-from storage.local_log import LocalLog
-from storage.log_config import LogConfig
-from storage.log_files import LOG, base_offset_of
-from storage.log_segment import LogSegment
-from storage.log_segments import LogSegments
+from odradek.protocol.errors import KafkaStorageError
+from odradek.protocol.record_batch import scan
+from odradek.storage.local.local_log import LocalLog
+from odradek.storage.local.segments import LogSegments
+from odradek.storage.segment.log_segment import LogSegment
+from odradek.storage.values.file_names import LOG, base_offset_of
+from odradek.storage.values.log_config import LogConfig
 from tests.fakes.files import FakeFiles
 from tests.storage.batches import DIRECTORY, append, batch
 

@@ -6,8 +6,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from storage.local_log import LocalLog
-from storage.log_segments import LogSegments
+from odradek.storage.local.local_log import LocalLog
+from odradek.storage.local.segments import LogSegments
 from tests.fakes.files import FakeFiles
 from tests.storage.batches import DIRECTORY, append, batch, new_log, reopened
 

@@ -11,13 +11,12 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from storage.log_retention import delete_old_segments
+from odradek.storage.log.retention import delete_old_segments
 from tests.fakes.files import FakeFiles
-
-from .logs import NOW, Producer, new_log, produce, read_all, reopened, sync
+from tests.storage.logs import NOW, Producer, new_log, produce, read_all, reopened, sync
 
 if TYPE_CHECKING:
-    from storage.sync_ticket import SyncTicket
+    from odradek.storage.local.sync_ticket import SyncTicket
 
 
 class LogAgainstMap(RuleBasedStateMachine):

@@ -13,14 +13,13 @@ from typing import NamedTuple
 
 import pytest
 
-from protocol.control_records import ControlType
-from protocol.record_batch import scan
-from protocol.records import iterate
-from storage.log_read import FetchIsolation
-from storage.unified_log import UnifiedLog
+from odradek.protocol.control_records import ControlType
+from odradek.protocol.record_batch import scan
+from odradek.protocol.records import iterate
+from odradek.storage.log.unified_log import UnifiedLog
+from odradek.storage.values.log_read import FetchIsolation
 from tests.fakes.files import FakeFiles
-
-from .logs import (
+from tests.storage.logs import (
     Producer,
     closed,
     files_of,

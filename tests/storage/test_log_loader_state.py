@@ -2,11 +2,14 @@
 
 import pytest
 
-from protocol.control_records import ControlType, EndTxnMarker, build_marker_batch
-from storage.append_info import AppendOrigin
-from storage.producer_snapshot import decode_snapshot, snapshot_path
-
-from .logs import (
+from odradek.protocol.control_records import (
+    ControlType,
+    EndTxnMarker,
+    build_marker_batch,
+)
+from odradek.storage.producers.append_info import AppendOrigin
+from odradek.storage.producers.snapshot import decode_snapshot, snapshot_path
+from tests.storage.logs import (
     DIRECTORY,
     NOW,
     Producer,

@@ -6,15 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from protocol.errors import KafkaStorageError
-from storage.directory_checkpoints import DirectoryFailure
-from storage.files import OsFiles
-from storage.log_config import LogConfig
-from storage.log_manager import LogManager
+from odradek.protocol.errors import KafkaStorageError
+from odradek.storage.directory.checkpoints import DirectoryFailure
+from odradek.storage.directory.log_manager import LogManager
+from odradek.storage.files.files import OsFiles
+from odradek.storage.values.log_config import LogConfig
 from tests.fakes.files import FakeFiles
-
-from .logs import NOW, TOPIC_ID, produce, sync
-from .test_log_manager import (
+from tests.storage.directory.test_log_manager import (
     CONFIG,
     ROOT,
     A,
@@ -24,6 +22,7 @@ from .test_log_manager import (
     made,
     started,
 )
+from tests.storage.logs import NOW, TOPIC_ID, produce, sync
 
 
 def remove_all(manager: LogManager, now_ms: int = NOW) -> None:

@@ -13,21 +13,20 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from protocol.control_records import (
+from odradek.protocol.control_records import (
     ControlType,
     EndTxnMarker,
     build_marker_batch,
     read_marker,
 )
-from protocol.errors import OffsetOutOfRange
-from protocol.record_batch import BatchHeader, read_header, scan
-from protocol.records import NewRecord, build_batch
-from storage.append_info import AppendOrigin
-from storage.log_read import FetchIsolation
-from storage.log_retention import delete_old_segments
-
-from .logs import NOW, append, files_of, new_log, reopened, sync
-from .test_transactions_model import Ended, consume
+from odradek.protocol.errors import OffsetOutOfRange
+from odradek.protocol.record_batch import BatchHeader, read_header, scan
+from odradek.protocol.records import NewRecord, build_batch
+from odradek.storage.log.retention import delete_old_segments
+from odradek.storage.producers.append_info import AppendOrigin
+from odradek.storage.values.log_read import FetchIsolation
+from tests.storage.logs import NOW, append, files_of, new_log, reopened, sync
+from tests.storage.test_transactions_model import Ended, consume
 
 EXAMPLES, STEPS = (250, 40) if os.environ.get("ODRADEK_LONG") else (12, 40)
 TRANSACTIONAL = (0, 1, 2)  # producer ids; ten above are those without transactions

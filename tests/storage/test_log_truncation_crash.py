@@ -5,15 +5,20 @@ from pathlib import Path
 
 import pytest
 
-from protocol.errors import KafkaStorageError
-from storage.files import OsFiles
-from storage.log_config import LogConfig
-from storage.log_loader import Checkpointed, Surroundings, create_log, load_log
-from storage.producer_snapshot import list_snapshots
-from storage.unified_log import UnifiedLog
+from odradek.protocol.errors import KafkaStorageError
+from odradek.storage.files.files import OsFiles
+from odradek.storage.log.unified_log import UnifiedLog
+from odradek.storage.opening.loader import (
+    Checkpointed,
+    Surroundings,
+    create_log,
+    load_log,
+)
+from odradek.storage.producers.snapshot import list_snapshots
+from odradek.storage.values.log_config import LogConfig
 from tests.fakes.files import FakeFiles
-
-from .logs import (
+from tests.storage.log.test_truncation import truncate_watched
+from tests.storage.logs import (
     DIRECTORY,
     NOW,
     PARTITION,
@@ -27,7 +32,6 @@ from .logs import (
     reopened,
     sync,
 )
-from .test_log_truncation import truncate_watched
 
 
 def test_a_sync_under_way_makes_nothing_durable_behind_it() -> None:

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from protocol.errors import InvalidRecord, InvalidTimestamp, MessageTooLarge
-from protocol.record_batch import (
+from odradek.protocol.errors import InvalidRecord, InvalidTimestamp, MessageTooLarge
+from odradek.protocol.record_batch import (
     CODEC_NAMES,
     CONTROL,
     HAS_DELETE_HORIZON,
@@ -14,11 +14,14 @@ from protocol.record_batch import (
     check_crc,
     read_header,
 )
-from protocol.records import NewRecord, build_batch, iterate
-from storage.log_config import LogConfig
-from storage.log_validator import InvalidRecords, InvalidTimestamps, RatioTooHigh
-
-from .produced import (
+from odradek.protocol.records import NewRecord, build_batch, iterate
+from odradek.storage.validation.validator import (
+    InvalidRecords,
+    InvalidTimestamps,
+    RatioTooHigh,
+)
+from odradek.storage.values.log_config import LogConfig
+from tests.storage.produced import (
     CONFIG,
     COORDINATOR,
     HOUR,

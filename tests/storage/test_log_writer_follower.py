@@ -4,18 +4,29 @@ import errno
 
 import pytest
 
-from protocol.control_records import ControlType
-from protocol.errors import InvalidRecord, RecordListTooLarge
-from protocol.record_batch import read_header, stamp
-from storage.append_info import AppendInfo
-from storage.batch_analysis import OffsetsOutOfOrder, UnexpectedAppendOffset
-from storage.files import DiskFull
-from storage.log_read import FetchIsolation
-from storage.unified_log import UnifiedLog
+from odradek.protocol.control_records import ControlType
+from odradek.protocol.errors import InvalidRecord, RecordListTooLarge
+from odradek.protocol.record_batch import read_header, stamp
+from odradek.storage.files.files import DiskFull
+from odradek.storage.log.unified_log import UnifiedLog
+from odradek.storage.producers.append_info import AppendInfo
+from odradek.storage.validation.batch_analysis import (
+    OffsetsOutOfOrder,
+    UnexpectedAppendOffset,
+)
+from odradek.storage.values.log_read import FetchIsolation
 from tests.fakes.files import FakeFiles
-
-from .batches import batch
-from .logs import EPOCH, NOW, Producer, append, marker, new_log, produce, read_all
+from tests.storage.batches import batch
+from tests.storage.logs import (
+    EPOCH,
+    NOW,
+    Producer,
+    append,
+    marker,
+    new_log,
+    produce,
+    read_all,
+)
 
 IDEMPOTENT = Producer(7, 0, 0)
 

@@ -10,12 +10,11 @@ from types import FrameType
 
 import pytest
 
-from storage.formats.producer_entry import parse_producers
-from storage.known_producers import CHANGED_MAX
-from storage.producer_snapshot import list_snapshots, snapshot_path
-from storage.unified_log import UnifiedLog
-
-from .logs import (
+from odradek.storage.formats.producer_entry import parse_producers
+from odradek.storage.log.unified_log import UnifiedLog
+from odradek.storage.producers.known import CHANGED_MAX
+from odradek.storage.producers.snapshot import list_snapshots, snapshot_path
+from tests.storage.logs import (
     DIRECTORY,
     NOW,
     Producer,

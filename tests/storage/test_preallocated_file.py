@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from storage.files import OsFile, OsFiles, StorageFailure
-from storage.preallocation import STEP_MIN
-
-from .test_files import file_size_limit, open_paths
+from odradek.storage.files.files import OsFile, OsFiles, StorageFailure
+from odradek.storage.files.preallocation import STEP_MIN
+from tests.storage.files.test_files import file_size_limit, open_paths
 
 ROOM = 1 << 20
 

@@ -5,11 +5,11 @@ Four batches of five records, the second quarantined.
 
 import pytest
 
-from protocol.record_batch import check_crc, scan
-from storage.formats.quarantine_entry import QuarantineEntry
-from storage.log_segment import LogSegment
+from odradek.protocol.record_batch import check_crc, scan
+from odradek.storage.formats.quarantine_entry import QuarantineEntry
+from odradek.storage.segment.log_segment import LogSegment
 from tests.storage.batches import append, batch, new_segment, reopened
-from tests.storage.test_segment_reader import damaged, segment_with_timestamps
+from tests.storage.segment.test_reader import damaged, segment_with_timestamps
 
 
 def with_range(base_offset: int = 5) -> LogSegment:

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from protocol.record_batch import BATCH_OVERHEAD, check_crc, scan
-from protocol.records import iterate
-from storage.log_read import FetchIsolation
-from storage.log_retention import delete_old_segments
-from storage.unified_log import UnifiedLog
+from odradek.protocol.record_batch import BATCH_OVERHEAD, check_crc, scan
+from odradek.protocol.records import iterate
+from odradek.storage.log.retention import delete_old_segments
+from odradek.storage.log.unified_log import UnifiedLog
+from odradek.storage.values.log_read import FetchIsolation
 from tests.fakes.files import FakeFiles
 from tests.storage.logs import (
     DIRECTORY,

@@ -11,13 +11,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from protocol.record_batch import BatchHeader, scan
-from storage.append_info import AppendOrigin
-from storage.formats.transaction_entry import TRANSACTION_ENTRY_SIZE
-from storage.log_read import AbortedTransaction
-
-from .logs import append, files_of, reopened, sync
-from .test_transactions_model import COMMITTED, Ended, Model, Step, consume
+from odradek.protocol.record_batch import BatchHeader, scan
+from odradek.storage.formats.transaction_entry import TRANSACTION_ENTRY_SIZE
+from odradek.storage.producers.append_info import AppendOrigin
+from odradek.storage.values.log_read import AbortedTransaction
+from tests.storage.logs import append, files_of, reopened, sync
+from tests.storage.test_transactions_model import COMMITTED, Ended, Model, Step, consume
 
 EXAMPLES = 2000 if os.environ.get("ODRADEK_LONG") else 60
 STEPS = st.lists(

@@ -10,18 +10,17 @@ from typing import NamedTuple
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from protocol.control_records import (
+from odradek.protocol.control_records import (
     ControlType,
     EndTxnMarker,
     build_marker_batch,
     read_marker,
 )
-from protocol.record_batch import BatchHeader, read_header, scan
-from protocol.records import NewRecord, build_batch
-from storage.append_info import AppendOrigin
-from storage.log_read import AbortedTransaction, FetchIsolation
-
-from .logs import NOW, append, files_of, new_log, reopened, sync
+from odradek.protocol.record_batch import BatchHeader, read_header, scan
+from odradek.protocol.records import NewRecord, build_batch
+from odradek.storage.producers.append_info import AppendOrigin
+from odradek.storage.values.log_read import AbortedTransaction, FetchIsolation
+from tests.storage.logs import NOW, append, files_of, new_log, reopened, sync
 
 EXAMPLES = 1500 if os.environ.get("ODRADEK_LONG") else 40
 COMMITTED = FetchIsolation.TXN_COMMITTED

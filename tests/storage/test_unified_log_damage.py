@@ -2,13 +2,12 @@
 
 import pytest
 
-from protocol.errors import CorruptMessage
-from protocol.record_batch import read_header
-from storage.batch_verification import DamagedBatch
-from storage.log_read import FetchIsolation
-from storage.unified_log import UnifiedLog
-
-from .logs import (
+from odradek.protocol.errors import CorruptMessage
+from odradek.protocol.record_batch import read_header
+from odradek.storage.log.unified_log import UnifiedLog
+from odradek.storage.segment.batch_verification import DamagedBatch
+from odradek.storage.values.log_read import FetchIsolation
+from tests.storage.logs import (
     EPOCH,
     NOW,
     closed,

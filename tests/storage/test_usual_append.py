@@ -7,14 +7,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.errors import KafkaError
-from protocol.records import NewRecord, build_batch
-from storage.files import DiskFull, StorageFailure
-from storage.log_read import FetchIsolation
-from storage.unified_log import UnifiedLog
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.records import NewRecord, build_batch
+from odradek.storage.files.files import DiskFull, StorageFailure
+from odradek.storage.log.unified_log import UnifiedLog
+from odradek.storage.values.log_read import FetchIsolation
 from tests.fakes.files import FakeFiles
-
-from .logs import ANYBODY, DIRECTORY, EPOCH, NOW, Producer, append, new_log, produce
+from tests.storage.logs import (
+    ANYBODY,
+    DIRECTORY,
+    EPOCH,
+    NOW,
+    Producer,
+    append,
+    new_log,
+    produce,
+)
 
 IDEMPOTENT = Producer(7, 0, 0)
 

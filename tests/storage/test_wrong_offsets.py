@@ -17,13 +17,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from protocol.record_batch import check_crc, scan
-from protocol.records import iterate
-from storage.log_read import FetchIsolation
-from storage.unified_log import UnifiedLog
+from odradek.protocol.record_batch import check_crc, scan
+from odradek.protocol.records import iterate
+from odradek.storage.log.unified_log import UnifiedLog
+from odradek.storage.values.log_read import FetchIsolation
 from tests.fakes.files import FakeFiles
-
-from .logs import NOW, closed, files_of, new_log, produce, reopened, sync
+from tests.storage.logs import NOW, closed, files_of, new_log, produce, reopened, sync
 
 IS_LONG = bool(os.environ.get("ODRADEK_LONG"))
 COUNT = 3

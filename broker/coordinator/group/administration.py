@@ -4,27 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from protocol.errors import (
+from odradek.broker.coordinator.decision import Decision
+from odradek.broker.coordinator.group.state.classic_states import ClassicState
+from odradek.broker.coordinator.group.state.records import GroupRecord, OffsetRecord
+from odradek.broker.coordinator.group.state.subscription import (
+    is_of_consumers,
+    subscribed_topics,
+)
+from odradek.protocol.errors import (
     ErrorCode,
     GroupIdNotFound,
     NonEmptyGroup,
 )
-from protocol.messages.group_admin import (
+from odradek.protocol.messages.group_admin import (
     DescribedGroup,
     DescribedGroupMember,
     ListedGroup,
 )
 
-from ..decision import Decision
-from .classic_states import ClassicState
-from .records import GroupRecord, OffsetRecord
-from .subscription import is_of_consumers, subscribed_topics
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from .classic_group import ClassicGroup
-    from .shard import GroupShard
+    from odradek.broker.coordinator.group.state.classic_group import ClassicGroup
+    from odradek.broker.coordinator.group.state.shard import GroupShard
 
 CLASSIC = "classic"
 FIRST_VERSION_WITH_GROUP_ID_NOT_FOUND = 6

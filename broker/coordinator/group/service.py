@@ -8,12 +8,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from protocol.errors import InvalidGroupId, KafkaError
-from protocol.topic_partition import TopicPartition
+from odradek.broker.coordinator.group.classic.join import Joining, decide_join
+from odradek.broker.coordinator.group.classic.leave import decide_leave
+from odradek.broker.coordinator.group.classic.rebalance import dismiss, resume
+from odradek.broker.coordinator.group.classic.sync import decide_heartbeat, decide_sync
+from odradek.broker.coordinator.group.offsets.commit import (
+    Committer,
+    WantedOffset,
+    decide_commit,
+)
+from odradek.broker.coordinator.group.offsets.expiry import (
+    decide_expiry,
+    decide_forget_topic,
+)
+from odradek.broker.coordinator.group.offsets.fetch import FetchedOffset, decide_fetch
+from odradek.broker.coordinator.group.offsets.txn_commit import decide_txn_commit
+from odradek.broker.coordinator.group.state.shard import GroupShard
+from odradek.broker.coordinator.runtime import CoordinatorRuntime
+from odradek.broker.metadata.auto_create import make_topic
+from odradek.broker.metadata.topic_names import CONSUMER_OFFSETS
+from odradek.protocol.errors import InvalidGroupId, KafkaError
+from odradek.protocol.topic_partition import TopicPartition
 
-from ...metadata.auto_create import make_topic
-from ...metadata.topic_names import CONSUMER_OFFSETS
-from ..runtime import CoordinatorRuntime
 from .administration import (
     GroupFilter,
     decide_delete,
@@ -21,30 +37,20 @@ from .administration import (
     decide_describe,
     decide_list,
 )
-from .classic_join import Joining, decide_join
-from .classic_leave import decide_leave
-from .classic_rebalance import dismiss, resume
-from .classic_sync import decide_heartbeat, decide_sync
-from .offset_commit import Committer, WantedOffset, decide_commit
-from .offset_expiry import decide_expiry, decide_forget_topic
-from .offset_fetch import FetchedOffset, decide_fetch
-from .shard import GroupShard
-from .txn_offset_commit import decide_txn_commit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from protocol.messages.groups import (
+    from odradek.broker.coordinator.decision import Decision, ProducerIdentity
+    from odradek.broker.coordinator.shard import Shard
+    from odradek.broker.requests.parts import Services
+    from odradek.broker.runtime.parked import Parked
+    from odradek.protocol.messages.groups import (
         HeartbeatRequest,
         MemberIdentity,
         SyncGroupRequest,
     )
-    from storage.verification_state import VerificationGuard
-
-    from ...parked import Parked
-    from ...services import Services
-    from ..decision import Decision, ProducerIdentity
-    from ..shard import Shard
+    from odradek.storage.producers.verification_state import VerificationGuard
 
     Refuse = Callable[[KafkaError], Any]
 

@@ -8,24 +8,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from protocol.errors import (
+from odradek.broker.coordinator.decision import Decision
+from odradek.broker.coordinator.placement import partition_for
+from odradek.broker.metadata.topic_names import CONSUMER_OFFSETS
+from odradek.protocol.errors import (
     ConcurrentTransactions,
     ErrorCode,
     InvalidProducerIdMapping,
     ProducerFenced,
 )
-from protocol.topic_partition import TopicPartition
+from odradek.protocol.topic_partition import TopicPartition
 
-from ...metadata.topic_names import CONSUMER_OFFSETS
-from ..decision import Decision
-from ..placement import partition_for
 from .records import TransactionRecord
 from .states import TransactionState
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..decision import ProducerIdentity
+    from odradek.broker.coordinator.decision import ProducerIdentity
+
     from .shard import TransactionShard
     from .transaction import Transaction
 

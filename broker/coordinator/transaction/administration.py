@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from protocol.errors import TransactionalIdNotFound
+from odradek.broker.coordinator.decision import Decision
+from odradek.protocol.errors import TransactionalIdNotFound
 
-from ..decision import Decision
 from .states import BY_LABEL, TransactionState
 
 if TYPE_CHECKING:

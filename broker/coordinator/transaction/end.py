@@ -15,14 +15,14 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from protocol.errors import (
+from odradek.broker.coordinator.decision import Decision
+from odradek.protocol.errors import (
     ConcurrentTransactions,
     InvalidProducerIdMapping,
     InvalidTxnState,
     ProducerFenced,
 )
 
-from ..decision import Decision
 from .records import TransactionRecord
 from .shard import Markers
 from .states import TransactionState
@@ -31,9 +31,9 @@ from .transaction import BUMPS_EPOCH, NO_EPOCH, EndedBy
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from protocol.errors import KafkaError
+    from odradek.broker.coordinator.decision import ProducerIdentity
+    from odradek.protocol.errors import KafkaError
 
-    from ..decision import ProducerIdentity
     from .shard import TransactionShard
     from .transaction import Transaction
 

@@ -9,7 +9,8 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ..decision import Decision
+from odradek.broker.coordinator.decision import Decision
+
 from .end import carried_out, fence
 from .records import TransactionRecord
 from .states import TransactionState
@@ -18,7 +19,7 @@ from .transaction import EndedBy
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from protocol.errors import KafkaError
+    from odradek.protocol.errors import KafkaError
 
     from .shard import TransactionShard
     from .transaction import Transaction

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from protocol.errors import (
+from odradek.broker.coordinator.decision import Decision, ProducerIdentity
+from odradek.protocol.errors import (
     ConcurrentTransactions,
     InvalidTransactionTimeout,
     ProducerFenced,
 )
 
-from ..decision import Decision, ProducerIdentity
 from .end import carried_out, fence
 from .records import TransactionRecord
 from .states import TransactionState
@@ -25,7 +25,7 @@ from .transaction import LAST_EPOCH, NO_EPOCH, EndedBy, Transaction
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from protocol.errors import KafkaError
+    from odradek.protocol.errors import KafkaError
 
     from .shard import TransactionShard
 

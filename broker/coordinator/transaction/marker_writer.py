@@ -14,24 +14,23 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from protocol.errors import ErrorCode, KafkaError
-from storage.append_info import AppendOrigin
-
-from ...metadata.topic_names import CONSUMER_OFFSETS
-from ...parked import Parked, gathered
-from ...replica.partition import ACKS_ALL
-from ..decision import ProducerIdentity
-from ..record_batch import marker_batch
-from ..shard import NO_TIMEOUT_MS
+from odradek.broker.coordinator.decision import ProducerIdentity
+from odradek.broker.coordinator.record_batch import marker_batch
+from odradek.broker.coordinator.shard import NO_TIMEOUT_MS
+from odradek.broker.metadata.topic_names import CONSUMER_OFFSETS
+from odradek.broker.replica.partition.partition import ACKS_ALL
+from odradek.broker.runtime.parked import Parked, gathered
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.storage.producers.append_info import AppendOrigin
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from protocol.topic_partition import TopicPartition
+    from odradek.broker.metadata.topics import Topics
+    from odradek.broker.replica.replica_manager import ReplicaManager
+    from odradek.broker.runtime.clock import Clock
+    from odradek.protocol.topic_partition import TopicPartition
 
-    from ...clock import Clock
-    from ...metadata.topics import Topics
-    from ...replica.replica_manager import ReplicaManager
     from .shard import Markers
 
 FIRST_RETRY_MS = 10

@@ -13,10 +13,10 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from protocol.errors import KafkaError
+from odradek.broker.coordinator.decision import Decision, ProducerIdentity
+from odradek.broker.coordinator.shard import Phase
+from odradek.protocol.errors import KafkaError
 
-from ..decision import Decision, ProducerIdentity
-from ..shard import Phase
 from .end import carried_out, fence
 from .marker_writer import Marker
 from .states import TransactionState
@@ -25,12 +25,12 @@ from .transaction import BUMPS_EPOCH, EPOCH_MAX, EndedBy
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from protocol.topic_partition import TopicPartition
-    from storage.log_manager import LogManager
-    from storage.producer_state import ProducerState
+    from odradek.broker.coordinator.runtime import CoordinatorRuntime
+    from odradek.broker.replica.replica_manager import ReplicaManager
+    from odradek.protocol.topic_partition import TopicPartition
+    from odradek.storage.directory.log_manager import LogManager
+    from odradek.storage.producers.state import ProducerState
 
-    from ...replica.replica_manager import ReplicaManager
-    from ..runtime import CoordinatorRuntime
     from .marker_writer import LogMarkerWriter
     from .shard import TransactionShard
     from .transaction import Transaction

@@ -10,10 +10,10 @@ from functools import lru_cache
 from struct import Struct, error
 from typing import TYPE_CHECKING, NamedTuple
 
-from protocol.compiler import encoder
-from protocol.errors import InvalidRecord, MalformedRequest
-from protocol.topic_partition import TopicPartition
-from protocol.transaction_records import (
+from odradek.protocol.compiler import encoder
+from odradek.protocol.errors import InvalidRecord, MalformedRequest
+from odradek.protocol.topic_partition import TopicPartition
+from odradek.protocol.transaction_records import (
     TransactionLogKey,
     TransactionLogValue,
     TransactionPartitions,
@@ -25,7 +25,7 @@ from .transaction import Transaction
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from storage.files import Buffer
+    from odradek.storage.files.files import Buffer
 
 TRANSACTION_KEY = 0
 

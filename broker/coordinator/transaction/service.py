@@ -12,16 +12,16 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Any
 
-from protocol.errors import (
+from odradek.broker.coordinator.runtime import CoordinatorRuntime
+from odradek.broker.metadata.auto_create import make_topic
+from odradek.broker.metadata.topic_names import TRANSACTION_STATE
+from odradek.broker.runtime.parked import Parked
+from odradek.protocol.errors import (
     ConcurrentTransactions,
     CoordinatorLoadInProgress,
     KafkaError,
 )
 
-from ...metadata.auto_create import make_topic
-from ...metadata.topic_names import TRANSACTION_STATE
-from ...parked import Parked
-from ..runtime import CoordinatorRuntime
 from .add_partitions import Addition, decide_add_partitions, decide_verify
 from .administration import TransactionFilter, decide_describe, decide_list
 from .end import Ending, decide_end, resume
@@ -34,12 +34,12 @@ from .shard import TransactionShard
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from protocol.topic_partition import TopicPartition
+    from odradek.broker.coordinator.decision import Decision, ProducerIdentity
+    from odradek.broker.coordinator.shard import Shard
+    from odradek.broker.metadata.producer_ids import ProducerIds
+    from odradek.broker.requests.parts import Services
+    from odradek.protocol.topic_partition import TopicPartition
 
-    from ...producer_ids import ProducerIds
-    from ...services import Services
-    from ..decision import Decision, ProducerIdentity
-    from ..shard import Shard
     from .transaction import Transaction
 
     Decide = Callable[[TransactionShard], Decision]

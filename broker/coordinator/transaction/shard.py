@@ -5,22 +5,22 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from protocol.errors import InvalidProducerIdMapping
+from odradek.protocol.errors import InvalidProducerIdMapping
 
 from . import records
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from protocol.errors import KafkaError
-    from protocol.topic_partition import TopicPartition
-    from storage.files import Buffer
+    from odradek.broker.config.options.broker_config import BrokerConfig
+    from odradek.broker.coordinator.decision import Decision, Place
+    from odradek.broker.coordinator.shard import Shard
+    from odradek.broker.coordinator.timers import Timers
+    from odradek.broker.runtime.clock import Clock
+    from odradek.protocol.errors import KafkaError
+    from odradek.protocol.topic_partition import TopicPartition
+    from odradek.storage.files.files import Buffer
 
-    from ...clock import Clock
-    from ...config.broker_config import BrokerConfig
-    from ..decision import Decision, Place
-    from ..shard import Shard
-    from ..timers import Timers
     from .transaction import Transaction
 
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..decision import NO_PRODUCER, ProducerIdentity
+from odradek.broker.coordinator.decision import NO_PRODUCER, ProducerIdentity
+
 from .states import PREDECESSORS, TransactionState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from protocol.topic_partition import TopicPartition
+    from odradek.protocol.topic_partition import TopicPartition
 
 NO_EPOCH = -1
 NO_TIME = -1

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from broker.cli.main import main
-from client.cluster import Cluster
+from odradek.broker.cli.main import main
+from odradek.client.cluster import Cluster
 from tests.broker_process import BrokerProcess, running_broker
 from tests.client.live import connected
 from tests.client.live_transactions import NO_VERIFICATION

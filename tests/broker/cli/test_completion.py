@@ -3,8 +3,8 @@ import subprocess
 
 import pytest
 
-from broker.cli.completion import words
-from broker.cli.main import BUILT_IN, main
+from odradek.broker.cli.completion import words
+from odradek.broker.cli.main import BUILT_IN, main
 
 Captured = pytest.CaptureFixture[str]
 

@@ -10,21 +10,20 @@ from typing import NoReturn
 
 import pytest
 
-from broker.cli.completion import words
-from broker.cli.main import main
-from broker.cli.parser import Parser
-from client.cluster import Cluster
-from client.group_offsets import commit_offsets
-from client.producer import Producer
-from client.topics import NewTopic, create_topic
-from client.transactional_producer import TransactionalProducer
-from protocol.records import NewRecord
-from protocol.topic_partition import TopicPartition
-from pyspark_odradek.commands.arguments import Parser as PipelineParser
+from odradek.broker.cli.completion import words
+from odradek.broker.cli.main import main
+from odradek.client.cluster import Cluster
+from odradek.client.group_offsets import commit_offsets
+from odradek.client.producer import Producer
+from odradek.client.topics import NewTopic, create_topic
+from odradek.client.transactional_producer import TransactionalProducer
+from odradek.pipeline.commands.arguments import Parser as PipelineParser
+from odradek.protocol.records import NewRecord
+from odradek.protocol.topic_partition import TopicPartition
+from odradek.terminal.parser import Parser
+from tests.broker.cli.records.test_produce import typed
 from tests.broker_process import BrokerProcess, running_broker
 from tests.client.live import connected
-
-from .test_produce import typed
 
 COMMAND = re.compile(r"""\bodradek ((?:'[^']*'|[^'|<>#&)"\n])+)""")
 ELSEWHERE = re.compile(r"kafka[-.\w]*:9092")

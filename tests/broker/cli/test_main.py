@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from broker.cli import main as main_module
-from broker.cli.completion import words
-from broker.cli.main import BUILT_IN, GROUP, find, main
+from odradek.broker.cli import main as main_module
+from odradek.broker.cli.completion import words
+from odradek.broker.cli.main import BUILT_IN, GROUP, find, main
 from tests.processor import turns
 
 ROOT = Path(__file__).parents[3]
@@ -97,7 +97,7 @@ def test_help_takes_no_time() -> None:
 
 def _cpu_of_help(command: list[str]) -> float:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    arguments = [sys.executable, "-P", "-m", "broker", *command, "--help"]
+    arguments = [sys.executable, "-m", "odradek", *command, "--help"]
     subprocess.run(arguments, check=True, capture_output=True, cwd=ROOT)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime)
@@ -126,7 +126,7 @@ def test_an_interrupted_command_ends_as_the_shell_expects(
 def test_help_of_a_command_loads_neither_loop_nor_storage() -> None:
     """`odradek serve --help` and `odradek health` answer in well under 100 ms."""
     script = (
-        "import sys; from broker.cli.main import main\n"
+        "import sys; from odradek.broker.cli.main import main\n"
         "try: main(['serve', '--help'])\n"
         "except SystemExit: pass\n"
         "heavy = {'asyncio', 'uvloop', 'sqlite3', 'storage', 'aiokafka', 'click'}\n"

@@ -5,8 +5,8 @@ import io
 
 import pytest
 
-from broker.cli.completion import words
-from broker.cli.main import main
+from odradek.broker.cli.completion import words
+from odradek.broker.cli.main import main
 
 FIRST = {"config alter": ["topic", "t"], "config describe": ["topic", "t"]}
 

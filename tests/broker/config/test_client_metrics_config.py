@@ -3,13 +3,13 @@ from pathlib import Path
 
 import pytest
 
-from broker.config.client_metrics_config import (
+from odradek.broker.config.client_metrics_config import (
     describe_client_metrics,
     find_client_metrics_option,
     subscription,
 )
-from broker.config.described import ConfigSource
-from protocol.errors import InvalidConfig, InvalidRequest, KafkaError
+from odradek.broker.config.described import ConfigSource
+from odradek.protocol.errors import InvalidConfig, InvalidRequest, KafkaError
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "wire" / "describe_configs.json"
 

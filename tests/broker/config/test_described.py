@@ -2,8 +2,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from broker.config.broker_config import OPTIONS, BrokerConfig
-from broker.config.described import (
+from odradek.broker.config.described import (
     ConfigSource,
     Described,
     Synonym,
@@ -11,8 +10,9 @@ from broker.config.described import (
     describe_every_broker,
     describe_topic,
 )
-from broker.config.live_config import with_changes
-from broker.config.option import Kind
+from odradek.broker.config.live_config import with_changes
+from odradek.broker.config.options.broker_config import OPTIONS, BrokerConfig
+from odradek.broker.config.options.option import Kind
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "wire" / "describe_configs.json"
 

@@ -1,15 +1,15 @@
 import pytest
 
-from broker.config.broker_config import BrokerConfig
-from broker.config.dynamic_config import (
+from odradek.broker.config.dynamic_config import (
     Alteration,
     Operation,
     altered,
     check_alterations,
     replacing,
 )
-from broker.config.topic_config import find_topic_option, topic_default
-from protocol.errors import InvalidConfig, InvalidRequest, KafkaError
+from odradek.broker.config.options.broker_config import BrokerConfig
+from odradek.broker.config.topic_config import find_topic_option, topic_default
+from odradek.protocol.errors import InvalidConfig, InvalidRequest, KafkaError
 
 BROKER = BrokerConfig()
 

@@ -3,15 +3,15 @@ from pathlib import Path
 
 import pytest
 
-from broker.config.broker_config import BrokerConfig
-from broker.config.described import ConfigSource, Synonym
-from broker.config.group_config import (
+from odradek.broker.config.described import ConfigSource, Synonym
+from odradek.broker.config.group_config import (
     describe_group,
     find_group_option,
     group_default,
     validate_group_options,
 )
-from protocol.errors import InvalidConfig
+from odradek.broker.config.options.broker_config import BrokerConfig
+from odradek.protocol.errors import InvalidConfig
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "wire" / "describe_configs.json"
 SESSION = "consumer.session.timeout.ms"

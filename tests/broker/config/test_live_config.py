@@ -2,16 +2,16 @@ import logging
 
 import pytest
 
-from broker.config.broker_config import BrokerConfig
-from broker.config.live_config import (
+from odradek.broker.config.live_config import (
     LiveConfig,
     broker_default,
     check_changes,
     find_broker_option,
     with_changes,
 )
-from broker.config.option_error import OptionError
-from protocol.errors import InvalidConfig, InvalidRequest
+from odradek.broker.config.options.broker_config import BrokerConfig
+from odradek.broker.config.options.error import OptionError
+from odradek.protocol.errors import InvalidConfig, InvalidRequest
 
 
 def test_what_is_set_for_this_broker_wins() -> None:

@@ -1,8 +1,8 @@
 import pytest
 
-from broker.config.broker_config import BrokerConfig
-from broker.config.listener import parse_listeners
-from broker.config.sole_member import why_not_alone
+from odradek.broker.config.options.broker_config import BrokerConfig
+from odradek.broker.config.options.listener import parse_listeners
+from odradek.broker.config.sole_member import why_not_alone
 
 ROLES, VOTERS, SERVERS = (
     "process.roles",

@@ -2,11 +2,11 @@ from pathlib import Path
 
 import pytest
 
-from broker.config.broker_config import BrokerConfig
-from broker.config.described import ConfigSource, describe_broker
-from broker.config.listener import Listener
-from broker.config.option_error import OptionError
-from broker.config.sources import Flags, load, option_of_variable
+from odradek.broker.config.described import ConfigSource, describe_broker
+from odradek.broker.config.options.broker_config import BrokerConfig
+from odradek.broker.config.options.error import OptionError
+from odradek.broker.config.options.listener import Listener
+from odradek.broker.config.sources import Flags, load, option_of_variable
 
 # What Apache Kafka ships for one node (its comments left out).
 KAFKAS_OWN_FILE = """\

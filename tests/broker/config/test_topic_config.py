@@ -2,14 +2,14 @@ from dataclasses import fields
 
 import pytest
 
-from broker.config.broker_config import OPTIONS, BrokerConfig
-from broker.config.topic_config import (
+from odradek.broker.config.options.broker_config import OPTIONS, BrokerConfig
+from odradek.broker.config.topic_config import (
     TOPIC_OPTIONS,
     log_config,
     validate_topic_options,
 )
-from protocol.errors import InvalidConfig
-from storage.log_config import LogConfig
+from odradek.protocol.errors import InvalidConfig
+from odradek.storage.values.log_config import LogConfig
 
 BROKER = BrokerConfig()
 

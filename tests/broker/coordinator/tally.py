@@ -5,14 +5,14 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from broker.coordinator.decision import Decision, Place
-from broker.coordinator.runtime import CoordinatorRuntime
-from protocol.errors import InvalidRequest, KafkaError
+from odradek.broker.coordinator.decision import Decision, Place
+from odradek.broker.coordinator.runtime import CoordinatorRuntime
+from odradek.protocol.errors import InvalidRequest, KafkaError
 from tests.fakes.files import FakeFiles
 from tests.fakes.replicas import Replicas, replicas
 
 if TYPE_CHECKING:
-    from broker.coordinator.shard import Shard
+    from odradek.broker.coordinator.shard import Shard
 
 TOPIC = "__tallies"
 PARTITIONS = 3

@@ -1,7 +1,7 @@
 import pytest
 
-from broker.coordinator.coordinator_error import as_coordinator_error
-from protocol.errors import ErrorCode
+from odradek.broker.coordinator.coordinator_error import as_coordinator_error
+from odradek.protocol.errors import ErrorCode
 
 
 @pytest.mark.parametrize(

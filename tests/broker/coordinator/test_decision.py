@@ -1,6 +1,6 @@
 """Decisions are values: what they do not say means nothing is to happen."""
 
-from broker.coordinator.decision import NO_PRODUCER, Decision, Place
+from odradek.broker.coordinator.decision import NO_PRODUCER, Decision, Place
 from tests.broker.coordinator.tally import Counted
 
 

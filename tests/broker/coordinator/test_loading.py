@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from broker.coordinator.decision import ProducerIdentity
-from broker.coordinator.loading import Loader
-from protocol.errors import ErrorCode
-from protocol.records import NewRecord, build_batch
-from protocol.topic_partition import TopicPartition
-from storage.append_info import AppendOrigin
+from odradek.broker.coordinator.decision import ProducerIdentity
+from odradek.broker.coordinator.loading import Loader
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.records import NewRecord, build_batch
+from odradek.protocol.topic_partition import TopicPartition
+from odradek.storage.producers.append_info import AppendOrigin
 from tests.broker.coordinator.tally import TOPIC, Tallies, TallyBroker, tally_broker
 from tests.fakes.files import FakeFiles
 from tests.fakes.replicas import LOG_DIR, marker_of

@@ -1,6 +1,6 @@
 import pytest
 
-from broker.coordinator.placement import java_string_hash, partition_for
+from odradek.broker.coordinator.placement import java_string_hash, partition_for
 
 
 @pytest.mark.parametrize(

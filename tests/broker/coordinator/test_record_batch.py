@@ -1,14 +1,14 @@
 """Batches of a coordinator: as many records as fit, and whose transaction it is."""
 
-from broker.coordinator.decision import ProducerIdentity
-from broker.coordinator.record_batch import (
+from odradek.broker.coordinator.decision import ProducerIdentity
+from odradek.broker.coordinator.record_batch import (
     BATCH_RESERVE,
     batch_of,
     in_batches,
     in_segments,
 )
-from protocol.record_batch import NO_SEQUENCE, read_header
-from protocol.records import iterate
+from odradek.protocol.record_batch import NO_SEQUENCE, read_header
+from odradek.protocol.records import iterate
 from tests.broker.coordinator.tally import Counted
 
 SIZE_MAX = 1000

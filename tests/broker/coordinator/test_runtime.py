@@ -4,14 +4,18 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from broker.coordinator.decision import Decision, ProducerIdentity
-from broker.coordinator.shard import Phase
-from broker.parked import Parked
-from protocol.control_records import ControlType, EndTxnMarker, build_marker_batch
-from protocol.errors import CoordinatorNotAvailable, ErrorCode, NotCoordinator
-from protocol.records import NewRecord, build_batch
-from protocol.topic_partition import TopicPartition
-from storage.append_info import AppendOrigin
+from odradek.broker.coordinator.decision import Decision, ProducerIdentity
+from odradek.broker.coordinator.shard import Phase
+from odradek.broker.runtime.parked import Parked
+from odradek.protocol.control_records import (
+    ControlType,
+    EndTxnMarker,
+    build_marker_batch,
+)
+from odradek.protocol.errors import CoordinatorNotAvailable, ErrorCode, NotCoordinator
+from odradek.protocol.records import NewRecord, build_batch
+from odradek.protocol.topic_partition import TopicPartition
+from odradek.storage.producers.append_info import AppendOrigin
 from tests.broker.coordinator.tally import (
     PARTITIONS,
     TOPIC,
@@ -25,7 +29,7 @@ from tests.fakes.files import FakeFiles
 from tests.fakes.replicas import replicas
 
 if TYPE_CHECKING:
-    from broker.coordinator.runtime import CoordinatorRuntime
+    from odradek.broker.coordinator.runtime import CoordinatorRuntime
 NAMES = [f"name-{number}" for number in range(12)]
 
 

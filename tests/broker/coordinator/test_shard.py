@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from broker.coordinator.decision import Decision, Place, ProducerIdentity
-from broker.coordinator.shard import Phase, Shard
-from broker.parked import Parked
-from protocol.errors import (
+from odradek.broker.coordinator.decision import Decision, Place, ProducerIdentity
+from odradek.broker.coordinator.shard import Phase, Shard
+from odradek.broker.runtime.parked import Parked
+from odradek.protocol.errors import (
     CoordinatorNotAvailable,
     ErrorCode,
     InvalidRequest,

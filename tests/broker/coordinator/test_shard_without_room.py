@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from broker.coordinator.decision import Decision
-from broker.coordinator.shard import Phase, Shard
-from broker.replica.written_partitions import RETRY_MS
-from protocol.errors import ErrorCode, KafkaError
+from odradek.broker.coordinator.decision import Decision
+from odradek.broker.coordinator.shard import Phase, Shard
+from odradek.broker.replica.upkeep.written_partitions import RETRY_MS
+from odradek.protocol.errors import ErrorCode, KafkaError
 from tests.broker.coordinator.tally import (
     Counted,
     Tallies,

@@ -1,4 +1,4 @@
-from broker.coordinator.timers import Timers
+from odradek.broker.coordinator.timers import Timers
 from tests.fakes.clock import FakeClock
 
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from broker.handlers.fetch import handle_fetch
-from protocol.errors import ErrorCode, FetchSessionIdNotFound
-from protocol.messages.fetch import FetchRequest, FetchTopic, ForgottenTopic
-from protocol.topic_partition import TopicPartition
-from tests.broker.handlers.test_fetch import at, filled, request
+from odradek.broker.handlers.records.fetch import handle_fetch
+from odradek.protocol.errors import ErrorCode, FetchSessionIdNotFound
+from odradek.protocol.messages.fetch import FetchRequest, FetchTopic, ForgottenTopic
+from odradek.protocol.topic_partition import TopicPartition
+from tests.broker.handlers.records.test_fetch import at, filled, request
 from tests.fakes.answers import fetched
 from tests.fakes.replicas import Replicas, base_offsets, batch_of, replicas
 

@@ -6,16 +6,23 @@ from typing import Any
 
 import pytest
 
-from broker.handlers.list_offsets import handle_list_offsets
-from broker.replica.patience import DISK_TIMEOUT_MS
-from protocol.errors import ErrorCode
-from protocol.messages.list_offsets import (
+from odradek.broker.handlers.records.list_offsets import handle_list_offsets
+from odradek.broker.replica.waiting.patience import DISK_TIMEOUT_MS
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,
 )
+from tests.broker.handlers.records.test_list_offsets import (
+    NOTHING,
+    T0,
+    append,
+    ask,
+    at,
+    found,
+    request,
+)
 from tests.fakes.replicas import NOW_MS, Replicas, replicas
-
-from .test_list_offsets import NOTHING, T0, append, ask, at, found, request
 
 
 async def told(

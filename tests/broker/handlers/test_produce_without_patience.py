@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from broker.replica.patience import DISK_TIMEOUT_MS
-from protocol.errors import ErrorCode
-
-from .verification_rig import T0, codes_of, data, produce, rig
+from odradek.broker.replica.waiting.patience import DISK_TIMEOUT_MS
+from odradek.protocol.errors import ErrorCode
+from tests.broker.handlers.verification_rig import T0, codes_of, data, produce, rig
 
 
 @pytest.mark.parametrize("timeout_ms", [-1, 0, 1])

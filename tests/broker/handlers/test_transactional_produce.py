@@ -7,30 +7,33 @@ from typing import Any
 
 import pytest
 
-from broker.handlers.dispatch import Dispatcher
-from broker.handlers.fetch import handle_fetch
-from broker.handlers.registry import registered_handlers
-from broker.network.connection import Connection
-from broker.network.listener import Listener
-from broker.parked import Parked
-from protocol.control_records import ControlType, EndTxnMarker, build_marker_batch
-from protocol.errors import ErrorCode
-from protocol.headers import decode_response, encode_request
-from protocol.messages.fetch import PartitionData
-from protocol.messages.produce import ProduceResponse
-from storage.append_info import AppendOrigin
+from odradek.broker.handlers.records.fetch import handle_fetch
+from odradek.broker.network.connection import Connection
+from odradek.broker.network.listener import Listener
+from odradek.broker.requests.dispatch import Dispatcher
+from odradek.broker.requests.registry import registered_handlers
+from odradek.broker.runtime.parked import Parked
+from odradek.protocol.control_records import (
+    ControlType,
+    EndTxnMarker,
+    build_marker_batch,
+)
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.headers import decode_response, encode_request
+from odradek.protocol.messages.fetch import PartitionData
+from odradek.protocol.messages.produce import ProduceResponse
+from odradek.storage.producers.append_info import AppendOrigin
+from tests.broker.handlers.records.test_fetch import at as place
+from tests.broker.handlers.records.test_fetch import request as fetch_request
+from tests.broker.handlers.records.test_list_offsets import ask
+from tests.broker.handlers.records.test_list_offsets import at as wanted_at
+from tests.broker.handlers.records.test_produce import decoded
+from tests.broker.handlers.transactional_producer import NEW, OLD, Producer, producing
 from tests.fakes.answers import fetched
 from tests.fakes.files import FakeFiles
 from tests.fakes.network import FakeTransport, fake_network, settle
 from tests.fakes.replicas import NOW_MS, base_offsets, batch_of
 from tests.fakes.transactions import T0, T1
-
-from .test_fetch import at as place
-from .test_fetch import request as fetch_request
-from .test_list_offsets import ask
-from .test_list_offsets import at as wanted_at
-from .test_produce import decoded
-from .transactional_producer import NEW, OLD, Producer, producing
 
 COMMITTED = {"isolation_level": 1}
 

@@ -6,14 +6,13 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-from broker.handlers.produce import handle_produce
-from protocol.messages.produce import ProduceRequest
-from protocol.topic_partition import TopicPartition
+from odradek.broker.handlers.records.produce import handle_produce
+from odradek.protocol.messages.produce import ProduceRequest
+from odradek.protocol.topic_partition import TopicPartition
+from tests.broker.handlers.records.test_produce import decoded, request
 from tests.fakes.files import FakeFiles
 from tests.fakes.replicas import batch_of
 from tests.fakes.transactions import ID, TransactionClient, transaction_client
-
-from .test_produce import decoded, request
 
 OLD, NEW = 11, 12  # the versions of Produce of the two protocols
 

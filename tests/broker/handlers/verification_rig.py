@@ -6,18 +6,17 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, cast
 
-from broker.coordinator.decision import ProducerIdentity
-from broker.coordinator.transaction.add_partitions import Addition
-from broker.handlers.produce import handle_produce
-from broker.metadata.topic_deletion import delete_topics
-from broker.parked import Parked
-from protocol.messages.produce import ProduceRequest, ProduceResponse
-from protocol.topic_partition import TopicPartition
-from storage.append_info import AppendOrigin
+from odradek.broker.coordinator.decision import ProducerIdentity
+from odradek.broker.coordinator.transaction.add_partitions import Addition
+from odradek.broker.handlers.records.produce import handle_produce
+from odradek.broker.metadata.topic_deletion import delete_topics
+from odradek.broker.runtime.parked import Parked
+from odradek.protocol.messages.produce import ProduceRequest, ProduceResponse
+from odradek.protocol.topic_partition import TopicPartition
+from odradek.storage.producers.append_info import AppendOrigin
+from tests.broker.handlers.records.test_produce import decoded, request
 from tests.fakes.files import FakeFiles
 from tests.fakes.replicas import Replicas, batch_of, marker_of, replicas
-
-from .test_produce import decoded, request
 
 PRODUCER = ProducerIdentity(7, 0)
 ID = "mine"

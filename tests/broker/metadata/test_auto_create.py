@@ -1,9 +1,9 @@
 import pytest
 
-from broker.config.broker_config import BrokerConfig
-from broker.config.topic_config import validate_topic_options
-from broker.metadata.auto_create import new_topic
-from protocol.errors import InvalidTopic
+from odradek.broker.config.options.broker_config import BrokerConfig
+from odradek.broker.config.topic_config import validate_topic_options
+from odradek.broker.metadata.auto_create import new_topic
+from odradek.protocol.errors import InvalidTopic
 
 
 def test_a_topic_gets_the_brokers_partitions() -> None:

@@ -2,9 +2,14 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from broker.metadata.catalog import Catalog
-from broker.metadata.client_quotas import ClientQuotas, Quota, QuotaEntity, QuotaKey
-from broker.metadata.resource_options import ResourceOptions
+from odradek.broker.metadata.catalog.catalog import Catalog
+from odradek.broker.metadata.client_quotas import (
+    ClientQuotas,
+    Quota,
+    QuotaEntity,
+    QuotaKey,
+)
+from odradek.broker.metadata.resource_options import ResourceOptions
 
 PRODUCE = QuotaKey.PRODUCE
 # From the least precise to the most precise.

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from broker.metadata.catalog import Catalog
-from broker.metadata.features import (
+from odradek.broker.metadata.catalog.catalog import Catalog
+from odradek.broker.metadata.features import (
     METADATA_LEVEL,
     METADATA_LEVEL_MIN,
     METADATA_VERSION,
@@ -14,8 +14,8 @@ from broker.metadata.features import (
     UPGRADE,
     Features,
 )
-from broker.metadata.resource_options import ResourceOptions
-from protocol.errors import InvalidUpdateVersion
+from odradek.broker.metadata.resource_options import ResourceOptions
+from odradek.protocol.errors import InvalidUpdateVersion
 
 
 async def test_a_changed_level_is_kept(tmp_path: Path) -> None:

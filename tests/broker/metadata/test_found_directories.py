@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from broker import server as server_module
-from broker.late_modules import load_late
-from broker.server import Server
-from client.connection import Connection
-from protocol.messages.metadata import (
+from odradek.broker.node import server as server_module
+from odradek.broker.node.late_modules import load_late
+from odradek.broker.node.server import Server
+from odradek.client.connection import Connection
+from odradek.protocol.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
     MetadataResponse,
 )
-from storage.formats.partition_metadata import PARTITION_METADATA_NAME
-from tests.broker.test_server import (
+from odradek.storage.formats.partition_metadata import PARTITION_METADATA_NAME
+from tests.broker.node.test_server import (
     config,
     create_topic,
     produce,

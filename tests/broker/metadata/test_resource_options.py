@@ -5,9 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from broker.metadata.catalog import Catalog
-from broker.metadata.resource_options import Resource, ResourceKind, ResourceOptions
-from protocol.errors import InvalidConfig
+from odradek.broker.metadata.catalog.catalog import Catalog
+from odradek.broker.metadata.resource_options import (
+    Resource,
+    ResourceKind,
+    ResourceOptions,
+)
+from odradek.protocol.errors import InvalidConfig
 
 G = Resource(ResourceKind.GROUP, "g")
 BROKERS = Resource(ResourceKind.BROKER, "")

@@ -3,9 +3,9 @@ import hmac
 from base64 import b64decode
 from pathlib import Path
 
-from broker.metadata.catalog import Catalog
-from broker.metadata.resource_options import ResourceOptions
-from broker.metadata.scram_credentials import (
+from odradek.broker.metadata.catalog.catalog import Catalog
+from odradek.broker.metadata.resource_options import ResourceOptions
+from odradek.broker.metadata.scram_credentials import (
     Mechanism,
     ScramCredential,
     ScramCredentials,

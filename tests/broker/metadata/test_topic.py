@@ -1,4 +1,4 @@
-from broker.metadata.topic import PartitionInfo, Topic
+from odradek.broker.metadata.topic import PartitionInfo, Topic
 
 
 def test_topics_of_the_coordinators_are_internal() -> None:

@@ -2,9 +2,9 @@ from typing import Any
 
 import pytest
 
-from broker.config.broker_config import BrokerConfig
-from broker.metadata.topic_creation import WantedTopic, check_wanted
-from protocol.errors import (
+from odradek.broker.config.options.broker_config import BrokerConfig
+from odradek.broker.metadata.topic_creation import WantedTopic, check_wanted
+from odradek.protocol.errors import (
     InvalidConfig,
     InvalidPartitions,
     InvalidReplicaAssignment,

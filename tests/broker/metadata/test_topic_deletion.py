@@ -3,15 +3,15 @@ from typing import Any
 
 import pytest
 
-from broker.metadata.topic_deletion import (
+from odradek.broker.metadata.topic_deletion import (
     delete_topics,
     finish_deletions,
     finish_interrupted,
 )
-from protocol.errors import ErrorCode
-from protocol.topic_partition import TopicPartition
-from storage.directory_checkpoints import DirectoryFailure
-from storage.files import DiskFull, StorageFailure
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.topic_partition import TopicPartition
+from odradek.storage.directory.checkpoints import DirectoryFailure
+from odradek.storage.files.files import DiskFull, StorageFailure
 from tests.fakes.files import FakeFiles
 from tests.fakes.replicas import LOG_DIR, Replicas, batch_of, replicas
 from tests.fakes.topics import FakeLogManager, topic_broker

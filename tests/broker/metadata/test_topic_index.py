@@ -2,15 +2,15 @@ from pathlib import Path
 
 import pytest
 
-from broker.metadata.catalog_store import CatalogStore, PartitionRow
-from broker.metadata.topic_index import TopicIndex
-from protocol.errors import (
+from odradek.broker.metadata.catalog.store import CatalogStore, PartitionRow
+from odradek.broker.metadata.topic_index import TopicIndex
+from odradek.protocol.errors import (
     InvalidPartitions,
     InvalidTopic,
     TopicAlreadyExists,
     UnknownTopicOrPartition,
 )
-from protocol.topic_partition import TopicPartition
+from odradek.protocol.topic_partition import TopicPartition
 
 ID_A, ID_B = b"a" * 16, b"b" * 16
 

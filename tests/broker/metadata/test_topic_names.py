@@ -1,7 +1,7 @@
 import pytest
 
-from broker.metadata.topic_names import check_name, collision_key
-from protocol.errors import InvalidTopic
+from odradek.broker.metadata.topic_names import check_name, collision_key
+from odradek.protocol.errors import InvalidTopic
 
 
 @pytest.mark.parametrize("name", ["a", "A-z_0.9", "__mine", "...", "x" * 249])

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from broker.metadata.catalog import Catalog, Change
-from broker.metadata.topics import NewTopic, PartitionInfo, Topic, Topics
-from protocol.errors import (
+from odradek.broker.metadata.catalog.catalog import Catalog, Change
+from odradek.broker.metadata.topics import NewTopic, PartitionInfo, Topic, Topics
+from odradek.protocol.errors import (
     InvalidConfig,
     InvalidPartitions,
     InvalidTopic,
@@ -16,7 +16,7 @@ from protocol.errors import (
     TopicAlreadyExists,
     UnknownTopicOrPartition,
 )
-from protocol.topic_partition import TopicPartition
+from odradek.protocol.topic_partition import TopicPartition
 
 
 class CountingCatalog(Catalog):

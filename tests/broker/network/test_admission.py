@@ -1,6 +1,6 @@
-from broker.config.broker_config import BrokerConfig
-from broker.config.listener import parse_address_limits
-from broker.network.admission import Admission, is_loopback
+from odradek.broker.config.options.broker_config import BrokerConfig
+from odradek.broker.config.options.listener import parse_address_limits
+from odradek.broker.network.admission import Admission, is_loopback
 from tests.fakes.clock import FakeClock
 
 

@@ -1,4 +1,4 @@
-from broker.network.backlog import Backlog
+from odradek.broker.network.backlog import Backlog
 
 
 def test_frames_come_out_in_their_order() -> None:

@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from broker.network.busy_poll import (
+from odradek.broker.network.busy_poll import (
     PAUSE_MAX,
     PAUSE_MIN,
     ROUND,
     BusyPoll,
     busy_poll,
 )
-from broker.network.listener import Listener
+from odradek.broker.network.listener import Listener
 from tests.fakes.client import Client
 from tests.fakes.network import fake_network, settle
 

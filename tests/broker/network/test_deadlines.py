@@ -1,5 +1,5 @@
-from broker.config.broker_config import BrokerConfig
-from broker.network.deadlines import Deadlines
+from odradek.broker.config.options.broker_config import BrokerConfig
+from odradek.broker.network.deadlines import Deadlines
 from tests.fakes.client import Client
 from tests.fakes.network import frame, settle
 

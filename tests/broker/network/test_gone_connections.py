@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from broker.network.connection import Connection
+from odradek.broker.network.connection import Connection
 from tests.fakes.client import Client
 from tests.fakes.network import frame, settle
 from tests.garbage import LARGE, garbage, large_buffers

@@ -1,4 +1,4 @@
-from broker.network.held_memory import HeldMemory
+from odradek.broker.network.held_memory import HeldMemory
 from tests.fakes.network import fake_network
 
 

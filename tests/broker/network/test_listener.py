@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from broker.network.connection import Connection
-from broker.network.listener import Listener, ListenerError
+from odradek.broker.network.connection import Connection
+from odradek.broker.network.listener import Listener, ListenerError
 from tests.fakes.broker import WordBroker, until, word_broker
 from tests.fakes.network import frame
 from tests.patience import PATIENCE_S

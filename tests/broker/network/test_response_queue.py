@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from broker.handlers.registry import NO_RESPONSE
-from broker.network.busy_poll import BusyPoll
-from broker.network.response_queue import FLUSH_BYTES, CatchUp, ResponseQueue
-from broker.parked import Parked, ParkedFrame
-from protocol.errors import MalformedRequest
+from odradek.broker.network.busy_poll import BusyPoll
+from odradek.broker.network.response_queue import FLUSH_BYTES, CatchUp, ResponseQueue
+from odradek.broker.requests.registry import NO_RESPONSE
+from odradek.broker.runtime.parked import Parked, ParkedFrame
+from odradek.protocol.errors import MalformedRequest
 from tests.fakes.network import ROUTE, FakeTransport, WordDispatcher, Words, settle
 
 

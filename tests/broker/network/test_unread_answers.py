@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from broker.network import response_queue
-from broker.network.connection import Connection
+from odradek.broker.network import response_queue
+from odradek.broker.network.connection import Connection
 from tests.fakes.broker import until, word_broker
 from tests.fakes.client import Client
 from tests.fakes.network import settle

@@ -3,10 +3,10 @@ from typing import Any
 
 import pytest
 
-from broker.metadata.client_quotas import Quota, QuotaEntity, QuotaKey
-from broker.quotas import client_meters
-from broker.quotas.client_meters import ClientMeters
-from broker.quotas.rate import Windows
+from odradek.broker.metadata.client_quotas import Quota, QuotaEntity, QuotaKey
+from odradek.broker.quotas import client_meters
+from odradek.broker.quotas.client_meters import ClientMeters
+from odradek.broker.quotas.rate import Windows
 from tests.fakes.clock import FakeClock
 
 

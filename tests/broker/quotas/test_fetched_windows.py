@@ -6,19 +6,19 @@ from typing import Any
 
 import pytest
 
-from broker.handlers import load as load_handlers
-from broker.handlers.dispatch import Dispatcher
-from broker.handlers.registry import registered_handlers
-from broker.metadata.client_quotas import QuotaEntity
-from broker.quotas.metered import MeteredDispatcher
-from protocol.headers import encode_request
-from protocol.messages.fetch import (
+from odradek.broker.handlers import load as load_handlers
+from odradek.broker.metadata.client_quotas import QuotaEntity
+from odradek.broker.quotas.metered import MeteredDispatcher
+from odradek.broker.requests.dispatch import Dispatcher
+from odradek.broker.requests.registry import registered_handlers
+from odradek.protocol.headers import encode_request
+from odradek.protocol.messages.fetch import (
     FetchPartition,
     FetchRequest,
     FetchResponse,
     FetchTopic,
 )
-from protocol.topic_partition import TopicPartition
+from odradek.protocol.topic_partition import TopicPartition
 from tests.fakes.replicas import Replicas, batch_of, replicas
 
 VERSION = 12

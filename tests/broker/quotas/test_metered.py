@@ -4,31 +4,31 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
-from broker.server import Server
-from client.connection import Connection
-from protocol.errors import ErrorCode
-from protocol.messages.client_quotas import (
+from odradek.broker.node.server import Server
+from odradek.client.connection import Connection
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.client_quotas import (
     AlterClientQuotasRequest,
     AlterClientQuotasResponse,
     AlteredQuotaEntry,
     EntityData,
     OpData,
 )
-from protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse
-from protocol.messages.fetch import FetchTopic as WantedTopic
-from protocol.messages.produce import (
+from odradek.protocol.messages.fetch import FetchPartition, FetchRequest, FetchResponse
+from odradek.protocol.messages.fetch import FetchTopic as WantedTopic
+from odradek.protocol.messages.produce import (
     PartitionProduceData,
     ProduceRequest,
     ProduceResponse,
     TopicProduceData,
 )
-from protocol.messages.topics import (
+from odradek.protocol.messages.topics import (
     CreatableTopic,
     CreateTopicsRequest,
     CreateTopicsResponse,
 )
-from protocol.records import NewRecord, build_batch
-from tests.broker.test_server import config, create_topic
+from odradek.protocol.records import NewRecord, build_batch
+from tests.broker.node.test_server import config, create_topic
 from tests.patience import PATIENCE_S
 
 VALUE = bytes(20_000)

@@ -1,8 +1,8 @@
 from pathlib import Path
 
-from broker.quotas.mutations import mutation_count
-from protocol.messages.metadata import MetadataRequest
-from protocol.messages.topics import (
+from odradek.broker.quotas.mutations import mutation_count
+from odradek.protocol.messages.metadata import MetadataRequest
+from odradek.protocol.messages.topics import (
     CreatableReplicaAssignment,
     CreatableTopic,
     CreatePartitionsRequest,

@@ -1,6 +1,6 @@
 import pytest
 
-from broker.quotas.rate import Rate, Windows
+from odradek.broker.quotas.rate import Rate, Windows
 
 DEFAULT = Windows()
 SPAN_MS = DEFAULT.span_ms

@@ -1,4 +1,4 @@
-from broker.quotas.token_bucket import TokenBucket
+from odradek.broker.quotas.token_bucket import TokenBucket
 
 BURST_S = 11.0
 

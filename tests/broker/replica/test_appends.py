@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from broker.replica.delayed_produce import AppendResult
-from broker.replica.free_space import FreeSpace
-from protocol.errors import ErrorCode, UnknownTopicOrPartition
-from protocol.record_batch import COMPRESSION_ZSTD
-from protocol.topic_partition import TopicPartition
-from storage.append_info import AppendOrigin
-from storage.log_read import FetchIsolation
+from odradek.broker.replica.upkeep.free_space import FreeSpace
+from odradek.broker.replica.waiting.delayed_produce import AppendResult
+from odradek.protocol.errors import ErrorCode, UnknownTopicOrPartition
+from odradek.protocol.record_batch import COMPRESSION_ZSTD
+from odradek.protocol.topic_partition import TopicPartition
+from odradek.storage.producers.append_info import AppendOrigin
+from odradek.storage.values.log_read import FetchIsolation
 from tests.fakes.cluster import FakeCluster, led_by
 from tests.fakes.files import FakeFiles
 from tests.fakes.replicas import LOG_DIR, Replicas, batch_of, replicas

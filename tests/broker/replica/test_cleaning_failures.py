@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from protocol.errors import KafkaStorageError
-from storage.cleaner.plan import CleaningPlan
-from storage.unified_log import UnifiedLog
+from odradek.protocol.errors import KafkaStorageError
+from odradek.storage.cleaner.plan import CleaningPlan
+from odradek.storage.log.unified_log import UnifiedLog
+from tests.broker.compaction.test_cleaning import append, cleaning_of, compacted, values
 from tests.fakes.replicas import LOG_DIR, replicas
-
-from .test_cleaning import append, cleaning_of, compacted, values
 
 
 async def test_a_log_that_fails_twice_is_left_alone(

@@ -4,12 +4,11 @@ import asyncio
 from collections.abc import Awaitable
 from pathlib import Path
 
-from protocol.topic_partition import TopicPartition
+from odradek.protocol.topic_partition import TopicPartition
+from tests.broker.replica.test_fetch_executor import SIZE, append, at, fetch, offsets
 from tests.fakes.files import FakeFiles
 from tests.fakes.replicas import LOG_DIR, batch_of, replicas
 from tests.garbage import LARGE, garbage, large_buffers
-
-from .test_fetch_executor import SIZE, append, at, fetch, offsets
 
 
 async def test_cold_bytes_come_through_the_disk_threads(tmp_path: Path) -> None:

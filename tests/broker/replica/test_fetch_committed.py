@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import Any
 
-from broker.parked import Parked
-from broker.replica.fetch_reader import FetchParams, PartitionFetch
-from protocol.errors import ErrorCode
-from protocol.topic_partition import TopicPartition
-from storage.append_info import AppendOrigin
-from storage.log_read import AbortedTransaction, FetchIsolation
+from odradek.broker.replica.partition.fetch_reader import FetchParams, PartitionFetch
+from odradek.broker.runtime.parked import Parked
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.topic_partition import TopicPartition
+from odradek.storage.producers.append_info import AppendOrigin
+from odradek.storage.values.log_read import AbortedTransaction, FetchIsolation
 from tests.fakes.cluster import led_by
 from tests.fakes.replicas import Replicas, base_offsets, batch_of, marker_of, replicas
 

@@ -7,12 +7,16 @@ from typing import Any
 
 import pytest
 
-from broker.parked import Parked
-from broker.replica.fetch_reader import FetchParams, FetchResult, PartitionFetch
-from protocol.errors import ErrorCode
-from protocol.record_batch import BATCH_OVERHEAD, scan
-from protocol.topic_partition import TopicPartition
-from storage.log_read import FetchIsolation
+from odradek.broker.replica.partition.fetch_reader import (
+    FetchParams,
+    FetchResult,
+    PartitionFetch,
+)
+from odradek.broker.runtime.parked import Parked
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.record_batch import BATCH_OVERHEAD, scan
+from odradek.protocol.topic_partition import TopicPartition
+from odradek.storage.values.log_read import FetchIsolation
 from tests.fakes.files import FakeFiles
 from tests.fakes.replicas import Replicas, batch_of, replicas
 

@@ -4,10 +4,14 @@ from typing import Any
 
 import pytest
 
-from broker.replica.fetch_reader import FetchParams, FetchResult, PartitionFetch
-from protocol.errors import ErrorCode
-from protocol.topic_partition import TopicPartition
-from storage.log_read import FetchIsolation
+from odradek.broker.replica.partition.fetch_reader import (
+    FetchParams,
+    FetchResult,
+    PartitionFetch,
+)
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.topic_partition import TopicPartition
+from odradek.storage.values.log_read import FetchIsolation
 from tests.fakes.replicas import Replicas, base_offsets, batch_of, replicas
 
 SIZE = len(batch_of(b"v"))

@@ -3,21 +3,21 @@ from typing import Any
 
 import pytest
 
-from broker.replica.fetch_reader import FetchResult, PartitionFetch
-from broker.replica.fetch_sessions import (
+from odradek.broker.replica.fetch_sessions import (
     EPOCH_MAX,
     EVICTION_MS,
     PARTITIONS_MAX,
     FetchSession,
     FetchSessions,
 )
-from protocol.errors import (
+from odradek.broker.replica.partition.fetch_reader import FetchResult, PartitionFetch
+from odradek.protocol.errors import (
     ErrorCode,
     FetchSessionIdNotFound,
     FetchSessionTopicIdError,
     InvalidFetchSessionEpoch,
 )
-from protocol.topic_partition import TopicPartition
+from odradek.protocol.topic_partition import TopicPartition
 
 ID, NAME = b"i" * 16, "t"
 

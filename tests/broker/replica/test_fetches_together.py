@@ -6,10 +6,14 @@ from typing import Any
 
 import pytest
 
-from broker.replica.fetch_reader import FetchParams, FetchResult, PartitionFetch
-from broker.replica.partition import Partition
-from protocol.topic_partition import TopicPartition
-from storage.log_read import FetchIsolation
+from odradek.broker.replica.partition.fetch_reader import (
+    FetchParams,
+    FetchResult,
+    PartitionFetch,
+)
+from odradek.broker.replica.partition.partition import Partition
+from odradek.protocol.topic_partition import TopicPartition
+from odradek.storage.values.log_read import FetchIsolation
 from tests.fakes.files import FakeFiles
 from tests.fakes.replicas import Replicas, base_offsets, batch_of, replicas
 

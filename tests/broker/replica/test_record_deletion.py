@@ -11,13 +11,17 @@ from typing import Any
 
 import pytest
 
-from broker.disk_threads import DiskThreads
-from broker.replica.delayed_delete_records import DeleteRecordsResult
-from protocol.errors import ErrorCode, KafkaStorageError, UnknownTopicOrPartition
-from protocol.topic_partition import TopicPartition
-from storage.append_info import AppendOrigin
-from storage.log_read import FetchIsolation
-from storage.offset_metadata import OffsetMetadata
+from odradek.broker.replica.waiting.delayed_delete_records import DeleteRecordsResult
+from odradek.broker.runtime.disk_threads import DiskThreads
+from odradek.protocol.errors import (
+    ErrorCode,
+    KafkaStorageError,
+    UnknownTopicOrPartition,
+)
+from odradek.protocol.topic_partition import TopicPartition
+from odradek.storage.producers.append_info import AppendOrigin
+from odradek.storage.values.log_read import FetchIsolation
+from odradek.storage.values.offset_metadata import OffsetMetadata
 from tests.fakes.broker import until
 from tests.fakes.cluster import FakeCluster, led_by
 from tests.fakes.files import FakeFiles

@@ -3,10 +3,10 @@ import errno
 from pathlib import Path
 from typing import Any
 
-from broker.replica.delayed_produce import AppendResult
-from broker.replica.written_partitions import RETRY_MS
-from protocol.errors import ErrorCode
-from protocol.topic_partition import TopicPartition
+from odradek.broker.replica.upkeep.written_partitions import RETRY_MS
+from odradek.broker.replica.waiting.delayed_produce import AppendResult
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.topic_partition import TopicPartition
 from tests.fakes.files import FakeFiles
 from tests.fakes.replicas import (
     LOG_DIR,

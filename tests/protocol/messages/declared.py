@@ -5,8 +5,8 @@ import inspect
 import pkgutil
 from collections.abc import Iterator
 
-import protocol.messages
-from protocol.schema import Request, Response
+from odradek.protocol import messages as declarations
+from odradek.protocol.schema import Request, Response
 
 Message = type[Request] | type[Response]
 
@@ -18,7 +18,7 @@ def messages() -> list[Message]:
 
 
 def modules() -> list[str]:
-    folder = protocol.messages
+    folder = declarations
     return [
         f"{folder.__name__}.{it.name}" for it in pkgutil.iter_modules(folder.__path__)
     ]

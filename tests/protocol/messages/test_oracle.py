@@ -2,8 +2,8 @@
 
 import pytest
 
-from . import kafka_python_sample, kio_sample
-from .declared import Message, is_request, messages
+from tests.protocol.messages import kafka_python_sample, kio_sample
+from tests.protocol.messages.declared import Message, is_request, messages
 
 # (seed, how likely an optional thing is there): all of it, nothing, some.
 DRAWS = [(1, 1.0), (2, 0.0), *((seed, 0.6) for seed in range(3, 9))]

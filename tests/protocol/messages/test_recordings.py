@@ -13,12 +13,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from protocol.api_keys import ApiKey
-from protocol.compiler import decoder
-from protocol.messages.metadata import MetadataRequest
-from protocol.uuids import to_text
-
-from .declared import Message, is_request, messages
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.compiler import decoder
+from odradek.protocol.messages.metadata import MetadataRequest
+from odradek.protocol.uuids import to_text
+from tests.protocol.messages.declared import Message, is_request, messages
 
 WIRE = Path(__file__).parents[2] / "golden" / "wire"
 NOT_RECORDED = {

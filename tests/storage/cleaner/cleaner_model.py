@@ -6,28 +6,31 @@ from copy import copy, deepcopy
 from dataclasses import dataclass, field
 from random import Random
 
-from protocol.control_records import (
+from odradek.protocol.control_records import (
     ControlType,
     EndTxnMarker,
     build_marker_batch,
 )
-from protocol.errors import KafkaStorageError
-from protocol.records import NewRecord, Record, build_batch, iterate
-from storage.append_info import AppendOrigin
-from storage.cleaner.choice import find_cleanable, first_dirty_offset, plan_round
-from storage.cleaner.round import CleaningRound
-from storage.cleaner.unfinished import remove_unfinished
-from storage.files import DiskFull
-from storage.log_read import FetchIsolation
-from storage.log_retention import delete_old_segments
-from storage.log_segment import LogSegment
-from storage.watermarks import LogStartReason
+from odradek.protocol.errors import KafkaStorageError
+from odradek.protocol.records import NewRecord, Record, build_batch, iterate
+from odradek.storage.cleaner.choice import (
+    find_cleanable,
+    first_dirty_offset,
+    plan_round,
+)
+from odradek.storage.cleaner.round import CleaningRound
+from odradek.storage.cleaner.unfinished import remove_unfinished
+from odradek.storage.files.files import DiskFull
+from odradek.storage.local.watermarks import LogStartReason
+from odradek.storage.log.retention import delete_old_segments
+from odradek.storage.producers.append_info import AppendOrigin
+from odradek.storage.segment.log_segment import LogSegment
+from odradek.storage.values.log_read import FetchIsolation
 from tests.fakes.files import FakeFiles
+from tests.storage.cleaner.cleaning import RETENTION_MS, compacted_log, take_in
+from tests.storage.cleaner.consuming import batches_from, consume
+from tests.storage.cleaner.written import Producer, Written
 from tests.storage.logs import NOW, append, reopened, sync
-
-from .cleaning import RETENTION_MS, compacted_log, take_in
-from .consuming import batches_from, consume
-from .written import Producer, Written
 
 KEYS = [b"key %d" % number for number in range(12)]
 IDEMPOTENT, TRANSACTIONAL = (10, 11), (0, 1, 2)

@@ -3,18 +3,28 @@
 from collections.abc import Callable, Iterator
 from typing import Unpack
 
-from protocol.control_records import ControlType, EndTxnMarker, build_marker_batch
-from protocol.record_batch import BatchHeader, scan
-from protocol.records import BatchFields, NewRecord, Record, build_batch, iterate
-from storage.append_info import AppendOrigin
-from storage.cleaner.choice import find_cleanable, plan_round
-from storage.cleaner.plan import CleanedSegment, CleaningStats
-from storage.cleaner.round import CleaningRound
-from storage.files import Files
-from storage.log_read import FetchIsolation
-from storage.log_segment import LogSegment
-from storage.segment_replacement import SegmentReplacement
-from storage.unified_log import UnifiedLog
+from odradek.protocol.control_records import (
+    ControlType,
+    EndTxnMarker,
+    build_marker_batch,
+)
+from odradek.protocol.record_batch import BatchHeader, scan
+from odradek.protocol.records import (
+    BatchFields,
+    NewRecord,
+    Record,
+    build_batch,
+    iterate,
+)
+from odradek.storage.cleaner.choice import find_cleanable, plan_round
+from odradek.storage.cleaner.plan import CleanedSegment, CleaningStats
+from odradek.storage.cleaner.round import CleaningRound
+from odradek.storage.files.files import Files
+from odradek.storage.log.segment_replacement import SegmentReplacement
+from odradek.storage.log.unified_log import UnifiedLog
+from odradek.storage.producers.append_info import AppendOrigin
+from odradek.storage.segment.log_segment import LogSegment
+from odradek.storage.values.log_read import FetchIsolation
 from tests.storage.logs import EPOCH, NOW, new_log
 
 RETENTION_MS = 1000

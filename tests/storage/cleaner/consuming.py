@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from random import Random
 
-from protocol.control_records import read_marker
-from protocol.record_batch import BatchHeader, scan
-from protocol.records import Record, iterate
-from storage.log_read import FetchIsolation
-from storage.unified_log import UnifiedLog
+from odradek.protocol.control_records import read_marker
+from odradek.protocol.record_batch import BatchHeader, scan
+from odradek.protocol.records import Record, iterate
+from odradek.storage.log.unified_log import UnifiedLog
+from odradek.storage.values.log_read import FetchIsolation
 
 
 def consume(

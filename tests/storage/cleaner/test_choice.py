@@ -2,18 +2,17 @@
 
 from dataclasses import replace
 
-from storage.cleaner.choice import (
+from odradek.storage.cleaner.choice import (
     Cleanable,
     find_cleanable,
     first_dirty_offset,
     plan_round,
 )
-from storage.cleaner.producer_ends import ProducerEnd, unpack_ends
-from storage.unified_log import UnifiedLog
-from storage.watermarks import LogStartReason
+from odradek.storage.cleaner.producer_ends import ProducerEnd, unpack_ends
+from odradek.storage.local.watermarks import LogStartReason
+from odradek.storage.log.unified_log import UnifiedLog
+from tests.storage.cleaner.cleaning import MAP_SIZE, compacted_log, end, put, write
 from tests.storage.logs import NOW
-
-from .cleaning import MAP_SIZE, compacted_log, end, put, write
 
 
 def log_of(text: str, **options: object) -> UnifiedLog:

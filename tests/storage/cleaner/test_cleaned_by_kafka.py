@@ -4,16 +4,19 @@ from random import Random
 
 import pytest
 
-from protocol.records import NewRecord, build_batch
-from storage.cleaner.choice import find_cleanable, first_dirty_offset, plan_round
-from storage.cleaner.round import CleaningRound
-from storage.log_manager import LogManager
-from storage.log_read import FetchIsolation
-from storage.unified_log import UnifiedLog
+from odradek.protocol.records import NewRecord, build_batch
+from odradek.storage.cleaner.choice import (
+    find_cleanable,
+    first_dirty_offset,
+    plan_round,
+)
+from odradek.storage.cleaner.round import CleaningRound
+from odradek.storage.directory.log_manager import LogManager
+from odradek.storage.log.unified_log import UnifiedLog
+from odradek.storage.values.log_read import FetchIsolation
+from tests.storage.cleaner.cleaning import MAP_SIZE, take_in
+from tests.storage.cleaner.consuming import consume
 from tests.storage.test_golden_logs import Case
-
-from .cleaning import MAP_SIZE, take_in
-from .consuming import consume
 
 DAY_MS = 86_400_000
 Table = dict[bytes, bytes]

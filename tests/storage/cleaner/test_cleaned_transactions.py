@@ -1,7 +1,7 @@
-from protocol.record_batch import BatchHeader, read_header
-from protocol.records import NewRecord, build_batch
-from storage.cleaner.cleaned_transactions import CleanedTransactions
-from storage.formats.transaction_entry import TransactionEntry
+from odradek.protocol.record_batch import BatchHeader, read_header
+from odradek.protocol.records import NewRecord, build_batch
+from odradek.storage.cleaner.cleaned_transactions import CleanedTransactions
+from odradek.storage.formats.transaction_entry import TransactionEntry
 
 FIRST = TransactionEntry(1, 0, 4, 0)
 SECOND = TransactionEntry(1, 6, 9, 6)

@@ -1,9 +1,9 @@
 from pathlib import Path
 
-from protocol.topic_partition import TopicPartition
-from storage.checkpoints import CLEANER_OFFSETS_NAME
-from storage.cleaner.cleaner_checkpoint import CleanerCheckpoint
-from storage.files import Buffer
+from odradek.protocol.topic_partition import TopicPartition
+from odradek.storage.cleaner.cleaner_checkpoint import CleanerCheckpoint
+from odradek.storage.files.checkpoints import CLEANER_OFFSETS_NAME
+from odradek.storage.files.files import Buffer
 from tests.fakes.files import FakeFiles
 
 ROOT = Path("/data")

@@ -12,7 +12,7 @@ from random import Random
 
 import pytest
 
-from .cleaner_model import Model
+from tests.storage.cleaner.cleaner_model import Model
 
 SEEDS, STEPS = (400, 120) if os.environ.get("ODRADEK_LONG") else (40, 60)
 CRASH_SEEDS, STRIDE = (12, 1) if os.environ.get("ODRADEK_LONG") else (6, 5)

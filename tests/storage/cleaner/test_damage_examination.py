@@ -1,11 +1,10 @@
 import pytest
 
-from storage.cleaner.damage_examination import examination
-from storage.cleaner.plan import DamageFound
+from odradek.storage.cleaner.damage_examination import examination
+from odradek.storage.cleaner.plan import DamageFound
 from tests.fakes.files import FakeFiles
+from tests.storage.cleaner.cleaning import compacted_log, write
 from tests.storage.logs import DIRECTORY
-
-from .cleaning import compacted_log, write
 
 
 def test_the_range_is_that_of_the_damage_and_the_log_is_not_touched() -> None:

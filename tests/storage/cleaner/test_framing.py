@@ -2,8 +2,8 @@ from io import BytesIO
 
 import pytest
 
-from storage.cleaner.framing import LENGTH, receive, send
-from storage.cleaner.plan import CleanedSegment
+from odradek.storage.cleaner.framing import LENGTH, receive, send
+from odradek.storage.cleaner.plan import CleanedSegment
 
 
 def test_messages_come_out_as_they_went_in() -> None:

@@ -1,7 +1,7 @@
-from storage.cleaner.grouping import group_segments
-from storage.cleaner.plan import SourceSegment
-from storage.formats.index_entry import RELATIVE_OFFSET_MAX
-from storage.log_config import LogConfig
+from odradek.storage.cleaner.grouping import group_segments
+from odradek.storage.cleaner.plan import SourceSegment
+from odradek.storage.formats.index_entry import RELATIVE_OFFSET_MAX
+from odradek.storage.values.log_config import LogConfig
 
 CONFIG = LogConfig(segment_bytes=100, segment_index_bytes=50)
 

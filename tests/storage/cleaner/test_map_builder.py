@@ -1,14 +1,13 @@
 """The dirty part is read, and nothing of it that is of no use is noted."""
 
-from storage.cleaner.choice import find_cleanable, plan_round
-from storage.cleaner.map_builder import build_offset_map
-from storage.cleaner.offset_map import OffsetMap
-from storage.cleaner.plan_details import with_details
-from storage.unified_log import UnifiedLog
+from odradek.storage.cleaner.choice import find_cleanable, plan_round
+from odradek.storage.cleaner.map_builder import build_offset_map
+from odradek.storage.cleaner.offset_map import OffsetMap
+from odradek.storage.cleaner.plan_details import with_details
+from odradek.storage.log.unified_log import UnifiedLog
+from tests.storage.cleaner.cleaning import MAP_SIZE, compacted_log, end, put, write
+from tests.storage.cleaner.test_offset_map import last_offsets
 from tests.storage.logs import NOW
-
-from .cleaning import MAP_SIZE, compacted_log, end, put, write
-from .test_offset_map import last_offsets
 
 KEYS = (b"a", b"b", b"c", b"d")
 

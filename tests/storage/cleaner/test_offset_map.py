@@ -2,10 +2,10 @@ from collections.abc import Iterable
 
 import pytest
 
-from protocol.errors import InvalidRecord
-from protocol.record_batch import TRANSACTIONAL, read_header
-from protocol.records import NewRecord, build_batch, iterate
-from storage.cleaner.offset_map import SLOT_SIZE, OffsetMap
+from odradek.protocol.errors import InvalidRecord
+from odradek.protocol.record_batch import TRANSACTIONAL, read_header
+from odradek.protocol.records import NewRecord, build_batch, iterate
+from odradek.storage.cleaner.offset_map import SLOT_SIZE, OffsetMap
 
 PLENTY = 100 * SLOT_SIZE
 

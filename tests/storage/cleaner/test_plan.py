@@ -1,4 +1,4 @@
-from storage.cleaner.plan import DamageFound
+from odradek.storage.cleaner.plan import DamageFound
 
 
 def test_damage_says_where_it_is() -> None:

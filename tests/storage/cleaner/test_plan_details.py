@@ -1,13 +1,12 @@
 import pytest
 
-from storage.cleaner.choice import find_cleanable, plan_round
-from storage.cleaner.plan_details import with_details
-from storage.mapped_index import CorruptIndex
-from storage.unified_log import UnifiedLog
+from odradek.storage.cleaner.choice import find_cleanable, plan_round
+from odradek.storage.cleaner.plan_details import with_details
+from odradek.storage.indexes.mapped_index import CorruptIndex
+from odradek.storage.log.unified_log import UnifiedLog
 from tests.fakes.files import FakeFiles
+from tests.storage.cleaner.cleaning import MAP_SIZE, compacted_log, end, put, write
 from tests.storage.logs import DIRECTORY, NOW, reopened
-
-from .cleaning import MAP_SIZE, compacted_log, end, put, write
 
 
 def filled(files: FakeFiles | None = None) -> UnifiedLog:

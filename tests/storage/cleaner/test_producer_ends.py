@@ -1,7 +1,6 @@
-from storage.cleaner.producer_ends import ProducerEnd, pack_ends, unpack_ends
-from storage.producer_table import PIECE_LENGTH
-
-from .cleaning import compacted_log, put
+from odradek.storage.cleaner.producer_ends import ProducerEnd, pack_ends, unpack_ends
+from odradek.storage.producers.table import PIECE_LENGTH
+from tests.storage.cleaner.cleaning import compacted_log, put
 
 
 def test_only_those_that_end_in_what_is_cleaned() -> None:

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from protocol.record_batch import check_crc, read_header
-from protocol.records import NewRecord, build_batch, iterate
-from storage.cleaner.offset_map import OffsetMap
-from storage.cleaner.plan import CleaningPlan, CleaningStats
-from storage.cleaner.retention import Retention, empty_batch, with_horizon
-from storage.log_config import LogConfig
+from odradek.protocol.record_batch import check_crc, read_header
+from odradek.protocol.records import NewRecord, build_batch, iterate
+from odradek.storage.cleaner.offset_map import OffsetMap
+from odradek.storage.cleaner.plan import CleaningPlan, CleaningStats
+from odradek.storage.cleaner.retention import Retention, empty_batch, with_horizon
+from odradek.storage.values.log_config import LogConfig
 
 BASE, TIME = 100, 1_700_000_000_000
 RECORDS = [

@@ -5,13 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from storage.batch_verification import DamagedBatch
-from storage.cleaner.plan import DamageFound
-from storage.files import DiskFull
+from odradek.storage.cleaner.plan import DamageFound
+from odradek.storage.files.files import DiskFull
+from odradek.storage.segment.batch_verification import DamagedBatch
 from tests.fakes.files import FakeFiles
-from tests.storage.logs import NOW, Producer, produce, reopened
-
-from .cleaning import (
+from tests.storage.cleaner.cleaning import (
     RETENTION_MS,
     clean,
     compacted_log,
@@ -21,6 +19,7 @@ from .cleaning import (
     records,
     write,
 )
+from tests.storage.logs import NOW, Producer, produce, reopened
 
 
 def test_t109_keeps_latest_per_key_offsets_preserved() -> None:
@@ -242,10 +241,10 @@ def test_a_cleaned_log_is_the_same_after_a_restart() -> None:
 
 def test_what_is_written_is_synced_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that nobody else's sync has to wait for a whole segment."""
-    monkeypatch.setattr("storage.cleaner.round.WRITE_SIZE", 100)
+    monkeypatch.setattr("odradek.storage.cleaner.round.WRITE_SIZE", 100)
     counts = []
     for size in (140, 1 << 20):
-        monkeypatch.setattr("storage.cleaner.round.SYNC_SIZE", size)
+        monkeypatch.setattr("odradek.storage.cleaner.round.SYNC_SIZE", size)
         files = FakeFiles()
         log = compacted_log(files)
         write(log, "a1 b1 | c1 d1 | e1 f1 | z1")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from storage.cleaner.throttle import Throttle, ThrottledFiles
+from odradek.storage.cleaner.throttle import Throttle, ThrottledFiles
 from tests.storage.cleaner.test_worker import log_in, messages, plan_of
 
 
@@ -70,7 +70,7 @@ def test_the_worker_keeps_to_the_rate_of_its_plan(
         made.append(rate)
         return time.throttle(rate)
 
-    monkeypatch.setattr("storage.cleaner.worker.Throttle", throttle)
+    monkeypatch.setattr("odradek.storage.cleaner.worker.Throttle", throttle)
     plan = plan_of(log_in(tmp_path, "a1 b1 a2 | z1"))
     size = plan.segments[0].size
     segment, _ = messages(plan._replace(bytes_per_second=10.0), b"+")

@@ -1,10 +1,8 @@
 """Transactions in a log that is cleaned: markers outlive their data."""
 
-from protocol.control_records import ControlType, encode_key
-from storage.log_read import AbortedTransaction, FetchIsolation
-from tests.storage.logs import NOW, reopened
-
-from .cleaning import (
+from odradek.protocol.control_records import ControlType, encode_key
+from odradek.storage.values.log_read import AbortedTransaction, FetchIsolation
+from tests.storage.cleaner.cleaning import (
     RETENTION_MS,
     clean,
     compacted_log,
@@ -14,6 +12,7 @@ from .cleaning import (
     put,
     write,
 )
+from tests.storage.logs import NOW, reopened
 
 P = {"producer_id": 1, "producer_epoch": 0, "is_transactional": True}
 Q = {"producer_id": 2, "producer_epoch": 0, "is_transactional": True}

@@ -1,9 +1,8 @@
-from storage.cleaner.choice import find_cleanable, plan_round
-from storage.cleaner.round import CleaningRound
-from storage.cleaner.unfinished import give_up, remove_unfinished
+from odradek.storage.cleaner.choice import find_cleanable, plan_round
+from odradek.storage.cleaner.round import CleaningRound
+from odradek.storage.cleaner.unfinished import give_up, remove_unfinished
+from tests.storage.cleaner.cleaning import MAP_SIZE, compacted_log, content, write
 from tests.storage.logs import NOW
-
-from .cleaning import MAP_SIZE, compacted_log, content, write
 
 
 def test_what_was_written_and_not_taken_goes_and_nothing_else() -> None:

@@ -6,17 +6,21 @@ from typing import Any
 
 import pytest
 
-from storage.cleaner.choice import find_cleanable, plan_round
-from storage.cleaner.framing import receive, send
-from storage.cleaner.plan import CleanedSegment, CleaningPlan, DamageFound, RoundEnd
-from storage.cleaner.worker import run
-from storage.files import OsFiles
-from storage.log_config import LogConfig
-from storage.log_loader import Surroundings, create_log
-from storage.unified_log import UnifiedLog
+from odradek.storage.cleaner.choice import find_cleanable, plan_round
+from odradek.storage.cleaner.framing import receive, send
+from odradek.storage.cleaner.plan import (
+    CleanedSegment,
+    CleaningPlan,
+    DamageFound,
+    RoundEnd,
+)
+from odradek.storage.cleaner.worker import run
+from odradek.storage.files.files import OsFiles
+from odradek.storage.log.unified_log import UnifiedLog
+from odradek.storage.opening.loader import Surroundings, create_log
+from odradek.storage.values.log_config import LogConfig
+from tests.storage.cleaner.cleaning import MAP_SIZE, write
 from tests.storage.logs import NOW, PARTITION, TOPIC_ID
-
-from .cleaning import MAP_SIZE, write
 
 
 def log_in(directory: Path, text: str) -> UnifiedLog:

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from storage.dump.dump_file import FileKind, dump_file, kind_of, known_names
-from storage.dump.line import json_lines, record_words, text_lines
-from storage.dump.log_dump import Depth
-from storage.dump.record_decoder import offsets_decoder, transaction_log_decoder
-from storage.dump.row import Row, RowKind
-from storage.read_only_files import ReadOnlyFiles
+from odradek.storage.dump.dump_file import FileKind, dump_file, kind_of, known_names
+from odradek.storage.dump.line import json_lines, record_words, text_lines
+from odradek.storage.dump.log_dump import Depth
+from odradek.storage.dump.record_decoder import offsets_decoder, transaction_log_decoder
+from odradek.storage.dump.row import Row, RowKind
+from odradek.storage.files.read_only_files import ReadOnlyFiles
 from tests.fakes.files import FakeFiles
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "kafka-4.3.1"

@@ -1,16 +1,19 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from storage.dump.index_dump import (
+from odradek.storage.dump.index_dump import (
     dump_index,
     dump_time_index,
     dump_transaction_index,
     used_end,
 )
-from storage.dump.row import Row, RowKind
-from storage.file_system import File
-from storage.formats.index_entry import INDEX_ENTRY, TIME_INDEX_ENTRY
-from storage.formats.transaction_entry import TransactionEntry, pack_transaction_entry
+from odradek.storage.dump.row import Row, RowKind
+from odradek.storage.files.file_system import File
+from odradek.storage.formats.index_entry import INDEX_ENTRY, TIME_INDEX_ENTRY
+from odradek.storage.formats.transaction_entry import (
+    TransactionEntry,
+    pack_transaction_entry,
+)
 from tests.fakes.files import FakeFiles
 from tests.storage.batches import batch
 

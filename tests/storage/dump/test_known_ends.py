@@ -2,11 +2,11 @@ from pathlib import Path
 
 import pytest
 
-from storage.checkpoints import HIGH_WATERMARKS_NAME, RECOVERY_POINTS_NAME
-from storage.dump.dump_file import dump_file
-from storage.dump.log_dump import Depth
-from storage.dump.row import RowKind
-from storage.log_directory import CLEAN_MARKER_NAME
+from odradek.storage.directory.log_directory import CLEAN_MARKER_NAME
+from odradek.storage.dump.dump_file import dump_file
+from odradek.storage.dump.log_dump import Depth
+from odradek.storage.dump.row import RowKind
+from odradek.storage.files.checkpoints import HIGH_WATERMARKS_NAME, RECOVERY_POINTS_NAME
 from tests.fakes.files import FakeFiles
 from tests.storage.logs import DIRECTORY, ROOT, new_log, produce
 

@@ -1,8 +1,8 @@
 import json
 from pathlib import Path
 
-from storage.dump.line import json_lines, record_words, text_lines
-from storage.dump.row import Row, RowKind, damage, entry, note
+from odradek.storage.dump.line import json_lines, record_words, text_lines
+from odradek.storage.dump.row import Row, RowKind, damage, entry, note
 
 PATH = Path("/d/00000000000000000000.log")
 

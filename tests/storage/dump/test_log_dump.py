@@ -3,10 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from protocol.record_batch import restamp_crc
-from protocol.records import NewRecord, build_batch
-from storage.dump.log_dump import Depth, base_offset_of_first, dump_log
-from storage.dump.row import Row, RowKind
+from odradek.protocol.record_batch import restamp_crc
+from odradek.protocol.records import NewRecord, build_batch
+from odradek.storage.dump.log_dump import Depth, base_offset_of_first, dump_log
+from odradek.storage.dump.row import Row, RowKind
 from tests.fakes.files import FakeFiles
 from tests.storage.batches import batch
 

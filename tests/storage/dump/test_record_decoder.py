@@ -1,5 +1,5 @@
-from protocol.consumer_protocol import ConsumerProtocolSubscription
-from protocol.group_records import (
+from odradek.protocol.consumer_protocol import ConsumerProtocolSubscription
+from odradek.protocol.group_records import (
     ClassicMemberMetadata,
     ConsumerGroupMemberMetadataKey,
     ConsumerGroupMemberMetadataValue,
@@ -7,9 +7,9 @@ from protocol.group_records import (
     GroupMetadataKey,
     GroupMetadataValue,
 )
-from protocol.schema import Message
-from protocol.transaction_records import TransactionLogKey, TransactionLogValue
-from storage.dump.record_decoder import offsets_decoder, transaction_log_decoder
+from odradek.protocol.schema import Message
+from odradek.protocol.transaction_records import TransactionLogKey, TransactionLogValue
+from odradek.storage.dump.record_decoder import offsets_decoder, transaction_log_decoder
 
 OFFSETS, TRANSACTIONS = offsets_decoder(), transaction_log_decoder()
 

@@ -1,4 +1,4 @@
-from storage.dump.row import Row, RowKind, damage, entry, note
+from odradek.storage.dump.row import Row, RowKind, damage, entry, note
 
 
 def test_rows_of_every_sort() -> None:

@@ -1,8 +1,8 @@
 from pathlib import Path
 
-from storage.dump.row import Row, RowKind
-from storage.dump.snapshot_dump import dump_snapshot
-from storage.formats.producer_entry import ProducerEntry, pack_producers
+from odradek.storage.dump.row import Row, RowKind
+from odradek.storage.dump.snapshot_dump import dump_snapshot
+from odradek.storage.formats.producer_entry import ProducerEntry, pack_producers
 from tests.fakes.files import FakeFiles
 
 PATH = Path("/d/00000000000000000009.snapshot")

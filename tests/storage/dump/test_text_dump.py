@@ -1,8 +1,8 @@
 from collections.abc import Iterable
 
-from protocol.uuids import to_text
-from storage.dump.row import Row, RowKind
-from storage.dump.text_dump import (
+from odradek.protocol.uuids import to_text
+from odradek.storage.dump.row import Row, RowKind
+from odradek.storage.dump.text_dump import (
     dump_clean_marker,
     dump_epoch_checkpoint,
     dump_meta_properties,
@@ -10,8 +10,8 @@ from storage.dump.text_dump import (
     dump_partition_metadata,
     dump_quarantine,
 )
-from storage.formats.quarantine_entry import QuarantineEntry, format_quarantine
-from storage.partition_metadata import format_partition_metadata
+from odradek.storage.files.partition_metadata import format_partition_metadata
+from odradek.storage.formats.quarantine_entry import QuarantineEntry, format_quarantine
 
 TOPIC_ID = bytes(range(16))
 

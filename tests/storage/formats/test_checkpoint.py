@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.topic_partition import TopicPartition
-from storage.formats.checkpoint import (
+from odradek.protocol.topic_partition import TopicPartition
+from odradek.storage.formats.checkpoint import (
     CheckpointError,
     EpochEntry,
     format_epochs,

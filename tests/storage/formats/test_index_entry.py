@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.formats.index_entry import (
+from odradek.storage.formats.index_entry import (
     IndexEntry,
     TimeIndexEntry,
     pack_index_entry,

@@ -1,7 +1,7 @@
 import pytest
 
-from protocol.uuids import ZERO_UUID, from_text
-from storage.formats.partition_metadata import (
+from odradek.protocol.uuids import ZERO_UUID, from_text
+from odradek.storage.formats.partition_metadata import (
     BadPartitionMetadata,
     format_partition_metadata,
     parse_partition_metadata,

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from storage.formats.producer_entry import (
+from odradek.storage.formats.producer_entry import (
     ProducerEntry,
     pack_producers,
     parse_producers,

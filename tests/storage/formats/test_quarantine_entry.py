@@ -2,10 +2,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.checksum import crc32c
-from protocol.record_batch import check_crc, read_header
-from storage.formats.checkpoint import CheckpointError
-from storage.formats.quarantine_entry import (
+from odradek.protocol.checksum import crc32c
+from odradek.protocol.record_batch import check_crc, read_header
+from odradek.storage.formats.checkpoint import CheckpointError
+from odradek.storage.formats.quarantine_entry import (
     QuarantineEntry,
     empty_batch,
     format_quarantine,

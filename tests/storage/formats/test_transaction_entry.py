@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from storage.formats.transaction_entry import (
+from odradek.storage.formats.transaction_entry import (
     TRANSACTION_ENTRY_SIZE,
     TransactionEntry,
     pack_transaction_entry,

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from storage.fsck.directory_check import DirectoryCheck
-from storage.fsck.report import Report, Severity
-from storage.read_only_files import ReadOnlyFiles
+from odradek.storage.files.read_only_files import ReadOnlyFiles
+from odradek.storage.fsck.directory_check import DirectoryCheck
+from odradek.storage.fsck.report import Report, Severity
 from tests.fakes.files import FakeFiles
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "kafka-4.3.1"

@@ -4,12 +4,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from storage.fsck.directory_check import DirectoryCheck, compare_identities
-from storage.fsck.known import TopicFacts
-from storage.fsck.report import Severity
+from odradek.storage.fsck.directory_check import DirectoryCheck, compare_identities
+from odradek.storage.fsck.known import TopicFacts
+from odradek.storage.fsck.report import Severity
 from tests.fakes.files import FakeFiles
-
-from .golden import GOLDEN, ROOT, cases, codes, loaded, messages, reports
+from tests.storage.fsck.golden import (
+    GOLDEN,
+    ROOT,
+    cases,
+    codes,
+    loaded,
+    messages,
+    reports,
+)
 
 # Damage and notes by case; of every other directory there is nothing to say.
 DAMAGE = {

@@ -1,8 +1,8 @@
-from protocol.record_batch import read_header, stamp
-from storage.formats.checkpoint import EpochEntry
-from storage.fsck.epoch_check import EpochCheck
-from storage.fsck.known import Known
-from storage.fsck.report import Findings, Severity
+from odradek.protocol.record_batch import read_header, stamp
+from odradek.storage.formats.checkpoint import EpochEntry
+from odradek.storage.fsck.epoch_check import EpochCheck
+from odradek.storage.fsck.known import Known
+from odradek.storage.fsck.report import Findings, Severity
 from tests.storage.batches import batch
 
 CLEAN = Known(was_clean=True)

@@ -1,10 +1,10 @@
 from pathlib import Path
 
-from protocol.record_batch import read_header
-from storage.formats.index_entry import INDEX_ENTRY, TIME_INDEX_ENTRY
-from storage.fsck.index_check import OffsetIndexCheck, TimeIndexCheck
-from storage.fsck.report import Findings, Severity
-from storage.fsck.watcher import Watcher
+from odradek.protocol.record_batch import read_header
+from odradek.storage.formats.index_entry import INDEX_ENTRY, TIME_INDEX_ENTRY
+from odradek.storage.fsck.index_check import OffsetIndexCheck, TimeIndexCheck
+from odradek.storage.fsck.report import Findings, Severity
+from odradek.storage.fsck.watcher import Watcher
 from tests.fakes.files import FakeFiles
 from tests.storage.batches import batch
 

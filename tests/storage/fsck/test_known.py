@@ -1,4 +1,4 @@
-from storage.fsck.known import Known
+from odradek.storage.fsck.known import Known
 
 
 def test_what_was_durable() -> None:

@@ -1,14 +1,14 @@
 import json
 from pathlib import Path
 
-from storage.fsck.line import (
+from odradek.storage.fsck.line import (
     Total,
     json_line,
     text_lines,
     total_json,
     total_text,
 )
-from storage.fsck.report import Place, Report
+from odradek.storage.fsck.report import Place, Report
 
 
 def report() -> Report:

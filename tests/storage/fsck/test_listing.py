@@ -1,6 +1,6 @@
-from storage.fsck.known import Known
-from storage.fsck.listing import list_partition
-from storage.fsck.report import Findings, Severity
+from odradek.storage.fsck.known import Known
+from odradek.storage.fsck.listing import list_partition
+from odradek.storage.fsck.report import Findings, Severity
 
 BASES = (f"{0:020d}", f"{36:020d}")
 SIDE = ["leader-epoch-checkpoint", "partition.metadata", "quarantine"]

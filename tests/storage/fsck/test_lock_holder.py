@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from storage.fsck.lock_holder import lock_holder
+from odradek.storage.fsck.lock_holder import lock_holder
 
 HOLD = (
     "import fcntl, sys\n"

@@ -1,13 +1,12 @@
 from pathlib import Path
 
-from storage.file_system import File
-from storage.formats.quarantine_entry import QuarantineEntry, format_quarantine
-from storage.fsck.known import Known
-from storage.fsck.partition_check import PartitionCheck
-from storage.fsck.report import Report, Severity
+from odradek.storage.files.file_system import File
+from odradek.storage.formats.quarantine_entry import QuarantineEntry, format_quarantine
+from odradek.storage.fsck.known import Known
+from odradek.storage.fsck.partition_check import PartitionCheck
+from odradek.storage.fsck.report import Report, Severity
 from tests.fakes.files import FakeFiles
-
-from .golden import GOLDEN, ROOT, codes, loaded, messages
+from tests.storage.fsck.golden import GOLDEN, ROOT, codes, loaded, messages
 
 DIRECTORY = ROOT / "tt-0"
 CASE = "flip-active-middle"

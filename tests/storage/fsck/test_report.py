@@ -1,4 +1,4 @@
-from storage.fsck.report import Findings, Place, Severity
+from odradek.storage.fsck.report import Findings, Place, Severity
 
 
 def test_findings_of_one_sort_are_counted_when_there_are_many() -> None:

@@ -1,11 +1,11 @@
 from pathlib import Path
 
-from protocol.record_batch import restamp_crc
-from storage.formats.quarantine_entry import QuarantineEntry
-from storage.fsck.known import Known
-from storage.fsck.report import Finding, Report, Severity
-from storage.fsck.segment_check import Segment, SegmentCheck, SegmentEnd
-from storage.fsck.watcher import Watcher
+from odradek.protocol.record_batch import restamp_crc
+from odradek.storage.formats.quarantine_entry import QuarantineEntry
+from odradek.storage.fsck.known import Known
+from odradek.storage.fsck.report import Finding, Report, Severity
+from odradek.storage.fsck.segment_check import Segment, SegmentCheck, SegmentEnd
+from odradek.storage.fsck.watcher import Watcher
 from tests.fakes.files import FakeFiles
 from tests.storage.batches import batch
 

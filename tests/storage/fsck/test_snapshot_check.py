@@ -1,10 +1,10 @@
 from pathlib import Path
 
-from storage.formats.producer_entry import ProducerEntry, pack_producers
-from storage.fsck.known import Known
-from storage.fsck.report import Report, Severity
-from storage.fsck.snapshot_check import check_snapshots
-from storage.producer_snapshot import snapshot_path
+from odradek.storage.formats.producer_entry import ProducerEntry, pack_producers
+from odradek.storage.fsck.known import Known
+from odradek.storage.fsck.report import Report, Severity
+from odradek.storage.fsck.snapshot_check import check_snapshots
+from odradek.storage.producers.snapshot import snapshot_path
 from tests.fakes.files import FakeFiles
 
 DIRECTORY = Path("/d")

@@ -1,12 +1,19 @@
 from pathlib import Path
 
-from protocol.control_records import ControlType, EndTxnMarker, build_marker_batch
-from protocol.record_batch import read_header, restamp_crc
-from protocol.records import NewRecord, build_batch
-from storage.formats.transaction_entry import TransactionEntry, pack_transaction_entry
-from storage.fsck.known import Known
-from storage.fsck.report import Findings, Severity
-from storage.fsck.transaction_check import TransactionCheck
+from odradek.protocol.control_records import (
+    ControlType,
+    EndTxnMarker,
+    build_marker_batch,
+)
+from odradek.protocol.record_batch import read_header, restamp_crc
+from odradek.protocol.records import NewRecord, build_batch
+from odradek.storage.formats.transaction_entry import (
+    TransactionEntry,
+    pack_transaction_entry,
+)
+from odradek.storage.fsck.known import Known
+from odradek.storage.fsck.report import Findings, Severity
+from odradek.storage.fsck.transaction_check import TransactionCheck
 from tests.fakes.files import FakeFiles
 
 PATH = Path("/d/00000000000000000000.txnindex")

@@ -1,5 +1,5 @@
-from protocol.record_batch import read_header
-from storage.fsck.watcher import Watcher
+from odradek.protocol.record_batch import read_header
+from odradek.storage.fsck.watcher import Watcher
 from tests.storage.batches import batch
 
 

@@ -15,9 +15,9 @@ import random
 from dataclasses import dataclass, field
 from typing import Any
 
-from broker.coordinator.group.classic_states import ClassicState
-from broker.parked import Parked
-from protocol.errors import CoordinatorNotAvailable, KafkaError, NotCoordinator
+from odradek.broker.coordinator.group.state.classic_states import ClassicState
+from odradek.broker.runtime.parked import Parked
+from odradek.protocol.errors import CoordinatorNotAvailable, KafkaError, NotCoordinator
 from tests.broker.coordinator.group.rig import GROUP, Groups
 
 PARTITIONS = range(4)

@@ -3,26 +3,26 @@
 from collections.abc import Callable
 from typing import Any, cast
 
-from broker.config.broker_config import BrokerConfig
-from broker.coordinator.decision import Decision, Place, ProducerIdentity
-from broker.coordinator.group import classic_rebalance
-from broker.coordinator.group.classic_group import ClassicGroup
-from broker.coordinator.group.classic_join import Joining, decide_join
-from broker.coordinator.group.classic_leave import decide_leave
-from broker.coordinator.group.classic_sync import decide_heartbeat, decide_sync
-from broker.coordinator.group.offset_commit import (
+from odradek.broker.config.options.broker_config import BrokerConfig
+from odradek.broker.coordinator.decision import Decision, Place, ProducerIdentity
+from odradek.broker.coordinator.group.classic import rebalance as classic_rebalance
+from odradek.broker.coordinator.group.classic.join import Joining, decide_join
+from odradek.broker.coordinator.group.classic.leave import decide_leave
+from odradek.broker.coordinator.group.classic.sync import decide_heartbeat, decide_sync
+from odradek.broker.coordinator.group.offsets.commit import (
     Committer,
     WantedOffset,
     decide_commit,
 )
-from broker.coordinator.group.offset_fetch import FetchedOffset, decide_fetch
-from broker.coordinator.group.shard import GroupShard
-from broker.coordinator.group.txn_offset_commit import decide_txn_commit
-from broker.coordinator.record_batch import NOBODY
-from broker.coordinator.timers import Timers
-from broker.parked import Parked
-from protocol.errors import CoordinatorNotAvailable, KafkaError
-from protocol.messages.groups import (
+from odradek.broker.coordinator.group.offsets.fetch import FetchedOffset, decide_fetch
+from odradek.broker.coordinator.group.offsets.txn_commit import decide_txn_commit
+from odradek.broker.coordinator.group.state.classic_group import ClassicGroup
+from odradek.broker.coordinator.group.state.shard import GroupShard
+from odradek.broker.coordinator.record_batch import NOBODY
+from odradek.broker.coordinator.timers import Timers
+from odradek.broker.runtime.parked import Parked
+from odradek.protocol.errors import CoordinatorNotAvailable, KafkaError
+from odradek.protocol.messages.groups import (
     HeartbeatRequest,
     JoinGroupResponse,
     MemberIdentity,

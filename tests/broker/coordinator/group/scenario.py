@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from broker.coordinator.group.administration import decide_delete
-from broker.coordinator.group.offset_expiry import decide_expiry
-from broker.parked import Parked
-from protocol.errors import CoordinatorNotAvailable, ErrorCode, KafkaError
+from odradek.broker.coordinator.group.administration import decide_delete
+from odradek.broker.coordinator.group.offsets.expiry import decide_expiry
+from odradek.broker.runtime.parked import Parked
+from odradek.protocol.errors import CoordinatorNotAvailable, ErrorCode, KafkaError
 from tests.broker.coordinator.group.rig import GROUP, Groups
 
 _UNITS = {"ms": 1, "s": 1000, "min": 60_000, "days": 86_400_000}

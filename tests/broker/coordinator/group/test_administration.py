@@ -1,12 +1,12 @@
-from broker.coordinator.group.administration import (
+from odradek.broker.coordinator.group.administration import (
     GroupFilter,
     decide_delete,
     decide_delete_offsets,
     decide_describe,
     decide_list,
 )
-from protocol.consumer_protocol import ConsumerProtocolSubscription
-from protocol.errors import ErrorCode
+from odradek.protocol.consumer_protocol import ConsumerProtocolSubscription
+from odradek.protocol.errors import ErrorCode
 from tests.broker.coordinator.group.rig import GROUP, RANGE, Groups
 
 

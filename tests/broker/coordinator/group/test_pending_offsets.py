@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from broker.coordinator.decision import ProducerIdentity
-from broker.coordinator.group.offset_commit import Committer, WantedOffset
-from broker.coordinator.group.offset_fetch import FetchedOffset
-from broker.parked import Parked
-from protocol.errors import ErrorCode, KafkaError
+from odradek.broker.coordinator.decision import ProducerIdentity
+from odradek.broker.coordinator.group.offsets.commit import Committer, WantedOffset
+from odradek.broker.coordinator.group.offsets.fetch import FetchedOffset
+from odradek.broker.runtime.parked import Parked
+from odradek.protocol.errors import ErrorCode, KafkaError
 from tests.broker.coordinator.group.rig import TOPIC_ID
 from tests.fakes.files import FakeFiles
 from tests.fakes.group_client import GROUP, GroupClient, group_client

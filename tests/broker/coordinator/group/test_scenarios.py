@@ -4,7 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from broker.coordinator.group.classic_states import PREDECESSORS, ClassicState
+from odradek.broker.coordinator.group.state.classic_states import (
+    PREDECESSORS,
+    ClassicState,
+)
 from tests.broker.coordinator.group.scenario import played
 
 SCENARIOS = sorted((Path(__file__).parent / "scenarios").glob("*.txt"))

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from broker.coordinator.decision import Decision
-from broker.coordinator.group.administration import GroupFilter
-from broker.coordinator.group.classic_join import Joining
-from broker.coordinator.group.records import CommittedOffset, OffsetRecord
-from broker.metadata.topic_deletion import delete_topics, finish_deletions
-from broker.parked import Parked
-from protocol.errors import ErrorCode, KafkaError
-from storage.files import DiskFull
-from tests.broker.handlers.test_offsets import asked, codes, committed
+from odradek.broker.coordinator.decision import Decision
+from odradek.broker.coordinator.group.administration import GroupFilter
+from odradek.broker.coordinator.group.classic.join import Joining
+from odradek.broker.coordinator.group.state.records import CommittedOffset, OffsetRecord
+from odradek.broker.metadata.topic_deletion import delete_topics, finish_deletions
+from odradek.broker.runtime.parked import Parked
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.storage.files.files import DiskFull
+from tests.broker.handlers.groups.test_offset_commit import asked, codes, committed
 from tests.fakes.files import FakeFiles
 from tests.fakes.group_client import GROUP, GroupClient, group_client
 

@@ -5,8 +5,8 @@ from functools import partial
 from random import Random
 from typing import Any, Protocol
 
-from protocol.errors import ErrorCode
-from protocol.topic_partition import TopicPartition
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.topic_partition import TopicPartition
 from tests.broker.coordinator.transaction.partition_log import Identity, PartitionLog
 from tests.broker.coordinator.transaction.rig import A0, A1, B0, Transactions
 

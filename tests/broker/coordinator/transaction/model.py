@@ -13,14 +13,14 @@ from functools import partial
 from random import Random
 from typing import Any
 
-from broker.coordinator.transaction.expiry import decide_expiry
-from broker.coordinator.transaction.records import TransactionRecord
-from broker.coordinator.transaction.shard import Markers
-from broker.coordinator.transaction.states import TransactionState
-from broker.coordinator.transaction.transaction import Transaction
-from broker.parked import Parked
-from protocol.errors import CoordinatorNotAvailable, ErrorCode
-from protocol.topic_partition import TopicPartition
+from odradek.broker.coordinator.transaction.expiry import decide_expiry
+from odradek.broker.coordinator.transaction.records import TransactionRecord
+from odradek.broker.coordinator.transaction.shard import Markers
+from odradek.broker.coordinator.transaction.states import TransactionState
+from odradek.broker.coordinator.transaction.transaction import Transaction
+from odradek.broker.runtime.parked import Parked
+from odradek.protocol.errors import CoordinatorNotAvailable, ErrorCode
+from odradek.protocol.topic_partition import TopicPartition
 from tests.broker.coordinator.transaction.client import PARTITIONS, Client
 from tests.broker.coordinator.transaction.partition_log import Identity, PartitionLog
 from tests.broker.coordinator.transaction.rig import TIMEOUT_MS, Transactions

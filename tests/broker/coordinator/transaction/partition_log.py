@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from protocol.errors import ErrorCode
+from odradek.protocol.errors import ErrorCode
 
 Identity = tuple[int, int]
 

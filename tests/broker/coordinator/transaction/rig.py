@@ -6,32 +6,32 @@ What it writes is durable when the test says, and so are the markers.
 from collections.abc import Callable
 from typing import Any, cast
 
-from broker.config.broker_config import BrokerConfig
-from broker.coordinator.decision import Decision, Place, ProducerIdentity
-from broker.coordinator.timers import Timers
-from broker.coordinator.transaction import end
-from broker.coordinator.transaction.add_partitions import (
+from odradek.broker.config.options.broker_config import BrokerConfig
+from odradek.broker.coordinator.decision import Decision, Place, ProducerIdentity
+from odradek.broker.coordinator.timers import Timers
+from odradek.broker.coordinator.transaction import end
+from odradek.broker.coordinator.transaction.add_partitions import (
     Addition,
     decide_add_partitions,
     decide_verify,
 )
-from broker.coordinator.transaction.end import Ending, decide_end
-from broker.coordinator.transaction.expiry import decide_timeouts
-from broker.coordinator.transaction.init_producer import (
+from odradek.broker.coordinator.transaction.end import Ending, decide_end
+from odradek.broker.coordinator.transaction.expiry import decide_timeouts
+from odradek.broker.coordinator.transaction.init_producer import (
     Initialisation,
     decide_init_producer,
 )
-from broker.coordinator.transaction.shard import Markers, TransactionShard
-from broker.coordinator.transaction.states import TransactionState
-from broker.coordinator.transaction.transaction import Transaction
-from broker.parked import Parked
-from protocol.errors import (
+from odradek.broker.coordinator.transaction.shard import Markers, TransactionShard
+from odradek.broker.coordinator.transaction.states import TransactionState
+from odradek.broker.coordinator.transaction.transaction import Transaction
+from odradek.broker.runtime.parked import Parked
+from odradek.protocol.errors import (
     CoordinatorLoadInProgress,
     CoordinatorNotAvailable,
     ErrorCode,
     KafkaError,
 )
-from protocol.topic_partition import TopicPartition
+from odradek.protocol.topic_partition import TopicPartition
 from tests.fakes.clock import FakeClock
 
 ID = "t"

@@ -2,11 +2,11 @@
 
 import pytest
 
-from broker.coordinator.placement import partition_for
-from broker.coordinator.transaction.add_partitions import offsets_partition
-from broker.coordinator.transaction.states import TransactionState
-from broker.parked import Parked
-from protocol.errors import ErrorCode
+from odradek.broker.coordinator.placement import partition_for
+from odradek.broker.coordinator.transaction.add_partitions import offsets_partition
+from odradek.broker.coordinator.transaction.states import TransactionState
+from odradek.broker.runtime.parked import Parked
+from odradek.protocol.errors import ErrorCode
 from tests.broker.coordinator.transaction.rig import A0, A1, B0, Transactions
 
 FENCED = ErrorCode.PRODUCER_FENCED

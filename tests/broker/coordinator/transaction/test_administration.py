@@ -2,15 +2,15 @@
 
 from typing import Any
 
-from broker.coordinator.transaction.administration import (
+from odradek.broker.coordinator.transaction.administration import (
     TransactionFilter,
     decide_describe,
     decide_list,
     named_states,
 )
-from broker.coordinator.transaction.states import TransactionState
-from broker.parked import Parked
-from protocol.errors import ErrorCode
+from odradek.broker.coordinator.transaction.states import TransactionState
+from odradek.broker.runtime.parked import Parked
+from odradek.protocol.errors import ErrorCode
 from tests.broker.coordinator.transaction.rig import A0, ID, Transactions
 
 EVERYTHING = TransactionFilter()

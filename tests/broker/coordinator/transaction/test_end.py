@@ -2,9 +2,9 @@
 
 import pytest
 
-from broker.coordinator.transaction.end import COMPLETE_RETRY_MS, complete
-from broker.coordinator.transaction.states import TransactionState
-from protocol.errors import CoordinatorNotAvailable, ErrorCode
+from odradek.broker.coordinator.transaction.end import COMPLETE_RETRY_MS, complete
+from odradek.broker.coordinator.transaction.states import TransactionState
+from odradek.protocol.errors import CoordinatorNotAvailable, ErrorCode
 from tests.broker.coordinator.transaction.rig import A0, B0, ID, Transactions
 
 FENCED = ErrorCode.PRODUCER_FENCED

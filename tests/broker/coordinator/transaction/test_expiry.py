@@ -2,9 +2,9 @@
 
 import pytest
 
-from broker.coordinator.transaction.expiry import decide_expiry, decide_timeouts
-from broker.coordinator.transaction.states import TransactionState
-from protocol.errors import CoordinatorNotAvailable, ErrorCode
+from odradek.broker.coordinator.transaction.expiry import decide_expiry, decide_timeouts
+from odradek.broker.coordinator.transaction.states import TransactionState
+from odradek.protocol.errors import CoordinatorNotAvailable, ErrorCode
 from tests.broker.coordinator.transaction.rig import A0, ID, TIMEOUT_MS, Transactions
 
 FENCED = ErrorCode.PRODUCER_FENCED

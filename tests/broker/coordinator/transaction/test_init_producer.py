@@ -2,9 +2,9 @@
 
 import pytest
 
-from broker.coordinator.transaction.states import TransactionState
-from broker.parked import Parked
-from protocol.errors import CoordinatorNotAvailable, ErrorCode
+from odradek.broker.coordinator.transaction.states import TransactionState
+from odradek.broker.runtime.parked import Parked
+from odradek.protocol.errors import CoordinatorNotAvailable, ErrorCode
 from tests.broker.coordinator.transaction.rig import A0, ID, Transactions
 
 LAST = 32766

@@ -5,16 +5,16 @@ from typing import Any
 
 import pytest
 
-from broker.coordinator.decision import ProducerIdentity
-from broker.coordinator.transaction.marker_writer import (
+from odradek.broker.coordinator.decision import ProducerIdentity
+from odradek.broker.coordinator.transaction.marker_writer import (
     FIRST_RETRY_MS,
     RETRY_MAX_MS,
     Marker,
 )
-from protocol.control_records import read_marker
-from protocol.errors import ErrorCode, KafkaStorageError
-from protocol.record_batch import scan
-from protocol.topic_partition import TopicPartition
+from odradek.protocol.control_records import read_marker
+from odradek.protocol.errors import ErrorCode, KafkaStorageError
+from odradek.protocol.record_batch import scan
+from odradek.protocol.topic_partition import TopicPartition
 from tests.fakes.transactions import T0, T1, TransactionClient, transaction_client
 
 GONE = TopicPartition("gone", 0)

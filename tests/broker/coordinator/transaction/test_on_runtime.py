@@ -6,23 +6,23 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-from broker.coordinator.decision import ProducerIdentity
-from broker.coordinator.runtime import CoordinatorRuntime
-from broker.coordinator.transaction import end
-from broker.coordinator.transaction.add_partitions import (
+from odradek.broker.coordinator.decision import ProducerIdentity
+from odradek.broker.coordinator.runtime import CoordinatorRuntime
+from odradek.broker.coordinator.transaction import end
+from odradek.broker.coordinator.transaction.add_partitions import (
     Addition,
     decide_add_partitions,
 )
-from broker.coordinator.transaction.end import Ending, decide_end
-from broker.coordinator.transaction.expiry import decide_timeouts
-from broker.coordinator.transaction.init_producer import (
+from odradek.broker.coordinator.transaction.end import Ending, decide_end
+from odradek.broker.coordinator.transaction.expiry import decide_timeouts
+from odradek.broker.coordinator.transaction.init_producer import (
     Initialisation,
     decide_init_producer,
 )
-from broker.coordinator.transaction.shard import TransactionShard
-from broker.coordinator.transaction.states import TransactionState
-from broker.metadata.topic_names import TRANSACTION_STATE
-from protocol.errors import ErrorCode, KafkaError
+from odradek.broker.coordinator.transaction.shard import TransactionShard
+from odradek.broker.coordinator.transaction.states import TransactionState
+from odradek.broker.metadata.topic_names import TRANSACTION_STATE
+from odradek.protocol.errors import ErrorCode, KafkaError
 from tests.broker.coordinator.transaction.rig import (
     A0,
     B0,

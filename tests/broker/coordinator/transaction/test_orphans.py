@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from broker.coordinator.decision import ProducerIdentity
-from broker.coordinator.shard import Phase
-from broker.coordinator.transaction.add_partitions import Addition
-from broker.coordinator.transaction.orphans import RETRY_MS
-from broker.coordinator.transaction.states import TransactionState
-from broker.coordinator.transaction.transaction import LAST_EPOCH
-from protocol.topic_partition import TopicPartition
+from odradek.broker.coordinator.decision import ProducerIdentity
+from odradek.broker.coordinator.shard import Phase
+from odradek.broker.coordinator.transaction.add_partitions import Addition
+from odradek.broker.coordinator.transaction.orphans import RETRY_MS
+from odradek.broker.coordinator.transaction.states import TransactionState
+from odradek.broker.coordinator.transaction.transaction import LAST_EPOCH
+from odradek.protocol.topic_partition import TopicPartition
 from tests.fakes.files import FakeFiles
 from tests.fakes.transactions import ID, T0, T1, TransactionClient, transaction_client
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from protocol.errors import ErrorCode
-from protocol.topic_partition import TopicPartition
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.topic_partition import TopicPartition
 from tests.broker.coordinator.transaction.rig import Transactions
 
 BEHAVIOURS = Path(__file__).parents[3] / "golden" / "wire" / "behaviours.jsonl"

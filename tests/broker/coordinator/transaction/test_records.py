@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from broker.coordinator.transaction.records import TransactionRecord, decode
-from broker.coordinator.transaction.states import TransactionState
-from broker.coordinator.transaction.transaction import Transaction
-from protocol.errors import InvalidRecord
-from protocol.record_batch import scan
-from protocol.records import Record, iterate
-from protocol.transaction_records import TransactionLogValue
+from odradek.broker.coordinator.transaction.records import TransactionRecord, decode
+from odradek.broker.coordinator.transaction.states import TransactionState
+from odradek.broker.coordinator.transaction.transaction import Transaction
+from odradek.protocol.errors import InvalidRecord
+from odradek.protocol.record_batch import scan
+from odradek.protocol.records import Record, iterate
+from odradek.protocol.transaction_records import TransactionLogValue
 from tests.broker.coordinator.transaction.rig import A0, A1, B0, Transactions
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "kafka-4.3.1"

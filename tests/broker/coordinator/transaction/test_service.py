@@ -3,14 +3,14 @@
 import asyncio
 from pathlib import Path
 
-from broker.coordinator.decision import ProducerIdentity
-from broker.coordinator.transaction.add_partitions import Addition
-from broker.coordinator.transaction.service import PATIENCE_MS
-from broker.coordinator.transaction.states import TransactionState
-from broker.coordinator.transaction.transaction import LAST_EPOCH
-from broker.metadata.topic_names import TRANSACTION_STATE
-from broker.parked import Parked
-from protocol.errors import ErrorCode
+from odradek.broker.coordinator.decision import ProducerIdentity
+from odradek.broker.coordinator.transaction.add_partitions import Addition
+from odradek.broker.coordinator.transaction.service import PATIENCE_MS
+from odradek.broker.coordinator.transaction.states import TransactionState
+from odradek.broker.coordinator.transaction.transaction import LAST_EPOCH
+from odradek.broker.metadata.topic_names import TRANSACTION_STATE
+from odradek.broker.runtime.parked import Parked
+from odradek.protocol.errors import ErrorCode
 from tests.fakes.files import FakeFiles
 from tests.fakes.transactions import ID, T0, T1, TIMEOUT_MS, transaction_client
 from tests.patience import PATIENCE_S

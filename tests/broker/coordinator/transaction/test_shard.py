@@ -2,10 +2,10 @@
 
 import pytest
 
-from broker.coordinator.decision import Place
-from broker.coordinator.transaction.records import TransactionRecord
-from broker.coordinator.transaction.transaction import Transaction
-from protocol.errors import InvalidProducerIdMapping
+from odradek.broker.coordinator.decision import Place
+from odradek.broker.coordinator.transaction.records import TransactionRecord
+from odradek.broker.coordinator.transaction.transaction import Transaction
+from odradek.protocol.errors import InvalidProducerIdMapping
 from tests.broker.coordinator.transaction.rig import Transactions
 
 PLACE = Place(0, 0)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from broker.coordinator.transaction.states import (
+from odradek.broker.coordinator.transaction.states import (
     BY_LABEL,
     PREDECESSORS,
     TransactionState,

@@ -2,9 +2,9 @@
 
 import pytest
 
-from broker.coordinator.decision import ProducerIdentity
-from broker.coordinator.transaction.states import TransactionState
-from broker.coordinator.transaction.transaction import EndedBy, Transaction
+from odradek.broker.coordinator.decision import ProducerIdentity
+from odradek.broker.coordinator.transaction.states import TransactionState
+from odradek.broker.coordinator.transaction.transaction import EndedBy, Transaction
 from tests.broker.coordinator.transaction.rig import A0, A1, B0
 
 EMPTY = Transaction("x", 5, 1, 1000, 17)

@@ -1,0 +1,4 @@
+"""Directories of Apache Kafka become ours: surveyed, checked, taken over.
+
+Over metadata.
+"""

@@ -1,0 +1,1 @@
+"""What commands of a cluster have in common: its address, limits of time, moments."""

@@ -1,0 +1,148 @@
+"""What commands share that ask a cluster: arguments, connection, failures."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+from odradek.terminal.failure import fail
+from odradek.terminal.parser import Parser, seconds
+from odradek.terminal.pipe import quiet_pipe
+from odradek.terminal.spelling import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from odradek.client.address import Address
+    from odradek.client.cluster import Cluster
+
+FAILED = 1
+_TOPIC = re.compile(r"([^:,\s]+)(?::(\d+(?:,\d+)*))?", re.ASCII)
+
+
+def cluster_parser(
+    command: str,
+    description: str,
+    examples: Sequence[str] = (),
+    *,
+    timeout: str = "30s",
+) -> Parser:
+    """A parser with the options that every such command has."""
+    full = f"{description} Exit code: 0 done, 1 failed, 2 usage."
+    parser = Parser(command, full, examples)
+    parser.add_argument(
+        "--bootstrap-server",
+        type=_addresses,
+        default="127.0.0.1:9092",
+        metavar="HOST:PORT",
+        help="a broker of the cluster, or several with commas (default:"
+        " 127.0.0.1:9092)",
+    )
+    parser.add_argument(
+        "--timeout",
+        type=_timeout,
+        default=timeout,
+        metavar="TIME",
+        help=f"how long to wait for an answer (default: {timeout})",
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON object a line")
+    return parser
+
+
+def _addresses(text: str) -> list[Address]:
+    from odradek.client.address import parse_addresses
+
+    try:
+        return parse_addresses(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _timeout(text: str) -> float:
+    value = seconds(text)
+    if not value:
+        raise argparse.ArgumentTypeError("it must be more than 0")
+    return value
+
+
+def count(text: str) -> int:
+    """A whole number that is not negative; for ``type=``."""
+    if not (text.isascii() and text.isdigit() and int(text) < 1 << 63):
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 0 on")
+    return int(text)
+
+
+def offset(text: str) -> int:
+    """A whole number, which may be negative; for ``type=``."""
+    digits = text.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit() and int(digits) < 1 << 63):
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number")
+    return int(text)
+
+
+def topic(text: str) -> tuple[str, tuple[int, ...] | None]:
+    """A topic with partitions, like ``orders:0,2``, or all of it; for ``type=``."""
+    found = _TOPIC.fullmatch(text)
+    if found is None:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no topic; write it like orders or orders:0,2"
+        )
+    if found[2] is None:
+        return found[1], None
+    return found[1], tuple(sorted({int(number) for number in found[2].split(",")}))
+
+
+def word_of(known: tuple[str, ...]) -> Callable[[str], list[str]]:
+    """For ``type=``: words with commas between, of these, in any case."""
+    spelt = {word.lower(): word for word in known}
+
+    def words(text: str) -> list[str]:
+        found = []
+        for part in filter(None, (part.strip() for part in text.split(","))):
+            if part.lower() not in spelt:
+                meant = did_you_mean(part.lower(), spelt)
+                hint = f"did you mean {spelt[meant]}?" if meant else ", ".join(known)
+                raise argparse.ArgumentTypeError(f"there is no {part}; {hint}")
+            found.append(spelt[part.lower()])
+        return found
+
+    return words
+
+
+def run(
+    command: str, options: argparse.Namespace, act: Callable[[Cluster], int]
+) -> int:
+    """The exit code of ``act``; what goes wrong is said in one line."""
+    from odradek.client.cluster import Cluster
+    from odradek.protocol.errors import KafkaError, MalformedRequest
+
+    try:
+        with (
+            quiet_pipe(),
+            Cluster(options.bootstrap_server, timeout_s=options.timeout) as cluster,
+        ):
+            return act(cluster)
+    except BrokenPipeError:  # of the standard output; a lost broker is another error
+        raise
+    except KafkaError as error:
+        return fail(command, FAILED, error_text(error))
+    except MalformedRequest as error:
+        reason = f"no Kafka broker, or a broken one: {error}"
+        return fail(command, FAILED, reason)
+    except OSError as error:
+        what = f"{error.filename}: " if error.filename else ""
+        return fail(command, FAILED, f"{what}{error.strerror or error}")
+
+
+def error_text(error: Exception) -> str:
+    """What went wrong; what a broker said with the name that Kafka has for it."""
+    code = getattr(error, "code", None)
+    return f"{code.name}: {error}" if isinstance(code, IntEnum) else str(error)
+
+
+def print_json(value: object) -> None:
+    """One object, in one line."""
+    print(json.dumps(value, ensure_ascii=False))

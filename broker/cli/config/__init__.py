@@ -1,0 +1,1 @@
+"""``odradek config``: options are shown and changed. Over the wire only."""

@@ -1,0 +1,24 @@
+"""``odradek config``: options of a broker, of topics, of groups.
+
+Each action is a module of its own, imported when it is named.
+"""
+
+from __future__ import annotations
+
+from odradek.terminal.actions import run_action
+
+ACTIONS = {
+    "show": ("config_show", "what a broker would start with, and who says so"),
+    "describe": ("config_describe", "the options of a topic, broker or group"),
+    "alter": ("config_alter", "change options of a topic, broker or group"),
+}
+_EXAMPLES = (
+    "odradek config show --config server.properties",
+    "odradek config describe topic orders",
+    "odradek config alter topic orders --set retention.ms=86400000",
+)
+
+
+def command(arguments: list[str]) -> int:
+    """Show and change options."""
+    return run_action("config", ACTIONS, arguments, _EXAMPLES)

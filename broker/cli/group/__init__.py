@@ -1,0 +1,1 @@
+"""``odradek group``: groups, their lag, their offsets. Over the wire only."""

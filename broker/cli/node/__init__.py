@@ -1,0 +1,4 @@
+"""The commands of one machine.
+
+Serve, health, doctor, adopt, fsck, dump-log, compact.
+"""

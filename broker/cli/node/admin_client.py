@@ -1,0 +1,88 @@
+"""Asks the running broker of a data directory through its ``admin.sock``."""
+
+from __future__ import annotations
+
+import json
+import socket
+from typing import TYPE_CHECKING, Any
+
+from odradek.broker.operate.admin_address import (
+    LINE_SIZE_MAX,
+    SOCKET_NAME,
+    admin_address,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+# An answer of ours is far below; what goes on without end is no answer of a broker.
+_ANSWER_SIZE_MAX = 16 * LINE_SIZE_MAX
+
+
+class AdminRefusal(Exception):
+    """The broker does not answer, or says no; the text is for people."""
+
+
+def ask(
+    data_directory: Path, request: dict[str, Any], timeout_s: float | None = None
+) -> Iterator[dict[str, Any]]:
+    """The items of the answer, as they come.
+
+    Raises:
+        AdminRefusal: there is no broker, or it refuses.
+    """
+    with _connected(data_directory, timeout_s) as connection:
+        connection.sendall(json.dumps(request).encode() + b"\n")
+        with connection.makefile("rb") as lines:
+            while line := lines.readline(_ANSWER_SIZE_MAX):
+                answer = _parsed(line)
+                if "done" in answer:
+                    return
+                if "error" in answer:
+                    raise AdminRefusal(answer.get("message", answer["error"]))
+                yield answer.get("item", {})
+    raise AdminRefusal("the broker ended before it had answered")
+
+
+def _connected(data_directory: Path, timeout_s: float | None) -> socket.socket:
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection.settimeout(timeout_s)
+    try:
+        connection.connect(admin_address(data_directory))
+    except OSError as error:
+        connection.close()
+        raise AdminRefusal(_why_not(data_directory, error)) from None
+    return connection
+
+
+def _why_not(directory: Path, error: OSError) -> str:
+    """What a broker that cannot be reached means, and what helps."""
+    from odradek.storage.fsck.lock_holder import lock_holder
+
+    if not directory.exists():
+        return f"{directory} is not there; --data-dir says where the data lives"
+    holder = lock_holder(directory)
+    missing = isinstance(error, FileNotFoundError | ConnectionRefusedError)
+    if missing and holder is None:
+        return (
+            f"no broker is running on {directory}; "
+            f"odradek serve --data-dir {directory} starts one"
+        )
+    reason = error.strerror or str(error)
+    if holder is None:
+        return f"{directory / SOCKET_NAME}: {reason}"
+    return (
+        f"process {holder} is using {directory}, but cannot be asked there: "
+        f"{SOCKET_NAME}: {reason}; its log may say why"
+    )
+
+
+def _parsed(line: bytes) -> dict[str, Any]:
+    try:
+        answer = json.loads(line)
+    except ValueError:
+        answer = None
+    if not isinstance(answer, dict):
+        raise AdminRefusal("what answers there is no broker, or a broken one")
+    return answer

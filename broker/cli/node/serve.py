@@ -1,0 +1,148 @@
+"""``odradek serve``: read the options, start the broker, say when it is ready.
+
+Everything that can go wrong at the start is one line on standard error: exit code 2
+for an option, 1 for what the options name (a port, a directory).
+"""
+
+from __future__ import annotations
+
+import errno
+import gc
+import logging
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from odradek.broker.config.options.error import OptionError
+from odradek.broker.config.sources import Flags, load
+from odradek.terminal.failure import USAGE_ERROR, fail
+from odradek.terminal.parser import Parser, port
+
+if TYPE_CHECKING:
+    import argparse
+
+    from odradek.broker.config.sources import Loaded
+
+_logger = logging.getLogger(__name__)
+CANNOT_START = 1
+_EXAMPLES = (
+    "odradek serve",
+    "odradek serve --port 9192 --data-dir /var/lib/odradek",
+    "odradek serve --config server.properties -o num.partitions=6",
+)
+
+
+def command(arguments: list[str]) -> int:
+    """Run a broker until it is told to stop (SIGTERM, SIGINT)."""
+    options = _parser().parse(arguments)
+    try:
+        loaded = _load(options)
+    except OptionError as error:
+        return fail("serve", USAGE_ERROR, error)
+    return _run(loaded)
+
+
+def _parser() -> Parser:
+    parser = Parser("serve", "Run a broker until it is told to stop.", _EXAMPLES)
+    broker_arguments(parser)
+    return parser
+
+
+def broker_arguments(parser: Parser) -> None:
+    """Add what says how a broker is configured."""
+    parser.add_argument(
+        "--port", type=port, help="port to listen on (default 9092; 0: any free one)"
+    )
+    parser.add_argument("--host", help="address to listen on (default 127.0.0.1)")
+    parser.add_argument(
+        "--data-dir", metavar="DIR", help="where the data lives (default ./data)"
+    )
+    parser.add_argument(
+        "--durability",
+        choices=("commit", "interval", "none"),
+        help="when a record counts as stored: once synced (default), synced every "
+        "second, or once written",
+    )
+    parser.add_argument(
+        "--config", type=Path, metavar="FILE", help="properties file with options"
+    )
+    parser.add_argument(
+        "--allow-unauthenticated",
+        action="store_true",
+        help="let everybody in who reaches a listener that is not on loopback",
+    )
+    parser.add_argument(
+        "-o",
+        dest="pairs",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="set any option; again for more",
+    )
+
+
+def _load(options: argparse.Namespace) -> Loaded:
+    return load(options.config, os.environ, options.pairs, flags_of(options))
+
+
+def flags_of(options: argparse.Namespace) -> Flags:
+    """What the arguments of `broker_arguments` say that have flags of their own."""
+    return Flags(
+        host=options.host,
+        port=options.port,
+        data_dir=options.data_dir,
+        durability=options.durability,
+        allow_unauthenticated=options.allow_unauthenticated,
+    )
+
+
+def _run(loaded: Loaded) -> int:
+    from odradek.broker.runtime.logs import configure_logs
+
+    configure_logs(loaded.config.logging_level, form=loaded.config.logging_format)
+    for note in loaded.notes:
+        _logger.warning("options: %s", note)
+    gc.disable()  # nothing of what is loaded is garbage; `run` enables it
+    try:
+        from odradek.broker.node.server import run
+
+        return run(loaded.config)
+    except Exception as error:
+        reason = explain(error)
+        if reason is None:  # a bug, which deserves its traceback
+            raise
+        return fail("serve", CANNOT_START, reason)
+    finally:
+        gc.enable()
+
+
+def explain(error: Exception) -> str | None:
+    """What an error of the start tells the operator; None for a bug of ours."""
+    from odradek.broker.metadata.catalog.store import CatalogError
+    from odradek.broker.runtime.start_error import StartError
+    from odradek.protocol.errors import KafkaStorageError
+    from odradek.storage.directory.log_directory import BadLogDirectory, DirectoryInUse
+
+    named = (
+        StartError,
+        CatalogError,
+        DirectoryInUse,
+        BadLogDirectory,
+        KafkaStorageError,
+    )
+    if isinstance(error, named):
+        return str(error)
+    if not isinstance(error, OSError):
+        return None
+    reason = error.strerror or str(error)
+    if error.errno in (errno.EADDRINUSE, errno.EADDRNOTAVAIL, errno.EACCES) and (
+        error.filename is None
+    ):
+        return f"{reason}: choose another address with --host and --port"
+    if error.filename is None:
+        return reason
+    if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+        return f"cannot write {error.filename}: {reason}; choose another --data-dir"
+    if error.errno in (errno.EEXIST, errno.ENOTDIR):
+        return f"{error.filename} is no directory; choose another --data-dir"
+    return f"{error.filename}: {reason}"

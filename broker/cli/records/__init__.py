@@ -1,0 +1,1 @@
+"""``odradek produce`` and ``consume``: records as text. Over the wire only."""

@@ -1,0 +1,1 @@
+"""``odradek topic``: topics are made, shown, changed, deleted. Over the wire only."""

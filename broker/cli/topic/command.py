@@ -1,0 +1,27 @@
+"""``odradek topic``: the topics of a cluster.
+
+Each action is a module of its own, imported when it is named.
+"""
+
+from __future__ import annotations
+
+from odradek.terminal.actions import run_action
+
+ACTIONS = {
+    "create": ("topic_create", "make a topic"),
+    "list": ("topic_list", "name the topics"),
+    "describe": ("topic_describe", "show partitions, leaders, offsets and options"),
+    "alter": ("topic_alter", "add partitions, change options"),
+    "delete": ("topic_delete", "delete topics with all their records"),
+    "delete-records": ("topic_delete_records", "delete the oldest records"),
+}
+_EXAMPLES = (
+    "odradek topic create orders --partitions 3",
+    "odradek topic list",
+    "odradek topic describe orders --json",
+)
+
+
+def command(arguments: list[str]) -> int:
+    """Make, show, change and delete topics."""
+    return run_action("topic", ACTIONS, arguments, _EXAMPLES)

@@ -1,0 +1,1 @@
+"""``odradek txn``: transactions are shown and aborted. Over the wire only."""

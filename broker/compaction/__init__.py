@@ -1,0 +1,1 @@
+"""Which log is compacted, when, and in which process. Over replica."""

@@ -1,0 +1,1 @@
+"""The tables of the options that there are, ours and Kafka's. Needs nothing."""

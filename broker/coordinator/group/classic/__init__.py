@@ -1,0 +1,1 @@
+"""Decisions on members of classic groups: join, sync, leave. Over group.state."""

@@ -1,0 +1,1 @@
+"""Decisions on committed offsets. Over group.state."""

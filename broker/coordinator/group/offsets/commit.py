@@ -1,0 +1,168 @@
+"""OffsetCommit: a group remembers where it is.
+
+A group without members takes commits of anybody who names no generation (a *simple*
+group); one with members takes those of its members.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from odradek.broker.coordinator.decision import Decision
+from odradek.broker.coordinator.group.classic.rebalance import renew_session
+from odradek.broker.coordinator.group.classic.validation import (
+    check_generation,
+    check_member,
+)
+from odradek.broker.coordinator.group.state.classic_states import ClassicState
+from odradek.broker.coordinator.group.state.records import (
+    NO_EXPIRY,
+    CommittedOffset,
+    OffsetRecord,
+)
+from odradek.protocol.errors import (
+    CoordinatorNotAvailable,
+    ErrorCode,
+    GroupIdNotFound,
+    IllegalGeneration,
+    RebalanceInProgress,
+    UnknownMemberId,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from odradek.broker.coordinator.group.state.classic_group import ClassicGroup
+    from odradek.broker.coordinator.group.state.shard import GroupShard
+
+NO_GENERATION = -1
+NO_MEMBER_ID = ""
+FIRST_VERSION_WITH_GROUP_ID_NOT_FOUND = 9
+
+
+class Committer(NamedTuple):
+    """Who commits: a member of a generation, or nobody in particular."""
+
+    group_id: str
+    generation_id: int = NO_GENERATION
+    member_id: str = NO_MEMBER_ID
+    group_instance_id: str | None = None
+
+    @property
+    def is_member(self) -> bool:
+        """Whether it says to be a member."""
+        return (
+            self.generation_id >= 0
+            or self.member_id != NO_MEMBER_ID
+            or self.group_instance_id is not None
+        )
+
+
+class WantedOffset(NamedTuple):
+    """An offset to commit, of a partition that is known."""
+
+    topic: str
+    partition: int
+    offset: int
+    leader_epoch: int
+    metadata: str
+    topic_id: bytes
+
+
+def decide_commit(
+    shard: GroupShard,
+    committer: Committer,
+    wanted: Sequence[WantedOffset],
+    api_version: int,
+    retention_ms: int,
+    answer: Callable[[list[int]], Any],
+) -> Decision:
+    """Commit; ``answer`` makes the response of one error code for each offset.
+
+    ``retention_ms`` of -1 leaves it to ``offsets.retention.minutes``.
+
+    Raises:
+        UnknownMemberId, FencedInstanceId, IllegalGeneration, RebalanceInProgress,
+        GroupIdNotFound, CoordinatorNotAvailable.
+    """
+    group = shard.group(committer.group_id)
+    if group is not None:
+        check_committer(group, committer)
+        _renew(shard, group, committer)
+    elif committer.generation_id >= 0:
+        if api_version >= FIRST_VERSION_WITH_GROUP_ID_NOT_FOUND:
+            raise GroupIdNotFound
+        raise IllegalGeneration
+    now_ms = shard.clock.now_ms()
+    expires_ms = NO_EXPIRY if retention_ms < 0 else now_ms + retention_ms
+    codes, records = offset_records(shard, committer.group_id, wanted, expires_ms)
+    return Decision(answer(codes), records)
+
+
+def offset_records(
+    shard: GroupShard,
+    group_id: str,
+    wanted: Sequence[WantedOffset],
+    expires_ms: int = NO_EXPIRY,
+) -> tuple[list[int], list[OffsetRecord]]:
+    """An error code for each offset, and the records of those without an error."""
+    now_ms = shard.clock.now_ms()
+    size_max = shard.config.offset_metadata_max_bytes
+    codes: list[int] = []
+    records: list[OffsetRecord] = []
+    for each in wanted:
+        if each.metadata and _utf16_length(each.metadata) > size_max:
+            codes.append(ErrorCode.OFFSET_METADATA_TOO_LARGE)
+            continue
+        codes.append(ErrorCode.NONE)
+        committed = CommittedOffset(
+            each.offset,
+            each.leader_epoch,
+            each.metadata,
+            now_ms,
+            expires_ms,
+            each.topic_id,
+        )
+        records.append(OffsetRecord(group_id, each.topic, each.partition, committed))
+    return codes, records
+
+
+def _utf16_length(text: str) -> int:
+    """What Apache Kafka counts against ``offset.metadata.max.bytes``."""
+    return len(text) + sum(character > "\uffff" for character in text)
+
+
+def check_committer(group: ClassicGroup, committer: Committer) -> None:
+    """See that this one may commit for the group now."""
+    check_membership(group, committer)
+    state = group.state
+    if state is ClassicState.EMPTY:
+        return
+    if not committer.is_member:
+        raise UnknownMemberId
+    if state is ClassicState.COMPLETING_REBALANCE:
+        raise RebalanceInProgress
+
+
+def check_membership(group: ClassicGroup, committer: Committer) -> None:
+    """See that who says to be a member is one, and of this generation.
+
+    A group without members believes everybody who names no generation.
+    """
+    state = group.state
+    if state is ClassicState.DEAD:
+        raise CoordinatorNotAvailable
+    if committer.generation_id < 0 and state is ClassicState.EMPTY:
+        return
+    if committer.is_member:
+        check_member(group, committer.member_id, committer.group_instance_id)
+        check_generation(group, committer.generation_id)
+
+
+def _renew(shard: GroupShard, group: ClassicGroup, committer: Committer) -> None:
+    member = group.members.get(committer.member_id)
+    if member is not None and group.is_in(
+        ClassicState.STABLE, ClassicState.PREPARING_REBALANCE
+    ):
+        renew_session(shard, group, member)

@@ -1,0 +1,52 @@
+"""OffsetFetch: where a group is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from odradek.broker.coordinator.decision import Decision
+from odradek.broker.coordinator.group.state.records import CommittedOffset
+from odradek.protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from odradek.broker.coordinator.group.state.shard import GroupShard
+
+NO_OFFSET = -1
+NOTHING_COMMITTED = CommittedOffset(NO_OFFSET)
+
+
+class FetchedOffset(NamedTuple):
+    """What is known of one partition; -1 for what is not."""
+
+    topic: str
+    partition: int
+    committed: CommittedOffset
+    error_code: int = ErrorCode.NONE
+
+
+def decide_fetch(
+    shard: GroupShard,
+    group_id: str,
+    wanted: Iterable[tuple[str, int]] | None,
+    require_stable: bool,
+    answer: Callable[[list[FetchedOffset]], Any],
+) -> Decision:
+    """Say where a group is, in these partitions or in all that it has committed.
+
+    ``require_stable`` refuses those that an open transaction would move. An unknown
+    group has committed nothing, which is no error.
+    """
+    offsets = shard.offsets
+    if wanted is None:  # what is only pending is not there yet
+        wanted = offsets.of_group(group_id)
+    found = []
+    for topic, partition in wanted:
+        if require_stable and offsets.is_pending(group_id, topic, partition):
+            code = ErrorCode.UNSTABLE_OFFSET_COMMIT
+            found.append(FetchedOffset(topic, partition, NOTHING_COMMITTED, code))
+            continue
+        committed = offsets.get(group_id, topic, partition) or NOTHING_COMMITTED
+        found.append(FetchedOffset(topic, partition, committed))
+    return Decision(answer(found), reads_state=True)

@@ -1,0 +1,1 @@
+"""What is known of groups: members, offsets, and the records that say so."""

@@ -1,0 +1,388 @@
+"""Makes what was appended durable: the group commit.
+
+Each log directory has one ``DirectoryCommitter`` with a thread or two. It runs one sync
+at a time; whatever gets dirty meanwhile goes into the next, which starts as soon as
+the last has ended. So a sync costs its time once, however many answers wait for it.
+
+Invariants: a sync makes durable what had been appended when it began. A failed
+sync is final: the directory is told once, and nothing is synced there again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import logging
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from odradek.broker.runtime.disk_threads import DiskThreads, OnDone
+from odradek.broker.runtime.histogram import Histogram, exponential
+from odradek.protocol.errors import KafkaStorageError
+from odradek.storage.files.files import StorageFailure
+
+from .plain_sync import PlainSync
+from .sync_strategy import SyncStrategy, Ticket, file_system_sync
+
+if TYPE_CHECKING:
+    from odradek.broker.runtime.clock import Clock, TimerHandle
+
+COMMIT = "commit"
+INTERVAL = "interval"
+# Logs that one sync also writes a snapshot for: each costs several small syncs, and
+# the answers that wait for the next sync must not wait for a thousand of them.
+SNAPSHOTS_PER_SYNC = 8
+
+# For metrics: from 0.1 ms to 10 s, and up to some thousand partitions.
+_SECONDS = exponential(0.000_1, 10)
+_SIZES = exponential(1, 4096)
+
+SyncFunction = Callable[[Sequence[Ticket]], None]
+OnFailure = Callable[[Path, StorageFailure], None]
+
+_logger = logging.getLogger(__name__)
+
+
+class Syncable(Protocol):
+    """A partition, as the committer sees it."""
+
+    def begin_sync(self, with_snapshot: bool = False) -> Any:
+        """The ticket of what is to be synced now; None when there is nothing.
+
+        ``with_snapshot`` adds what spares a recovery from beginning further back.
+        """
+
+    def finish_sync(self, ticket: Any) -> None:
+        """What the ticket stands for is durable. Wakes nobody yet.
+
+        Raises:
+            StorageFailure: the files are gone, and it is not.
+        """
+
+    def on_durable(self) -> None:
+        """The durable offset has moved: raise the high watermark, wake waiters."""
+
+
+class DurabilityOptions(Protocol):
+    """The broker's options that the committer reads."""
+
+    @property
+    def durability(self) -> str:
+        """``commit``, ``interval`` or ``none``."""
+
+    @property
+    def durability_interval_ms(self) -> int:
+        """How often ``interval`` syncs."""
+
+
+class DirectoryCommitter:
+    """The group commit of one log directory."""
+
+    def __init__(
+        self,
+        directory: Path,
+        clock: Clock,
+        config: DurabilityOptions,
+        sync: SyncFunction,
+        on_failure: OnFailure,
+        plain: PlainSync | None = None,
+    ) -> None:
+        self.directory = directory
+        self.failure: StorageFailure | None = None
+        self.sync_seconds = Histogram(_SECONDS)
+        self.group_sizes = Histogram(_SIZES)
+        self._clock = clock
+        self._config = config
+        self._sync = sync
+        self._on_failure = on_failure
+        self._syncs_at_once = config.durability == COMMIT
+        self._plain = plain
+        self._thread = DiskThreads(1, f"sync-{directory.name}")
+        self._dirty: dict[Syncable, None] = {}
+        self._urgent: dict[Syncable, None] = {}
+        # Synced since their last snapshot; and those whose turn for one has come.
+        self._unsnapshotted: dict[Syncable, None] = {}
+        self._snapshots_due: dict[Syncable, None] = {}
+        self._flush_waiters: list[asyncio.Future[None]] = []
+        self._interval_timer: TimerHandle | None = None
+        self._is_running = False
+
+    def mark_dirty(self, partition: Syncable) -> None:
+        """``partition`` has records that are not durable; sync it when it is time."""
+        if self.failure is not None:
+            return
+        self._dirty[partition] = None
+        if self._syncs_at_once:
+            self._start_soon()
+        elif self._config.durability == INTERVAL and self._interval_timer is None:
+            self._interval_timer = self._clock.call_later(
+                self._config.durability_interval_ms, self._on_interval
+            )
+
+    def request_sync(self, partition: Syncable) -> None:
+        """Sync ``partition`` now, whatever the durability: somebody waits for it."""
+        if self.failure is not None:
+            return
+        self._dirty[partition] = None
+        if not self._syncs_at_once:
+            self._urgent[partition] = None
+        if not self._is_running:
+            self._start_soon()
+
+    def forget(self, partition: Syncable) -> None:
+        """Sync ``partition`` here no more: it has moved to another directory."""
+        for listed in (
+            self._dirty,
+            self._urgent,
+            self._unsnapshotted,
+            self._snapshots_due,
+        ):
+            listed.pop(partition, None)
+
+    async def flush(self) -> None:
+        """Return once everything that is dirty now is durable.
+
+        Raises:
+            StorageFailure: it could not be made durable.
+        """
+        if self.failure is not None:
+            raise self.failure
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._flush_waiters.append(waiter)
+        self._start_soon()
+        await waiter
+
+    async def checkpoint(self) -> None:
+        """Like ``flush``; a recovery will begin where the logs end now.
+
+        Raises:
+            StorageFailure: it could not be made durable.
+        """
+        self._snapshots_due.update(self._unsnapshotted)
+        self._snapshots_due.update(self._dirty)
+        self._unsnapshotted.clear()
+        while self._snapshots_due:
+            await self.flush()
+
+    def fail(self, error: StorageFailure) -> None:
+        """Stop syncing for good; nothing after this is acknowledged."""
+        if self.failure is not None:
+            return
+        self.failure = error
+        _logger.error("%s takes no more writes: %s", self.directory, error)
+        self._dirty.clear()
+        self._urgent.clear()
+        self._unsnapshotted.clear()
+        self._snapshots_due.clear()
+        self._release_flushes(self._take_flush_waiters(), error)
+        self._on_failure(self.directory, error)
+
+    def close(self) -> None:
+        """End the threads, after the sync that it may be in."""
+        if self._interval_timer is not None:
+            self._interval_timer.cancel()
+        if self._plain is not None:
+            self._plain.close()
+        self._thread.close()
+
+    def _start_soon(self) -> None:
+        # Not at once: requests that the loop reads in the same turn share the sync.
+        if not self._is_running and self.failure is None:
+            self._is_running = True
+            asyncio.get_running_loop().call_soon(self._begin)
+
+    def _on_interval(self) -> None:
+        self._interval_timer = None
+        self._urgent.update(self._dirty)
+        if self._urgent:
+            self._start_soon()
+
+    def _begin(self) -> None:
+        waiters = self._take_flush_waiters()
+        try:
+            begun = self._draw_tickets(self._take_due(bool(waiters)))
+            if begun:
+                on_done = functools.partial(self._on_synced, begun, waiters)
+                self._hand_over(begun, on_done)
+        except Exception as error:  # the indexes could not be written, or no thread is
+            self._fail_with(error)
+            begun = []
+        if not begun:
+            self._is_running = False
+            self._release_flushes(waiters, self.failure)
+
+    def _hand_over(self, begun: list[tuple[Syncable, Any]], on_done: OnDone) -> None:
+        tickets = [ticket for _, ticket in begun]
+        if self._plain is None or not self._plain.begin(tickets, on_done):
+            self._thread.submit(functools.partial(self._run, tickets), on_done)
+
+    def _run(self, tickets: Sequence[Ticket]) -> float:
+        """In the thread: the sync. Returns its seconds."""
+        began = time.perf_counter()
+        self._sync(tickets)
+        return time.perf_counter() - began
+
+    def _draw_tickets(self, due: dict[Syncable, None]) -> list[tuple[Syncable, Any]]:
+        begun = []
+        for partition in self._take_snapshots(due):
+            ticket = partition.begin_sync(with_snapshot=True)
+            if ticket is not None:
+                begun.append((partition, ticket))
+        for partition in due:
+            ticket = partition.begin_sync()
+            if ticket is not None:
+                self._unsnapshotted[partition] = None
+                begun.append((partition, ticket))
+        return begun
+
+    def _take_snapshots(self, due: dict[Syncable, None]) -> list[Syncable]:
+        """Some of those whose turn for a snapshot has come, taken out of ``due``."""
+        taken = list(islice(self._snapshots_due, SNAPSHOTS_PER_SYNC))
+        for partition in taken:
+            del self._snapshots_due[partition]
+            due.pop(partition, None)
+        return taken
+
+    def _take_due(self, takes_all: bool) -> dict[Syncable, None]:
+        if self._syncs_at_once or takes_all:
+            due, self._dirty = self._dirty, {}
+            self._urgent.clear()
+            return due
+        due, self._urgent = self._urgent, {}
+        for partition in due:
+            self._dirty.pop(partition, None)
+        return due
+
+    def _on_synced(
+        self,
+        begun: list[tuple[Syncable, Any]],
+        waiters: list[asyncio.Future[None]],
+        seconds: float | None,
+        error: BaseException | None,
+    ) -> None:
+        self._is_running = False
+        if seconds is not None:
+            self.sync_seconds.observe(seconds)
+            self.group_sizes.observe(len(begun))
+        if error is None:
+            error = _finish(begun)
+        if error is None:
+            # Before anybody is woken: the disk has no reason to wait for answers.
+            if self._has_due():
+                self._is_running = True
+                self._begin()
+            for partition, _ in begun:
+                partition.on_durable()
+        else:
+            self._fail_with(error)
+        self._release_flushes(waiters, self.failure)
+
+    def _has_due(self) -> bool:
+        due = self._dirty if self._syncs_at_once else self._urgent
+        return self.failure is None and bool(due or self._flush_waiters)
+
+    def _fail_with(self, error: BaseException) -> None:
+        if not isinstance(error, StorageFailure):
+            if not isinstance(error, KafkaStorageError):
+                _logger.error("a sync of %s broke", self.directory, exc_info=error)
+            error = StorageFailure(f"a sync of {self.directory} broke: {error!r}")
+        self.fail(error)
+
+    def _take_flush_waiters(self) -> list[asyncio.Future[None]]:
+        waiters, self._flush_waiters = self._flush_waiters, []
+        return waiters
+
+    def _release_flushes(
+        self, waiters: list[asyncio.Future[None]], error: StorageFailure | None
+    ) -> None:
+        for waiter in waiters:
+            if waiter.done():
+                continue
+            if error is None:
+                waiter.set_result(None)
+            else:
+                waiter.set_exception(error)
+
+
+class Committer:
+    """The committers of all log directories."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        config: DurabilityOptions,
+        sync_for: Callable[[Path], SyncFunction] | None = None,
+    ) -> None:
+        self.on_failure: OnFailure = _ignore
+        self._clock = clock
+        self._config = config
+        self._sync_for = sync_for
+        self._directories: dict[Path, DirectoryCommitter] = {}
+
+    @property
+    def failures(self) -> dict[Path, StorageFailure]:
+        """Why, of the directories that take no more writes."""
+        return {
+            directory: committer.failure
+            for directory, committer in self._directories.items()
+            if committer.failure is not None
+        }
+
+    @property
+    def directories(self) -> list[DirectoryCommitter]:
+        """The committers that there are."""
+        return list(self._directories.values())
+
+    def for_directory(self, directory: Path) -> DirectoryCommitter:
+        """The committer of one log directory, made when it is first asked for."""
+        committer = self._directories.get(directory)
+        if committer is None:
+            sync, plain = self._syncs_of(directory)
+            committer = self._directories[directory] = DirectoryCommitter(
+                directory, self._clock, self._config, sync, self._report, plain
+            )
+        return committer
+
+    def _syncs_of(self, directory: Path) -> tuple[SyncFunction, PlainSync | None]:
+        if self._sync_for is not None:
+            return self._sync_for(directory), None
+        strategy = SyncStrategy(file_system_sync(directory))
+        return strategy.sync, PlainSync(strategy)
+
+    async def flush(self) -> None:
+        """Return once everything that is dirty now is durable, where that works."""
+        for committer in list(self._directories.values()):
+            with suppress(StorageFailure):  # reported when it happened
+                await committer.flush()
+
+    async def checkpoint(self) -> None:
+        """The same, and a recovery will begin where the logs end now."""
+        for committer in list(self._directories.values()):
+            with suppress(StorageFailure):  # reported when it happened
+                await committer.checkpoint()
+
+    def close(self) -> None:
+        """End the threads; what is still dirty is synced by closing the logs."""
+        for committer in self._directories.values():
+            committer.close()
+
+    def _report(self, directory: Path, error: StorageFailure) -> None:
+        self.on_failure(directory, error)
+
+
+def _finish(begun: list[tuple[Syncable, Any]]) -> StorageFailure | None:
+    """Hand the tickets back; what is wrong, when one of them was run in vain."""
+    try:
+        for partition, ticket in begun:
+            partition.finish_sync(ticket)
+    except StorageFailure as error:
+        return error
+    return None
+
+
+def _ignore(directory: Path, error: StorageFailure) -> None:
+    """Tell nobody, until somebody wants to know."""

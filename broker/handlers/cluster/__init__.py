@@ -1,0 +1,1 @@
+"""Requests about the broker and its peers: versions, quorum, log directories."""

@@ -1,0 +1,78 @@
+"""ApiVersions: what this broker can do, as its handlers say.
+
+An unsupported version of this very request is answered by ``dispatch``, in
+version 0. A feature that is not finalised lets clients speak the older of the two
+protocols between which it would choose.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from odradek.broker.metadata.features import SUPPORTED
+from odradek.broker.requests.offered import OFFERED
+from odradek.broker.requests.registry import handles
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import InvalidRequest
+from odradek.protocol.messages.api_versions import (
+    ApiVersion,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    FinalizedFeatureKey,
+    SupportedFeatureKey,
+)
+
+if TYPE_CHECKING:
+    from odradek.broker.requests.context import RequestContext
+
+FIRST_VERSION_WITH_SOFTWARE = 3
+# Older clients take a level of 0 for a broken answer (KAFKA-17011).
+FIRST_VERSION_WITH_LEVEL_0 = 4
+# Of no use, and a line in the log of every librdkafka, until metrics are wanted.
+_TELEMETRY = frozenset({ApiKey.GET_TELEMETRY_SUBSCRIPTIONS, ApiKey.PUSH_TELEMETRY})
+# The names that KIP-511 allows: they end up in metrics.
+_SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+
+
+@handles(ApiVersionsRequest, versions=(0, 4))
+def handle_api_versions(
+    ctx: RequestContext, request: ApiVersionsRequest
+) -> ApiVersionsResponse:
+    """List every API with the versions that are offered."""
+    if ctx.api_version >= FIRST_VERSION_WITH_SOFTWARE:
+        name = request.client_software_name
+        version = request.client_software_version
+        if not (_SOFTWARE.fullmatch(name) and _SOFTWARE.fullmatch(version)):
+            raise InvalidRequest("the name or version of the client software is odd")
+        ctx.connection.client_software_name = name
+        ctx.connection.client_software_version = version
+    apis = advertised_apis()
+    if not ctx.services.wants_client_metrics:
+        apis = [api for api in apis if api.api_key not in _TELEMETRY]
+    response = ApiVersionsResponse(api_keys=apis)
+    response.supported_features = [
+        SupportedFeatureKey(name=name, min_version=lowest, max_version=highest)
+        for name, lowest, highest in SUPPORTED
+        if lowest or ctx.api_version >= FIRST_VERSION_WITH_LEVEL_0
+    ]
+    features = ctx.services.features
+    response.finalized_features_epoch = features.epoch
+    response.finalized_features = [
+        FinalizedFeatureKey(name=name, max_version_level=level, min_version_level=level)
+        for name, _, _ in reversed(SUPPORTED)  # the order of Apache Kafka
+        if (level := features.level_of(name))
+    ]
+    return response
+
+
+def advertised_apis() -> list[ApiVersion]:
+    """All APIs, by their key, with the versions to advertise."""
+    return [
+        ApiVersion(
+            api_key=api_key,
+            min_version=offer.advertised_min,
+            max_version=offer.advertised_max,
+        )
+        for api_key, offer in OFFERED.items()
+    ]

@@ -1,0 +1,1 @@
+"""Requests of groups and of their committed offsets."""

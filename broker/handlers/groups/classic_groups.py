@@ -1,0 +1,99 @@
+"""The classic group protocol: JoinGroup, SyncGroup, Heartbeat, LeaveGroup."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from odradek.broker.coordinator.group.classic.answers import refused_join, refused_sync
+from odradek.broker.coordinator.group.classic.join import Joining
+from odradek.broker.requests.registry import handles
+from odradek.broker.runtime.parked import gathered
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.groups import (
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    MemberIdentity,
+    SyncGroupRequest,
+)
+
+if TYPE_CHECKING:
+    from odradek.broker.requests.context import RequestContext
+    from odradek.protocol.errors import KafkaError
+
+FIRST_VERSION_WITH_MANY_LEAVING = 3
+FIRST_VERSION_WITH_NULL_PROTOCOL = 7
+FIRST_VERSION_THAT_NAMES_THE_PROTOCOL = 5
+
+
+@handles(JoinGroupRequest, versions=(0, 9))
+def handle_join_group(ctx: RequestContext, request: JoinGroupRequest) -> Any:
+    """Answered when the rebalance that it brings about is over."""
+
+    def refuse(error: KafkaError) -> JoinGroupResponse:
+        return refused_join(error.code, request.member_id)
+
+    # Kafka writes hosts as Java does, with a slash before the address.
+    host = f"/{ctx.peer_host}"
+    joining = Joining.of(request, ctx.api_version, ctx.client_id or "", host)
+    answer = ctx.services.groups.join(joining, refuse)
+    if ctx.api_version < FIRST_VERSION_WITH_NULL_PROTOCOL:
+        return answer
+    return gathered([answer], _without_protocol)
+
+
+def _without_protocol(responses: list[JoinGroupResponse]) -> JoinGroupResponse:
+    """Who is refused is in no protocol; before version 7 that was the empty one."""
+    (response,) = responses
+    if response.error_code:
+        response.protocol_name = None
+    return response
+
+
+@handles(SyncGroupRequest, versions=(0, 5))
+def handle_sync_group(ctx: RequestContext, request: SyncGroupRequest) -> Any:
+    """Answered when the leader has brought the assignment."""
+    if ctx.api_version >= FIRST_VERSION_THAT_NAMES_THE_PROTOCOL and (
+        request.protocol_type is None or request.protocol_name is None
+    ):
+        return refused_sync(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+    return ctx.services.groups.sync(request, lambda error: refused_sync(error.code))
+
+
+@handles(HeartbeatRequest, versions=(0, 4))
+def handle_heartbeat(ctx: RequestContext, request: HeartbeatRequest) -> Any:
+    """Answered at once."""
+
+    def refuse(error: KafkaError) -> HeartbeatResponse:
+        # Clients take "loading" for a fatal error here; sessions begin behind it.
+        if error.code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
+            return HeartbeatResponse(error_code=ErrorCode.NONE)
+        return HeartbeatResponse(error_code=error.code)
+
+    return ctx.services.groups.heartbeat(request, refuse)
+
+
+@handles(LeaveGroupRequest, versions=(0, 5))
+def handle_leave_group(ctx: RequestContext, request: LeaveGroupRequest) -> Any:
+    """Each member that leaves has a code; before version 3 there is one."""
+    is_alone = ctx.api_version < FIRST_VERSION_WITH_MANY_LEAVING
+    members = request.members
+    if is_alone:
+        members = [MemberIdentity(member_id=request.member_id)]
+    answer = ctx.services.groups.leave(
+        request.group_id,
+        members,
+        lambda error: LeaveGroupResponse(error_code=error.code),
+    )
+    return gathered([answer], _of_one) if is_alone else answer
+
+
+def _of_one(responses: list[LeaveGroupResponse]) -> LeaveGroupResponse:
+    (response,) = responses
+    code = response.error_code
+    if not code and response.members:
+        code = response.members[0].error_code
+    return LeaveGroupResponse(error_code=code)

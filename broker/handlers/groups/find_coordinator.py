@@ -1,0 +1,106 @@
+"""FindCoordinator: which broker coordinates a group or a transactional id.
+
+There is one broker, which coordinates everything; whoever asks first has the topic
+made that the coordinator's records go into.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from odradek.broker.handlers.topics.metadata import advertised_address
+from odradek.broker.requests.registry import handles
+from odradek.protocol.errors import (
+    CoordinatorNotAvailable,
+    ErrorCode,
+    InvalidRequest,
+    KafkaError,
+)
+from odradek.protocol.messages.groups import (
+    Coordinator,
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
+
+if TYPE_CHECKING:
+    from odradek.broker.coordinator.group.service import GroupCoordinator
+    from odradek.broker.coordinator.transaction.service import TransactionCoordinator
+    from odradek.broker.requests.context import RequestContext
+
+FIRST_VERSION_WITH_MANY_KEYS = 4
+GROUP, TRANSACTION = 0, 1
+NOWHERE = -1
+
+
+@handles(FindCoordinatorRequest, versions=(0, 6))
+def handle_find_coordinator(
+    ctx: RequestContext, request: FindCoordinatorRequest
+) -> Any:
+    """Say for each key that it is here, or why it is nowhere."""
+    coordinator: GroupCoordinator | TransactionCoordinator
+    if request.key_type == GROUP:
+        coordinator = ctx.services.groups
+    elif request.key_type == TRANSACTION:
+        coordinator = ctx.services.transactions
+    else:
+        error = InvalidRequest(
+            f"there are no coordinators of key type {request.key_type}"
+        )
+        return _answer(ctx, request, error)
+    if coordinator.has_topic:
+        return _answer(ctx, request, None)
+    return _make_and_answer(ctx, request, coordinator)
+
+
+async def _make_and_answer(
+    ctx: RequestContext,
+    request: FindCoordinatorRequest,
+    coordinator: GroupCoordinator | TransactionCoordinator,
+) -> FindCoordinatorResponse:
+    try:
+        await coordinator.create_topic()
+    except KafkaError:
+        return _answer(ctx, request, CoordinatorNotAvailable())
+    return _answer(ctx, request, None)
+
+
+def _answer(
+    ctx: RequestContext, request: FindCoordinatorRequest, error: KafkaError | None
+) -> FindCoordinatorResponse:
+    if ctx.api_version >= FIRST_VERSION_WITH_MANY_KEYS:
+        return FindCoordinatorResponse(
+            coordinators=[
+                _coordinator(ctx, key, error) for key in request.coordinator_keys
+            ]
+        )
+    found = _coordinator(ctx, request.key, error)
+    return FindCoordinatorResponse(
+        error_code=found.error_code,
+        # Kafka spells success out here, and nowhere else.
+        error_message="NONE" if error is None else found.error_message,
+        node_id=found.node_id,
+        host=found.host,
+        port=found.port,
+    )
+
+
+def _coordinator(
+    ctx: RequestContext, key: str, error: KafkaError | None
+) -> Coordinator:
+    if error is not None:
+        return Coordinator(
+            key=key,
+            node_id=NOWHERE,
+            port=NOWHERE,
+            error_code=error.code,
+            error_message=str(error),
+        )
+    host, port = advertised_address(ctx)
+    return Coordinator(
+        key=key,
+        node_id=ctx.services.node_id,
+        host=host,
+        port=port,
+        error_code=ErrorCode.NONE,
+        error_message="",
+    )

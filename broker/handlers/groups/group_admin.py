@@ -1,0 +1,120 @@
+"""DescribeGroups, ListGroups, DeleteGroups, OffsetDelete: groups for administrators."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from odradek.broker.coordinator.group.administration import GroupFilter
+from odradek.broker.handlers.security.authorized_operations import ALL_ON_GROUP
+from odradek.broker.requests.registry import handles
+from odradek.broker.runtime.parked import gathered
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.messages.group_admin import (
+    DeletableGroupResult,
+    DeleteGroupsRequest,
+    DeleteGroupsResponse,
+    DescribedGroup,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+    ListedGroup,
+    ListGroupsRequest,
+    ListGroupsResponse,
+    OffsetDeleteRequest,
+    OffsetDeleteResponse,
+    OffsetDeleteResponsePartition,
+    OffsetDeleteResponseTopic,
+)
+
+if TYPE_CHECKING:
+    from odradek.broker.requests.context import RequestContext
+
+
+@handles(DescribeGroupsRequest, versions=(0, 6))
+def handle_describe_groups(ctx: RequestContext, request: DescribeGroupsRequest) -> Any:
+    """Each group is described, or says why not."""
+    groups = ctx.services.groups
+
+    def describe(group_id: str) -> Any:
+        def refuse(error: KafkaError) -> DescribedGroup:
+            return DescribedGroup(error_code=error.code, group_id=group_id, members=[])
+
+        return groups.describe(group_id, ctx.api_version, refuse)
+
+    def finish(found: list[DescribedGroup]) -> DescribeGroupsResponse:
+        if request.include_authorized_operations:
+            for each in found:
+                if not each.error_code:
+                    each.authorized_operations = ALL_ON_GROUP
+        return DescribeGroupsResponse(groups=found)
+
+    return gathered([describe(each) for each in request.groups], finish)
+
+
+@handles(ListGroupsRequest, versions=(0, 5))
+def handle_list_groups(ctx: RequestContext, request: ListGroupsRequest) -> Any:
+    """All groups that pass the filters; while some are loaded, that is an error."""
+    groups = ctx.services.groups
+    if groups.has_topic and not groups.is_loaded:
+        code = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+        return ListGroupsResponse(error_code=code, groups=[])
+
+    def finish(found: list[Any]) -> ListGroupsResponse:
+        listed: list[ListedGroup] = []
+        for each in found:
+            if isinstance(each, KafkaError):
+                return ListGroupsResponse(error_code=each.code, groups=[])
+            listed += each
+        return ListGroupsResponse(error_code=ErrorCode.NONE, groups=listed)
+
+    wanted = GroupFilter.of(request.states_filter, request.types_filter)
+    return groups.list_groups(wanted, finish)
+
+
+@handles(DeleteGroupsRequest, versions=(0, 2))
+def handle_delete_groups(ctx: RequestContext, request: DeleteGroupsRequest) -> Any:
+    """Each group is gone for good, or says why not."""
+    groups = ctx.services.groups
+    names = list(dict.fromkeys(request.groups_names))
+    answers = [groups.delete(each, lambda error: error.code) for each in names]
+
+    def finish(codes: list[int]) -> DeleteGroupsResponse:
+        return DeleteGroupsResponse(
+            results=[
+                DeletableGroupResult(group_id=name, error_code=code)
+                for name, code in zip(names, codes, strict=True)
+            ]
+        )
+
+    return gathered(answers, finish)
+
+
+@handles(OffsetDeleteRequest, versions=(0, 0))
+def handle_offset_delete(ctx: RequestContext, request: OffsetDeleteRequest) -> Any:
+    """Each partition's offset is forgotten, or says why not."""
+    topics = ctx.services.metadata
+    response = OffsetDeleteResponse(topics=[])
+    places: list[OffsetDeleteResponsePartition] = []
+    wanted: list[tuple[str, int]] = []
+    for asked in request.topics:
+        topic = topics.get(asked.name)
+        answered = OffsetDeleteResponseTopic(name=asked.name, partitions=[])
+        response.topics.append(answered)
+        for each in asked.partitions:
+            number = each.partition_index
+            place = OffsetDeleteResponsePartition(partition_index=number)
+            answered.partitions.append(place)
+            if topic is None or not 0 <= number < len(topic.partitions):
+                place.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            else:
+                places.append(place)
+                wanted.append((topic.name, number))
+
+    def answer(codes: list[int]) -> OffsetDeleteResponse:
+        for place, code in zip(places, codes, strict=True):
+            place.error_code = code
+        return response
+
+    def refuse(error: KafkaError) -> OffsetDeleteResponse:
+        return OffsetDeleteResponse(error_code=error.code, topics=[])
+
+    return ctx.services.groups.delete_offsets(request.group_id, wanted, answer, refuse)

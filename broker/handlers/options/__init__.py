@@ -1,0 +1,1 @@
+"""Requests about options, quotas, features and metrics of clients."""

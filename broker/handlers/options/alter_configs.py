@@ -1,0 +1,345 @@
+"""AlterConfigs 0-2 and IncrementalAlterConfigs 0-1: options change while it runs.
+
+The changes of one resource are made all or none, when the catalogue has committed
+them; the levels of loggers hold until the broker stops.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from odradek.broker.config.client_metrics_config import (
+    CLIENT_METRICS_OPTIONS,
+    find_client_metrics_option,
+    subscription,
+)
+from odradek.broker.config.described import SET_EVERYWHERE
+from odradek.broker.config.dynamic_config import (
+    Alteration,
+    Operation,
+    altered,
+    check_alterations,
+    replacing,
+)
+from odradek.broker.config.group_config import (
+    find_group_option,
+    group_default,
+    validate_group_options,
+)
+from odradek.broker.config.live_config import (
+    broker_default,
+    check_changes,
+    find_broker_option,
+    with_changes,
+)
+from odradek.broker.config.options.error import OptionError
+from odradek.broker.config.options.option import Kind, Option
+from odradek.broker.config.topic_config import (
+    find_topic_option,
+    topic_default,
+    validate_topic_options,
+)
+from odradek.broker.metadata.resource_options import Resource, ResourceKind
+from odradek.broker.metadata.topic_names import check_name
+from odradek.broker.requests.registry import answers_errors, handles
+from odradek.broker.runtime.log_levels import check_levels, set_levels
+from odradek.protocol.errors import ErrorCode, InvalidConfig, InvalidRequest, KafkaError
+from odradek.protocol.messages.configs import (
+    AlterConfigsRequest,
+    AlterConfigsResourceResponse,
+    AlterConfigsResponse,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
+
+from .config_resources import ResourceType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from odradek.broker.requests.context import RequestContext
+    from odradek.broker.requests.parts import Services
+    from odradek.protocol.messages.configs import (
+        AlterConfigsResource,
+        ReplacedConfigsResource,
+    )
+
+    Options = Mapping[str, str]
+    _Resource = AlterConfigsResource | ReplacedConfigsResource
+    _Request = AlterConfigsRequest | IncrementalAlterConfigsRequest
+
+
+@handles(IncrementalAlterConfigsRequest, versions=(0, 1))
+async def handle_incremental_alter_configs(
+    ctx: RequestContext, request: IncrementalAlterConfigsRequest
+) -> IncrementalAlterConfigsResponse:
+    """Change single options (KIP-339)."""
+
+    def edit_of(resource: AlterConfigsResource) -> _Edit:
+        return _Single(
+            [Alteration(x.name, x.config_operation, x.value) for x in resource.configs]
+        )
+
+    responses = await _alter_all(ctx, request, edit_of)
+    return IncrementalAlterConfigsResponse(responses=responses)
+
+
+@handles(AlterConfigsRequest, versions=(0, 2))
+async def handle_alter_configs(
+    ctx: RequestContext, request: AlterConfigsRequest
+) -> AlterConfigsResponse:
+    """Put options in the place of all that were set."""
+
+    def edit_of(resource: ReplacedConfigsResource) -> _Edit:
+        return _Whole(replacing((x.name, x.value) for x in resource.configs))
+
+    return AlterConfigsResponse(responses=await _alter_all(ctx, request, edit_of))
+
+
+@answers_errors(IncrementalAlterConfigsRequest)
+def refuse_incremental_alter_configs(
+    request: IncrementalAlterConfigsRequest, error: KafkaError
+) -> IncrementalAlterConfigsResponse:
+    """The error at every resource."""
+    return IncrementalAlterConfigsResponse(
+        responses=[_answer(resource, error) for resource in request.resources]
+    )
+
+
+@answers_errors(AlterConfigsRequest)
+def refuse_alter_configs(
+    request: AlterConfigsRequest, error: KafkaError
+) -> AlterConfigsResponse:
+    """The error at every resource."""
+    return AlterConfigsResponse(
+        responses=[_answer(resource, error) for resource in request.resources]
+    )
+
+
+class _Single:
+    """Single options to change."""
+
+    def __init__(self, alterations: Sequence[Alteration]) -> None:
+        self.alterations = alterations
+
+    @property
+    def set_names(self) -> list[str]:
+        """The options that will be set, or set to something else."""
+        return [
+            each.name for each in self.alterations if each.operation != Operation.DELETE
+        ]
+
+    @property
+    def deleted_names(self) -> list[str]:
+        """The options that will have their defaults."""
+        return [
+            each.name for each in self.alterations if each.operation == Operation.DELETE
+        ]
+
+    def apply(
+        self,
+        options: Options,
+        find: Callable[[str], Option],
+        default: Callable[[str], object],
+    ) -> dict[str, str]:
+        """The options that are set then."""
+        check_alterations(self.alterations, find)
+        return altered(options, self.alterations, default)
+
+
+class _Whole:
+    """Options in the place of all that are set."""
+
+    deleted_names = ()  # nobody has named what goes
+
+    def __init__(self, options: dict[str, str]) -> None:
+        self.options = options
+
+    @property
+    def set_names(self) -> list[str]:
+        """The options that will be set."""
+        return list(self.options)
+
+    def apply(self, options: Options, *_: object) -> dict[str, str]:
+        """The options that are set then."""
+        return self.options
+
+
+_Edit = _Single | _Whole
+
+
+async def _alter_all(
+    ctx: RequestContext, request: _Request, edit_of: Callable[[Any], _Edit]
+) -> list[AlterConfigsResourceResponse]:
+    """Each resource for itself; one that comes twice is refused."""
+    keys = [(each.resource_type, each.resource_name) for each in request.resources]
+    counts = Counter(keys)
+    responses = []
+    resources: Sequence[_Resource] = request.resources
+    for resource, key in zip(resources, keys, strict=True):
+        error = None
+        try:
+            if counts[key] > 1:
+                raise InvalidRequest("Each resource must appear at most once.")
+            edit = edit_of(resource)
+            await _alter(ctx.services, *key, edit, request.validate_only)
+        except KafkaError as refusal:
+            error = refusal
+        responses.append(_answer(resource, error))
+    return responses
+
+
+async def _alter(
+    services: Services, kind: int, name: str, edit: _Edit, validate_only: bool
+) -> None:
+    match kind:
+        case ResourceType.TOPIC:
+            await _alter_topic(services, name, edit, validate_only)
+        case ResourceType.BROKER:
+            await _alter_broker(services, name, edit, validate_only)
+        case ResourceType.GROUP:
+            if not name:
+                raise InvalidRequest("Default group resources are not allowed.")
+            await _alter_group(services, name, edit, validate_only)
+        case ResourceType.CLIENT_METRICS:
+            if not name:
+                raise InvalidRequest("Subscription name can't be empty")
+            await _alter_client_metrics(services, name, edit, validate_only)
+        case ResourceType.BROKER_LOGGER if isinstance(edit, _Single):
+            _alter_levels(services, name, edit, validate_only)
+        case _:
+            raise InvalidRequest(f"Unknown resource type {kind}")
+
+
+async def _alter_topic(
+    services: Services, name: str, edit: _Edit, validate_only: bool
+) -> None:
+    def decide(options: Options) -> dict[str, str]:
+        config = services.config
+        after = edit.apply(
+            options, find_topic_option, lambda name: topic_default(name, config)
+        )
+        validate_topic_options(after, config)
+        return after
+
+    if not name:
+        raise InvalidRequest("Default topic resources are not allowed.")
+    check_name(name)
+    if validate_only:
+        decide(services.metadata.known(name).options)
+    else:
+        await services.metadata.alter_options(name, decide)
+
+
+async def _alter_broker(
+    services: Services, name: str, edit: _Edit, validate_only: bool
+) -> None:
+    if name:
+        _check_broker(name, services.node_id)
+    _check_set_everywhere(services, name, edit)
+    check_changes(edit.set_names)
+    static = services.live.static
+
+    def decide(options: Options) -> dict[str, str]:
+        after = edit.apply(
+            options, find_broker_option, lambda name: broker_default(name, static)
+        )
+        everywhere, here = services.resources.of_brokers(services.node_id)
+        try:
+            with_changes(static, *((everywhere, after) if name else (after, here)))
+        except OptionError as error:
+            raise InvalidRequest(str(error)) from None
+        return after
+
+    await _change(services, Resource(ResourceKind.BROKER, name), decide, validate_only)
+
+
+def _check_set_everywhere(services: Services, name: str, edit: _Edit) -> None:
+    """See that what is always set for all brokers stays so, and for none alone."""
+    touched = {*edit.deleted_names}
+    if name:  # what was set for one before it was like this may be taken away
+        touched -= services.resources.of(Resource(ResourceKind.BROKER, name)).keys()
+        touched.update(edit.set_names)
+    for each in touched & SET_EVERYWHERE.keys():
+        raise InvalidConfig(
+            f"{each} is set for all brokers, as in a new cluster of Apache Kafka: it "
+            "can be changed there, not removed, and not for one broker"
+        )
+
+
+async def _alter_group(
+    services: Services, name: str, edit: _Edit, validate_only: bool
+) -> None:
+    def decide(options: Options) -> dict[str, str]:
+        config = services.config
+        after = edit.apply(
+            options, find_group_option, lambda name: group_default(name, config)
+        )
+        validate_group_options(after, config)
+        return after
+
+    await _change(services, Resource(ResourceKind.GROUP, name), decide, validate_only)
+
+
+async def _alter_client_metrics(
+    services: Services, name: str, edit: _Edit, validate_only: bool
+) -> None:
+    def decide(options: Options) -> dict[str, str]:
+        after = edit.apply(
+            options,
+            find_client_metrics_option,
+            lambda name: CLIENT_METRICS_OPTIONS[name].default,
+        )
+        subscription(name, after)
+        return after
+
+    resource = Resource(ResourceKind.CLIENT_METRICS, name)
+    await _change(services, resource, decide, validate_only)
+
+
+def _alter_levels(
+    services: Services, name: str, edit: _Single, validate_only: bool
+) -> None:
+    _check_broker(name, services.node_id)
+    check_alterations(edit.alterations, _level)
+    check_levels(edit.alterations)
+    if not validate_only:
+        set_levels(edit.alterations)
+
+
+def _level(name: str) -> Option:
+    # A list, as far as that goes: that it cannot be appended to is said later.
+    return Option(name, Kind.LIST, None, "")
+
+
+async def _change(
+    services: Services,
+    resource: Resource,
+    decide: Callable[[Options], dict[str, str]],
+    validate_only: bool,
+) -> None:
+    if validate_only:
+        decide(services.resources.of(resource))
+    else:
+        await services.resources.alter(resource, decide)
+
+
+def _check_broker(name: str, node_id: int) -> None:
+    if not name.lstrip("-").isdecimal():
+        raise InvalidRequest(f"Node id must be an integer, but it is: {name}")
+    if name != str(node_id):
+        raise InvalidRequest(
+            f"Unexpected broker id, expected {node_id}, but received {name}"
+        )
+
+
+def _answer(
+    resource: _Resource, error: KafkaError | None
+) -> AlterConfigsResourceResponse:
+    return AlterConfigsResourceResponse(
+        error_code=ErrorCode.NONE if error is None else error.code,
+        error_message=None if error is None else str(error),
+        resource_type=resource.resource_type,
+        resource_name=resource.resource_name,
+    )

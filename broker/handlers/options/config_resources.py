@@ -1,0 +1,78 @@
+"""ListConfigResources 0-1: everything that has options (KIP-1142)."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+from odradek.broker.metadata.resource_options import ResourceKind
+from odradek.broker.requests.registry import handles
+from odradek.protocol.errors import UnsupportedVersion
+from odradek.protocol.messages.config_resources import (
+    ConfigResource,
+    ListConfigResourcesRequest,
+    ListConfigResourcesResponse,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from odradek.broker.requests.context import RequestContext
+    from odradek.broker.requests.parts import Services
+
+
+class ResourceType(IntEnum):
+    """What can have options, numbered as on the wire."""
+
+    TOPIC = 2
+    BROKER = 4
+    BROKER_LOGGER = 8
+    CLIENT_METRICS = 16
+    GROUP = 32
+
+
+FIRST_VERSION_WITH_TYPES = 1
+# In the order in which Apache Kafka lists them.
+_LISTED = (
+    ResourceType.GROUP,
+    ResourceType.CLIENT_METRICS,
+    ResourceType.BROKER_LOGGER,
+    ResourceType.BROKER,
+    ResourceType.TOPIC,
+)
+
+
+@handles(ListConfigResourcesRequest, versions=(0, 1))
+def handle_list_config_resources(
+    ctx: RequestContext, request: ListConfigResourcesRequest
+) -> ListConfigResourcesResponse:
+    """The names of what has options, or can have some.
+
+    Raises:
+        UnsupportedVersion: a type that does not exist.
+    """
+    wanted = set(request.resource_types) or set(_LISTED)
+    if ctx.api_version < FIRST_VERSION_WITH_TYPES:
+        wanted = {ResourceType.CLIENT_METRICS}
+    if wanted.difference(_LISTED):
+        raise UnsupportedVersion("There is no such type of resources")
+    return ListConfigResourcesResponse(
+        config_resources=[
+            ConfigResource(resource_name=name, resource_type=kind)
+            for kind in _LISTED
+            if kind in wanted
+            for name in _names(ctx.services, kind)
+        ]
+    )
+
+
+def _names(services: Services, kind: ResourceType) -> Iterable[str]:
+    match kind:
+        case ResourceType.TOPIC:
+            return [topic.name for topic in services.metadata]
+        case ResourceType.GROUP:
+            return [name for name, _ in services.resources.all_of(ResourceKind.GROUP)]
+        case ResourceType.CLIENT_METRICS:
+            subscriptions = services.resources.all_of(ResourceKind.CLIENT_METRICS)
+            return [name for name, _ in subscriptions]
+    return [str(services.node_id)]

@@ -1,0 +1,1 @@
+"""Requests that write, read and find records."""

@@ -1,0 +1,288 @@
+"""Fetch: read partitions from given offsets on, waiting for ``min_bytes``.
+
+A request is full, and names all partitions; or it goes on with a session, and names
+those that have changed (`fetch_sessions`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from odradek.broker.config.options.option import INT_MAX
+from odradek.broker.metadata.client_quotas import ANONYMOUS, QuotaKey
+from odradek.broker.replica.fetch_sessions import NO_SESSION, FetchSession
+from odradek.broker.replica.partition.fetch_reader import (
+    FetchParams,
+    FetchResult,
+    PartitionFetch,
+)
+from odradek.broker.requests.registry import handles
+from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.fetch import (
+    AbortedTransaction,
+    EpochEndOffset,
+    FetchableTopicResponse,
+    FetchRequest,
+    FetchResponse,
+    PartitionData,
+)
+from odradek.protocol.topic_partition import TopicPartition
+from odradek.protocol.uuids import ZERO_UUID, to_text
+from odradek.storage.values.log_read import FetchIsolation
+
+from .fetch_answers import FIRST_VERSION, encode_read, is_plain
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from odradek.broker.requests.context import RequestContext
+    from odradek.protocol.messages.fetch import FetchPartition
+    from odradek.storage.files.files import Buffer
+
+FIRST_VERSION_OF_ANY_REPLICA = 11
+FIRST_VERSION_WITH_TOPIC_IDS = 13
+FIRST_VERSION_WITH_REPLICA_STATE = 15
+NEW_SESSION_EPOCH, FINAL_EPOCH = 0, -1
+CONSUMER = -1
+
+# NamedTuple's own constructor costs three times as much as the tuple.
+_new = tuple.__new__
+
+ISOLATIONS = {0: FetchIsolation.HIGH_WATERMARK, 1: FetchIsolation.TXN_COMMITTED}
+
+
+@handles(FetchRequest, versions=(4, 18))
+def handle_fetch(ctx: RequestContext, request: FetchRequest) -> Any:
+    """Answer with records, at once or when there are enough of them.
+
+    Raises:
+        FetchSessionIdNotFound, InvalidFetchSessionEpoch, FetchSessionTopicIdError:
+            the client must begin anew, with a full request.
+    """
+    epoch = request.session_epoch
+    if epoch == FINAL_EPOCH and not request.session_id:
+        fetch = Fetch(ctx, request)
+    else:
+        fetch = _fetch_with_session(ctx, request)
+    replica_manager = ctx.services.replica_manager
+    if replica_manager.unopened_logs:
+        wanted = [each.topic_partition for each in fetch.wanted]
+        if unopened := replica_manager.unopened(wanted):
+            return fetch.read_when_open(unopened)
+    return fetch.read()
+
+
+def _fetch_with_session(ctx: RequestContext, request: FetchRequest) -> Fetch:
+    """A request that goes on with a session, ends one, or asks for one."""
+    sessions, epoch = ctx.services.fetch_sessions, request.session_epoch
+    if epoch in (NEW_SESSION_EPOCH, FINAL_EPOCH):
+        sessions.close(request.session_id)
+        fetch = Fetch(ctx, request)
+        if epoch == NEW_SESSION_EPOCH:
+            fetch.begin_session()
+        return fetch
+    session = sessions.find(
+        request.session_id,
+        epoch,
+        by_id=ctx.api_version >= FIRST_VERSION_WITH_TOPIC_IDS,
+        now_ms=ctx.services.clock.monotonic_ms(),
+    )
+    fetch = Fetch(ctx, request)
+    fetch.go_on_with(session, request)
+    return fetch
+
+
+class Fetch:
+    """One request, from what it wants to its answer. No partition twice."""
+
+    __slots__ = (
+        "_ctx",
+        "_is_replica",
+        "_params",
+        "_session",
+        "_topic_ids",
+        "wanted",
+    )
+
+    def __init__(self, ctx: RequestContext, request: FetchRequest) -> None:
+        self._ctx = ctx
+        self._session: FetchSession | None = None
+        self._topic_ids: dict[str, bytes] = {}
+        wanted: dict[TopicPartition, PartitionFetch] = {}
+        isolation = ISOLATIONS.get(request.isolation_level)
+        bytes_max = ctx.services.config.fetch_max_bytes
+        if ctx.services.quotas:
+            bytes_max = min(bytes_max, _quota_bytes(ctx))
+        self._params = params_of(request, ctx.api_version, bytes_max)
+        replica_id = request.replica_id
+        if ctx.api_version >= FIRST_VERSION_WITH_REPLICA_STATE:
+            replica_id = request.replica_state.replica_id
+        self._is_replica = replica_id > CONSUMER
+        by_id = ctx.api_version >= FIRST_VERSION_WITH_TOPIC_IDS
+        for topic in request.topics:
+            name: str | None = topic.topic
+            if by_id:
+                known = ctx.services.metadata.by_id(topic.topic_id)
+                name = None if known is None else known.name
+            key = to_text(topic.topic_id) if name is None else name
+            self._topic_ids[key] = topic.topic_id
+            for each in topic.partitions:
+                if name is None:
+                    refusal = ErrorCode.UNKNOWN_TOPIC_ID
+                elif isolation is None or each.partition_max_bytes < 0:
+                    refusal = ErrorCode.INVALID_REQUEST
+                elif self._is_replica:
+                    refusal = _refusal_of_replica(each)
+                else:
+                    refusal = ErrorCode.NONE
+                topic_partition = _new(TopicPartition, (key, each.partition))
+                wanted[topic_partition] = _new(
+                    PartitionFetch,
+                    (
+                        topic_partition,
+                        each.fetch_offset,
+                        each.partition_max_bytes,
+                        each.current_leader_epoch,
+                        each.last_fetched_epoch,
+                        refusal,
+                    ),
+                )
+
+        self.wanted = list(wanted.values())
+
+    def begin_session(self) -> None:
+        """Let the next request name only what has changed, if there is room for it."""
+        session = FetchSession(
+            {each.topic_partition: each for each in self.wanted},
+            self._topic_ids,
+            self._ctx.services.clock.monotonic_ms(),
+            by_id=self._ctx.api_version >= FIRST_VERSION_WITH_TOPIC_IDS,
+            is_privileged=self._is_replica,
+        )
+        if self._ctx.services.fetch_sessions.open(session):
+            self._session = session
+
+    def go_on_with(self, session: FetchSession, request: FetchRequest) -> None:
+        """Read all that the session wants, after what the request changes."""
+        topics, by_id = self._ctx.services.metadata, session.by_id
+        forgotten = [
+            TopicPartition(name, partition)
+            for topic in request.forgotten_topics_data
+            if (name := session.name_of(topic.topic_id) if by_id else topic.topic)
+            for partition in topic.partitions
+        ]
+        wanted = {each.topic_partition: each for each in self.wanted}
+        self._ctx.services.fetch_sessions.update(
+            session, wanted, self._topic_ids, forgotten
+        )
+        self._session = session
+        self.wanted = session.to_read(topics)
+        if request.isolation_level not in ISOLATIONS:
+            refusal = ErrorCode.INVALID_REQUEST
+            self.wanted = [each._replace(refusal=refusal) for each in self.wanted]
+
+    def read(self) -> Any:
+        """The answer, a future of it, or a coroutine that gets it from the disk."""
+        return self._ctx.services.replica_manager.fetch_records(
+            self._params, self.wanted, self.respond
+        )
+
+    async def read_when_open(self, unopened: list[TopicPartition]) -> Any:
+        """The answer, once the logs that were never used before are open."""
+        await self._ctx.services.replica_manager.open(unopened)
+        answer = self.read()
+        return await answer if hasattr(answer, "__await__") else answer
+
+    def respond(self, results: Sequence[FetchResult]) -> FetchResponse | list[Buffer]:
+        """The response with what was read of each partition; mostly its buffers."""
+        session, version = self._session, self._ctx.api_version
+        if session is None:
+            told = [
+                (wanted.topic_partition, result)
+                for wanted, result in zip(self.wanted, results, strict=True)
+            ]
+            session_id, topic_ids = NO_SESSION, self._topic_ids
+        else:
+            told = session.select_changed(self.wanted, results)
+            session_id, topic_ids = session.session_id, session.topic_ids
+        if len(told) == 1 and version >= FIRST_VERSION and is_plain(told[0][1]):
+            ((name, partition), result) = told[0]
+            topic_id = topic_ids.get(name, ZERO_UUID)
+            return encode_read(version, name, topic_id, partition, result, session_id)
+        topics: dict[str, list[PartitionData]] = {}
+        for (name, partition), result in told:
+            topics.setdefault(name, []).append(partition_data(partition, result))
+        return FetchResponse(
+            session_id=session_id,
+            responses=[
+                FetchableTopicResponse(
+                    topic=name,
+                    topic_id=topic_ids.get(name, ZERO_UUID),
+                    partitions=partitions,
+                )
+                for name, partitions in topics.items()
+            ],
+        )
+
+
+def params_of(request: FetchRequest, version: int, bytes_max: int) -> FetchParams:
+    """What holds for the whole of a fetch; no more than ``bytes_max`` in any case."""
+    max_bytes = max(0, min(request.max_bytes, bytes_max))
+    isolation = ISOLATIONS.get(request.isolation_level, FetchIsolation.HIGH_WATERMARK)
+    return _new(
+        FetchParams,
+        (
+            isolation,
+            request.max_wait_ms,
+            min(request.min_bytes, max_bytes),
+            max_bytes,
+            version < FIRST_VERSION_OF_ANY_REPLICA,
+        ),
+    )
+
+
+def _quota_bytes(ctx: RequestContext) -> int:
+    """The most that the client may be sent at once if it has read nothing of late.
+
+    More than its quota's windows hold would make it wait in any case, and the longer,
+    the more it is (Kafka's ``maxQuotaWindowBytes``).
+    """
+    services = ctx.services
+    client_id = ctx.client_id or ""
+    quota = services.quotas.find(QuotaKey.FETCH, ANONYMOUS, client_id)
+    if quota is None:
+        return INT_MAX
+    config = services.config
+    seconds = (config.quota_window_num - 1) * config.quota_window_size_seconds
+    return int(min(quota.limit * seconds, INT_MAX))
+
+
+def _refusal_of_replica(wanted: FetchPartition) -> ErrorCode:
+    """No other broker holds copies of our partitions (``spec`` B4.5)."""
+    if wanted.current_leader_epoch >= 0:
+        return ErrorCode.UNKNOWN_LEADER_EPOCH
+    return ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+def partition_data(partition: int, result: FetchResult) -> PartitionData:
+    """What was read of a partition, as the answer says it."""
+    data = PartitionData(
+        partition_index=partition,
+        error_code=result.error_code,
+        high_watermark=result.high_watermark,
+        last_stable_offset=result.last_stable_offset,
+        log_start_offset=result.log_start_offset,
+        aborted_transactions=None,
+        records=result.records,
+    )
+    if result.aborted is not None:
+        data.aborted_transactions = [
+            AbortedTransaction(
+                producer_id=each.producer_id, first_offset=each.first_offset
+            )
+            for each in result.aborted
+        ]
+    if result.diverging_epoch is not None:
+        epoch, end_offset = result.diverging_epoch
+        data.diverging_epoch = EpochEndOffset(epoch=epoch, end_offset=end_offset)
+    return data

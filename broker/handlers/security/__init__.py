@@ -1,0 +1,1 @@
+"""Requests about who may do what: answered, though nobody is refused yet."""

@@ -1,0 +1,1 @@
+"""Requests that make, describe and delete topics."""

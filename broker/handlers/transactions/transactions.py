@@ -1,0 +1,238 @@
+"""What transactional producers ask: AddPartitionsToTxn, AddOffsetsToTxn, EndTxn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from odradek.broker.coordinator.decision import ProducerIdentity
+from odradek.broker.coordinator.transaction.add_partitions import Addition
+from odradek.broker.coordinator.transaction.end import Ending
+from odradek.broker.requests.registry import answers_errors, handles
+from odradek.broker.runtime.parked import gathered
+from odradek.protocol.errors import ErrorCode, KafkaError, UnsupportedVersion
+from odradek.protocol.messages.transactions import (
+    AddOffsetsToTxnRequest,
+    AddOffsetsToTxnResponse,
+    AddPartitionsToTxnPartitionResult,
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+    AddPartitionsToTxnResult,
+    AddPartitionsToTxnTopicResult,
+    EndTxnRequest,
+    EndTxnResponse,
+)
+from odradek.protocol.topic_partition import TopicPartition
+
+from .init_producer_id import without_producer_fenced
+
+if TYPE_CHECKING:
+    from odradek.broker.requests.context import RequestContext
+    from odradek.protocol.messages.transactions import (
+        AddPartitionsToTxnTopic,
+        AddPartitionsToTxnTransaction,
+    )
+
+FIRST_VERSION_WITH_PRODUCER_FENCED = 2
+FIRST_VERSION_OF_BROKERS = 4
+FIRST_VERSION_WITH_ABORTABLE = 5
+FIRST_VERSION_WITH_EPOCH_BUMP = 5
+
+
+@handles(AddPartitionsToTxnRequest, versions=(0, 5), advertised=(0, 3))
+def handle_add_partitions_to_txn(
+    ctx: RequestContext, request: AddPartitionsToTxnRequest
+) -> Any:
+    """Answered when the coordinator knows for good where the markers have to go.
+
+    Raises:
+        UnsupportedVersion: a form that only brokers use.
+    """
+    if ctx.api_version >= FIRST_VERSION_OF_BROKERS:
+        return _add_of_each(ctx, request)
+    producer = ProducerIdentity(
+        request.v3_and_below_producer_id, request.v3_and_below_producer_epoch
+    )
+    topics = request.v3_and_below_topics
+
+    def finish(codes: dict[TopicPartition, int]) -> AddPartitionsToTxnResponse:
+        return AddPartitionsToTxnResponse(
+            results_by_topic_v3_and_below=_topic_results(topics, codes)
+        )
+
+    def refuse(error: KafkaError) -> AddPartitionsToTxnResponse:
+        code = _in_version(ctx, error.code)
+        return finish(dict.fromkeys(wanted, code))
+
+    wanted = _partitions(topics)
+    unknown = _refused_unknown(ctx, wanted)
+    if unknown:
+        return finish(unknown)
+    addition = Addition(request.v3_and_below_transactional_id, producer, tuple(wanted))
+    return ctx.services.transactions.add_partitions(
+        addition, finish(dict.fromkeys(wanted, ErrorCode.NONE)), refuse
+    )
+
+
+def _add_of_each(ctx: RequestContext, request: AddPartitionsToTxnRequest) -> Any:
+    """The form of brokers: many transactions, to be added to or only verified."""
+    if not ctx.services.config.inter_broker_apis_enable:
+        raise UnsupportedVersion
+    return gathered(
+        [_add_or_verify(ctx, each) for each in request.transactions],
+        lambda results: AddPartitionsToTxnResponse(results_by_transaction=results),
+    )
+
+
+def _add_or_verify(ctx: RequestContext, asked: AddPartitionsToTxnTransaction) -> Any:
+    def finish(codes: dict[TopicPartition, int]) -> AddPartitionsToTxnResult:
+        if ctx.api_version < FIRST_VERSION_WITH_ABORTABLE:
+            codes = {each: _without_abortable(code) for each, code in codes.items()}
+        return AddPartitionsToTxnResult(
+            transactional_id=asked.transactional_id,
+            topic_results=_topic_results(asked.topics, codes),
+        )
+
+    def refuse(error: KafkaError) -> AddPartitionsToTxnResult:
+        return finish(dict.fromkeys(wanted, error.code))
+
+    wanted = _partitions(asked.topics)
+    addition = Addition(
+        asked.transactional_id,
+        ProducerIdentity(asked.producer_id, asked.producer_epoch),
+        tuple(wanted),
+    )
+    unknown = _refused_unknown(ctx, wanted)
+    if unknown:
+        return finish(unknown)
+    transactions = ctx.services.transactions
+    if asked.verify_only:
+        return transactions.verify(addition, finish, refuse)
+    added = finish(dict.fromkeys(wanted, ErrorCode.NONE))
+    return transactions.add_partitions(addition, added, refuse)
+
+
+def _partitions(topics: list[AddPartitionsToTxnTopic]) -> list[TopicPartition]:
+    return [
+        TopicPartition(topic.name, partition)
+        for topic in topics
+        for partition in topic.partitions
+    ]
+
+
+def _refused_unknown(
+    ctx: RequestContext, wanted: list[TopicPartition]
+) -> dict[TopicPartition, int]:
+    """What is answered when not all partitions are known: nothing is added then."""
+    metadata = ctx.services.metadata
+    unknown = {each for each in wanted if metadata.partition(each) is None}
+    if not unknown:
+        return {}
+    return {
+        each: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        if each in unknown
+        else ErrorCode.OPERATION_NOT_ATTEMPTED
+        for each in wanted
+    }
+
+
+def _topic_results(
+    topics: list[AddPartitionsToTxnTopic], codes: dict[TopicPartition, int]
+) -> list[AddPartitionsToTxnTopicResult]:
+    return [
+        AddPartitionsToTxnTopicResult(
+            name=topic.name,
+            results_by_partition=[
+                AddPartitionsToTxnPartitionResult(
+                    partition_index=partition,
+                    partition_error_code=codes[TopicPartition(topic.name, partition)],
+                )
+                for partition in topic.partitions
+            ],
+        )
+        for topic in topics
+    ]
+
+
+def _in_version(ctx: RequestContext, code: int) -> int:
+    """The code that clients of this version of the request know."""
+    if ctx.api_version < FIRST_VERSION_WITH_PRODUCER_FENCED:
+        return without_producer_fenced(code)
+    return code
+
+
+def _without_abortable(code: int) -> int:
+    if code == ErrorCode.TRANSACTION_ABORTABLE:
+        return ErrorCode.INVALID_TXN_STATE
+    return code
+
+
+@answers_errors(AddPartitionsToTxnRequest)
+def refuse_add_partitions_to_txn(
+    request: AddPartitionsToTxnRequest, error: KafkaError
+) -> AddPartitionsToTxnResponse:
+    """The same code for every partition, or for the request of a broker."""
+    topics = request.v3_and_below_topics
+    codes = dict.fromkeys(_partitions(topics), int(error.code))
+    return AddPartitionsToTxnResponse(
+        error_code=error.code,
+        results_by_topic_v3_and_below=_topic_results(topics, codes),
+    )
+
+
+@handles(AddOffsetsToTxnRequest, versions=(0, 4))
+def handle_add_offsets_to_txn(
+    ctx: RequestContext, request: AddOffsetsToTxnRequest
+) -> Any:
+    """Answered when the partition of the group's offsets takes part for good."""
+    if not ctx.services.groups.has_topic:  # nobody has asked for a group yet
+        return _make_and_add_offsets(ctx, request)
+    return _add_offsets(ctx, request)
+
+
+async def _make_and_add_offsets(
+    ctx: RequestContext, request: AddOffsetsToTxnRequest
+) -> Any:
+    try:
+        await ctx.services.groups.create_topic()
+    except KafkaError:
+        return AddOffsetsToTxnResponse(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    answer = _add_offsets(ctx, request)
+    return await answer if hasattr(answer, "__await__") else answer
+
+
+def _add_offsets(ctx: RequestContext, request: AddOffsetsToTxnRequest) -> Any:
+    def refuse(error: KafkaError) -> AddOffsetsToTxnResponse:
+        return AddOffsetsToTxnResponse(error_code=_in_version(ctx, error.code))
+
+    addition = Addition(
+        request.transactional_id,
+        ProducerIdentity(request.producer_id, request.producer_epoch),
+        (ctx.services.groups.partition_of(request.group_id),),
+    )
+    return ctx.services.transactions.add_partitions(
+        addition, AddOffsetsToTxnResponse(), refuse
+    )
+
+
+@handles(EndTxnRequest, versions=(0, 5))
+def handle_end_txn(ctx: RequestContext, request: EndTxnRequest) -> Any:
+    """Answered when it is decided for good how the transaction ends."""
+    bumps_epoch = ctx.api_version >= FIRST_VERSION_WITH_EPOCH_BUMP
+
+    def answer(producer: ProducerIdentity) -> EndTxnResponse:
+        if not bumps_epoch:
+            return EndTxnResponse()
+        return EndTxnResponse(
+            producer_id=producer.producer_id, producer_epoch=producer.producer_epoch
+        )
+
+    def refuse(error: KafkaError) -> EndTxnResponse:
+        return EndTxnResponse(error_code=_in_version(ctx, error.code))
+
+    ending = Ending(
+        request.transactional_id,
+        ProducerIdentity(request.producer_id, request.producer_epoch),
+        request.committed,
+        bumps_epoch,
+    )
+    return ctx.services.transactions.end(ending, answer, refuse)

@@ -1,0 +1,1 @@
+"""What requests and answers may hold of the memory, over all connections."""

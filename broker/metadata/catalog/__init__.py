@@ -1,0 +1,1 @@
+"""The catalogue on disk: SQLite with checksums and a second copy."""

@@ -1,0 +1,346 @@
+"""The broker as a whole: its parts, in the order in which they start and stop.
+
+Start: the locks, the catalogue, the logs, then the listeners; when those are open
+everything that was acknowledged before is there. Stop: nothing new is accepted, what
+was asked is answered, everything is synced, and only then said to be clean.
+
+Periodic jobs are all listed in `jobs`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from odradek.broker.adoption.check import check_adopted, with_known_node_id
+from odradek.broker.config.live_config import LiveConfig
+from odradek.broker.durability.committer import Committer
+from odradek.broker.handlers import OfferedHandlers
+from odradek.broker.memory.limits import LimitedLog, RequestMemory
+from odradek.broker.metadata.catalog.catalog import Catalog
+from odradek.broker.metadata.catalog.store import make_directory
+from odradek.broker.metadata.found_directories import compare_directories
+from odradek.broker.metadata.resource_options import ResourceOptions
+from odradek.broker.metadata.topic_deletion import finish_interrupted
+from odradek.broker.metadata.topics import Topics
+from odradek.broker.network.admission import Admission
+from odradek.broker.network.busy_poll import busy_poll
+from odradek.broker.network.listener import Listener
+from odradek.broker.network.shared import Network
+from odradek.broker.requests.dispatch import Dispatcher
+from odradek.broker.requests.parts import Services
+from odradek.broker.runtime.bugs import Bugs
+from odradek.broker.runtime.clock import Clock, SystemClock
+from odradek.broker.runtime.cpus import usable_cpus
+from odradek.broker.runtime.disk_threads import DiskThreads
+from odradek.broker.runtime.process import open_files_limit, run_until_signal
+from odradek.broker.runtime.scheduler import Scheduler
+from odradek.protocol.errors import KafkaStorageError
+from odradek.storage.directory.log_directory import DirectoryLock
+from odradek.storage.directory.log_manager import LogManager
+from odradek.storage.files.files import Files, OsFiles
+from odradek.storage.files.tail_memory import TailMemory
+
+from .late_modules import load_late
+from .reconfiguration import follow_changes, follow_quotas
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from odradek.broker.compaction.cleaning import Cleaning
+    from odradek.broker.config.options.broker_config import BrokerConfig
+    from odradek.broker.config.options.listener import HostPort
+    from odradek.broker.operate.admin_socket import AdminSocket
+    from odradek.broker.operate.http_server import HttpServer
+    from odradek.broker.operate.metrics.broker_families import MetricSources
+    from odradek.storage.log.unified_log import UnifiedLog
+
+CLOSING_THREADS = 8
+
+
+class Server:
+    """One broker in this process; ``services`` is there once it has started."""
+
+    services: Services
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        *,
+        clock: Clock | None = None,
+        files: Files | None = None,
+        bugs: Bugs | None = None,
+    ) -> None:
+        self.config = config
+        self.listeners: list[Listener] = []
+        self.bugs = bugs or Bugs()
+        self._clock = clock or SystemClock()
+        self._files = files
+        self._lock: DirectoryLock | None = None
+        self._catalog: Catalog | None = None
+        self._opening: asyncio.Task[None] | None = None
+        self._cleaning: Cleaning | None = None
+        self._admin: AdminSocket | None = None
+        self._http: HttpServer | None = None
+        self._metric_sources: MetricSources | None = None
+
+    async def start(self) -> None:
+        """Return when clients can connect.
+
+        Raises:
+            StartError, CatalogError, KafkaStorageError, OSError: it cannot start;
+                nothing is held any more.
+        """
+        try:
+            self._open_storage()
+            if not self.services.log_manager.was_clean:
+                # All at once, before anybody is told an epoch: a commit for every
+                # log that is opened would take minutes.
+                await self.services.metadata.bump_leader_epochs()
+            await self._listen()
+            await load_late()
+        except BaseException:
+            await self._let_go()
+            raise
+        await self._begin_jobs()
+        self._opening = asyncio.get_running_loop().create_task(
+            self._open_logs(), name="open logs"
+        )
+
+    @property
+    def http_port(self) -> int | None:
+        """Where metrics and health are asked for; None: nowhere."""
+        return None if self._http is None else self._http.port
+
+    def ready_line(self) -> str:
+        """One line for people and scripts: where it listens, and what it promises."""
+        addresses = ", ".join(
+            f"{listener.host or '*'}:{listener.port}" for listener in self.listeners
+        )
+        data = ", ".join(str(directory) for directory in self.config.log_dirs)
+        if not data.startswith(("/", ".")):
+            data = f"./{data}"
+        return (
+            f"odradek ready on {addresses}, data in {data}, "
+            f"durability {self.config.durability}"
+        )
+
+    async def stop(self) -> None:
+        """Answer what was asked, make everything durable, and let go of it."""
+        services = self.services
+        draining = [
+            asyncio.ensure_future(listener.stop(self.config.shutdown_drain_timeout_ms))
+            for listener in self.listeners
+        ]
+        await asyncio.sleep(0)  # the sockets are closed: nothing new comes
+        await services.moving.close()
+        with suppress(KafkaStorageError):  # was reported when it happened
+            await services.committer.flush()
+        # Who waits for a rebalance is sent elsewhere; who waits for records to come
+        # gets what there is.
+        await services.transactions.close()
+        await services.groups.close()
+        await services.replica_manager.close()
+        await asyncio.gather(*draining)
+        if self._cleaning is not None:
+            self._cleaning.close()
+        if self._admin is not None:
+            await self._admin.stop()
+        await services.scheduler.stop()
+        if self._opening is not None:
+            self._opening.cancel()
+            await asyncio.gather(self._opening, return_exceptions=True)
+        # What came while connections drained: no marker may overtake its sync.
+        await services.committer.flush()
+        # Logs that are just being opened: closing must not meet that.
+        await services.replica_manager.stop(services.log_manager.directories_of())
+        await self._let_go()
+
+    # Start
+
+    def _open_storage(self) -> None:
+        limit = self.config.max_open_files or max(open_files_limit() - 512, 256)
+        files = self._files = self._files or OsFiles(limit)
+        files.tails = TailMemory(self.config.log_tail_max_bytes)
+        check_adopted(self.config, files)
+        self.config = config = with_known_node_id(self.config, files)
+        self._lock_catalog()
+        self._catalog = Catalog.open(config.catalog_directory, config.cluster_id)
+        topics = Topics(self._catalog)
+        resources = ResourceOptions(self._catalog)
+        live = LiveConfig(config)
+        live.restore(*resources.of_brokers(config.node_id))
+        config = live.current
+        log_manager = LogManager(
+            config.log_dirs,
+            files,
+            cluster_id=topics.cluster_id,
+            node_id=config.node_id,
+            producer_id_expiration_ms=config.producer_id_expiration_ms,
+            verifies_transactions=config.transaction_partition_verification_enable,
+            take_lock=self._take_lock,
+            make_lock=threading.Lock,
+        )
+        log_manager.open(topics.known_partition)
+        finish_interrupted(topics, log_manager)
+        compare_directories(topics, log_manager)
+        disk_threads = DiskThreads(config.disk_threads)
+        committer = Committer(self._clock, config)
+        self.services = Services(
+            config=config,
+            clock=self._clock,
+            log_manager=log_manager,
+            disk_threads=disk_threads,
+            committer=committer,
+            metadata=topics,
+            resources=resources,
+            live=live,
+            scheduler=Scheduler(self._clock, self.bugs),
+            cluster_id=topics.cluster_id,
+            node_id=config.node_id,
+            bugs=self.bugs,
+        )
+
+    def _lock_catalog(self) -> None:
+        """Take the catalogue's directory before the catalogue itself.
+
+        A second broker is then told the process that has it, and touches nothing.
+        """
+        directory = self.config.catalog_directory
+        make_directory(directory)
+        self._lock = DirectoryLock(directory)
+
+    def _take_lock(self, directory: Path) -> DirectoryLock:
+        """The lock of a log directory: the one we have, or a new one."""
+        lock = self._lock
+        if lock is not None and directory == self.config.catalog_directory:
+            self._lock = None  # from here on it is the log manager's to release
+            return lock
+        return DirectoryLock(directory)
+
+    async def _listen(self) -> None:
+        config = self.config
+        admission = Admission(self.services.config, self._clock)
+        follow_changes(self.services, admission)
+        self._network = Network(
+            options=config,
+            dispatcher=Dispatcher(self.services, OfferedHandlers()),
+            clock=self._clock,
+            memory=RequestMemory(config.queued_max_request_bytes),
+            answers=self.services.answer_memory,
+            admission=admission,
+            log=LimitedLog(self._clock),
+            busy_poll=busy_poll(config.socket_busy_poll_us, usable_cpus()),
+        )
+        for address in config.client_listeners:
+            listener = Listener(address.name, address.host, address.port, self._network)
+            await listener.start()
+            self.listeners.append(listener)
+        follow_quotas(self.services, self._network, self.listeners)
+        if config.http_listener is not None:
+            await self._listen_for_http(config.http_listener)
+
+    async def _listen_for_http(self, address: HostPort) -> None:
+        # Only who wants it waits for it to be loaded.
+        from odradek.broker.operate.http_pages import http_pages
+        from odradek.broker.operate.http_server import HttpServer
+        from odradek.broker.operate.metrics.broker_families import MetricSources
+        from odradek.broker.runtime.loop_pauses import LoopPauses
+
+        services = self.services
+        sources = MetricSources(services, self.listeners, self._network, LoopPauses())
+        self._metric_sources = sources
+        self._http = HttpServer(address, http_pages(sources), self.bugs)
+        await self._http.start()
+
+    async def _begin_jobs(self) -> None:
+        from odradek.broker.operate.admin_requests import admin_requests
+        from odradek.broker.operate.admin_socket import AdminSocket
+
+        from .jobs import add_jobs
+        from .reconfiguration import follow_cleaning_changes
+
+        assert self._files is not None
+        services = self.services
+        self._cleaning = services.cleaning
+        if self._metric_sources is not None:
+            self._metric_sources.cleaning = self._cleaning
+            self._metric_sources.pauses.begin()
+        add_jobs(
+            services,
+            self._files,
+            self.listeners,
+            self._cleaning,
+            self._network.dispatcher,
+        )
+        follow_cleaning_changes(services, self._cleaning)
+        self._admin = AdminSocket(
+            self.config.catalog_directory,
+            admin_requests(services, self._cleaning, self.listeners),
+            self.bugs,
+        )
+        await self._admin.start()
+
+    async def _open_logs(self) -> None:
+        try:
+            services = self.services
+            services.groups.load_all()
+            services.transactions.load_all()
+            await services.replica_manager.open_all()
+            await services.transactions.runtime.loaded()
+            services.transactions.orphans.end_all()
+            await services.moving.resume()
+        except Exception as error:
+            self.bugs.record("open logs", error)
+
+    # Stop
+
+    async def _let_go(self) -> None:
+        """Close what is open, in the order that makes the stop a clean one."""
+        for listener in self.listeners:
+            await listener.stop(0)
+        self.listeners.clear()
+        if self._metric_sources is not None:
+            self._metric_sources.pauses.stop()
+        if self._http is not None:
+            await self._http.stop()
+        if hasattr(self, "services"):
+            services = self.services
+            await services.disk_threads.run(_close_logs, services.log_manager)
+            services.committer.close()
+            services.disk_threads.close()
+        if self._catalog is not None:
+            await self._catalog.close()
+            self._catalog = None
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+
+def _close_logs(log_manager: LogManager) -> None:
+    """Several at a time: each waits for small syncs of its own."""
+    with ThreadPoolExecutor(CLOSING_THREADS, "close") as threads:
+        log_manager.close(lambda logs: threads.map(_close_log, logs))
+
+
+def _close_log(log: UnifiedLog) -> bool:
+    return log.close()
+
+
+def run(
+    config: BrokerConfig,
+    *,
+    loop: str | None = None,
+    announce: Callable[[str], None] | None = None,
+) -> int:
+    """Run a broker until SIGTERM or SIGINT; returns the exit code.
+
+    ``loop`` is "uvloop" or "asyncio"; by default what ``ODRADEK_LOOP`` says, else
+    uvloop where it is installed. ``announce`` gets the ready line.
+    """
+    server = Server(config)
+    return run_until_signal(server, loop=loop, announce=announce)

@@ -1,0 +1,1 @@
+"""For those who run a broker: readiness, admin socket, HTTP, audit, shortage."""

@@ -1,0 +1,159 @@
+"""The audit log: who changed what, and what was refused; one event a line.
+
+Logger ``odradek.audit``. The events of requests that change topics, options, groups,
+users or quotas carry ``api``, ``client``, ``address``, ``request`` and, where something
+was refused, ``refused``. Secrets are not in them: bytes are told by their length, the
+values of sensitive options not at all.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+from odradek.broker.runtime.parked import Parked
+from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.schema import Struct
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from odradek.broker.requests.context import RequestContext
+    from odradek.protocol.schema import Request
+
+    HandlerFunction = Callable[[RequestContext, Any], Any]
+
+AUDITED = frozenset(
+    {
+        ApiKey.CREATE_TOPICS,
+        ApiKey.DELETE_TOPICS,
+        ApiKey.CREATE_PARTITIONS,
+        ApiKey.DELETE_RECORDS,
+        ApiKey.ALTER_CONFIGS,
+        ApiKey.INCREMENTAL_ALTER_CONFIGS,
+        ApiKey.DELETE_GROUPS,
+        ApiKey.OFFSET_DELETE,
+        ApiKey.ALTER_CLIENT_QUOTAS,
+        ApiKey.ALTER_USER_SCRAM_CREDENTIALS,
+        ApiKey.ALTER_REPLICA_LOG_DIRS,
+        ApiKey.ALTER_PARTITION_REASSIGNMENTS,
+        ApiKey.ELECT_LEADERS,
+        ApiKey.UPDATE_FEATURES,
+        ApiKey.UNREGISTER_BROKER,
+        ApiKey.WRITE_TXN_MARKERS,
+    }
+)
+_SECRET = ("password", "secret", "jaas", "token")
+_LIST_MAX = 20
+
+_logger = logging.getLogger("odradek.audit")
+
+
+def audited(function: HandlerFunction) -> HandlerFunction:
+    """The handler ``function``, whose answers are noted when they are there."""
+
+    @wraps(function)
+    def handle(context: RequestContext, request: Request) -> Any:
+        try:
+            answer = function(context, request)
+        except KafkaError as error:
+            _note(context, request, [ErrorCode(error.code).name])
+            raise
+        if inspect.iscoroutine(answer):
+            return _after(answer, context, request)
+        if isinstance(answer, Parked):
+            told = Parked()
+
+            def note(done: Parked) -> None:
+                if done.error is None:
+                    _note(context, request, _refusals(done.result()))
+                told.follow(done)
+
+            answer.listen(note)
+            return told
+        _note(context, request, _refusals(answer))
+        return answer
+
+    return handle
+
+
+async def _after(
+    answering: Coroutine[Any, Any, Any], context: RequestContext, request: Request
+) -> Any:
+    try:
+        answer = await answering
+        if isinstance(answer, Parked):
+            answer = await answer
+    except KafkaError as error:
+        _note(context, request, [ErrorCode(error.code).name])
+        raise
+    _note(context, request, _refusals(answer))
+    return answer
+
+
+def _note(context: RequestContext, request: Request, refused: list[str]) -> None:
+    api = type(request).__name__.removesuffix("Request")
+    asked = _told(request)
+    outcome = f"refused ({', '.join(refused)})" if refused else "done"
+    extra: dict[str, Any] = {
+        "api": api,
+        "client": context.client_id,
+        "address": context.peer_host,
+        "request": asked,
+    }
+    if refused:
+        extra["refused"] = refused
+    _logger.info(
+        "%s by %s at %s %s: %s",
+        api,
+        context.client_id,
+        context.peer_host,
+        outcome,
+        asked,
+        extra=extra,
+    )
+
+
+def _told(value: Any) -> Any:
+    """A value of a request as JSON has it; long lists are cut."""
+    if isinstance(value, Struct):
+        told = {
+            field.name: _told(getattr(value, field.name))
+            for field in value.fields
+            if getattr(value, field.name) not in (None, [], "")
+        }
+        if "value" in told and _is_secret(str(told.get("name", ""))):
+            told["value"] = "hidden"
+        return told
+    if isinstance(value, list):
+        told_list = [_told(each) for each in value[:_LIST_MAX]]
+        more = len(value) - _LIST_MAX
+        return [*told_list, f"{more} more"] if more > 0 else told_list
+    if isinstance(value, bytes | bytearray | memoryview):
+        return f"{len(value)} bytes"
+    return value
+
+
+def _is_secret(name: str) -> bool:
+    return any(word in name.lower() for word in _SECRET)
+
+
+def _refusals(value: Any) -> list[str]:
+    """The names of the errors anywhere in a response, each once."""
+    found: dict[str, None] = {}
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, list):
+            waiting += each
+        elif isinstance(each, Struct):
+            for field in each.fields:
+                inner = getattr(each, field.name)
+                if field.name == "error_code" and inner:
+                    found[ErrorCode(inner).name] = None
+                elif isinstance(inner, list | Struct):
+                    waiting.append(inner)
+    return sorted(found)

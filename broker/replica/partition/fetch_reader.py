@@ -1,0 +1,202 @@
+"""Reads the partitions of one fetch, in the order and within the sizes it gives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.storage.files.files import ColdRead
+from odradek.storage.values.offset_metadata import UNKNOWN_OFFSET, OffsetMetadata
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from odradek.protocol.topic_partition import TopicPartition
+    from odradek.storage.files.files import Buffer, ColdBytes
+    from odradek.storage.values.log_read import AbortedTransaction, FetchIsolation
+
+    from .partition import Partition
+
+
+# NamedTuple's own constructor costs three times as much as the tuple.
+_new = tuple.__new__
+_NO_LOG = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID)
+
+
+class FetchParams(NamedTuple):
+    """What holds for a fetch as a whole. Sizes are those of the records.
+
+    ``needs_leader``: a replica that only follows does not answer it.
+    """
+
+    isolation: FetchIsolation
+    max_wait_ms: int
+    min_bytes: int
+    max_bytes: int
+    needs_leader: bool = True
+
+
+class PartitionFetch(NamedTuple):
+    """What one fetch wants of one partition; ``refusal`` is its error, found before."""
+
+    topic_partition: TopicPartition
+    fetch_offset: int
+    max_bytes: int
+    current_leader_epoch: int = -1
+    last_fetched_epoch: int = -1
+    refusal: int = ErrorCode.NONE
+
+
+class FetchResult(NamedTuple):
+    """What was read from one partition; -1 for what is not known."""
+
+    error_code: int
+    high_watermark: int = -1
+    last_stable_offset: int = -1
+    log_start_offset: int = -1
+    records: Buffer = b""
+    aborted: list[AbortedTransaction] | None = None
+    diverging_epoch: tuple[int, int] | None = None
+    offset_metadata: OffsetMetadata = UNKNOWN_OFFSET
+
+    @property
+    def is_final(self) -> bool:
+        """Whether waiting for more would change nothing."""
+        return bool(self.error_code) or self.diverging_epoch is not None
+
+
+class FetchReader:
+    """The state of one fetch that is being read.
+
+    The first partition with data may give its first batch whatever its size, so
+    that every client moves on; all others keep to the limits. One of them is ``share``,
+    what this fetch may have of the memory for answers.
+    """
+
+    __slots__ = (
+        "_find",
+        "_has_data",
+        "_remaining_bytes",
+        "has_final",
+        "params",
+        "results",
+        "size",
+        "wanted",
+    )
+
+    def __init__(
+        self,
+        params: FetchParams,
+        wanted: Sequence[PartitionFetch],
+        find: Callable[[TopicPartition], Partition],
+        share: int,
+    ) -> None:
+        self.results: list[FetchResult] = []
+        self.size = 0
+        self.has_final = False
+        self.params = params
+        self.wanted = wanted
+        self._find = find
+        self._remaining_bytes = min(params.max_bytes, share)
+
+    @property
+    def must_answer(self) -> bool:
+        """Whether there is enough to answer, or no sense in waiting."""
+        return (
+            self.has_final
+            or not self.wanted
+            or self.params.max_wait_ms <= 0
+            or self.size >= self.params.min_bytes
+        )
+
+    def read(self, may_block: bool = False) -> None:
+        """Read on; call again with ``may_block`` when the cold bytes are warm.
+
+        Raises:
+            ColdRead: the next partition's bytes are not in memory.
+        """
+        for wanted in self.wanted[len(self.results) :]:
+            size_max = self._remaining_bytes
+            result = read_partition(
+                self._find, self.params, wanted, size_max, not self.size, may_block
+            )
+            may_block = False  # what was warmed is read
+            self.take(result)
+
+    def read_warmed(self, share: int) -> ColdBytes | None:
+        """Read on where cold bytes are warm now; returns what else has to be.
+
+        ``share`` is what is left to this fetch by now.
+        """
+        self._remaining_bytes = min(self._remaining_bytes, share)
+        try:
+            self.read(may_block=True)
+        except ColdRead as cold:
+            return cold.bytes
+        return None
+
+    def take(self, result: FetchResult) -> None:
+        """The next partition has been read."""
+        self.results.append(result)
+        size = len(result.records)
+        if size:
+            self.size += size
+            self._remaining_bytes = max(0, self._remaining_bytes - size)
+        elif result.is_final:
+            self.has_final = True
+
+
+def read_partition(
+    find: Callable[[TopicPartition], Partition],
+    params: FetchParams,
+    wanted: PartitionFetch,
+    size_max: int,
+    min_one: bool,
+    may_block: bool = False,
+) -> FetchResult:
+    """What one partition gives, or the error.
+
+    Raises:
+        ColdRead: its bytes are not in memory, and ``may_block`` is False.
+    """
+    topic_partition, offset, max_bytes, epoch, last_fetched_epoch, refusal = wanted
+    if refusal:
+        return _failed(refusal)
+    try:
+        partition = find(topic_partition)
+        if params.needs_leader:
+            partition.check_leader(epoch)
+        else:
+            partition.check_replica(epoch)
+        diverging = None
+        if last_fetched_epoch >= 0:
+            diverging = partition.diverging_epoch(offset, last_fetched_epoch)
+        # Before the read: a reader must not be told that it has seen everything
+        # up to a watermark that rose behind what it gets.
+        high_watermark, last_stable_offset, log_start_offset = partition.offsets()
+        if diverging is not None:
+            return FetchResult(
+                ErrorCode.NONE,
+                high_watermark,
+                last_stable_offset,
+                log_start_offset,
+                diverging_epoch=diverging,
+            )
+        place, records, is_incomplete, aborted = partition.read(
+            offset,
+            max_bytes if max_bytes < size_max else size_max,
+            params.isolation,
+            min_one,
+            may_block,
+        )
+    except KafkaError as error:
+        return _failed(error.code)
+    if is_incomplete:
+        records = b""
+    offsets = high_watermark, last_stable_offset, log_start_offset
+    return _new(FetchResult, (0, *offsets, records, aborted, None, place))
+
+
+def _failed(error_code: int) -> FetchResult:
+    # As Apache Kafka answers: an empty list where no log was asked, else none.
+    return FetchResult(error_code, aborted=[] if error_code in _NO_LOG else None)

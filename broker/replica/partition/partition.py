@@ -1,0 +1,400 @@
+"""A partition that this broker serves: its log, its epoch, its high watermark.
+
+The log is opened or created when it is first needed; until then a partition that
+was never written ends at offset 0 and has no files.
+
+Invariants: with durability=commit the high watermark is at most the durable offset
+of the log, else it is the log's end. It rises before the operations that wait for
+it are looked at, and not before the catalogue says that the partition is written.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from odradek.protocol.errors import KafkaError, KafkaStorageError, NotEnoughReplicas
+from odradek.storage.producers.verification_state import VerificationStates
+from odradek.storage.values.log_config import UNLIMITED
+
+from .readable_partition import ReadablePartition
+from .replica_state import ReplicaState
+from .replication import Replication
+
+if TYPE_CHECKING:
+    from odradek.broker.durability.committer import DirectoryCommitter
+    from odradek.protocol.topic_partition import TopicPartition
+    from odradek.storage.files.files import Buffer
+    from odradek.storage.log.unified_log import UnifiedLog
+    from odradek.storage.log.writer import Placed
+    from odradek.storage.producers.append_info import AppendInfo, AppendOrigin
+    from odradek.storage.producers.verification_state import VerificationGuard
+    from odradek.storage.values.log_config import LogConfig
+    from odradek.storage.values.offset_metadata import OffsetMetadata
+
+    from .replica_state import LeaderAndIsr
+    from .replication import Cluster
+
+ACKS_ALL = -1
+
+
+class PartitionHost(Protocol):
+    """What a partition asks of the replica manager."""
+
+    bounds_by_durability: bool
+    cluster: Cluster | None  # None: every partition has one replica
+
+    def begin_log(self, partition: Partition) -> UnifiedLog:
+        """The log of a partition of which the catalogue does not know it is written."""
+
+    def record_written(self, partition: Partition) -> None:
+        """See that the catalogue knows, then call ``on_written``."""
+
+    def check_waiting(self, partition: Partition) -> None:
+        """The high watermark or the durable offset moved, or something is over."""
+
+    def check_all_waiting(self, partition: Partition) -> None:
+        """The same, and for who waits for records to be deleted, or to be seen."""
+
+    def check_log_end_fetches(self, partition: Partition) -> None:
+        """The log end moved."""
+
+    def sync_within(self, partition: Partition, delay_ms: int) -> None:
+        """Sync the partition in ``delay_ms`` at the latest."""
+
+
+class Partition(ReadablePartition):
+    """One partition. Used by the loop's thread alone."""
+
+    __slots__ = (
+        "_first_dirty_ms",
+        "_host",
+        "_is_dirty",
+        "_log_start_error",
+        "_verifications",
+        "awaited",
+        "committer",
+        "config",
+        "durable_log_start",
+        "has_flush_options",
+        "is_internal",
+        "is_written",
+        "log_end_fetch_count",
+        "replication",
+    )
+
+    def __init__(
+        self,
+        topic_partition: TopicPartition,
+        topic_id: bytes,
+        leader_epoch: int,
+        config: LogConfig,
+        replicas: ReplicaState,
+        host: PartitionHost,
+    ) -> None:
+        super().__init__(topic_partition, topic_id, leader_epoch, replicas)
+        self.committer: DirectoryCommitter | None = None
+        self.awaited: Any = None  # `AwaitedAppends` that another append may join
+        self.is_internal = self.is_written = False
+        self.log_end_fetch_count = self.durable_log_start = 0
+        self.replication: Replication | None = None  # None: there is no other replica
+        self._log_start_error: KafkaError | None = None
+        self._verifications: VerificationStates | None = None  # while there is no log
+        self._host = host
+        self._is_dirty, self._first_dirty_ms = False, 0
+        self.update_config(config)
+
+    def __repr__(self) -> str:
+        return f"Partition({self.topic_partition}, epoch {self.leader_epoch})"
+
+    # What it is made of
+
+    def use_log(self, log: UnifiedLog, committer: DirectoryCommitter) -> None:
+        """Serve ``log`` from now on; all of it is durable or none of it is there."""
+        self.log = log
+        self.committer = committer
+        if self._verifications is not None:
+            log.continue_verifications(self._verifications)
+            self._verifications = None
+        if self.replication is None:
+            log.update_high_watermark(log.end_metadata)
+        self.epoch_start_offset = log.log_end_offset
+        self.durable_log_start = log.log_start_offset
+
+    def update_config(self, config: LogConfig) -> None:
+        """Follow the options of the topic."""
+        self.config = config
+        self.has_flush_options = (
+            config.flush_messages != UNLIMITED or config.flush_ms != UNLIMITED
+        )
+        self._look_at_replicas()
+        if self.log is not None:
+            self.log.update_config(config)
+
+    def make_leader(self, decided: LeaderAndIsr) -> bool:
+        """Lead, as the controller decided. Returns whether we did not lead before.
+
+        An epoch that we lead in already keeps its start.
+        """
+        before = self.replicas
+        if decided.partition_epoch < before.partition_epoch:
+            return False
+        is_new_epoch = decided.leader_epoch > self.leader_epoch
+        if is_new_epoch:
+            self.leader_epoch = decided.leader_epoch
+            self.epoch_start_offset = self.log_end_offset
+            if self.log is not None:
+                self.log.assign_epoch(decided.leader_epoch)
+        self.replicas = ReplicaState(decided.replicas, before.in_sync)
+        self.use_in_sync(decided.in_sync, decided.partition_epoch)
+        if len(decided.replicas) == 1:
+            self.replication = None
+        else:
+            if self.replication is None:
+                cluster = self._host.cluster
+                assert cluster is not None, "there is no other broker"
+                self.replication = Replication(self, cluster)
+            self.replication.begin(
+                decided, is_new_epoch=is_new_epoch, is_led_anew=not before.is_leader
+            )
+        if self.raise_high_watermark():
+            self.check_all_waiting()
+        return not before.is_leader
+
+    def make_follower(self, decided: LeaderAndIsr) -> bool:
+        """Follow another broker. Returns whether its leader epoch is new to us."""
+        if decided.partition_epoch < self.replicas.partition_epoch:
+            return False
+        is_new_epoch = decided.leader_epoch > self.leader_epoch
+        self.leader_epoch = decided.leader_epoch
+        self.replication = None
+        self.replicas = ReplicaState(
+            decided.replicas, (), False, decided.partition_epoch
+        )
+        self._look_at_replicas()
+        self.check_all_waiting()
+        return is_new_epoch
+
+    def use_in_sync(self, in_sync: tuple[int, ...], partition_epoch: int) -> None:
+        """These replicas are in sync from now on."""
+        self.replicas = self.replicas._replace(
+            in_sync=in_sync, partition_epoch=partition_epoch
+        )
+        self._look_at_replicas()
+
+    def refuse(self, error: KafkaError) -> None:
+        """Serve nothing any more: the partition is deleted, or its files are gone."""
+        self.refusal = error
+        self.check_all_waiting()
+
+    def check_all_waiting(self) -> None:
+        """Have everybody look again who waits for anything here."""
+        self._host.check_all_waiting(self)
+
+    def _look_at_replicas(self) -> None:
+        self.has_enough_in_sync = self.replicas.has_enough_in_sync(
+            self.config.min_insync_replicas
+        )
+
+    # Append
+
+    def start_verification(
+        self,
+        producer_id: int,
+        sequence: int,
+        producer_epoch: int,
+        now_ms: int,
+        epoch_bump: bool = False,
+    ) -> VerificationGuard | None:
+        """What `UnifiedLog.start_verification` says; nothing is written for it.
+
+        The guard holds also when the log is made between now and its append.
+
+        Raises:
+            NotLeaderOrFollower, InvalidProducerEpoch: as an append would.
+        """
+        if self.refusal is not None or not self.replicas.is_leader:
+            self.check_leader()
+        batch = producer_id, sequence, producer_epoch, now_ms, epoch_bump
+        if self.log is not None:
+            return self.log.start_verification(*batch)
+        if self._verifications is None:
+            self._verifications = VerificationStates()
+        return self._verifications.start(*batch)
+
+    def append(
+        self,
+        batch: Buffer | tuple[Buffer, ...],
+        acks: int,
+        origin: AppendOrigin,
+        now_ms: int,
+        guard: VerificationGuard | None = None,
+        transaction_version: int = 0,
+    ) -> AppendInfo:
+        """Write one batch, or several of a coordinator. Returns before it is durable.
+
+        ``guard`` and ``transaction_version``: see `LogWriter.append_as_leader`.
+
+        Raises:
+            NotLeaderOrFollower, NotEnoughReplicas: nothing was written.
+            KafkaError: what the log refuses.
+        """
+        if self.refusal is not None or not self.replicas.is_leader:
+            self.check_leader()
+        if acks == ACKS_ALL and not self.has_enough_in_sync:
+            raise NotEnoughReplicas
+        log = self.log
+        if log is None or not self.is_written:
+            log = self._host.begin_log(self)
+        if isinstance(batch, tuple):
+            info = log.append_jointly(batch, self.leader_epoch, now_ms, guard)
+        else:
+            info = log.append_as_leader(
+                batch, self.leader_epoch, now_ms, origin, guard, transaction_version
+            )
+        if not info.is_duplicate:
+            self._follow_append(log, now_ms)
+        return info
+
+    def append_usual(self, batch: memoryview, now_ms: int) -> Placed | None:
+        """`append` a client's batch that has nothing special about it.
+
+        None, and nothing was done, where it has; see `LogWriter.append_usual`.
+        """
+        log = self.log
+        if (
+            log is None
+            or self.refusal is not None
+            or not self.has_enough_in_sync
+            or not self.replicas.is_leader
+        ):
+            return None
+        placed = log.append_usual(batch, self.leader_epoch, now_ms)
+        if placed is not None:
+            self._follow_append(log, now_ms)
+        return placed
+
+    def _follow_append(self, log: UnifiedLog, now_ms: int) -> None:
+        if not self._is_dirty:
+            self._become_dirty(now_ms)
+        host = self._host
+        if not host.bounds_by_durability:
+            if self.replication is None:
+                log.raise_high_watermark_to_end()
+            else:
+                self.raise_high_watermark()
+            host.check_waiting(self)
+        elif self.log_end_fetch_count:
+            host.check_log_end_fetches(self)
+
+    def _become_dirty(self, now_ms: int) -> None:
+        self._is_dirty = True
+        self._first_dirty_ms = now_ms
+        assert self.committer is not None
+        self.committer.mark_dirty(self)
+        if self.config.flush_ms != UNLIMITED:
+            self._host.sync_within(self, self.config.flush_ms)
+
+    def must_sync_now(self, now_ms: int) -> bool:
+        """Whether ``flush.messages`` or ``flush.ms`` is reached. Begins the sync."""
+        log, config = self.log, self.config
+        if not self._is_dirty or log is None:
+            return False
+        if (
+            config.flush_messages > 1  # one is unsynced at least
+            and log.log_end_offset - log.recovery_point < config.flush_messages
+            and now_ms - self._first_dirty_ms < config.flush_ms
+        ):
+            return False
+        assert self.committer is not None
+        self.committer.request_sync(self)
+        return True
+
+    # Sync: called by the committer
+
+    def begin_sync(self, with_snapshot: bool = False) -> Any:
+        """The ticket of what is to be synced now; None when there is nothing."""
+        self._is_dirty = False
+        if self.log is None or self.refusal is not None:
+            return None
+        return self.log.begin_sync(with_snapshot)
+
+    def finish_sync(self, ticket: Any) -> None:
+        """What the ticket stands for is durable."""
+        if self.log is not None:
+            self.log.finish_sync(ticket)
+
+    def on_durable(self) -> None:
+        """The durable offset has moved."""
+        if self.refusal is not None:
+            return  # deleted; its name may be another topic's by now
+        if not self.is_written:
+            # The row goes in behind the files: a power cut between the two must
+            # not leave a partition that is said to be written and has no directory.
+            self._host.record_written(self)
+            if self._host.bounds_by_durability:
+                return
+        self._follow_durable_offset()
+
+    def on_written(self) -> None:
+        """The catalogue has committed that this partition is written."""
+        self.is_written = True
+        self._follow_durable_offset()
+
+    def fail(self, error: KafkaError) -> None:
+        """Refuse writes for good; what is durable can still be read."""
+        if self.log is not None:
+            self.log.fail(error)
+        self.check_all_waiting()
+
+    def _follow_durable_offset(self) -> None:
+        log = self.log
+        if log is None or self.refusal is not None:
+            return
+        if self._host.bounds_by_durability:
+            if self.replication is None:
+                log.raise_high_watermark_to_durable()
+            else:
+                self.raise_high_watermark()
+        self._host.check_all_waiting(self)
+
+    def raise_high_watermark(self) -> bool:
+        """Raise it as far as all copies that count hold the log. Whether it moved."""
+        log = self.log
+        if log is None:
+            return False
+        is_bound = self._host.bounds_by_durability
+        end: OffsetMetadata | None = log.durable_end if is_bound else log.end_metadata
+        if self.replication is not None and end is not None:
+            end = self.replication.replicated_end(end)
+        return end is not None and log.update_high_watermark(end)
+
+    # Log start: the records below it are deleted
+
+    @property
+    def low_watermark(self) -> int:
+        """The lowest offset that a replica may hold, whatever crashes."""
+        own = self.durable_log_start
+        return own if self.replication is None else self.replication.low_watermark(own)
+
+    def on_log_start_durable(self, log_start_offset: int) -> None:
+        """No crash brings back what is below."""
+        self.durable_log_start = max(log_start_offset, self.durable_log_start)
+        self.check_all_waiting()
+
+    def on_log_start_unwritten(self, error: KafkaError) -> None:
+        """The log start could not be made durable: who waits for that is told."""
+        self._log_start_error = error
+        self.check_all_waiting()
+        self._log_start_error = None
+
+    def check_log_start(self) -> None:
+        """See that a log start that is not durable yet may still become so.
+
+        Raises:
+            KafkaError: it will not.
+        """
+        error = self._log_start_error
+        if error is None and self.log is not None and self.log.is_failed:
+            error = KafkaStorageError("the log has failed")
+        if error is not None:
+            raise type(error)(str(error))

@@ -1,0 +1,229 @@
+"""A partition as its readers see it: its epochs, its offsets, its records.
+
+A partition that was never written has no log: it ends at offset 0.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from odradek.protocol.errors import (
+    ErrorCode,
+    FencedLeaderEpoch,
+    KafkaError,
+    KafkaStorageError,
+    NotLeaderOrFollower,
+    OffsetOutOfRange,
+    UnknownLeaderEpoch,
+)
+from odradek.storage.files.files import MISSING
+from odradek.storage.local.offset_lookup import EARLIEST, EARLIEST_LOCAL
+from odradek.storage.values.log_read import FetchedData, FetchIsolation, TimestampOffset
+from odradek.storage.values.offset_metadata import OffsetMetadata
+
+if TYPE_CHECKING:
+    from odradek.protocol.topic_partition import TopicPartition
+    from odradek.storage.log.unified_log import UnifiedLog
+
+    from .refusals import Refused
+    from .replica_state import ReplicaState
+
+NO_TIMESTAMP = -1
+NO_EPOCH = -1
+
+# Before the first segment: what is appended first will lie behind it.
+_BEGINNING = OffsetMetadata(0, 0, 0)
+
+
+class ReadablePartition:
+    """What can be asked of a partition without changing it.
+
+    ``refusal`` is the reason why it serves nobody, while there is one.
+    ``epoch_start_offset`` is where the log ended when its leader epoch began,
+    ``has_enough_in_sync`` whether acks=all can be promised. Counted since the start:
+    batches that were appended, or were there already (``append_count``) and others
+    (``refused``), fetches, and those of them that failed.
+    """
+
+    __slots__ = (
+        "append_count",
+        "epoch_start_offset",
+        "failed_fetch_count",
+        "fetch_count",
+        "has_enough_in_sync",
+        "leader_epoch",
+        "log",
+        "refusal",
+        "refused",
+        "replicas",
+        "topic_id",
+        "topic_partition",
+    )
+
+    def __init__(
+        self,
+        topic_partition: TopicPartition,
+        topic_id: bytes,
+        leader_epoch: int,
+        replicas: ReplicaState,
+    ) -> None:
+        self.topic_partition = topic_partition
+        self.topic_id = topic_id
+        self.leader_epoch = leader_epoch
+        self.replicas = replicas
+        self.epoch_start_offset = 0
+        self.has_enough_in_sync = True
+        self.log: UnifiedLog | None = None
+        self.refusal: KafkaError | None = None
+        self.append_count = self.fetch_count = self.failed_fetch_count = 0
+        self.refused: Refused | None = None  # nothing was
+
+    def check_leader(self, current_leader_epoch: int = NO_EPOCH) -> None:
+        """See that this broker leads the partition, in the epoch the asker knows.
+
+        Raises:
+            FencedLeaderEpoch: the asker is behind.
+            UnknownLeaderEpoch: the asker knows a later epoch than we do.
+            NotLeaderOrFollower: somebody else leads.
+            KafkaError: the partition is deleted or offline.
+        """
+        if self.refusal is not None or current_leader_epoch != NO_EPOCH:
+            self.check_replica(current_leader_epoch)
+        if not self.replicas.is_leader:
+            raise NotLeaderOrFollower
+
+    def check_replica(self, current_leader_epoch: int = NO_EPOCH) -> None:
+        """The same, whoever leads: for readers who may read from any replica."""
+        if self.refusal is not None:
+            # A new one each time: a raised exception keeps its traceback for ever.
+            raise type(self.refusal)(str(self.refusal))
+        if current_leader_epoch != NO_EPOCH:
+            if current_leader_epoch < self.leader_epoch:
+                raise FencedLeaderEpoch
+            if current_leader_epoch > self.leader_epoch:
+                raise UnknownLeaderEpoch
+
+    @property
+    def log_start_offset(self) -> int:
+        """The first offset that can be read."""
+        return 0 if self.log is None else self.log.log_start_offset
+
+    @property
+    def high_watermark(self) -> int:
+        """The offset up to which consumers see records."""
+        return 0 if self.log is None else self.log.high_watermark
+
+    @property
+    def last_stable_offset(self) -> int:
+        """The offset up to which read_committed consumers see records."""
+        return 0 if self.log is None else self.log.last_stable_offset
+
+    @property
+    def log_end_offset(self) -> int:
+        """The offset of the next record."""
+        return 0 if self.log is None else self.log.log_end_offset
+
+    def acknowledgement(self, next_offset: int, must_be_durable: bool) -> int | None:
+        """The error code, 0 for none, of an append up to ``next_offset``.
+
+        None while it is open: the high watermark, or with ``must_be_durable`` the
+        durable offset, has not passed it.
+        """
+        log = self.log
+        if self.refusal is not None:
+            return self.refusal.code
+        if not self.replicas.is_leader or log is None:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        reached = log.recovery_point if must_be_durable else log.high_watermark
+        if reached < next_offset:
+            return ErrorCode.KAFKA_STORAGE_ERROR if log.is_failed else None
+        if not must_be_durable and not self.has_enough_in_sync:
+            return ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+        return ErrorCode.NONE
+
+    @property
+    def is_high_watermark_lagging(self) -> bool:
+        """Whether it is still below where our leader epoch begins.
+
+        An election may bring a leader that does not know yet what was replicated.
+        """
+        return self.epoch_start_offset > self.high_watermark
+
+    def offsets(self) -> tuple[int, int, int]:
+        """The high watermark, the last stable offset and the log start together."""
+        log = self.log
+        if log is None:
+            return 0, 0, 0
+        return log.visible_offsets()
+
+    def end_offset(self, isolation: FetchIsolation) -> OffsetMetadata:
+        """Up to where a reader of that isolation sees records."""
+        return _BEGINNING if self.log is None else self.log.end_offset(isolation)
+
+    def read(
+        self,
+        offset: int,
+        size_max: int,
+        isolation: FetchIsolation,
+        min_one: bool,
+        may_block: bool = False,
+    ) -> FetchedData:
+        """What the log holds from ``offset`` on.
+
+        Raises:
+            OffsetOutOfRange: the log has no such offset.
+            ColdRead: the bytes are not in memory, and ``may_block`` is False.
+            KafkaStorageError: the disk fails, or somebody has removed the files.
+        """
+        if self.log is not None:
+            try:
+                return self.log.read(offset, size_max, isolation, min_one, may_block)
+            except MISSING as error:
+                raise _files_gone(error) from error
+        if offset != 0:
+            raise OffsetOutOfRange
+        is_committed = isolation is FetchIsolation.TXN_COMMITTED
+        return FetchedData(_BEGINNING, b"", aborted=[] if is_committed else None)
+
+    def find_offset(
+        self, timestamp: int, may_block: bool = False
+    ) -> TimestampOffset | None:
+        """The first record that is not earlier; see ``storage.local.offset_lookup``.
+
+        Raises:
+            ColdRead: the bytes are not in memory, and ``may_block`` is False.
+            KafkaStorageError: the disk fails, or somebody has removed the files.
+        """
+        if self.log is not None:
+            try:
+                return self.log.find_offset(timestamp, may_block)
+            except MISSING as error:
+                raise _files_gone(error) from error
+        if timestamp in (EARLIEST, EARLIEST_LOCAL):
+            return TimestampOffset(NO_TIMESTAMP, 0, self.leader_epoch)
+        return None
+
+    def epoch_end_offset(self, epoch: int) -> tuple[int, int]:
+        """The largest epoch up to ``epoch``, and where it ended; -1, -1 if unknown."""
+        if self.log is not None:
+            return self.log.epoch_end_offset(epoch)
+        if not 0 <= epoch <= self.leader_epoch:
+            return -1, -1
+        return epoch, 0
+
+    def diverging_epoch(self, offset: int, last_fetched_epoch: int) -> Any:
+        """Where a reader's history ended to be ours: (epoch, end offset), or None.
+
+        Raises:
+            OffsetOutOfRange: the epoch is unknown, or ``offset`` is below the start.
+        """
+        epoch, end_offset = self.epoch_end_offset(last_fetched_epoch)
+        if epoch == NO_EPOCH or offset < self.log_start_offset:
+            raise OffsetOutOfRange
+        if epoch < last_fetched_epoch or end_offset < offset:
+            return epoch, end_offset
+        return None
+
+
+def _files_gone(error: OSError) -> KafkaStorageError:
+    return KafkaStorageError(f"files of the log are gone: {error}")

@@ -1,0 +1,1 @@
+"""What partitions need beside requests: checkpoints, retention, scrubbing, moves."""

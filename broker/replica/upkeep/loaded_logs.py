@@ -1,0 +1,76 @@
+"""What a start says of the logs that it loaded: of each, and of all of them at the end.
+
+After a clean stop there is nothing to tell, unless it took long; of a log that had to
+be recovered people want to know what became of it.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from odradek.broker.runtime.clock import Clock
+    from odradek.storage.log.unified_log import UnifiedLog
+
+LONG_MS = 1000
+
+_logger = logging.getLogger(__name__)
+
+
+class LoadedLogs:
+    """Counts the logs that were loaded, from when it is made until `report`."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._began_ms = clock.monotonic_ms()
+        self._count = self._failed_count = self._recovered_count = 0
+        self._recovered_offsets = self._cut_bytes = self._damaged_count = 0
+
+    def note(self, log: UnifiedLog, elapsed_ms: int) -> None:
+        """A log was loaded, which took so long."""
+        self._count += 1
+        loaded = log.loaded
+        assert loaded is not None, "it was made"
+        self._recovered_count += loaded.is_recovered
+        self._recovered_offsets += loaded.recovered_offsets
+        self._cut_bytes += loaded.cut_bytes
+        self._damaged_count += log.quarantined_batches
+        is_changed = loaded.recovered_offsets or loaded.cut_bytes
+        log.lines(_logger).log(
+            logging.INFO if is_changed else logging.DEBUG,
+            "loaded with %d segments, log start offset %d, log end offset %d in %d ms;"
+            " %d offsets recovered, %d bytes cut",
+            len(log.local.segments),
+            log.log_start_offset,
+            log.log_end_offset,
+            elapsed_ms,
+            loaded.recovered_offsets,
+            loaded.cut_bytes,
+        )
+
+    def note_failed(self) -> None:
+        """A log could not be loaded; somebody else says why."""
+        self._failed_count += 1
+
+    def report(self) -> None:
+        """Say what all of it came to."""
+        elapsed_ms = self._clock.monotonic_ms() - self._began_ms
+        is_ordinary = not (
+            self._recovered_count or self._cut_bytes or self._failed_count
+        )
+        level = logging.INFO
+        if is_ordinary and elapsed_ms < LONG_MS:
+            level = logging.DEBUG
+        _logger.log(
+            level,
+            "%d logs loaded in %d ms: %d of them recovered (%d offsets), %d bytes of"
+            " torn tails cut, %d damaged ranges passed over, %d logs failed",
+            self._count,
+            elapsed_ms,
+            self._recovered_count,
+            self._recovered_offsets,
+            self._cut_bytes,
+            self._damaged_count,
+            self._failed_count,
+        )

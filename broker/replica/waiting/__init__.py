@@ -1,0 +1,1 @@
+"""Answers that wait for partitions: the purgatory and what waits in it."""

@@ -1,0 +1,1 @@
+"""From a frame to its handler: contexts, the registry, dispatch, known requests."""

@@ -1,0 +1,107 @@
+"""What a handler knows about a request besides its body: who asks, and where."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable
+
+    from .parts import Services
+
+
+def _nothing() -> None:
+    """Close no connection: for contexts that have none."""
+
+
+def _ignore(wait_ms: int) -> None:
+    """Mute no connection: for contexts that have none."""
+
+
+@dataclass(slots=True)
+class ConnectionInfo:
+    """The two ends of a connection, shared by all its requests."""
+
+    listener_name: str = "PLAINTEXT"
+    local_host: str = "127.0.0.1"
+    local_port: int = 9092
+    peer_host: str = "127.0.0.1"
+    peer_port: int = 0
+    client_software_name: str = ""
+    client_software_version: str = ""
+    close: Callable[[], None] = _nothing
+    mute: Callable[[int], None] = _ignore
+
+    @classmethod
+    def of(
+        cls,
+        transport: asyncio.BaseTransport,
+        listener_name: str,
+        close: Callable[[], None],
+        mute: Callable[[int], None],
+    ) -> ConnectionInfo:
+        """Of a connection that has just been opened."""
+        peer = transport.get_extra_info("peername") or ("unknown", 0)
+        local = transport.get_extra_info("sockname") or ("", 0)
+        return cls(
+            listener_name, local[0], local[1], peer[0], peer[1], close=close, mute=mute
+        )
+
+    def forget_connection(self) -> None:
+        """The connection is gone, though some of its requests may still run."""
+        self.close, self.mute = _nothing, _ignore
+
+
+class RequestContext:
+    """One request: its header, its connection, and the services of the broker."""
+
+    __slots__ = (
+        "api_key",
+        "api_version",
+        "client_id",
+        "connection",
+        "correlation_id",
+        "services",
+    )
+
+    def __init__(
+        self,
+        services: Services,
+        connection: ConnectionInfo,
+        api_key: int,
+        api_version: int,
+        correlation_id: int = 0,
+        client_id: str | None = None,
+    ) -> None:
+        self.services = services
+        self.connection = connection
+        self.api_key = api_key
+        self.api_version = api_version
+        self.correlation_id = correlation_id
+        self.client_id = client_id
+
+    @property
+    def listener_name(self) -> str:
+        """The name of the listener that the client connected to."""
+        return self.connection.listener_name
+
+    @property
+    def local_host(self) -> str:
+        """The address of ours that the client connected to."""
+        return self.connection.local_host
+
+    @property
+    def local_port(self) -> int:
+        """The port of ours that the client connected to."""
+        return self.connection.local_port
+
+    @property
+    def peer_host(self) -> str:
+        """The client's address."""
+        return self.connection.peer_host
+
+    def close_connection(self) -> None:
+        """Close the client's connection once what is written has left."""
+        self.connection.close()

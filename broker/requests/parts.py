@@ -1,0 +1,166 @@
+"""What handlers work with: the parts of the running broker, in one value.
+
+Parts that the first answer does not need are made, and their modules loaded, when they
+are first asked for: by a request, or by `late_modules` soon after the start.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from odradek.broker.metadata.client_quotas import ClientQuotas
+from odradek.broker.metadata.features import Features
+from odradek.broker.metadata.producer_ids import ProducerIds
+from odradek.broker.metadata.resource_options import ResourceKind
+from odradek.broker.runtime.bugs import Bugs
+
+if TYPE_CHECKING:
+    from odradek.broker.compaction.cleaning import Cleaning
+    from odradek.broker.config.live_config import LiveConfig
+    from odradek.broker.config.options.broker_config import BrokerConfig
+    from odradek.broker.coordinator.group.service import GroupCoordinator
+    from odradek.broker.coordinator.transaction.service import TransactionCoordinator
+    from odradek.broker.durability.committer import Committer
+    from odradek.broker.memory.answer_memory import AnswerMemory
+    from odradek.broker.metadata.client_telemetry import ClientTelemetry
+    from odradek.broker.metadata.resource_options import Resource, ResourceOptions
+    from odradek.broker.metadata.scram_credentials import ScramCredentials
+    from odradek.broker.metadata.topics import Topics
+    from odradek.broker.operate.shortage import Shortage
+    from odradek.broker.replica.fetch_sessions import FetchSessions
+    from odradek.broker.replica.replica_manager import ReplicaManager
+    from odradek.broker.replica.upkeep.moving import Moving
+    from odradek.broker.runtime.clock import Clock
+    from odradek.broker.runtime.disk_threads import DiskThreads
+    from odradek.broker.runtime.scheduler import Scheduler
+    from odradek.storage.directory.log_manager import LogManager
+
+
+@dataclass(kw_only=True)
+class Services:
+    """The parts of one broker, as handlers see them through ``ctx.services``."""
+
+    config: BrokerConfig  # as it is now: a change puts another one here
+    clock: Clock
+    log_manager: LogManager
+    disk_threads: DiskThreads
+    committer: Committer
+    metadata: Topics
+    resources: ResourceOptions
+    live: LiveConfig
+    scheduler: Scheduler
+    cluster_id: str
+    node_id: int
+    bugs: Bugs = field(default_factory=Bugs)
+    quotas: ClientQuotas = field(init=False)
+    features: Features = field(init=False)
+    producer_ids: ProducerIds = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.quotas = ClientQuotas(self.resources)
+        self.features = Features(self.resources, self.config.transaction_version)
+        self.producer_ids = ProducerIds(self.metadata)
+        self.live.watch(self._take_config)
+        self.resources.watch(self._take_change)
+
+    def _take_config(self, config: BrokerConfig) -> None:
+        self.config = config
+
+    def _take_change(self, resource: Resource) -> None:
+        if resource.kind is ResourceKind.BROKER:
+            self.live.change(*self.resources.of_brokers(self.node_id))
+
+    @property
+    def wants_client_metrics(self) -> bool:
+        """Whether somebody subscribes to the metrics of clients."""
+        is_any = any(self.resources.all_of(ResourceKind.CLIENT_METRICS))
+        return is_any and self.telemetry.is_wanted
+
+    # What is made when it is first asked for
+
+    @cached_property
+    def replica_manager(self) -> ReplicaManager:
+        """The partitions, and what is done with their records."""
+        from odradek.broker.replica.replica_manager import ReplicaManager
+
+        return ReplicaManager(
+            config=self.config,
+            clock=self.clock,
+            topics=self.metadata,
+            log_manager=self.log_manager,
+            disk_threads=self.disk_threads,
+            committer=self.committer,
+            answers=self.answer_memory,
+        )
+
+    @cached_property
+    def answer_memory(self) -> AnswerMemory:
+        """What all answers may take together."""
+        from odradek.broker.memory.answer_memory import AnswerMemory
+
+        config = self.config
+        return AnswerMemory(
+            config.queued_max_response_bytes, config.connection_unread_max_bytes
+        )
+
+    @cached_property
+    def fetch_sessions(self) -> FetchSessions:
+        """The fetch sessions of all connections."""
+        from odradek.broker.replica.fetch_sessions import FetchSessions
+
+        return FetchSessions(self.config.max_incremental_fetch_session_cache_slots)
+
+    @cached_property
+    def groups(self) -> GroupCoordinator:
+        """Groups and committed offsets."""
+        from odradek.broker.coordinator.group.service import GroupCoordinator
+
+        return GroupCoordinator(self)
+
+    @cached_property
+    def transactions(self) -> TransactionCoordinator:
+        """Transactional ids and their transactions."""
+        from odradek.broker.coordinator.transaction.service import (
+            TransactionCoordinator,
+        )
+
+        return TransactionCoordinator(self)
+
+    @cached_property
+    def cleaning(self) -> Cleaning:
+        """What compacts logs."""
+        from odradek.broker.node.jobs import make_cleaning
+
+        return make_cleaning(self, self.log_manager.files)
+
+    @cached_property
+    def shortage(self) -> Shortage:
+        """What there is no room for."""
+        from odradek.broker.operate.shortage import Shortage
+
+        return Shortage(self)
+
+    @cached_property
+    def moving(self) -> Moving:
+        """Moves between log directories."""
+        from odradek.broker.replica.upkeep.moving import Moving
+
+        return Moving(self)
+
+    @cached_property
+    def credentials(self) -> ScramCredentials:
+        """The users' credentials for SCRAM."""
+        from odradek.broker.metadata.scram_credentials import ScramCredentials
+
+        return ScramCredentials(self.resources)
+
+    @cached_property
+    def telemetry(self) -> ClientTelemetry:
+        """The metrics that clients push."""
+        from odradek.broker.metadata.client_telemetry import ClientTelemetry
+
+        return ClientTelemetry(
+            self.resources, self.clock, self.config.telemetry_max_bytes
+        )

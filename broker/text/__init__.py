@@ -1,0 +1,1 @@
+"""Patterns as clients write them (RE2)."""

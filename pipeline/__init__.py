@@ -1,0 +1,1 @@
+"""The data pipeline on Spark: topics become tables, and tables become topics."""

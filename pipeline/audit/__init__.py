@@ -1,0 +1,1 @@
+"""The audit of a data directory. Over segments; Spark does the reading."""

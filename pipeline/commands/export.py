@@ -1,0 +1,258 @@
+"""``odradek pipeline export``: a topic, or a part of it, becomes a table."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import TYPE_CHECKING
+
+from .arguments import (
+    BOOTSTRAP_SERVER,
+    FAILED,
+    USAGE_ERROR,
+    Parser,
+    cluster_arguments,
+    fail,
+    spark_options,
+)
+
+if TYPE_CHECKING:
+    from odradek.pipeline.jobs.export import Export
+    from odradek.pipeline.tables.commit import Commit
+
+_COMMAND = "pipeline export"
+_EXAMPLES = (
+    "odradek pipeline export orders ./orders",
+    "odradek pipeline export orders:0,2 ./january --from 2026-01-01T00:00:00Z"
+    " --to 2026-02-01T00:00:00Z",
+    "odradek pipeline export orders ./typed --table-format delta --value-format json"
+    " --schema 'id BIGINT, name STRING'",
+    "odradek pipeline export orders ./orders --data-dir ./data",
+)
+_SEGMENTS_HINT = (
+    "; the broker of --data-dir says how far it goes (--bootstrap-server). Only a"
+    " directory that was stopped cleanly needs none"
+)
+
+
+def command(arguments: list[str]) -> int:
+    """Write a topic, or a part of it, to a table."""
+    parser = _parser()
+    options = parser.parse(arguments)
+    try:
+        conf = spark_options(options.conf)
+        catalog = spark_options(options.catalog, "--catalog", "type=sql")
+        more = spark_options(options.option, "--option", "onCorrupt=skip")
+    except ValueError as error:
+        return fail(_COMMAND, USAGE_ERROR, error)
+    return _run(options, conf, catalog, more)
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        _COMMAND,
+        "Write a topic, or a part of it, to a Parquet, Delta or Iceberg table, in one"
+        " commit. Exit code: 0 done, 1 failed, 2 usage.",
+        _EXAMPLES,
+    )
+    parser.add_argument(
+        "topic", type=_topic, metavar="TOPIC", help="like orders, or orders:0,2"
+    )
+    parser.add_argument("table", metavar="PATH", help="the folder of the table to make")
+    cluster_arguments(parser)
+    parser.set_defaults(bootstrap_server=None)
+    _source_arguments(parser)
+    _value_arguments(parser)
+    _table_arguments(parser)
+    parser.add_argument("--json", action="store_true", help="one JSON object")
+    return parser
+
+
+def _source_arguments(parser: Parser) -> None:
+    parser.add_argument(
+        "--from",
+        dest="starting",
+        default="earliest",
+        metavar="WHERE",
+        help="earliest, an offset, or a time like 2026-01-31T12:00:00Z",
+    )
+    parser.add_argument(
+        "--to",
+        dest="ending",
+        default="latest",
+        metavar="WHERE",
+        help="latest, an offset or a time, which are not included",
+    )
+    parser.add_argument(
+        "--read-committed",
+        action="store_true",
+        help="leave out records of open and aborted transactions",
+    )
+    parser.add_argument(
+        "--data-dir",
+        metavar="PATH",
+        help="read the segments of the broker's data directory, not over the wire;"
+        " one that was stopped cleanly needs no broker",
+    )
+    parser.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an option of the source, like onCorrupt=skip; may be given often",
+    )
+    parser.add_argument(
+        "--min-partitions",
+        type=int,
+        metavar="N",
+        help="read with at least so many tasks, and so many files",
+    )
+
+
+def _table_arguments(parser: Parser) -> None:
+    parser.add_argument(
+        "--table-format", choices=("parquet", "delta", "iceberg"), default="parquet"
+    )
+    parser.add_argument(
+        "--compression",
+        choices=("zstd", "snappy", "lz4", "gzip", "none"),
+        default="zstd",
+    )
+    parser.add_argument(
+        "--catalog",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="a property of an Iceberg catalog; may be given often",
+    )
+
+
+def _value_arguments(parser: Parser) -> None:
+    group = parser.add_argument_group("values")
+    group.add_argument(
+        "--value-format",
+        choices=("none", "string", "json", "avro", "protobuf"),
+        default="none",
+    )
+    group.add_argument("--schema", default="", help="of JSON: id BIGINT, name STRING")
+    group.add_argument(
+        "--schema-file", default="", metavar="FILE", help=".avsc, or a descriptor set"
+    )
+    group.add_argument("--message", default="", help="of Protobuf, like shop.Order")
+    group.add_argument("--registry", default="", metavar="URL")
+    group.add_argument("--subject", default="", help="in the registry: orders-value")
+    group.add_argument(
+        "--columns",
+        type=_words,
+        default=("topic", "partition", "offset", "timestamp", "key"),
+        metavar="A,B",
+        help="columns of the record to keep (default: topic,partition,offset,"
+        "timestamp,key; also timestampType,headers)",
+    )
+    group.add_argument(
+        "--dead-letters",
+        metavar="PATH",
+        help="the table for records that cannot be decoded (default:"
+        " PATH-dead-letters)",
+    )
+
+
+def _topic(text: str) -> tuple[str, tuple[int, ...]]:
+    name, _, numbers = text.partition(":")
+    try:
+        return name, tuple(sorted({int(n) for n in numbers.split(",") if n}))
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no topic; write it like orders or orders:0,2"
+        ) from None
+
+
+def _words(text: str) -> tuple[str, ...]:
+    known = ("topic", "partition", "offset", "timestamp", "key", "timestampType")
+    words = tuple(word.strip() for word in text.split(",") if word.strip())
+    for word in words:
+        if word not in (*known, "headers"):
+            raise argparse.ArgumentTypeError(
+                f"records have no {word}; they have {', '.join(known)}, headers"
+            )
+    return words
+
+
+def _brokers(given: str | None, data_dir: str) -> str:
+    """The brokers to ask; none for a data directory that was stopped cleanly."""
+    if given is None and data_dir:
+        from pathlib import Path
+
+        from odradek.pipeline.segments.directory import is_stopped
+
+        if is_stopped(Path(data_dir)):
+            return ""
+    return given or BOOTSTRAP_SERVER
+
+
+def _run(
+    options: argparse.Namespace,
+    conf: dict[str, str],
+    catalog: dict[str, str],
+    more: dict[str, str],
+) -> int:
+    import os
+
+    from odradek.pipeline.job_errors import JobError
+    from odradek.pipeline.jobs.export import Export, run_export
+    from odradek.pipeline.jobs.job_file import Source
+    from odradek.pipeline.progress import Progress
+    from odradek.pipeline.spark.session import SparkOfCommand
+    from odradek.pipeline.values.decoding import ValueFormat
+    from odradek.protocol.errors import KafkaError
+
+    topic, partitions = options.topic
+    path = os.path.abspath(options.data_dir) if options.data_dir else ""
+    brokers = _brokers(options.bootstrap_server, path)
+    isolation = "read_committed" if options.read_committed else "read_uncommitted"
+    is_decoded = options.value_format != "none"
+    table = options.table.rstrip("/")
+    export = Export(
+        Source(brokers, (topic,), isolation_level=isolation, path=path, options=more),
+        ValueFormat(
+            format=options.value_format,
+            schema=options.schema,
+            schema_file=options.schema_file and os.path.abspath(options.schema_file),
+            message=options.message,
+            subject=options.subject,
+            registry=options.registry,
+            has_prefix=bool(options.registry),
+            columns=options.columns,
+        ),
+        table_path=table,
+        table_format=options.table_format,
+        partitions=partitions,
+        starting=options.starting,
+        ending=options.ending,
+        compression=options.compression,
+        catalog=tuple(catalog.items()),
+        dead_letters=(options.dead_letters or f"{table}-dead-letters")
+        if is_decoded
+        else None,
+        min_partitions=options.min_partitions,
+    )
+    try:
+        with SparkOfCommand(f"export {topic}", options.master, conf) as spark:
+            commit = run_export(export, spark.session, Progress())
+    except (JobError, KafkaError, ValueError) as error:
+        return fail(_COMMAND, FAILED, error)
+    except OSError as error:
+        hint = _SEGMENTS_HINT if path and brokers else ""
+        return fail(_COMMAND, FAILED, f"{error.strerror or error}{hint}")
+    _tell(export, commit, options.json)
+    return 0
+
+
+def _tell(export: Export, commit: Commit, as_json: bool) -> None:
+    rows, dead = commit.row_count, commit.dead_letter_count
+    if as_json:
+        result = {"topic": export.source.topics[0], "table": export.table_path}
+        print(json.dumps({**result, "rows": rows, "deadLetters": dead}))
+    else:
+        letters = f", {dead} dead letters" if dead else ""
+        print(f"{rows} rows in {export.table_path}{letters}")

@@ -1,0 +1,92 @@
+"""``odradek pipeline sink``: a streaming job, described by a file."""
+
+from __future__ import annotations
+
+import signal
+from typing import TYPE_CHECKING
+
+from . import run_action
+from .arguments import FAILED, Parser, fail
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType
+
+ACTIONS = {
+    "start": ("sink_start", "run the job until it is stopped"),
+    "once": ("sink_once", "write what there is now, and stop"),
+    "status": ("sink_status", "show the last batch, and how far behind it is"),
+}
+
+_EXAMPLES = (
+    "odradek pipeline sink start orders.toml   # until Ctrl-C or SIGTERM",
+    "odradek pipeline sink once orders.toml    # from cron",
+    "odradek pipeline sink status orders.toml",
+)
+_JOB_FILE = (
+    "# orders.toml, at the least:",
+    'name = "orders"',
+    'source.topics = ["orders"]',
+    'table.path = "./orders"',
+)
+
+
+def command(arguments: list[str]) -> int:
+    """Let topics flow into a table."""
+    return run_action("pipeline sink", ACTIONS, arguments, _EXAMPLES)
+
+
+def run_sink(action: str, arguments: list[str], *, once: bool) -> int:
+    """Run the job of a file; the exit code."""
+    parser = Parser(
+        f"pipeline sink {action}",
+        "Write topics to a table, exactly once, as a job file says. Exit code: 0 done,"
+        " 1 failed, 2 usage.",
+        [f"odradek pipeline sink {action} orders.toml", *_JOB_FILE],
+    )
+    parser.add_argument("job", metavar="JOB.toml")
+    parser.add_argument(
+        "--rebuild-checkpoint",
+        action="store_true",
+        help="first make Spark's checkpoint anew from the table, which knows all of it;"
+        " from its rows if it has to be",
+    )
+    options = parser.parse(arguments)
+    return _run(
+        f"pipeline sink {action}", options.job, once, options.rebuild_checkpoint
+    )
+
+
+def _run(command: str, path: str, once: bool, rebuild: bool) -> int:
+    from odradek.pipeline.job_errors import JobError
+    from odradek.pipeline.jobs.job_file import read_job_file
+    from odradek.pipeline.sink.sink import Sink
+    from odradek.pipeline.spark.session import SparkOfCommand
+    from odradek.protocol.errors import KafkaError
+
+    sink = None
+    try:
+        job = read_job_file(path)
+        with SparkOfCommand(f"sink {job.name}", job.master, job.conf) as spark:
+            sink = Sink(job, spark.session)
+            sink.prepare(rebuild_checkpoint=rebuild)
+            stop_on_signals(sink.stop)
+            sink.run(once=once)
+    except (JobError, KafkaError) as error:
+        return fail(command, FAILED, error)
+    except OSError as error:
+        return fail(command, FAILED, error.strerror or error)
+    finally:
+        if sink is not None:
+            sink.close()
+    return 0
+
+
+def stop_on_signals(stop: Callable[[], None]) -> None:
+    """Call ``stop`` when the process is asked to end."""
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        stop()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, handle)

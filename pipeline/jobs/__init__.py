@@ -1,0 +1,1 @@
+"""What exports and sinks share: batches become commits, each once."""

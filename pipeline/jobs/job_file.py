@@ -1,0 +1,342 @@
+"""The description of a streaming job: a TOML file, whose keys are listed here.
+
+Paths are relative to the folder of the file.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from odradek.pipeline.errors import did_you_mean
+from odradek.pipeline.job_errors import JobError
+from odradek.pipeline.tables.table import FORMATS as TABLE_FORMATS
+from odradek.pipeline.values.decoding import FORMATS as VALUE_FORMATS
+from odradek.pipeline.values.decoding import HEADERS, RECORD_COLUMNS, ValueFormat
+
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)", re.ASCII)
+_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
+_NAME = re.compile(r"[A-Za-z0-9._-]{1,200}", re.ASCII)
+
+
+class Key(NamedTuple):
+    """A key of the file: its type, its default (None: must be given), its meaning."""
+
+    kind: type | tuple[type, ...]
+    default: Any
+    meaning: str
+    choices: tuple[str, ...] = ()
+
+
+KEYS: dict[str, dict[str, Key]] = {
+    "": {
+        "name": Key(str, None, "The job's name; the table's commits carry it."),
+        "checkpoint": Key(str, "", "Spark's folder; beside the table by default."),
+        "trigger": Key(str, "1s", "How often a micro-batch begins: 500ms, 10s, 1m."),
+    },
+    "source": {
+        "bootstrap_servers": Key(str, "127.0.0.1:9092", "Brokers, with commas."),
+        "topics": Key(list, [], "The topics to read."),
+        "topic_pattern": Key(str, "", "Or a pattern that their names match."),
+        "starting_offsets": Key(
+            (str, dict),
+            "earliest",
+            "Where a new job begins: earliest, latest, a time like"
+            " 2026-01-31T12:00:00Z, or a table of offsets.",
+        ),
+        "max_offsets_per_trigger": Key(int, 2_000_000, "Most offsets a micro-batch."),
+        "small_batch_records": Key(
+            int, 10_000, "Up to so many offsets the driver writes itself; 0: never."
+        ),
+        "isolation_level": Key(
+            str,
+            "read_uncommitted",
+            "Whether records of open and aborted transactions are left out.",
+            ("read_uncommitted", "read_committed"),
+        ),
+        "path": Key(str, "", "A broker's data directory, to read segments directly."),
+        "format": Key(str, "odradek", "Spark's data source.", ("odradek", "kafka")),
+        "options": Key(dict, {}, "More options of the source, as they are."),
+    },
+    "value": {
+        "format": Key(str, "none", "How values are written.", VALUE_FORMATS),
+        "schema": Key(str, "", "Columns of JSON values: id BIGINT, name STRING."),
+        "schema_file": Key(str, "", "An .avsc file, or a descriptor set of protoc."),
+        "message": Key(str, "", "The Protobuf message, with its package."),
+        "registry": Key(str, "", "The URL of a schema registry."),
+        "subject": Key(str, "", "Whose newest schema there has the columns."),
+        "registry_user": Key(str, "", "user:password for the registry."),
+        "confluent_prefix": Key(
+            bool, None, "Whether values begin with a schema id; true with a registry."
+        ),
+    },
+    "table": {
+        "path": Key(str, None, "The table's folder."),
+        "format": Key(str, "parquet", "The table's format.", TABLE_FORMATS),
+        "columns": Key(
+            list,
+            list(RECORD_COLUMNS),
+            "Columns of the record to keep: topic, partition, offset, timestamp, key,"
+            " timestampType, headers.",
+        ),
+        "compression": Key(
+            str, "zstd", "Of the files.", ("zstd", "snappy", "lz4", "gzip", "none")
+        ),
+        "catalog": Key(dict, {}, "Properties of an Iceberg catalog (pyiceberg's)."),
+    },
+    "dead_letters": {
+        "enabled": Key(bool, True, "Keep undecodable records; false stops the job."),
+        "path": Key(str, "", "Their table's folder; beside the table by default."),
+        "dlq_max_ratio": Key(
+            (int, float), 0.5, "Stop when more of the last records than this are bad."
+        ),
+    },
+    "spark": {
+        "master": Key(str, "local[*,4]", "Where Spark runs."),
+        "conf": Key(dict, {}, "Options of Spark."),
+    },
+}
+_OPTIONAL = ("confluent_prefix",)
+_COLUMNS = (*RECORD_COLUMNS, "timestampType", HEADERS)
+
+
+@dataclass(frozen=True)
+class Source:
+    """What is read, and from where on."""
+
+    bootstrap_servers: str = "127.0.0.1:9092"
+    topics: tuple[str, ...] = ()
+    topic_pattern: str = ""
+    starting_offsets: str | dict[str, dict[str, int]] = "earliest"
+    max_offsets_per_trigger: int = 2_000_000
+    small_batch_records: int = 10_000
+    isolation_level: str = "read_uncommitted"
+    path: str = ""
+    format: str = "odradek"
+    options: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def is_committed(self) -> bool:
+        """Whether only records of committed transactions are read."""
+        return self.isolation_level == "read_committed"
+
+
+@dataclass(frozen=True)
+class Job:
+    """A streaming job, checked."""
+
+    name: str
+    source: Source
+    value: ValueFormat
+    table_path: str
+    table_format: str = "parquet"
+    catalog: dict[str, str] = field(default_factory=dict)
+    compression: str = "zstd"
+    checkpoint: str = ""
+    trigger_ms: int = 1000
+    dead_letters: str | None = None
+    dlq_max_ratio: float = 0.5
+    master: str = "local[*,4]"
+    conf: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def group(self) -> str:
+        """The consumer group that shows the job's progress to lag tools."""
+        return f"sink-{self.name}"
+
+    @property
+    def dead_letters_catalog(self) -> dict[str, str]:
+        """The catalog of the dead letters' table, which has a name of its own."""
+        return {name: v for name, v in self.catalog.items() if name != "table"}
+
+
+def read_job_file(path: str | Path) -> Job:
+    """The job that a file describes.
+
+    Raises:
+        JobError: says which key is wrong, and what was meant.
+    """
+    try:
+        content = tomllib.loads(Path(path).read_text())
+    except OSError as error:
+        raise JobError(f"{path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise JobError(f"{path}: {error}") from None
+    try:
+        return read_job(content, Path(path).resolve().parent)
+    except JobError as error:
+        raise JobError(f"{path}: {error}") from None
+
+
+def read_job(content: dict[str, Any], folder: Path) -> Job:
+    """The job that the parsed file describes.
+
+    Raises:
+        JobError: says which key is wrong, and what was meant.
+    """
+    top = {k: v for k, v in content.items() if not isinstance(v, dict)}
+    sections = {k: v for k, v in content.items() if isinstance(v, dict)}
+    for name in sections:
+        if name not in KEYS or not name:
+            raise JobError(
+                f"there is no section [{name}].{did_you_mean(name, _sections())} "
+                f"There are {', '.join(f'[{each}]' for each in _sections())}"
+            )
+    found = {
+        name: _read_section(name, top if not name else sections.get(name, {}))
+        for name in KEYS
+    }
+    return _job(found, folder)
+
+
+def _sections() -> list[str]:
+    return [name for name in KEYS if name]
+
+
+def _read_section(section: str, given: dict[str, Any]) -> dict[str, Any]:
+    keys = KEYS[section]
+    for name in given:
+        if name not in keys:
+            raise JobError(_unknown_key(section, name))
+    values = {}
+    for name, key in keys.items():
+        if name not in given:
+            if key.default is None and name not in _OPTIONAL:
+                raise JobError(f"{_where(section, name)} is missing. {key.meaning}")
+            values[name] = key.default
+            continue
+        values[name] = _checked(_where(section, name), key, given[name])
+    return values
+
+
+def _checked(where: str, key: Key, value: Any) -> Any:
+    kinds = key.kind if isinstance(key.kind, tuple) else (key.kind,)
+    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+        wanted = " or ".join(_KIND_NAMES[kind] for kind in kinds)
+        raise JobError(f"{where} must be {wanted}, not {value!r}. {key.meaning}")
+    if key.choices and value not in key.choices:
+        raise JobError(
+            f"{where}: there is no {value!r}.{did_you_mean(str(value), key.choices)} "
+            f"There are {', '.join(key.choices)}"
+        )
+    return value
+
+
+_KIND_NAMES: dict[type, str] = {
+    str: "a text",
+    int: "a number",
+    float: "a number",
+    bool: "true or false",
+    list: "a list",
+    dict: "a table",
+}
+
+
+def _where(section: str, name: str) -> str:
+    return f"[{section}] {name}" if section else name
+
+
+def _unknown_key(section: str, name: str) -> str:
+    there = _title(section)
+    for other, keys in KEYS.items():
+        if name in keys and other != section:
+            return f"{there} has no key {name}; it belongs to {_title(other)}"
+    meant = did_you_mean(name, KEYS[section])
+    hint = meant or f" There are {', '.join(KEYS[section])}"
+    return f"{there} has no key {name}.{hint}"
+
+
+def _title(section: str) -> str:
+    return f"[{section}]" if section else "the top of the file"
+
+
+def _job(found: dict[str, dict[str, Any]], folder: Path) -> Job:
+    top, table, dead = found[""], found["table"], found["dead_letters"]
+    if not _NAME.fullmatch(top["name"]):
+        raise JobError(f"name {top['name']!r}: letters, digits, dots, dashes and _")
+
+    def path(text: str) -> str:
+        is_url = ":" in text.split("/")[0]
+        return text if is_url else str(folder / Path(text).expanduser())
+
+    table_path = path(table["path"]).rstrip("/")
+    value = _value(found["value"], table["columns"], path)
+    dead_path = path(dead["path"]) if dead["path"] else f"{table_path}-dead-letters"
+    ratio = float(dead["dlq_max_ratio"])
+    if not 0 <= ratio <= 1:
+        raise JobError("[dead_letters] dlq_max_ratio must be from 0 to 1")
+    return Job(
+        name=top["name"],
+        source=_source(found["source"], path),
+        value=value,
+        table_path=table_path,
+        table_format=table["format"],
+        catalog={name: str(text) for name, text in table["catalog"].items()},
+        compression=table["compression"],
+        checkpoint=path(top["checkpoint"] or f"{table_path}-checkpoint"),
+        trigger_ms=duration_ms("trigger", top["trigger"]),
+        dead_letters=dead_path if dead["enabled"] else None,
+        dlq_max_ratio=ratio,
+        master=found["spark"]["master"],
+        conf={name: _text(value) for name, value in found["spark"]["conf"].items()},
+    )
+
+
+def _source(given: dict[str, Any], path: Any) -> Source:
+    if bool(given["topics"]) == bool(given["topic_pattern"]):
+        raise JobError('[source] needs topics = ["orders"], or topic_pattern, not both')
+    if not all(isinstance(topic, str) and topic for topic in given["topics"]):
+        raise JobError("[source] topics must be a list of names")
+    if given["path"] and given["format"] != "odradek":
+        raise JobError('[source] path is read by format = "odradek" only')
+    if given["max_offsets_per_trigger"] < 1:
+        raise JobError("[source] max_offsets_per_trigger must be more than 0")
+    if given["small_batch_records"] < 0:
+        raise JobError("[source] small_batch_records must not be negative")
+    values = dict(given)
+    values["topics"] = tuple(given["topics"])
+    values["path"] = path(given["path"]) if given["path"] else ""
+    values["options"] = {name: _text(v) for name, v in given["options"].items()}
+    return Source(**values)
+
+
+def _value(given: dict[str, Any], columns: list[Any], path: Any) -> ValueFormat:
+    for name in columns:
+        if name not in _COLUMNS:
+            raise JobError(
+                f"[table] columns: records have no {name!r}."
+                f"{did_you_mean(str(name), _COLUMNS)} They have {', '.join(_COLUMNS)}"
+            )
+    prefix = given["confluent_prefix"]
+    user = given["registry_user"]
+    return ValueFormat(
+        format=given["format"],
+        schema=given["schema"],
+        schema_file=path(given["schema_file"]) if given["schema_file"] else "",
+        message=given["message"],
+        subject=given["subject"],
+        registry=given["registry"],
+        registry_user=user,
+        has_prefix=bool(given["registry"]) if prefix is None else prefix,
+        columns=tuple(columns),
+    )
+
+
+def _text(value: Any) -> str:
+    """As options of Spark are written."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def duration_ms(where: str, text: str) -> int:
+    """A duration like ``500ms`` or ``10s``, in ms.
+
+    Raises:
+        JobError: it is none.
+    """
+    found = _DURATION.fullmatch(text)
+    if found is None:
+        raise JobError(f"{where}: {text!r} is no duration; write it like 500ms or 10s")
+    return int(float(found[1]) * _MS[found[2]])

@@ -1,0 +1,1 @@
+"""Tables become records of a topic, exactly once."""

@@ -1,0 +1,86 @@
+"""What a Spark task does with its rows of a batch: send them in the transaction.
+
+It is pickled with the job. A task writes whole topic partitions, so that each begins
+with sequence 0 of the batch's epoch; it answers how many records went into each.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from odradek.client.cluster import Cluster
+from odradek.client.producer import Producer, ProducerSettings
+from odradek.pipeline.workers.garbage_collection import freeze_once
+from odradek.protocol.topic_partition import TopicPartition
+
+from .row_encoding import encoded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import pyarrow as pa
+
+    from odradek.client.address import Address
+    from odradek.client.batch_builder import ProducerIdentity
+    from odradek.client.transaction_steps import TransactionName
+
+    from .attempt_registry import Registration
+
+COUNTS_SCHEMA = "partition int, records long"
+
+
+@dataclass(frozen=True)
+class BatchSender:
+    """Sends rows of `record_rows` to a topic with a given identity."""
+
+    bootstrap: Sequence[Address]
+    topic: str
+    name: TransactionName
+    identity: ProducerIdentity
+    registration: Registration
+    settings: ProducerSettings
+    timeout_s: float
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The number of records by topic partition; for ``mapInArrow``."""
+        import pyarrow as pa
+
+        first = next((batch for batch in batches if batch.num_rows), None)
+        if first is None:
+            return
+        freeze_once()
+        self._register()
+        counts: Counter[int] = Counter()
+        with Cluster(list(self.bootstrap), timeout_s=self.timeout_s) as cluster:
+            producer = Producer(
+                cluster,
+                self.settings,
+                transaction=self.name,
+                identity=self.identity,
+            )
+            with producer:
+                self._send(producer, first, counts)
+                for batch in batches:
+                    self._send(producer, batch, counts)
+        yield pa.record_batch(
+            {
+                "partition": pa.array(counts.keys(), pa.int32()),
+                "records": pa.array(counts.values(), pa.int64()),
+            }
+        )
+
+    def _register(self) -> None:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        assert context is not None
+        self.registration.register(context.partitionId(), context.taskAttemptId())
+
+    def _send(
+        self, producer: Producer, rows: pa.RecordBatch, counts: Counter[int]
+    ) -> None:
+        for partition, records in encoded(rows, self.settings.batch_size):
+            producer.send_encoded(TopicPartition(self.topic, partition), records)
+            counts[partition] += records.records_count

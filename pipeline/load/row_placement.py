@@ -1,0 +1,54 @@
+"""Which partition a row goes to: the one it wants, that of its key, or the next one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator  # noqa: TC003 - Spark asks for the hints
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from odradek.pipeline.workers.garbage_collection import freeze_once
+
+from .row_encoding import partitions_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Place = Callable[[Iterator[tuple[pa.Array, pa.Array]]], Iterator[pa.Array]]
+
+
+def placing(count: int) -> Place:
+    """Says the partitions, of ``count``, of rows with these keys and wishes.
+
+    For ``arrow_udf``. Each task gives rows without both one partition after the other.
+    """
+
+    def place(batches: Iterator[tuple[pa.Array, pa.Array]]) -> Iterator[pa.Array]:
+        from pyspark import TaskContext
+
+        freeze_once()
+        context = TaskContext.get()
+        turn = context.partitionId() if context else 0
+        for keys, wanted in batches:
+            placed = _placed(keys, wanted, count)
+            is_free = placed < 0
+            free_count = int(is_free.sum())
+            placed[is_free] = np.arange(turn, turn + free_count) % count
+            turn += free_count
+            yield pa.array(placed, pa.int32())
+
+    return place
+
+
+def _placed(keys: pa.Array, wanted: pa.Array, count: int) -> Any:
+    """The partitions that are wanted, or those of the keys; -1 for neither."""
+    placed = partitions_of(keys, count)
+    if wanted.null_count == len(wanted):
+        return placed
+    is_said = wanted.is_valid().to_numpy(zero_copy_only=False)
+    said = wanted.fill_null(0).to_numpy()
+    wrong = said[(said < 0) | (said >= count)]
+    if len(wrong):
+        raise ValueError(f"a row wants partition {wrong[0]}; the topic has {count}")
+    return np.where(is_said, said, placed)

@@ -1,0 +1,1 @@
+"""Records and batches as columns of Arrow, damage included. Needs no Spark."""

@@ -1,0 +1,1 @@
+"""Segments of a data directory, found, planned, read. Over records."""

@@ -1,0 +1,1 @@
+"""The streaming job: start, micro-batches, checkpoint, status."""

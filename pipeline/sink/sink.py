@@ -1,0 +1,306 @@
+"""The streaming job: topics flow into a table, exactly once, until somebody stops it.
+
+Spark plans the micro-batches and keeps their offsets; the `Committer` makes each of
+them one commit. What is said here is how they meet, and when a failure is worth another
+try; what they have to agree on before is in `sink_start`.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from odradek.client.address import parse_addresses
+from odradek.client.cluster import Cluster
+from odradek.client.group_offsets import commit_offsets
+from odradek.client.list_offsets import LATEST
+from odradek.pipeline.job_errors import JobError
+from odradek.pipeline.jobs.batch_writer import BatchWriter, folders
+from odradek.pipeline.jobs.committer import Committer
+from odradek.pipeline.jobs.continuity import Continuity
+from odradek.pipeline.jobs.starting_offsets import listed
+from odradek.pipeline.jobs.stream_failure import JVM_ENDED, StreamFailure, failure_of
+from odradek.pipeline.progress import Progress
+from odradek.pipeline.records.columns import RecordColumns
+from odradek.pipeline.spark.session import register_source
+from odradek.pipeline.tables.table import open_table
+from odradek.pipeline.values.dead_letters import DeadLetterLimit
+from odradek.pipeline.values.decoding import HEADERS, RowMaker
+from odradek.protocol.errors import KafkaError
+
+from .checkpoint import Checkpoint
+from .start import SinkStart
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+    from odradek.pipeline.jobs.committer import Written
+    from odradek.pipeline.jobs.job_file import Job
+    from odradek.pipeline.tables.commit import Commit
+    from odradek.protocol.topic_partition import TopicPartition
+
+    from .small_batches import SmallBatches
+
+_log = logging.getLogger(__name__)
+_PAUSE_S = 0.5
+_PAUSE_S_MAX = 15.0
+
+
+class Sink:
+    """One driver of a job."""
+
+    def __init__(
+        self,
+        job: Job,
+        open_spark: Callable[[], SparkSession],
+        *,
+        progress: Progress | None = None,
+        give_up_after_s: float = 600,
+        pause: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._job = job
+        # It takes seconds: what is wrong is said before.
+        self._open_spark = open_spark
+        self._progress = progress or Progress()
+        self._give_up_after_s = give_up_after_s
+        self._pause = pause
+        bootstrap = parse_addresses(job.source.bootstrap_servers)
+        self._cluster = Cluster(bootstrap, client_id=f"odradek-sink-{job.name}")
+        self._checkpoint = Checkpoint(job.checkpoint)
+        self._table = open_table(
+            job.table_format, job.table_path, job.name, job.catalog
+        )
+        self._dead_letters = None
+        if job.dead_letters is not None:
+            self._dead_letters = open_table(
+                job.table_format,
+                job.dead_letters,
+                job.name,
+                job.dead_letters_catalog,
+            )
+        self._continuity = Continuity(self._cluster)
+        self._committer = Committer(
+            job.name,
+            self._table,
+            self._continuity,
+            self._dead_letters,
+            DeadLetterLimit(job.dlq_max_ratio),
+        )
+        self._small_batches: SmallBatches | None = None
+        self._failure: BaseException | None = None
+        self._last_progress = time.monotonic()
+        self._is_stopped = False
+
+    def close(self) -> None:
+        """Let others have the table."""
+        self._cluster.close()
+        if self._small_batches is not None:
+            self._small_batches.close()
+        for table in (self._table, self._dead_letters):
+            if table is not None:
+                table.close()
+
+    def stop(self) -> None:
+        """End soon; may be called by a handler of signals."""
+        self._is_stopped = True
+
+    def prepare(self, *, rebuild_checkpoint: bool = False) -> None:
+        """Make what is missing, and compare the checkpoint with the table.
+
+        Raises:
+            JobError: they do not fit each other, or the job.
+        """
+        includes_headers = HEADERS in self._job.value.columns
+        records = RecordColumns.of(include_headers=includes_headers).arrow_schema()
+        maker = RowMaker(self._job.value, records)
+        self._table.create(maker.schema)
+        if self._dead_letters is not None:
+            self._dead_letters.create(maker.dead_schema)
+        start = SinkStart(
+            self._job,
+            self._cluster,
+            self._checkpoint,
+            self._table,
+            self._dead_letters,
+            self._progress,
+        )
+        start.agree(self._committer, self._continuity, rebuild=rebuild_checkpoint)
+
+    def run(self, *, once: bool) -> None:
+        """Run until it is stopped; with ``once``, until it has what there is now.
+
+        What may pass, like a broker that is away, is tried again; a fault of our own,
+        or a setting that is found wrong now, ends it at once.
+
+        Raises:
+            JobError: it cannot go on, and says why.
+        """
+        pause_s = _PAUSE_S
+        self._last_progress = time.monotonic()
+        while not self._is_stopped:
+            before = self._last_progress
+            try:
+                self._run_query(once)
+                return
+            except StreamFailure as failure:
+                if self._last_progress > before:
+                    pause_s = _PAUSE_S
+                waited_s = time.monotonic() - self._last_progress
+                if not failure.may_pass:
+                    _log.error("This was not expected.", exc_info=failure)
+                    raise JobError(str(failure)) from failure
+                if waited_s > self._give_up_after_s:
+                    raise JobError(str(failure)) from failure
+                self._progress.note("retry", after_s=pause_s, reason=str(failure))
+            self._pause(pause_s)
+            pause_s = min(pause_s * 2, _PAUSE_S_MAX)
+
+    def _run_query(self, once: bool) -> None:
+        from py4j.protocol import Py4JError, Py4JJavaError
+        from pyspark.errors import PySparkException
+
+        self._failure = None
+        self._progress.begin()
+        try:
+            query = self._start(once)
+            while not query.awaitTermination(1):
+                if self._is_stopped:
+                    self._stop(query)
+                    return
+        except (PySparkException, Py4JJavaError) as error:
+            cause = self._failure or error
+            raise failure_of(self._failure, str(error)) from cause
+        except (Py4JError, ConnectionError) as error:
+            raise JobError(
+                f"{JVM_ENDED}; start the job again, it goes on where the table ends"
+            ) from error
+        finally:
+            self._progress.end()
+
+    def _start(self, once: bool) -> StreamingQuery:
+        job = self._job
+        source = job.source
+        spark = self._open_spark()
+        register_source(spark)
+        reader = spark.readStream.format(source.format)
+        for name, value in self._source_options().items():
+            reader = reader.option(name, value)
+        columns = RecordColumns.of(include_headers=HEADERS in job.value.columns)
+        writer = (
+            reader.load()
+            .select(*columns.names)
+            .writeStream.foreachBatch(self._run_batch)
+            .option("checkpointLocation", str(self._checkpoint.path))
+            .queryName(job.name)
+        )
+        if once:
+            writer = writer.trigger(availableNow=True)
+        else:
+            writer = writer.trigger(processingTime=f"{job.trigger_ms} milliseconds")
+        return writer.start()
+
+    def _source_options(self) -> dict[str, str]:
+        source = self._job.source
+        options = {
+            "kafka.bootstrap.servers": source.bootstrap_servers,
+            "kafka.isolation.level": source.isolation_level,
+            "maxOffsetsPerTrigger": str(source.max_offsets_per_trigger),
+            "failOnDataLoss": "true",
+        }
+        if source.topics:
+            options["subscribe"] = ",".join(source.topics)
+        else:
+            options["subscribePattern"] = source.topic_pattern
+        if source.path:
+            options["path"] = source.path
+        if HEADERS in self._job.value.columns:
+            options["includeHeaders"] = "true"
+        starts = self._checkpoint.start()
+        options["startingOffsets"] = _offsets_text(starts) if starts else "earliest"
+        return options | source.options
+
+    def _stop(self, query: StreamingQuery) -> None:
+        self._progress.note("stopping")
+        with suppress(Exception):  # it may be in the middle of a batch
+            query.stop()
+
+    def _run_batch(self, records: DataFrame, batch: int) -> None:
+        """One micro-batch; in a thread of Spark's."""
+        try:
+            planned = self._checkpoint.planned(batch)
+            sizes = 0
+
+            def write(staging: Path, dead_staging: Path | None) -> Written:
+                nonlocal sizes
+                writer = BatchWriter(
+                    self._job.value,
+                    *folders(staging, dead_staging),
+                    self._job.compression,
+                )
+                written, small = None, self._small()
+                if small is not None:
+                    topic_ids = self._checkpoint.topic_ids(batch)
+                    written = small.write(planned, topic_ids, writer)
+                if written is None:
+                    written = writer.write(records)
+                sizes = sum(f.size for f in written.files + written.dead_letters)
+                return written
+
+            commit = self._committer.run(batch, planned, write)
+            self._last_progress = time.monotonic()
+            if commit is not None:
+                self._tell(commit, sizes)
+        except BaseException as error:
+            self._failure = error
+            # Spark would add both tracebacks to the message; we have the error.
+            raise RuntimeError(f"{type(error).__name__}: {error}"[:500]) from None
+
+    def _small(self) -> SmallBatches | None:
+        """What writes small batches here; None where Spark has to read them."""
+        source = self._job.source
+        if source.format != "odradek" or source.path:
+            return None
+        if self._small_batches is None:
+            from .small_batches import SmallBatches
+
+            includes_headers = HEADERS in self._job.value.columns
+            self._small_batches = SmallBatches(
+                self._source_options(),
+                RecordColumns.of(include_headers=includes_headers),
+                source.small_batch_records,
+            )
+        return self._small_batches
+
+    def _tell(self, commit: Commit, size: int) -> None:
+        """Show how far the job is, where lag tools and people look."""
+        remaining = None
+        try:
+            commit_offsets(self._cluster, self._job.group, commit.ends)
+            remaining = self._remaining(commit.ends)
+        except (KafkaError, OSError) as error:
+            _log.warning("the group %s: %s", self._job.group, error)
+        extra = {}
+        if commit.dead_letter_count:
+            extra["dead_letters"] = commit.dead_letter_count
+        count = commit.row_count + commit.dead_letter_count
+        self._progress.done(
+            "batch", count, size, remaining=remaining, batch=commit.batch, **extra
+        )
+
+    def _remaining(self, ends: Mapping[TopicPartition, int]) -> int:
+        latest = listed(self._cluster, dict.fromkeys(ends, LATEST), self._job.source)
+        return sum(max(latest[place] - end, 0) for place, end in ends.items())
+
+
+def _offsets_text(offsets: Mapping[TopicPartition, int]) -> str:
+    topics: dict[str, dict[str, int]] = {}
+    for place in sorted(offsets):
+        topics.setdefault(place.topic, {})[str(place.partition)] = offsets[place]
+    return json.dumps(topics)

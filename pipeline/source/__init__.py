@@ -1,0 +1,1 @@
+"""``format("odradek")``: options, plans, batch and stream readers."""

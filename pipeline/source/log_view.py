@@ -1,0 +1,178 @@
+"""What is known of the logs that are read: the brokers say it, or a stopped directory.
+
+The end of a log is its high watermark, or the last stable offset for who reads what
+is committed only.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from odradek.client.cluster import Cluster
+from odradek.client.errors import NoAnswer, TopicRecreated, Unreachable
+from odradek.client.list_offsets import EARLIEST, LATEST, NO_OFFSET, list_offsets
+from odradek.pipeline import errors
+from odradek.pipeline.errors import SourceAway, SourceError, did_you_mean
+from odradek.protocol.errors import (
+    InvalidTopic,
+    KafkaError,
+    MalformedRequest,
+    RetriableError,
+    UnknownTopicOrPartition,
+)
+
+NO_EPOCH = -1
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    from odradek.client.list_offsets import ListedOffset
+    from odradek.protocol.topic_partition import TopicPartition
+
+    from .options import SourceOptions
+
+
+class TopicView(NamedTuple):
+    """A topic: its id (zeros where the broker knows none), and its partitions."""
+
+    topic_id: bytes
+    partitions: Sequence[int]
+
+
+class LogEnd(NamedTuple):
+    """Where reading ends, and the leader epoch in which it does; -1 if unknown."""
+
+    offset: int
+    leader_epoch: int = NO_EPOCH
+
+
+class LogView(Protocol):
+    """Answers what a plan depends on."""
+
+    def topics(self, names: Collection[str] | None) -> Mapping[str, TopicView]:
+        """These topics, or all.
+
+        Raises:
+            SourceError: one that is named is not there.
+        """
+
+    def starts(
+        self, places: Collection[TopicPartition]
+    ) -> Mapping[TopicPartition, int]:
+        """Where each partition begins."""
+
+    def ends(
+        self, places: Collection[TopicPartition]
+    ) -> Mapping[TopicPartition, LogEnd]:
+        """Where each partition ends."""
+
+    def offsets_since(
+        self, times_ms: Mapping[TopicPartition, int]
+    ) -> Mapping[TopicPartition, int | None]:
+        """The first offset of that time or later; None where there is none yet."""
+
+
+class BrokerView:
+    """The logs as the leaders of a cluster have them."""
+
+    def __init__(self, cluster: Cluster, *, committed: bool) -> None:
+        self._cluster = cluster
+        self._committed = committed
+
+    def topics(self, names: Collection[str] | None) -> Mapping[str, TopicView]:
+        """As `LogView` says."""
+        metadata = self._cluster.metadata(names)
+        for name in names or ():
+            error = metadata.failed.get(name)
+            if isinstance(error, (UnknownTopicOrPartition, InvalidTopic)):
+                others = self._cluster.metadata().topics
+                hint = did_you_mean(name, list(others))
+                raise SourceError(f"There is no topic {name}.{hint}")
+            if error is not None:
+                raise _refused(f"Topic {name}: {error}", error)
+        return {
+            name: TopicView(topic.topic_id, list(topic.leaders))
+            for name, topic in metadata.topics.items()
+        }
+
+    def starts(
+        self, places: Collection[TopicPartition]
+    ) -> Mapping[TopicPartition, int]:
+        """As `LogView` says."""
+        listed = self._list(dict.fromkeys(places, EARLIEST))
+        return {place: found.offset for place, found in listed.items()}
+
+    def ends(
+        self, places: Collection[TopicPartition]
+    ) -> Mapping[TopicPartition, LogEnd]:
+        """As `LogView` says."""
+        listed = self._list(dict.fromkeys(places, LATEST))
+        return {
+            place: LogEnd(found.offset, found.leader_epoch)
+            for place, found in listed.items()
+        }
+
+    def offsets_since(
+        self, times_ms: Mapping[TopicPartition, int]
+    ) -> Mapping[TopicPartition, int | None]:
+        """As `LogView` says."""
+        return {
+            place: None if found.offset == NO_OFFSET else found.offset
+            for place, found in self._list(times_ms).items()
+        }
+
+    def _list(
+        self, times_ms: Mapping[TopicPartition, int]
+    ) -> dict[TopicPartition, ListedOffset]:
+        listing = list_offsets(
+            self._cluster,
+            times_ms,
+            self._cluster.timeout_s,
+            committed=self._committed,
+        )
+        for place, error in listing.failed.items():
+            raise _refused(f"{place}: {error}", error)
+        return listing.found
+
+
+def cluster_of(options: SourceOptions) -> Cluster:
+    """The cluster that the options name; nothing is connected yet."""
+    timeout_s = options.timeout_ms / 1000
+    return Cluster(options.bootstrap, client_id=options.client_id, timeout_s=timeout_s)
+
+
+@contextmanager
+def connected(options: SourceOptions) -> Iterator[Cluster]:
+    """The same for a while; what it refuses is told as `SourceError`."""
+    with cluster_of(options) as cluster, in_plain_words():
+        yield cluster
+
+
+@contextmanager
+def in_plain_words() -> Iterator[None]:
+    """Errors of the client become a `SourceError` that says what to look at."""
+    try:
+        yield
+    except TopicRecreated as error:
+        raise errors.TopicRecreated(
+            f"{error} To read the new one, give the query a checkpointLocation of "
+            "its own."
+        ) from error
+    except (Unreachable, NoAnswer) as error:
+        raise SourceAway(
+            f"The broker does not answer: {error}. Is it running, and is "
+            "kafka.bootstrap.servers (and what it advertises) right?"
+        ) from error
+    except MalformedRequest as error:
+        raise SourceError(
+            f"No broker answers at kafka.bootstrap.servers: {error}"
+        ) from error
+    except ConnectionError as error:
+        raise SourceAway(str(error)) from error
+    except KafkaError as error:
+        raise _refused(str(error), error) from error
+
+
+def _refused(text: str, error: KafkaError) -> SourceError:
+    return (SourceAway if isinstance(error, RetriableError) else SourceError)(text)

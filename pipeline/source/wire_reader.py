@@ -1,0 +1,102 @@
+"""Reading a stretch of offsets from the brokers, in a Spark task."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from odradek.client.fetcher import Fetcher, FetchLimits
+from odradek.pipeline.errors import SourceError
+from odradek.protocol.errors import OffsetOutOfRange
+
+from .log_view import BrokerView, connected
+from .planning import lose
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import pyarrow
+
+    from odradek.client.cluster import Cluster
+    from odradek.client.fetcher import Fetched
+    from odradek.pipeline.records.offset_range import OffsetRange
+    from odradek.protocol.topic_partition import TopicPartition
+
+    from .options import SourceOptions
+
+
+class Decoder(Protocol):
+    """Makes rows of the whole batches in an answer, of those offsets only.
+
+    ``next_offset`` is where to go on, once all rows are taken: behind damage too.
+    """
+
+    next_offset: int
+
+    def decode(
+        self, data: memoryview, start: int, end: int
+    ) -> Iterator[pyarrow.RecordBatch]:
+        """The rows in [start, end)."""
+
+
+def read_wire(
+    wanted: OffsetRange,
+    topic_id: bytes,
+    options: SourceOptions,
+    decoder_of: Callable[[Fetched], Decoder],
+) -> Iterator[pyarrow.RecordBatch]:
+    """The rows of these offsets, as a decoder for each answer makes them.
+
+    Raises:
+        DataLoss: some of the offsets are not there any more.
+        SourceError: the brokers do not give them.
+    """
+    with connected(options) as cluster:
+        ids = {wanted.topic: topic_id}
+        fetcher = Fetcher(cluster, committed=options.committed, topic_ids=ids)
+        yield from read_fetched(fetcher, wanted, options, decoder_of)
+
+
+def read_fetched(
+    fetcher: Fetcher,
+    wanted: OffsetRange,
+    options: SourceOptions,
+    decoder_of: Callable[[Fetched], Decoder],
+) -> Iterator[pyarrow.RecordBatch]:
+    """The same with a fetcher that there is, whose errors are its own.
+
+    Raises:
+        DataLoss: as `read_wire`.
+        KafkaError, OSError: the brokers do not give them.
+    """
+    offset: int | None = wanted.start
+    while offset is not None and offset < wanted.end:
+        try:
+            for fetched in _pieces(fetcher, wanted, offset, options):
+                decoder = decoder_of(fetched)
+                yield from decoder.decode(fetched.records, offset, wanted.end)
+                expected = fetched.next_offset(offset)
+                offset = max(decoder.next_offset, offset)
+                if offset < wanted.end and offset != expected:
+                    break  # damage: what is on its way begins elsewhere
+            else:
+                if offset < wanted.end:
+                    raise SourceError(f"{wanted}: no whole batch at {offset}.")
+        except OffsetOutOfRange as error:
+            lose(f"{wanted}: {error}", options)
+            offset = _first_after(fetcher.cluster, wanted.place, offset, options)
+
+
+def _pieces(
+    fetcher: Fetcher, wanted: OffsetRange, offset: int, options: SourceOptions
+) -> Iterator[Fetched]:
+    limits = FetchLimits(options.max_bytes, max_wait_ms=options.max_wait_ms)
+    return fetcher.read(wanted.place, offset, wanted.end, limits)
+
+
+def _first_after(
+    cluster: Cluster, place: TopicPartition, offset: int, options: SourceOptions
+) -> int | None:
+    """Where the log begins, if that is later; None when there is nothing more."""
+    view = BrokerView(cluster, committed=options.committed)
+    start = view.starts([place])[place]
+    return start if start > offset else None

@@ -1,0 +1,1 @@
+"""The Spark of a command: its session, and what it lacks here."""

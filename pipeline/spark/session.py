@@ -1,0 +1,157 @@
+"""The Spark that a command runs: embedded by default, with the settings it needs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from odradek.pipeline.job_errors import JobError
+from odradek.pipeline.workers.python import socket_options, worker_python
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import TracebackType
+    from typing import Self
+
+    from pyspark.sql import SparkSession
+
+# A task that fails, for instance with its worker, is tried again.
+MASTER = "local[*,4]"
+_JAVA_MIN = 17
+_OPTIONS = {
+    "spark.log.level": "ERROR",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.session.timeZone": "UTC",
+    # Enough rows at once that Arrow pays, few enough for a worker's memory.
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(64 << 20),
+    # A Python worker that starts slowly, on a busy machine, has not failed.
+    "spark.python.authenticate.socketTimeout": "60s",
+    # Spark looks for a word in messages of failures with a regular expression, which
+    # overflows the usual stack when the message is a long traceback.
+    "spark.driver.extraJavaOptions": "-Xss16m",
+}
+
+
+class SparkOfCommand:
+    """The session of a command, begun when it is first needed."""
+
+    def __init__(
+        self, name: str, master: str | None, conf: Mapping[str, str] | None = None
+    ) -> None:
+        self._name = name
+        self._master = master or MASTER
+        self._conf = conf
+        self._session: SparkSession | None = None
+
+    def session(self) -> SparkSession:
+        """The session.
+
+        Raises:
+            JobError: Spark or Java is missing, or does not start.
+        """
+        if self._session is None:
+            self._session = spark_session(self._name, self._master, self._conf)
+        return self._session
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._session is not None:
+            with suppress(Exception):  # its JVM may be gone
+                self._session.stop()
+
+
+def spark_session(
+    name: str, master: str = MASTER, conf: Mapping[str, str] | None = None
+) -> SparkSession:
+    """A session for one command; the caller stops it.
+
+    Raises:
+        JobError: Spark or Java is missing, or does not start.
+    """
+    check_java()
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    options = dict(_OPTIONS)
+    if master.startswith("local"):
+        options |= socket_options()
+        os.environ.setdefault("PYSPARK_PYTHON", worker_python())
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.appName(f"odradek {name}").master(master)
+    for option, value in {**options, **(conf or {})}.items():
+        builder = builder.config(option, value)
+    try:
+        return builder.getOrCreate()
+    except PySparkException as error:
+        raise JobError(
+            f"Spark does not start: {str(error).splitlines()[0]}; `odradek pipeline "
+            "doctor` says what is missing"
+        ) from None
+
+
+def register_source(spark: SparkSession) -> None:
+    """Let a session know ``format("odradek")``, also where it finds none by itself.
+
+    It looks into the folders of the path, in which an editable install may not be.
+    """
+    from pyspark.errors import AnalysisException
+
+    from odradek.pipeline.source.data_source import DefaultSource
+
+    with suppress(AnalysisException):  # it has found it
+        spark.dataSource.register(DefaultSource)
+
+
+def check_java() -> None:
+    """Say at once what Spark would say in a traceback.
+
+    Raises:
+        JobError: there is no Java, or one that is too old.
+    """
+    home = os.environ.get("JAVA_HOME")
+    java = shutil.which(os.path.join(home, "bin", "java") if home else "java")
+    if not java:
+        where = f"JAVA_HOME is {home}, where there is none" if home else "none is found"
+        raise JobError(
+            f"Spark needs Java {_JAVA_MIN} or later; {where}. Install it (apt install "
+            "openjdk-17-jre-headless, brew install openjdk@17) or set JAVA_HOME"
+        )
+    asked = subprocess.run(
+        [java, "-version"], capture_output=True, text=True, check=False
+    )
+    version = java_version(asked.stderr)
+    if asked.returncode:
+        raise JobError(
+            f"{java} does not run: {' '.join(asked.stderr.split())[:200]}. Spark needs "
+            f"Java {_JAVA_MIN} or later; set JAVA_HOME to one"
+        )
+    if version is not None and version < _JAVA_MIN:
+        raise JobError(
+            f"Spark needs Java {_JAVA_MIN} or later; {java} is Java {version}. Set "
+            "JAVA_HOME to a later one"
+        )
+
+
+def java_version(text: str) -> int | None:
+    """The major version in what ``java -version`` prints."""
+    for word in text.replace('"', " ").split():
+        parts = word.split(".")
+        if parts[0].isdigit():
+            return (
+                int(parts[1]) if parts[0] == "1" and len(parts) > 1 else int(parts[0])
+            )
+    return None

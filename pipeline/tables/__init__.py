@@ -1,0 +1,1 @@
+"""Tables that jobs append to: Delta, Iceberg, Parquet, and their commits."""

@@ -1,0 +1,1 @@
+"""Small files of a table become large ones. Over tables."""

@@ -1,0 +1,219 @@
+"""Small files of a table become large ones, while the rows stay as they are.
+
+A sink writes some files for each micro-batch; readers like them large. What is said
+here is which files are taken together and how they are rewritten; how the new ones
+take the place of the old is a matter of the table's format.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from odradek.pipeline.job_errors import JobError
+from odradek.pipeline.tables.table import DataFile, local_path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    Rewrite = Callable[[Sequence["Group"], Path], list["Rewritten"]]
+
+FILE_SIZE = 128 << 20
+# Smaller row groups of several files are gathered to this many rows.
+_ROW_GROUP_COUNT = 1 << 17
+# A file that is nearly as large as wanted is left alone.
+_LARGE_ENOUGH = 0.75
+
+
+class Group(NamedTuple):
+    """Files that become one, in this order."""
+
+    files: tuple[DataFile, ...]
+
+    @property
+    def row_count(self) -> int:
+        """The rows of all."""
+        return sum(file.row_count for file in self.files)
+
+    @property
+    def size(self) -> int:
+        """The bytes of all."""
+        return sum(file.size for file in self.files)
+
+
+class Rewritten(NamedTuple):
+    """A group, and the file that has its rows now."""
+
+    group: Group
+    file: DataFile
+
+
+class Compaction(NamedTuple):
+    """What was done: numbers of files, rows and bytes."""
+
+    files_before: int
+    files_after: int
+    row_count: int
+    size_before: int
+    size_after: int
+
+
+NOTHING = Compaction(0, 0, 0, 0, 0)
+
+
+def format_of(location: Path) -> str:
+    """The format of the table at a path.
+
+    Raises:
+        JobError: there is none.
+    """
+    if (location / "_log" / "table.json").exists():
+        return "parquet"
+    if (location / "_delta_log").is_dir():
+        return "delta"
+    if (location / "metadata").is_dir() or (location / "catalog.db").exists():
+        return "iceberg"
+    raise JobError(f"{location} is no table of odradek, Delta or Iceberg")
+
+
+def compact(
+    location: str,
+    file_size: int = FILE_SIZE,
+    *,
+    catalog: dict[str, str] | None = None,
+    rewrite: Rewrite | None = None,
+) -> Compaction:
+    """Make files of about ``file_size`` bytes of smaller ones.
+
+    Raises:
+        JobError: there is no table, or somebody writes to it.
+    """
+    path = local_path(location)
+    kind = format_of(path)
+    rewrite = rewrite or rewrite_here
+    if kind == "parquet":
+        from .parquet import compact_parquet
+
+        return compact_parquet(path, file_size, rewrite)
+    if kind == "delta":
+        from .lake import compact_delta
+
+        return compact_delta(path, file_size)
+    from .lake import compact_iceberg
+
+    return compact_iceberg(path, file_size, catalog or {}, rewrite)
+
+
+def keep_snapshots(location: str, count: int, catalog: dict[str, str]) -> int:
+    """Let an Iceberg table keep so many snapshots; how many were expired.
+
+    Raises:
+        JobError: it is none, or somebody commits all the time.
+    """
+    path = local_path(location)
+    if (kind := format_of(path)) != "iceberg":
+        raise JobError(
+            f"{location} is a {kind.capitalize()} table; snapshots are of Iceberg. "
+            "A Parquet table's log is bounded, and Delta has "
+            "delta.logRetentionDuration"
+        )
+    from .lake import keep_iceberg_snapshots
+
+    return keep_iceberg_snapshots(path, catalog, count)
+
+
+def groups_of(files: Iterable[DataFile], file_size: int) -> list[Group]:
+    """Neighbours whose sizes together are about ``file_size``; two at least."""
+    groups: list[Group] = []
+    together: list[DataFile] = []
+    size = 0
+    for file in files:
+        if file.size >= file_size * _LARGE_ENOUGH:
+            continue
+        if together and size + file.size > file_size:
+            groups.append(Group(tuple(together)))
+            together, size = [], 0
+        together.append(file)
+        size += file.size
+    groups.append(Group(tuple(together)))
+    return [group for group in groups if len(group.files) > 1]
+
+
+def rewrite_here(groups: Sequence[Group], folder: Path) -> list[Rewritten]:
+    """Rewrite the groups in this process, a few at a time."""
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        return list(threads.map(lambda group: rewrite_group(group, folder), groups))
+
+
+def rewrite_group(group: Group, folder: Path) -> Rewritten:
+    """Write the rows of a group to one file in a folder.
+
+    Raises:
+        JobError: a file cannot be read, or the new one has not all rows.
+    """
+    import pyarrow.parquet as pq
+
+    path = Path(folder) / f"{uuid.uuid4().hex}.parquet"
+    first = open_file(group.files[0].path)
+    schema, compression = first.schema_arrow, _compression(first)
+    with pq.ParquetWriter(path, schema, compression=compression) as writer:
+        _copy(group, writer)
+    row_count = pq.read_metadata(path).num_rows
+    if row_count != group.row_count:
+        raise JobError(
+            f"{len(group.files)} files have {group.row_count} rows, what was written "
+            f"of them has {row_count}; the table is as it was"
+        )
+    size = path.stat().st_size
+    return Rewritten(group, DataFile(str(path), row_count, size))
+
+
+def open_file(path: str | Path) -> Any:
+    """A Parquet file of the table.
+
+    Raises:
+        JobError: it is none.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return pq.ParquetFile(path)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise JobError(
+            f"{path} cannot be read: {error} The table is as it was; files that no "
+            "job has written belong elsewhere"
+        ) from None
+
+
+def _copy(group: Group, writer: object) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    assert isinstance(writer, pq.ParquetWriter)
+    pending: list[pa.RecordBatch] = []
+    count = 0
+    for file in group.files:
+        for batch in open_file(file.path).iter_batches():
+            pending.append(batch)
+            count += batch.num_rows
+            if count >= _ROW_GROUP_COUNT:
+                writer.write_table(pa.Table.from_batches(pending))
+                pending, count = [], 0
+    if pending:
+        writer.write_table(pa.Table.from_batches(pending))
+
+
+def _compression(file: object) -> str:
+    """The codec of a file's first column."""
+    import pyarrow.parquet as pq
+
+    assert isinstance(file, pq.ParquetFile)
+    metadata = file.metadata
+    if not metadata.num_row_groups or not metadata.num_columns:
+        return "zstd"
+    name = str(metadata.row_group(0).column(0).compression).lower()
+    return "none" if name == "uncompressed" else name

@@ -1,0 +1,164 @@
+"""Compaction of Delta and Iceberg tables: one commit takes old files out, new ones in.
+
+Jobs may go on writing. The commit also carries the last commit of every job, so that
+they are found however much of the table's history is removed later. The old files stay
+for readers of earlier versions, until the table's own cleaning removes them.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from typing import TYPE_CHECKING, Any
+
+from odradek.pipeline.job_errors import JobError
+from odradek.pipeline.tables.carried_commits import (
+    in_properties,
+    in_summary,
+    last_commits,
+)
+from odradek.pipeline.tables.delta import commits_of
+from odradek.pipeline.tables.iceberg import (
+    DATA,
+    IcebergTableOfJob,
+    data_files_of,
+    local_name,
+)
+from odradek.pipeline.tables.snapshot_history import keep_snapshots, newest_only
+from odradek.pipeline.tables.table import DataFile, sync
+
+from .compaction import NOTHING, Compaction, groups_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyiceberg.manifest import DataFile as IcebergFile
+    from pyiceberg.table import Table as IcebergTable
+
+    from odradek.pipeline.tables.commit import Commit
+
+    from .compaction import Rewrite
+
+
+def compact_delta(location: Path, file_size: int) -> Compaction:
+    """Compact a Delta table, by deltalake's own means.
+
+    Raises:
+        JobError: somebody else compacted it at the same time.
+    """
+    from deltalake import CommitProperties, DeltaTable
+    from deltalake.exceptions import DeltaError
+
+    table = DeltaTable(str(location))
+    jobs: dict[str, Commit] = {}
+    for entry in table.history():
+        for commit in commits_of(entry):
+            jobs.setdefault(commit.job, commit)
+    texts = ",".join(each.as_json() for each in jobs.values())
+    files = table.get_add_actions().num_rows
+    try:
+        done = table.optimize.compact(
+            target_size=file_size,
+            commit_properties=CommitProperties(
+                custom_metadata={"odradek": f"[{texts}]"}
+            ),
+        )
+    except DeltaError as error:
+        raise JobError(
+            f"the Delta table {location} was not compacted: {error}"
+        ) from None
+    added, removed = done["numFilesAdded"], done["numFilesRemoved"]
+    return Compaction(
+        files_before=files,
+        files_after=files - removed + added,
+        row_count=_rows_added(table) if added else 0,
+        size_before=_total(done["filesRemoved"]),
+        size_after=_total(done["filesAdded"]),
+    )
+
+
+def _rows_added(table: Any) -> int:
+    return int(table.count())
+
+
+def _total(metrics: Any) -> int:
+    found = json.loads(metrics) if isinstance(metrics, str) else metrics
+    return int(found.get("totalSize") or 0)
+
+
+def compact_iceberg(
+    location: Path, file_size: int, catalog: dict[str, str], rewrite: Rewrite
+) -> Compaction:
+    """Compact an Iceberg table.
+
+    Raises:
+        JobError: somebody committed to it at the same time.
+    """
+    from pyiceberg.exceptions import CommitFailedException
+
+    opened = IcebergTableOfJob(location, "", catalog)
+    try:
+        table = opened.load()
+        old = {
+            local_name(task.file.file_path): task.file
+            for task in table.scan().plan_files()
+        }
+        files = [
+            DataFile(path, each.record_count, each.file_size_in_bytes)
+            for path, each in sorted(old.items())
+        ]
+        groups = groups_of(files, file_size)
+        if not groups:
+            return NOTHING._replace(files_before=len(files), files_after=len(files))
+        folder = location / DATA / f"compact-{uuid.uuid4().hex[:12]}"
+        folder.mkdir(parents=True)
+        rewritten = rewrite(groups, folder)
+        for each in rewritten:
+            sync(each.file.path)
+        sync(folder)
+        replaced = [old[file.path] for group in groups for file in group.files]
+        try:
+            _replace(table, replaced, [each.file.path for each in rewritten])
+        except CommitFailedException:
+            raise JobError(
+                f"another process committed to {location} while it was compacted; "
+                "nothing was changed, try it again"
+            ) from None
+        opened.write_hint()
+    finally:
+        opened.close()
+    return Compaction(
+        files_before=len(files),
+        files_after=len(files) - len(replaced) + len(rewritten),
+        row_count=sum(each.file.row_count for each in rewritten),
+        size_before=sum(each.group.size for each in rewritten),
+        size_after=sum(each.file.size for each in rewritten),
+    )
+
+
+def keep_iceberg_snapshots(location: Path, catalog: dict[str, str], count: int) -> int:
+    """Bound the history of an Iceberg table; how many snapshots were expired.
+
+    Raises:
+        JobError: somebody commits all the time.
+    """
+    opened = IcebergTableOfJob(location, "", catalog)
+    try:
+        expired = keep_snapshots(opened.load, count)
+        opened.write_hint()
+    finally:
+        opened.close()
+    return expired
+
+
+def _replace(table: IcebergTable, old: list[IcebergFile], new: list[str]) -> None:
+    commits = last_commits(table.metadata)
+    with newest_only(table).transaction() as transaction:
+        transaction.set_properties(in_properties(table.metadata, commits))
+        added = data_files_of(transaction.table_metadata, new, table.io)
+        snapshot = transaction.update_snapshot(snapshot_properties=in_summary(commits))
+        with snapshot.overwrite() as overwrite:
+            for file in old:
+                overwrite.delete_data_file(file)
+            for file in added:
+                overwrite.append_data_file(file)

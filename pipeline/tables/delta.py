@@ -1,0 +1,215 @@
+"""A Delta table that jobs append to, through deltalake (no jar).
+
+A batch is one entry of the Delta log: the files, ``txn(job, batch)``, and the job's
+`Commit` in the entry's ``commitInfo``. deltalake refuses a batch that another driver
+commits at the same time, but not one that was committed before: the version of the
+transaction is looked at first, in the same snapshot that the commit is based on.
+
+What finds a job's last commit: the table's transaction identifiers say its number, the
+entry of the log its offsets. Both go in time (``delta.setTransactionRetentionDuration``
+and ``delta.logRetentionDuration``); then a note beside the table has them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+from odradek.pipeline.job_errors import CommitRefused, JobError, PositionLost
+
+from .commit import Commit, read_commit
+from .commit_note import CommitNote
+from .staging import remove_leftovers, staging_name
+from .table import DataFile, check_schema, describe, sync
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pyarrow
+    from deltalake import DeltaTable
+
+DATA = "data"
+# How far back the job's last entry is looked for, first.
+_HISTORY = (1, 50)
+
+
+class DeltaTableOfJob:
+    """A Delta table, as one driver of one job uses it."""
+
+    is_of_one_job = False
+
+    def __init__(self, location: Path, job: str) -> None:
+        # Said here, and not when rows have been written.
+        import deltalake
+
+        self._deltalake = deltalake
+        self.location = location
+        self._job = job
+        self._table_id = ""  # of the table that was committed to
+
+    def exists(self) -> bool:
+        """Whether there is a table."""
+        return bool(self._deltalake.DeltaTable.is_deltatable(str(self.location)))
+
+    def _table(self) -> DeltaTable:
+        return self._deltalake.DeltaTable(str(self.location))
+
+    def create(self, schema: pyarrow.Schema) -> None:
+        """Make the table if there is none.
+
+        Raises:
+            JobError: there is one with another schema.
+        """
+        import pyarrow as pa
+
+        if not self.exists():
+            self.location.mkdir(parents=True, exist_ok=True)
+            self._deltalake.DeltaTable.create(
+                str(self.location), schema=schema, mode="ignore"
+            )
+        there = pa.schema(self._table().schema())
+        plain = pa.schema(self._deltalake.Schema.from_arrow(schema))
+        check_schema(self.location, describe(there), describe(plain))
+
+    def last_commit(self, job: str) -> Commit | None:
+        """The job's last commit, as the table is now.
+
+        Raises:
+            PositionLost: there is one, but nothing says its offsets any more.
+        """
+        return self._last_of(self._table(), job) if self.exists() else None
+
+    def _last_of(self, table: DeltaTable, job: str) -> Commit | None:
+        batch = table.transaction_version(job)
+        noted = CommitNote(self.location, job).read(_id_of(table), batch)
+        if noted is not None and batch is not None:
+            return noted
+        for limit in (*_HISTORY, None):
+            if batch is None and limit is None:
+                break  # a new job, most likely: not worth reading the whole log
+            for entry in table.history(limit):
+                for commit in commits_of(entry):
+                    if commit.job == job and batch in (None, commit.batch):
+                        return commit
+        if batch is None:
+            return noted
+        raise PositionLost(
+            f"the log of the Delta table {self.location} no longer has the entry of "
+            f"batch {batch} of the job {job!r}, which says where it ended: it was "
+            "removed by a cleanup of the log. --rebuild-checkpoint finds the place "
+            "again, from Spark's checkpoint and the table's rows",
+            batch,
+        )
+
+    def _last_batch(self, table: DeltaTable, job: str) -> int | None:
+        batch = table.transaction_version(job)
+        if batch is None and (found := self._last_of(table, job)):
+            return found.batch  # the identifier has expired
+        return None if batch is None else int(batch)
+
+    def staging(self, batch: int) -> Path:
+        """A new folder for files of a batch, which no entry of the log names."""
+        folder = self.location / DATA / staging_name(self._job, batch)
+        folder.mkdir(parents=True)
+        return folder
+
+    def commit(self, commit: Commit, files: list[DataFile]) -> None:
+        """Add the files: the commit point of a batch.
+
+        Raises:
+            CommitRefused: another driver of the job did it.
+        """
+        for folder in {os.path.dirname(file.path) for file in files}:
+            sync(folder)
+        if files:
+            sync(self.location / DATA)
+        actions = [self._action(file) for file in files]
+        table = self._table()
+        before = self._last_batch(table, commit.job)
+        if before is not None and before >= commit.batch:
+            raise self._refused(commit)
+        self._write(table, actions, [commit], txn=commit)
+        self._table_id = _id_of(table)
+
+    def _action(self, file: DataFile) -> Any:
+        sync(file.path)
+        status = os.stat(file.path)
+        return self._deltalake.transaction.AddAction(
+            path=os.path.relpath(file.path, self.location),
+            size=status.st_size,
+            partition_values={},
+            modification_time=status.st_mtime_ns // 1_000_000,
+            data_change=True,
+            stats=json.dumps({"numRecords": file.row_count}),
+        )
+
+    def _write(
+        self, table: DeltaTable, actions: list[Any], commits: list[Commit], txn: Commit
+    ) -> None:
+        from deltalake import CommitProperties, Transaction
+        from deltalake.exceptions import CommitFailedError, DeltaError
+
+        properties = CommitProperties(
+            custom_metadata={
+                "odradek": "[" + ",".join(each.as_json() for each in commits) + "]"
+            },
+            app_transactions=[Transaction(txn.job, txn.batch)],
+        )
+        try:
+            table.create_write_transaction(
+                actions=actions,
+                mode="append",
+                schema=table.schema(),
+                commit_properties=properties,
+            )
+        except CommitFailedError as error:
+            raise self._refused(txn) from error
+        except DeltaError as error:
+            before = self._last_batch(self._table(), txn.job)
+            if before is not None and before >= txn.batch:
+                raise self._refused(txn) from error
+            raise JobError(f"the Delta table {self.location}: {error}") from error
+
+    def _refused(self, commit: Commit) -> CommitRefused:
+        return CommitRefused(
+            f"batch {commit.batch} of the job {commit.job!r} was committed by another "
+            f"driver to {self.location}; stop one of the two"
+        )
+
+    def publish(self, commit: Commit) -> None:
+        """Note where the job is, and remove what nobody can commit any more."""
+        table_id = self._table_id or _id_of(self._table())
+        CommitNote(self.location, commit.job).write(commit, table_id)
+        remove_leftovers(self.location / DATA, commit, self.files)
+
+    def restore(self, commit: Commit) -> None:
+        """Say again where the job is; the table has no more rows than before.
+
+        Raises:
+            CommitRefused: the table has a later batch of the job.
+        """
+        table = self._table()
+        if table.transaction_version(commit.job) != commit.batch:
+            self.commit(commit, [])
+        CommitNote(self.location, commit.job).write(commit, _id_of(table), durably=True)
+
+    def files(self) -> list[str]:
+        """The paths of all files of the table as it is now."""
+        return self._table().file_uris() if self.exists() else []
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+def _id_of(table: DeltaTable) -> str:
+    return str(table.metadata().id)
+
+
+def commits_of(entry: dict[str, Any]) -> list[Commit]:
+    """The commits of jobs that an entry of the log carries."""
+    text = entry.get("odradek")
+    if not text:
+        return []
+    values = json.loads(text) if isinstance(text, str) else text
+    return [read_commit(json.dumps(value)) for value in values]

@@ -1,0 +1,269 @@
+"""The data files of a table, what tells them apart, and in which order they came.
+
+Whichever the format, the rows are those of Parquet files (or of CSV or JSON files),
+which Spark reads without a jar. What such a read would get wrong is refused: deleted
+rows that stand in other files.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import re
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import unquote, urlsplit
+
+from odradek.pipeline.job_errors import JobError, JobStopped
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from pyspark.sql import DataFrame, SparkSession
+
+FORMATS = ("parquet", "delta", "iceberg", "json", "csv")
+_OTHER_FILE_SIZE = 16 << 20  # assumed for what is not in this file system
+_DIGEST_LENGTH = 32
+_ENTRIES_MAX = 10_000  # of a Delta log; what came before these goes by its time
+
+
+class DataFile(NamedTuple):
+    """A file of a table; the time is that of its last change, in ns.
+
+    ``commit`` counts the table's commits, as far as its format tells which of them
+    brought the file: a writer may change a file early and commit it late.
+    """
+
+    changed_ns: int
+    path: str
+    size: int
+    commit: int = 0
+
+    @property
+    def name(self) -> str:
+        """What tells it from any other file: 16 characters."""
+        told = hashlib.blake2b(f"{self.path}\0{self.size}".encode(), digest_size=12)
+        return base64.urlsafe_b64encode(told.digest()).decode()
+
+
+def in_order(files: Iterable[DataFile]) -> list[DataFile]:
+    """Those that came in first before the others."""
+    return sorted(files, key=lambda file: (file.commit, file))
+
+
+class TableSource(NamedTuple):
+    """A table to read: its format, its folder, and options of Spark's reader."""
+
+    kind: str
+    location: str
+    options: dict[str, str]
+
+    def files(self, spark: SparkSession) -> list[DataFile]:
+        """The files of the table as it is now.
+
+        Raises:
+            JobError: there is no such table, or it cannot be read file by file.
+        """
+        if self.kind == "delta":
+            commits = _delta_files(self.location)
+        elif self.kind == "iceberg":
+            commits = _iceberg_files(self.location)
+        else:
+            paths = self._read(spark, [self.location]).inputFiles()
+            commits = dict.fromkeys(paths, 0)
+        return in_order(_data_file(*each) for each in commits.items())
+
+    def rows(self, spark: SparkSession, files: Sequence[DataFile]) -> DataFrame:
+        """The rows of some of the files."""
+        return self._read(spark, [file.path for file in files])
+
+    def _read(self, spark: SparkSession, paths: list[str]) -> DataFrame:
+        from pyspark.errors import AnalysisException
+
+        reader = spark.read.format(self.kind if self.kind in _PLAIN else "parquet")
+        options: dict[str, Any] = dict(_USUAL_OPTIONS.get(self.kind, {}))
+        if self.kind in _PARTITIONED:
+            options["basePath"] = self.location
+        options |= self.options
+        try:
+            return reader.options(**options).load(paths)
+        except AnalysisException as error:
+            first = str(error).splitlines()[0]
+            raise JobError(f"{self.location} cannot be read: {first}") from error
+
+
+_PLAIN = ("parquet", "json", "csv")
+_PARTITIONED = ("parquet", "delta", "json", "csv")
+_USUAL_OPTIONS = {"csv": {"header": "true", "inferSchema": "true"}}
+
+
+def digest(files: Iterable[DataFile]) -> str:
+    """What tells these files, in this order, from any others."""
+    hashed = hashlib.sha256()
+    for file in files:
+        hashed.update(f"{file.path}\0{file.size}\0".encode())
+    return hashed.hexdigest()[:_DIGEST_LENGTH]
+
+
+NAMED = "named"
+
+
+class Position(NamedTuple):
+    """How many files of a table have been loaded, and which.
+
+    They are `NAMED` in the notes of the job; of what an earlier version has loaded,
+    there is a digest.
+    """
+
+    files_count: int
+    digest: str
+
+    @classmethod
+    def parse(cls, note: str) -> Position:
+        """What the last batch noted; nothing was loaded before the first."""
+        count, _, digest = note.partition(":")
+        return cls(int(count), digest) if count.isdigit() else cls(0, "")
+
+    def __str__(self) -> str:
+        return f"{self.files_count}:{self.digest}"
+
+    def loaded(self, files: Iterable[DataFile]) -> Sequence[DataFile]:
+        """The files that an earlier version has loaded: those that changed first.
+
+        Raises:
+            JobStopped: they are not the first any more.
+        """
+        first = sorted(files)[: self.files_count]
+        if digest(first) != self.digest:
+            raise _changed(self.files_count)
+        return first
+
+
+def check_present(names: Collection[str], files: Iterable[DataFile]) -> None:
+    """Raise JobStopped where a file that was loaded is not there as it was."""
+    if gone := len(set(names) - {file.name for file in files}):
+        raise _changed(gone)
+
+
+def _changed(count: int) -> JobStopped:
+    return JobStopped(
+        f"{count} loaded files of this table are not there any more as they were: they"
+        " were compacted, rewritten or deleted. What is new cannot be told from what"
+        " was loaded; load it under another --job, into a new topic"
+    )
+
+
+def batches(files: Sequence[DataFile], size_max: int) -> Iterable[tuple[DataFile, ...]]:
+    """Groups of files, in their order, of about ``size_max`` bytes each."""
+    group: list[DataFile] = []
+    size = 0
+    for file in files:
+        if group and size + file.size > size_max:
+            yield tuple(group)
+            group, size = [], 0
+        group.append(file)
+        size += file.size
+    if group:
+        yield tuple(group)
+
+
+def _data_file(path: str, commit: int) -> DataFile:
+    split = urlsplit(path)
+    if split.scheme not in ("", "file"):
+        return DataFile(0, path, _OTHER_FILE_SIZE, commit)
+    local = unquote(split.path) if split.scheme else path
+    status = os.stat(local)
+    return DataFile(status.st_mtime_ns, local, status.st_size, commit)
+
+
+def _delta_files(location: str) -> dict[str, int]:
+    """The files of the table, with the versions that brought them; 0 for old ones."""
+    import deltalake
+    import pyarrow as pa
+    from deltalake.exceptions import TableNotFoundError
+
+    try:
+        table = deltalake.DeltaTable(location)
+    except TableNotFoundError as error:
+        raise JobError(f"{location} is no Delta table") from error
+    features = set(table.protocol().reader_features or ())
+    if strange := sorted(features - _KNOWN_FEATURES):
+        raise JobError(
+            f"the Delta table {location} needs {', '.join(strange)}, which a read of"
+            " its files would get wrong; write a plain copy of it, and load that"
+        )
+    if urlsplit(location).scheme:
+        return dict.fromkeys(table.file_uris(), 0)
+    added = pa.table(table.get_add_actions()).column("path").to_pylist()
+    versions = _delta_versions(Path(location) / "_delta_log")
+    # Not `file_uris`: it escapes the folder of the table, and not what is in it.
+    return {
+        path if urlsplit(path).scheme else str(Path(location, unquote(path))): (
+            versions.get(unquote(path), 0)
+        )
+        for path in added
+    }
+
+
+_KNOWN_FEATURES = {"timestampNtz", "vacuumProtocolCheck", "v2Checkpoint"}
+
+
+def _delta_versions(log: Path) -> dict[str, int]:
+    """Which version added each file, by the newest entries that are there."""
+    versions = {}
+    entries = sorted(path for path in log.glob("*.json") if path.stem.isdecimal())
+    for entry in entries[-_ENTRIES_MAX:]:
+        for line in entry.read_text().splitlines():
+            if '"add"' in line and (added := json.loads(line).get("add")):
+                versions[unquote(added["path"])] = int(entry.stem)
+    return versions
+
+
+def _iceberg_metadata(location: str) -> Path:
+    """The newest state, by the number in its name: a copy has other times.
+
+    Of several with a number, commits that came to nothing have left all but one.
+    """
+    folder = Path(location) / "metadata"
+    hint = ""
+    with suppress(FileNotFoundError):
+        hint = (folder / "version-hint.text").read_text().strip()
+
+    def order(path: Path) -> tuple[int, bool, int]:
+        number = _NUMBER.match(path.name)
+        is_hinted = path.name.removesuffix(".metadata.json") == hint
+        return int(number[1]) if number else -1, is_hinted, path.stat().st_mtime_ns
+
+    found = max(folder.glob("*.metadata.json"), key=order, default=None)
+    if found is None:
+        raise JobError(f"{location} is no Iceberg table")
+    return found
+
+
+_NUMBER = re.compile(r"v?(\d+)")
+
+
+def _iceberg_files(location: str) -> dict[str, int]:
+    """The files of the table, with the sequence numbers of their rows."""
+    from pyiceberg.table import StaticTable
+
+    table = StaticTable.from_metadata(str(_iceberg_metadata(location)))
+    snapshot = table.current_snapshot()
+    numbers = {
+        entry.data_file.file_path: entry.sequence_number or 0
+        for manifest in (snapshot.manifests(table.io) if snapshot else ())
+        for entry in manifest.fetch_manifest_entry(table.io)
+    }
+    found = {}
+    for task in table.scan().plan_files():
+        if task.delete_files:
+            raise JobError(
+                f"the Iceberg table {location} has rows that are deleted in other"
+                " files; rewrite its data files, then load it"
+            )
+        path = task.file.file_path
+        found[path] = numbers.get(path, 0)
+    return found

@@ -1,0 +1,293 @@
+"""An Iceberg table that jobs append to, through pyiceberg (no jar).
+
+A batch is one snapshot, whose summary has the job's `Commit`, and those of the other
+jobs (see `carried_commits`). pyiceberg by itself tries a commit again on top of another
+driver's, which would write the batch twice: the table is told to try once, and the
+summaries are looked at before and after.
+
+The catalog is a SQLite file in the table's folder, or any that pyiceberg knows, given
+by its properties. ``metadata/version-hint.text`` is kept up to date, so that readers
+without the catalog find the newest state.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+from odradek.pipeline.job_errors import CommitRefused, JobError
+
+from . import carried_commits
+from .snapshot_history import SNAPSHOTS_MAX, expire, newest_only, to_expire
+from .staging import remove_leftovers, staging_name
+from .table import DataFile, check_schema, describe, sync
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    import pyarrow
+    from pyiceberg.catalog import Catalog
+    from pyiceberg.io import FileIO
+    from pyiceberg.manifest import DataFile as IcebergFile
+    from pyiceberg.table import Table as IcebergTable
+    from pyiceberg.table.metadata import TableMetadata
+    from pyiceberg.table.snapshots import Snapshot
+
+    from .commit import Commit
+
+DATA = "data"
+NAMESPACE = "odradek"
+_TRIES = 5
+_PROPERTIES = {
+    "commit.retry.num-retries": "0",
+    "write.metadata.delete-after-commit.enabled": "true",
+    "write.metadata.previous-versions-max": "20",
+    # Manifests are merged by a hundred, and those of a few thousand files are left
+    # alone: otherwise each hundredth batch of a large table would take ten seconds.
+    "commit.manifest-merge.enabled": "true",
+    "commit.manifest.target-size-bytes": str(512 << 10),
+    SNAPSHOTS_MAX: "500",
+}
+
+
+class IcebergTableOfJob:
+    """An Iceberg table, as one driver of one job uses it."""
+
+    is_of_one_job = False
+
+    def __init__(self, location: Path, job: str, options: Mapping[str, str]) -> None:
+        # Said here, and not when rows have been written.
+        import pyiceberg.catalog  # noqa: F401
+
+        self.location = location
+        self._job = job
+        self._options = dict(options)
+        self._is_given = bool(self._options)
+        self._catalog_name = self._options.pop("name", NAMESPACE)
+        name = self._options.pop("table", "")
+        self._name = name or f"{NAMESPACE}.{location.name.replace('.', '_')}"
+        self._catalog_found: Catalog | None = None
+        self._committed: IcebergTable | None = None
+
+    def _catalog(self) -> Catalog:
+        from pyiceberg.catalog import load_catalog
+
+        if self._catalog_found is None:
+            options = (
+                self._options
+                if self._is_given
+                else {
+                    "type": "sql",
+                    "uri": f"sqlite:///{self.location}/catalog.db",
+                    "warehouse": self.location.parent.as_uri(),
+                }
+            )
+            if not self._is_given:
+                self.location.mkdir(parents=True, exist_ok=True)
+            self._catalog_found = load_catalog(self._catalog_name, **options)
+        return self._catalog_found
+
+    def exists(self) -> bool:
+        """Whether there is a table."""
+        return self._found() is not None
+
+    def _found(self) -> IcebergTable | None:
+        from pyiceberg.exceptions import NoSuchTableError
+
+        if not self._is_given and not (self.location / "catalog.db").exists():
+            return None
+        try:
+            return self.load()
+        except NoSuchTableError:
+            return None
+
+    def load(self) -> IcebergTable:
+        """The table as it is now."""
+        return self._catalog().load_table(self._name)
+
+    def create(self, schema: pyarrow.Schema) -> None:
+        """Make the table if there is none.
+
+        Raises:
+            JobError: there is one with another schema.
+        """
+        if not self.exists():
+            self._catalog().create_namespace_if_not_exists(
+                self._name.rpartition(".")[0]
+            )
+            self._catalog().create_table_if_not_exists(
+                self._name,
+                schema=schema,
+                location=self.location.as_uri(),
+                properties=_PROPERTIES,
+            )
+            self.write_hint()
+        table = self.load()
+        if table.properties.get("commit.retry.num-retries") != "0":
+            raise JobError(
+                f"the Iceberg table {self._name} was not made by odradek: its property "
+                "commit.retry.num-retries must be 0, or a second driver of the job "
+                "would write rows twice; set it, or give the job a new table"
+            )
+        check_schema(self.location, _described(table), describe(_plain(schema)))
+
+    def last_commit(self, job: str) -> Commit | None:
+        """The job's last commit, as the table is now."""
+        table = self._found()
+        if table is None:
+            return None
+        return carried_commits.last_commit(table.metadata, job)
+
+    def staging(self, batch: int) -> Path:
+        """A new folder for files of a batch, which no snapshot names."""
+        folder = self.location / DATA / staging_name(self._job, batch)
+        folder.mkdir(parents=True)
+        return folder
+
+    def commit(self, commit: Commit, files: list[DataFile]) -> None:
+        """Add the files: the commit point of a batch.
+
+        Raises:
+            CommitRefused: another driver of the job did it.
+        """
+        from pyiceberg.exceptions import CommitFailedException
+
+        for folder in {os.path.dirname(file.path) for file in files}:
+            sync(folder)
+        for file in files:
+            sync(file.path)
+        if files:
+            sync(self.location / DATA)
+        paths = [Path(file.path).as_uri() for file in files]
+        for tries_left in reversed(range(_TRIES)):
+            table = self.load()
+            before = carried_commits.last_commit(table.metadata, commit.job)
+            if before is not None and before.batch >= commit.batch:
+                raise self._refused(commit)
+            try:
+                self._committed = self._append(table, commit, paths)
+                self._check(self._committed, commit)
+                return
+            except CommitFailedException:
+                # Of another job, of a compaction, or of another driver of this job.
+                if not tries_left:
+                    raise self._refused(commit) from None
+
+    def _append(
+        self, table: IcebergTable, commit: Commit, paths: list[str]
+    ) -> IcebergTable:
+        """The table with the files."""
+        commits = carried_commits.last_commits(table.metadata) | {commit.job: commit}
+        based = newest_only(table)
+        with based.transaction() as transaction:
+            transaction.add_files(
+                paths,
+                snapshot_properties=carried_commits.in_summary(commits),
+                check_duplicate_files=False,
+            )
+            transaction.set_properties(
+                carried_commits.in_properties(table.metadata, commits)
+            )
+        return based
+
+    def _check(self, table: IcebergTable, commit: Commit) -> None:
+        """No snapshot may say that another driver made this batch or a later one."""
+        for snapshot in carried_commits.lineage(table.metadata):
+            found = carried_commits.commit_in(snapshot, commit.job)
+            if found is not None and found.batch < commit.batch:
+                break
+            if found is not None and found.staged != commit.staged:
+                raise self._refused(commit)
+
+    def _refused(self, commit: Commit) -> CommitRefused:
+        return CommitRefused(
+            f"batch {commit.batch} of the job {commit.job!r} was committed by another "
+            f"driver to {self._name}; stop one of the two"
+        )
+
+    def publish(self, commit: Commit) -> None:
+        """Say where the newest state is, and remove what nobody needs."""
+        table, self._committed = self._committed or self.load(), None
+        if old := to_expire(table.metadata):
+            expire(table, old)
+            table = self.load()
+        self.write_hint(table)
+        remove_leftovers(self.location / DATA, commit, self._all_files)
+
+    def restore(self, commit: Commit) -> None:
+        """Say again where the job is; the table has no more rows than before.
+
+        Raises:
+            CommitRefused: the table has a later batch of the job.
+        """
+        self.commit(commit, [])
+        self.write_hint()
+
+    def files(self) -> list[str]:
+        """The paths of all files of the table as it is now."""
+        table = self._found()
+        newest = table and table.current_snapshot()
+        return sorted(_files_of(table, [newest])) if table and newest else []
+
+    def _all_files(self) -> set[str]:
+        """Those of each snapshot: a branch, a tag, a reader may use an earlier one."""
+        table = self.load()
+        return _files_of(table, table.metadata.snapshots)
+
+    def write_hint(self, table: IcebergTable | None = None) -> None:
+        """Let readers without the catalog find the newest state."""
+        metadata = (table or self.load()).metadata_location.rpartition("/")[2]
+        hint = self.location / "metadata" / "version-hint.text"
+        temporary = hint.with_name(f".{uuid.uuid4().hex}")
+        temporary.write_text(metadata.removesuffix(".metadata.json"))
+        os.replace(temporary, hint)
+
+    def close(self) -> None:
+        """Close the catalog."""
+        if self._catalog_found is not None:
+            self._catalog_found.close()
+            self._catalog_found = None
+
+
+def data_files_of(
+    metadata: TableMetadata, paths: list[str], io: FileIO
+) -> list[IcebergFile]:
+    """The entries for Parquet files, with the statistics of their columns."""
+    from pyiceberg.io.pyarrow import parquet_files_to_data_files
+
+    return list(parquet_files_to_data_files(io, metadata, iter(paths)))
+
+
+def _files_of(table: IcebergTable, snapshots: Iterable[Snapshot]) -> set[str]:
+    manifests = {}
+    for snapshot in snapshots:
+        for manifest in snapshot.manifests(table.io):
+            manifests[manifest.manifest_path] = manifest
+    return {
+        local_name(entry.data_file.file_path)
+        for manifest in manifests.values()
+        for entry in manifest.fetch_manifest_entry(table.io, discard_deleted=True)
+    }
+
+
+def local_name(uri: str) -> str:
+    """The path in a file's URI."""
+    return unquote(urlsplit(uri).path)
+
+
+def _plain(schema: pyarrow.Schema) -> pyarrow.Schema:
+    """The schema as the table has it: Iceberg knows fewer types than Arrow."""
+    from pyiceberg.io.pyarrow import _pyarrow_to_schema_without_ids, schema_to_pyarrow
+    from pyiceberg.schema import assign_fresh_schema_ids
+
+    fresh = assign_fresh_schema_ids(_pyarrow_to_schema_without_ids(schema))
+    return schema_to_pyarrow(fresh, include_field_ids=False)
+
+
+def _described(table: IcebergTable) -> list[list[str]]:
+    from pyiceberg.io.pyarrow import schema_to_pyarrow
+
+    return describe(schema_to_pyarrow(table.schema(), include_field_ids=False))

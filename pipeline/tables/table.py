@@ -1,0 +1,169 @@
+"""A table that jobs write to, whichever its format.
+
+Invariants of every format: a commit shows all files of a batch or none, with the
+job's `Commit`; a batch is committed once, whoever tries; the files in `staging` are
+seen by no reader before. A batch's leftovers are removed only when it is committed:
+before that they may be those of another driver that is about to.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from odradek.pipeline.job_errors import JobError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pyarrow
+
+    from .commit import Commit
+
+FORMATS = ("parquet", "delta", "iceberg")
+_SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:")
+
+
+class DataFile(NamedTuple):
+    """A Parquet file in the staging folder; ``size`` in bytes."""
+
+    path: str
+    row_count: int
+    size: int
+
+
+class Table(Protocol):
+    """What a committer needs of a table."""
+
+    location: Path
+    is_of_one_job: bool
+
+    def create(self, schema: pyarrow.Schema) -> None:
+        """Make the table if there is none.
+
+        Raises:
+            JobError: there is one with another schema, or of another job.
+        """
+
+    def exists(self) -> bool:
+        """Whether there is a table."""
+
+    def last_commit(self, job: str) -> Commit | None:
+        """The job's last commit, as the table is now."""
+
+    def staging(self, batch: int) -> Path:
+        """A new folder for files of a batch, unseen by readers."""
+
+    def commit(self, commit: Commit, files: list[DataFile]) -> None:
+        """Add the files: the commit point of a batch. They are durable before.
+
+        Raises:
+            CommitRefused: another driver of the job did it.
+        """
+
+    def publish(self, commit: Commit) -> None:
+        """Finish what a committed batch has left to do; may be repeated."""
+
+    def restore(self, commit: Commit) -> None:
+        """Say again where a job is that the table has lost, without a file.
+
+        Raises:
+            CommitRefused: the table has a later batch of the job.
+        """
+
+    def files(self) -> list[str]:
+        """The paths of all files that the table has now."""
+
+    def close(self) -> None:
+        """Let others have it."""
+
+
+def open_table(
+    kind: str, location: str, job: str, options: Mapping[str, str] | None = None
+) -> Table:
+    """The table at a path, which need not be there yet.
+
+    Raises:
+        JobError: there is no such format, or the place is not a file system's.
+        ModuleNotFoundError: the format's library is not installed.
+    """
+    path = local_path(location)
+    if kind == "delta":
+        from .delta import DeltaTableOfJob
+
+        return DeltaTableOfJob(path, job)
+    if kind == "iceberg":
+        from .iceberg import IcebergTableOfJob
+
+        return IcebergTableOfJob(path, job, options or {})
+    if kind == "parquet":
+        from .parquet import ParquetTable
+
+        return ParquetTable(path, job)
+    raise JobError(f"there is no table format {kind!r}; there are {', '.join(FORMATS)}")
+
+
+def local_path(location: str) -> Path:
+    """A path of the file system, which driver and executors share.
+
+    Raises:
+        JobError: it is a URL of something else.
+    """
+    if location.startswith("file:"):
+        location = location.removeprefix("file://").removeprefix("file:")
+    elif _SCHEME.match(location):
+        raise JobError(
+            f"{location}: tables are written to paths of a file system that all of "
+            "Spark's machines share; mount the store, or write to a path and copy"
+        )
+    return Path(os.path.abspath(os.path.expanduser(location)))
+
+
+def sync(path: Path | str) -> None:
+    """Make a file, or the names in a folder, survive a loss of power."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def describe(schema: pyarrow.Schema) -> list[list[str]]:
+    """Names and types, to compare and to store."""
+    return [[field.name, str(field.type)] for field in schema]
+
+
+def check_schema(
+    location: Path, there: list[list[str]], wanted: list[list[str]]
+) -> None:
+    """Refuse to mix rows of different shapes.
+
+    Raises:
+        JobError: the schemas differ; says where.
+    """
+    if there == wanted:
+        return
+    before = {name: kind for name, kind in there}
+    now = {name: kind for name, kind in wanted}
+    said = [
+        f"{name} {kind} is not in the job"
+        for name, kind in before.items()
+        if name not in now
+    ]
+    said += [
+        f"{name} {kind} is not in the table"
+        for name, kind in now.items()
+        if name not in before
+    ]
+    said += [
+        f"{name} is {before[name]} in the table and {kind} in the job"
+        for name, kind in now.items()
+        if before.get(name, kind) != kind
+    ]
+    raise JobError(
+        f"the table {location} has another schema: "
+        f"{'; '.join(said) or 'the columns have another order'}. Give the job a new "
+        "table, or the schema of this one"
+    )

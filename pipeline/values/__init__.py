@@ -1,0 +1,1 @@
+"""Values of records: JSON, Avro, Protobuf, and those that cannot be decoded."""

@@ -1,0 +1,1 @@
+"""The Python processes that Spark starts: what they load, keep and say."""

@@ -1,0 +1,1 @@
+"""Log directories and all logs in them: opened, moved, deleted, checkpointed."""

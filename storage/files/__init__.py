@@ -1,0 +1,1 @@
+"""The only way to the disk: the seam to the system, and files of one purpose."""

@@ -1,0 +1,38 @@
+"""How much the logs may keep in memory of what was appended to them last."""
+
+from collections import deque
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from odradek.storage.segment.tail import LogTail
+
+# What a batch costs besides its bytes: objects and list entries.
+ENTRY_SIZE: Final = 256
+# What is taken of the memory, and given up, at once; less where there is little of it.
+_PAGE_SIZE_MAX: Final = 4 << 10
+_PAGES_MIN: Final = 64
+
+
+class TailMemory:
+    """What the tails of all logs may keep alive together, in bytes.
+
+    ``order`` has the tail of each page that was begun, in that order; some of these
+    pages are no more. Only the tails change it, and ``size``.
+    """
+
+    def __init__(self, size_max: int) -> None:
+        self.size = 0
+        self.order: deque[LogTail] = deque()
+        self.resize(size_max)
+
+    def resize(self, size_max: int) -> None:
+        """Allow that much from now on."""
+        self.size_max = size_max
+        self.count_max = size_max // ENTRY_SIZE
+        self.page_size = min(_PAGE_SIZE_MAX, size_max // _PAGES_MIN)
+        self.make_room()
+
+    def make_room(self) -> None:
+        """Give up the oldest pages, until no more is kept than may be."""
+        while self.size > self.size_max or len(self.order) > self.count_max:
+            self.order.popleft().drop_first()

@@ -1,0 +1,1 @@
+"""What a log is made of on this disk: segments, epochs, watermarks, quarantine."""

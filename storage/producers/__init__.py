@@ -1,0 +1,1 @@
+"""Producers of a partition: sequences, transactions, snapshots."""

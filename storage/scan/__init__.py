@@ -1,0 +1,1 @@
+"""Batch after batch through the bytes of a log file, past damage."""

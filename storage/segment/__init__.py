@@ -1,0 +1,1 @@
+"""One segment: its log file with its indexes, read, written, copied, scrubbed."""

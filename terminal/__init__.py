@@ -1,0 +1,1 @@
+"""A command and its person: arguments, examples, failures, tables, progress, pipes."""

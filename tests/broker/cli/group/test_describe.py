@@ -1,0 +1,110 @@
+import pytest
+
+from odradek.client.cluster import Cluster
+from odradek.client.group_offsets import commit_offsets
+from odradek.protocol.topic_partition import TopicPartition
+from tests.broker.cli.conftest import Shell
+from tests.client.live import Member, create_topic, produce
+
+
+def test_members_offsets_and_lag(cluster: Cluster, shell: Shell) -> None:
+    create_topic(cluster, "seen", 3)
+    produce(cluster, "seen", 0, range(10))
+    produce(cluster, "seen", 1, range(5))
+    commit_offsets(cluster, "seen", {TopicPartition("seen", 0): 4})
+    member = Member(cluster, "seen", "seen", 0, 1)
+    title, head, *rows, total = shell.group("describe", "seen")
+    assert title.startswith(
+        "group seen: Stable, classic consumer, assignor range, 1 member, coordinator 1"
+    )
+    assert head.split() == [
+        "TOPIC",
+        "PARTITION",
+        "CURRENT-OFFSET",
+        "LOG-END-OFFSET",
+        "LAG",
+        "CONSUMER-ID",
+        "HOST",
+        "CLIENT-ID",
+    ]
+    owner = [member.member_id, "/127.0.0.1", "odradek"]
+    assert [row.split() for row in rows] == [
+        ["seen", "0", "4", "10", "6", *owner],
+        ["seen", "1", "-", "5", "-", *owner],
+    ]
+    assert total == "total lag: 6"
+    title, _, row = shell.group("describe", "seen", "--members")
+    assert row.split() == [member.member_id, "-", *owner[1:], "2", "seen:0,1"]
+    head, row = shell.group("describe", "seen", "--state")
+    assert row.split()[0] == "seen"
+    assert row.split()[-4:] == ["range", "classic", "Stable", "1"]
+    member.leave()
+    title, _, *rows, total = shell.group("describe", "seen")
+    assert title.startswith("group seen: Empty, classic consumer, 0 members")
+    assert [row.split() for row in rows] == [["seen", "0", "4", "10", "6", *"---"]]
+    assert len(shell.group("describe", "seen", "--members")) == 1
+
+
+def test_the_same_as_json(cluster: Cluster, shell: Shell) -> None:
+    create_topic(cluster, "as-json", 1)
+    produce(cluster, "as-json", 0, range(3))
+    commit_offsets(cluster, "as-json", {TopicPartition("as-json", 0): 1})
+    member = Member(cluster, "as-json", "as-json", 0)
+    (group,) = shell.json("describe", "as-json")
+    assert group.pop("coordinator").keys() == {"id", "host", "port"}
+    assert group == {
+        "group": "as-json",
+        "state": "Stable",
+        "type": "classic",
+        "protocolType": "consumer",
+        "assignor": "range",
+        "members": [
+            {
+                "memberId": member.member_id,
+                "groupInstanceId": None,
+                "clientId": "odradek",
+                "host": "/127.0.0.1",
+                "assignment": [{"topic": "as-json", "partition": 0}],
+            }
+        ],
+        "partitions": [
+            {
+                "topic": "as-json",
+                "partition": 0,
+                "currentOffset": 1,
+                "logEndOffset": 3,
+                "lag": 2,
+                "memberId": member.member_id,
+                "error": None,
+            }
+        ],
+        "totalLag": 2,
+    }
+    member.leave()
+
+
+def test_several_groups_and_one_that_is_not_there(
+    cluster: Cluster, shell: Shell
+) -> None:
+    create_topic(cluster, "several", 1)
+    for name in ("several-1", "several-2"):
+        commit_offsets(cluster, name, {TopicPartition("several", 0): 0})
+    given = ("several-1", "several-none", "several-2", "several-1")
+    found = shell.json("describe", *given, code=1)
+    assert [each["group"] for each in found] == ["several-1", "several-2"]
+    assert shell.error == (
+        "odradek group describe: several-none: GROUP_ID_NOT_FOUND: Group several-none"
+        " not found.\n"
+    )
+    assert shell.group("describe", "several-none", code=1) == []
+    every = {each["group"] for each in shell.json("describe", "--all")}
+    assert {"several-1", "several-2"} <= every
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["a", "--all"], ["a", "--members", "--state"]]
+)
+def test_bad_usage(arguments: list[str], shell: Shell) -> None:
+    with pytest.raises(SystemExit) as ended:
+        shell.group("describe", *arguments)
+    assert ended.value.code == 2

@@ -1,7 +1,0 @@
-from broker.cli.config import ACTIONS
-from tests.broker.cli.test_topic import ACTIONS as TESTED
-
-
-def test_every_action_is_among_those_that_are_tested() -> None:
-    """Its help and its examples: see `test_topic`."""
-    assert {("config", action) for action in ACTIONS} <= set(TESTED)

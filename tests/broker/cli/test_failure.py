@@ -1,8 +1,0 @@
-import pytest
-
-from broker.cli.failure import fail
-
-
-def test_a_failure_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert fail("health", 1, "first\n  second") == 1
-    assert capsys.readouterr().err == "odradek health: first second\n"

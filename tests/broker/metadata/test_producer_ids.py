@@ -1,0 +1,31 @@
+import asyncio
+from typing import Any
+
+from odradek.broker.metadata.producer_ids import ProducerIds
+
+
+class FakeTopics:
+    def __init__(self, block_size: int) -> None:
+        self.block_size = block_size
+        self.next_id = 0
+
+    async def allocate_producer_id_block(self) -> range:
+        first = self.next_id
+        self.next_id += self.block_size
+        await asyncio.sleep(0)
+        return range(first, first + self.block_size)
+
+
+async def test_ids_come_in_order_and_blocks_when_needed() -> None:
+    topics: Any = FakeTopics(3)
+    ids = ProducerIds(topics)
+    assert ids.next_or_none() is None
+    assert [await ids.next() for _ in range(4)] == [0, 1, 2, 3]
+    assert (ids.next_or_none(), topics.next_id) == (4, 6)
+
+
+async def test_no_id_is_given_twice_to_many_who_wait() -> None:
+    topics: Any = FakeTopics(2)
+    ids = ProducerIds(topics)
+    given = await asyncio.gather(*(ids.next() for _ in range(20)))
+    assert len(set(given)) == 20

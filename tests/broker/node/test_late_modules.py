@@ -1,0 +1,122 @@
+"""What is loaded when: by name, as times differ and names do not."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from odradek.broker.handlers import MODULES
+from odradek.broker.node import late_modules
+
+ROOT = Path(__file__).parents[3]
+OURS = ("broker", "storage", "protocol")
+# Of ours. More is no mistake, but a start that is slower for everybody: half a
+# millisecond each, so ask whether the first answer needs it.
+FIRST_ANSWER_MODULES_MAX = 130
+# Who asks for the versions waits for none of these.
+LATE = {f"broker.{name}" for name in late_modules.LATE_MODULES} | {
+    "odradek.broker.operate.admin_socket",
+    "odradek.broker.compaction.cleaning_process",
+    "odradek.broker.metadata.client_telemetry",
+    "odradek.broker.coordinator",
+    "odradek.broker.operate.http_server",
+    "odradek.broker.metadata.scram_credentials",
+    "odradek.broker.text.pattern",
+    "odradek.broker.quotas.metered",
+    "odradek.broker.replica",
+    "bz2",
+    "client",
+    "ctypes",
+    "difflib",
+    "email",
+    "hashlib",
+    "importlib.metadata",
+    "json",
+    "pickle",
+    "platform",
+    "shutil",
+    "odradek.storage.segment.log_segment",
+    "odradek.storage.log.unified_log",
+    "uuid",
+}
+RARE_HANDLERS = {
+    "odradek.broker.handlers.security.acls",
+    "odradek.broker.handlers.security.delegation_tokens",
+}
+
+SCRIPT = """
+import asyncio, signal, struct, sys
+
+before = set(sys.modules)  # some that measure tests have loaded others already
+from broker import late_modules, server
+from odradek.broker.cli.main import main
+
+ASK_VERSIONS = struct.pack(">ihhih", 10, 18, 0, 1, -1)
+DESCRIBE_ACLS = struct.pack(">hhih9B", 29, 3, 7, -1, 0, 1, 1, 1, 1, 1, 1, 1, 0)
+
+async def ask(request):
+    reader, writer = await asyncio.open_connection("127.0.0.1", listening.port)
+    writer.write(request)
+    size = int.from_bytes(await reader.readexactly(4))
+    answer = await reader.readexactly(size)
+    writer.close()
+    return answer
+
+async def load_late():
+    global listening
+    (listening,) = broker.listeners
+    answer = await ask(ASK_VERSIONS)
+    assert answer[4:6] == bytes(2), answer
+    print(*sys.modules.keys() - before)
+    await late_modules.load_late()
+    print(*sys.modules.keys() - before)
+    answer = await ask(struct.pack(">i", len(DESCRIBE_ACLS)) + DESCRIBE_ACLS)
+    print(answer[:4].hex(), *sys.modules.keys() - before)
+
+class Server(server.Server):
+    async def start(self):
+        global broker
+        broker = self
+        await super().start()
+        asyncio.get_running_loop().call_soon(signal.raise_signal, signal.SIGTERM)
+
+server.Server, server.load_late = Server, load_late
+main(["serve", "--port", "0", "--data-dir", sys.argv[1]])
+"""
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> list[set[str]]:
+    """The modules at the first answer; before the ready line; at the first of ACLs."""
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, str(tmp_path_factory.mktemp("data") / "data")],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return [set(line.split()) for line in done.stdout.splitlines()[:3]]
+
+
+def test_the_first_answer_waits_for_little(loaded: list[set[str]]) -> None:
+    first = loaded[0]
+    assert sorted(first & LATE) == []
+    handlers = {f"odradek.broker.handlers.{name}" for name in MODULES}
+    assert first & handlers == {"odradek.broker.handlers.cluster.api_versions"}
+    ours = {name for name in first if name.split(".")[0] in OURS}
+    assert len(ours) <= FIRST_ANSWER_MODULES_MAX
+
+
+def test_what_clients_use_is_there_before_the_ready_line(
+    loaded: list[set[str]],
+) -> None:
+    assert {f"broker.{name}" for name in late_modules.LATE_MODULES} <= loaded[1]
+    assert not loaded[1] & RARE_HANDLERS
+
+
+def test_a_rare_request_loads_its_handler_and_is_answered(
+    loaded: list[set[str]],
+) -> None:
+    assert "00000007" in loaded[2]
+    assert loaded[2] & RARE_HANDLERS == {"odradek.broker.handlers.security.acls"}

@@ -1,0 +1,125 @@
+import asyncio
+import logging
+from typing import Any
+
+import pytest
+
+from odradek.broker.operate.audit import AUDITED, audited
+from odradek.broker.requests.context import ConnectionInfo, RequestContext
+from odradek.broker.runtime.parked import Parked
+from odradek.protocol.errors import ErrorCode, InvalidRequest
+from odradek.protocol.messages.configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from odradek.protocol.messages.topics import (
+    DeletableTopicResult,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+)
+
+REQUEST = DeleteTopicsRequest(topic_names=["orders"], timeout_ms=5)
+REFUSED = DeleteTopicsResponse(
+    responses=[
+        DeletableTopicResult(name="a"),
+        DeletableTopicResult(name="b", error_code=ErrorCode.TOPIC_DELETION_DISABLED),
+    ]
+)
+
+
+def context() -> RequestContext:
+    services: Any = None
+    info = ConnectionInfo(peer_host="10.0.0.9")
+    return RequestContext(services, info, DeleteTopicsRequest.api_key, 1, 0, "tool")
+
+
+@pytest.fixture
+def events(monkeypatch: pytest.MonkeyPatch) -> list[logging.LogRecord]:
+    found: list[logging.LogRecord] = []
+    logger = logging.getLogger("odradek.audit")
+    monkeypatch.setattr(logger, "level", logging.INFO)
+    monkeypatch.setattr(logger, "handle", found.append)
+    logger.manager._clear_cache()  # type: ignore[attr-defined]
+    return found
+
+
+def test_a_change_is_told_with_who_made_it(events: list[logging.LogRecord]) -> None:
+    answer = audited(lambda ctx, request: DeleteTopicsResponse())(context(), REQUEST)
+    assert answer == DeleteTopicsResponse()
+    (event,) = events
+    told = vars(event)
+    assert told["api"] == "DeleteTopics"
+    assert (told["client"], told["address"]) == ("tool", "10.0.0.9")
+    assert told["request"]["topic_names"] == ["orders"]
+    assert "refused" not in told
+    assert "done" in event.getMessage()
+
+
+def test_what_was_refused_is_told_by_kafkas_names(
+    events: list[logging.LogRecord],
+) -> None:
+    audited(lambda ctx, request: REFUSED)(context(), REQUEST)
+    assert vars(events[0])["refused"] == ["TOPIC_DELETION_DISABLED"]
+
+
+def test_a_handler_that_raises_is_told_and_goes_on_raising(
+    events: list[logging.LogRecord],
+) -> None:
+    def handle(ctx: RequestContext, request: Any) -> None:
+        raise InvalidRequest
+
+    with pytest.raises(InvalidRequest):
+        audited(handle)(context(), REQUEST)
+    assert vars(events[0])["refused"] == ["INVALID_REQUEST"]
+
+
+def test_a_parked_answer_is_told_when_it_is_there(
+    events: list[logging.LogRecord],
+) -> None:
+    parked = Parked()
+    answer = audited(lambda ctx, request: parked)(context(), REQUEST)
+    assert not events
+    parked.set_result(REFUSED)
+    assert answer.result() == REFUSED
+    assert len(events) == 1
+
+
+async def test_a_coroutine_is_told_when_it_ends(
+    events: list[logging.LogRecord],
+) -> None:
+    async def handle(ctx: RequestContext, request: Any) -> Any:
+        await asyncio.sleep(0)
+        return REFUSED
+
+    assert await audited(handle)(context(), REQUEST) == REFUSED
+    assert len(events) == 1
+
+
+def test_secrets_are_not_told(events: list[logging.LogRecord]) -> None:
+    request = IncrementalAlterConfigsRequest(
+        resources=[
+            AlterConfigsResource(
+                resource_name="orders",
+                configs=[
+                    AlterableConfig(name="ssl.key.password", value="hush"),
+                    AlterableConfig(name="retention.ms", value="5"),
+                ],
+            )
+        ]
+    )
+    audited(lambda ctx, request: DeleteTopicsResponse())(context(), request)
+    text = events[0].getMessage()
+    assert "hush" not in text
+    assert "'value': '5'" in text
+
+
+def test_a_long_list_is_cut(events: list[logging.LogRecord]) -> None:
+    request = DeleteTopicsRequest(topic_names=[f"t{n}" for n in range(100)])
+    audited(lambda ctx, request: DeleteTopicsResponse())(context(), request)
+    assert vars(events[0])["request"]["topic_names"][-1] == "80 more"
+
+
+def test_reading_is_not_audited() -> None:
+    names = {key.name for key in AUDITED}
+    assert not {"FETCH", "PRODUCE", "METADATA", "DESCRIBE_CONFIGS"} & names

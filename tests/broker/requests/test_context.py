@@ -1,0 +1,31 @@
+from typing import Any, cast
+
+from odradek.broker.requests.context import ConnectionInfo, RequestContext
+
+
+def test_a_request_knows_its_connection() -> None:
+    closed: list[bool] = []
+    connection = ConnectionInfo(
+        listener_name="INTERNAL",
+        local_host="10.0.0.1",
+        local_port=9093,
+        peer_host="10.0.0.9",
+        close=lambda: closed.append(True),
+    )
+    services: Any = object()
+    ctx = RequestContext(services, connection, 18, 3, 7, "me")
+    assert ctx.services is services
+    header = (ctx.api_key, ctx.api_version, ctx.correlation_id, ctx.client_id)
+    assert header == (18, 3, 7, "me")
+    assert (ctx.listener_name, ctx.local_host, ctx.local_port) == (
+        "INTERNAL",
+        "10.0.0.1",
+        9093,
+    )
+    assert ctx.peer_host == "10.0.0.9"
+    ctx.close_connection()
+    assert closed == [True]
+
+
+def test_a_context_without_a_connection_closes_nothing() -> None:
+    RequestContext(cast(Any, None), ConnectionInfo(), 0, 0).close_connection()

@@ -1,0 +1,148 @@
+"""Job files: what is read, and what is said about every wrong key."""
+
+from pathlib import Path
+
+import pytest
+
+from odradek.pipeline.job_errors import JobError
+from odradek.pipeline.jobs.job_file import KEYS, duration_ms, read_job_file
+
+ROOT = Path(__file__).parents[3]
+SMALLEST = 'name = "j"\n[source]\ntopics = ["t"]\n[table]\npath = "rows"\n'
+
+
+def job_file(folder: Path, text: str) -> Path:
+    path = folder / "job.toml"
+    path.write_text(text)
+    return path
+
+
+def test_smallest_job_and_its_defaults(tmp_path: Path) -> None:
+    job = read_job_file(job_file(tmp_path, SMALLEST))
+    assert job.table_path == str(tmp_path / "rows")
+    assert job.checkpoint == str(tmp_path / "rows-checkpoint")
+    assert job.dead_letters == str(tmp_path / "rows-dead-letters")
+    assert job.table_format == "parquet"
+    assert job.trigger_ms == 1000
+    assert job.group == "sink-j"
+    assert not job.value.has_prefix
+
+
+def test_all_sections(tmp_path: Path) -> None:
+    text = """
+name = "all"
+checkpoint = "/chk"
+trigger = "500ms"
+[source]
+bootstrap_servers = "a:1,b:2"
+topic_pattern = "orders.*"
+starting_offsets = { orders = { "0" = 5 } }
+isolation_level = "read_committed"
+options = { minPartitions = 4, "kafka.client.id" = "x" }
+[value]
+format = "avro"
+registry = "http://r:8081"
+subject = "orders-value"
+[table]
+path = "/lake/orders"
+format = "iceberg"
+columns = ["offset", "headers"]
+catalog = { type = "rest", uri = "http://c" }
+[dead_letters]
+enabled = false
+[spark]
+master = "spark://h:7077"
+conf = { "spark.ui.enabled" = true }
+"""
+    job = read_job_file(job_file(tmp_path, text))
+    assert job.source.is_committed
+    assert job.source.options == {"minPartitions": "4", "kafka.client.id": "x"}
+    assert job.source.starting_offsets == {"orders": {"0": 5}}
+    assert job.value.has_prefix
+    assert job.value.columns == ("offset", "headers")
+    assert job.dead_letters is None
+    assert job.conf == {"spark.ui.enabled": "true"}
+    assert job.catalog == {"type": "rest", "uri": "http://c"}
+    assert (job.trigger_ms, job.checkpoint) == (500, "/chk")
+
+
+@pytest.mark.parametrize("section", list(KEYS))
+def test_every_key_with_a_typo_is_answered_with_the_key(
+    section: str, tmp_path: Path
+) -> None:
+    for name in KEYS[section]:
+        wrong = name[:-1] + "x" + name[-1]
+        line = f"{wrong} = 1\n"
+        if not section:
+            text = line + SMALLEST
+        elif f"[{section}]\n" in SMALLEST:
+            text = SMALLEST.replace(f"[{section}]\n", f"[{section}]\n{line}")
+        else:
+            text = f"{SMALLEST}[{section}]\n{line}"
+        with pytest.raises(JobError, match=f"has no key {wrong}") as raised:
+            read_job_file(job_file(tmp_path, text))
+        assert f"Did you mean {name}?" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("[source]", "[sorce]", "Did you mean source?"),
+        ('name = "j"', "", "name is missing"),
+        ('path = "rows"', "", r"\[table\] path is missing"),
+        ('name = "j"', 'name = "a b"', "letters, digits"),
+        ('name = "j"', 'name = "j"\ntrigger = "soon"', "no duration"),
+        ('topics = ["t"]', "", "needs topics"),
+        ('topics = ["t"]', 'topics = "t"', "must be a list"),
+        ('topics = ["t"]', 'topics = ["t"]\ntopic_pattern = "x"', "not both"),
+        ('topics = ["t"]', "topics = [1]", "list of names"),
+        (
+            'topics = ["t"]',
+            'topics = ["t"]\nmax_offsets_per_trigger = true',
+            "must be a number",
+        ),
+        (
+            'topics = ["t"]',
+            'topics = ["t"]\nsmall_batch_records = -1',
+            "must not be negative",
+        ),
+        (
+            'topics = ["t"]',
+            'topics = ["t"]\nisolation_level = "read_comitted"',
+            "Did you mean read_committed?",
+        ),
+        (
+            'topics = ["t"]',
+            'topics = ["t"]\nformat = "kafka"\npath = "data"',
+            'by format = "odradek" only',
+        ),
+        ('path = "rows"', 'path = "rows"\nformat = "parket"', "mean parquet"),
+        ('path = "rows"', 'path = "rows"\ncolumns = ["ofset"]', "mean offset"),
+        ('path = "rows"', 'path = "rows"\ntopics = ["t"]', r"belongs to \[source\]"),
+        ('path = "rows"', 'path = "rows"\nname = "x"', "the top of the file"),
+        ("[table]", "[dead_letters]\ndlq_max_ratio = 2\n[table]", "from 0 to 1"),
+        ("[table]", "[table", "line 4"),
+    ],
+)
+def test_mistakes_are_named(tmp_path: Path, old: str, new: str, said: str) -> None:
+    with pytest.raises(JobError, match=said) as raised:
+        read_job_file(job_file(tmp_path, SMALLEST.replace(old, new)))
+    assert str(tmp_path) in str(raised.value)
+
+
+def test_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(JobError, match="No such file"):
+        read_job_file(tmp_path / "none.toml")
+
+
+def test_durations() -> None:
+    assert duration_ms("x", "1.5s") == 1500
+    assert duration_ms("x", "2 m") == 120_000
+
+
+def test_page_lists_every_key() -> None:
+    page = (ROOT / "docs" / "pipeline" / "sink.md").read_text()
+    missing = [
+        name for keys in KEYS.values() for name in keys if f"`{name}`" not in page
+    ]
+    assert not missing

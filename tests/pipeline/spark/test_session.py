@@ -1,0 +1,85 @@
+"""Java is looked for before Spark is started."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import pytest
+from pyspark.errors import AnalysisException
+
+from odradek.pipeline.job_errors import JobError
+from odradek.pipeline.source.data_source import DefaultSource
+from odradek.pipeline.spark.session import (
+    SparkOfCommand,
+    check_java,
+    java_version,
+    register_source,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def test_versions() -> None:
+    assert java_version('openjdk version "17.0.15" 2025-04-15') == 17
+    assert java_version('java version "1.8.0_402"') == 8
+    assert java_version('openjdk version "21" 2023') == 21
+    assert java_version("no such thing") is None
+
+
+def fake_java(folder: Path, version: str, code: int = 0) -> None:
+    path = folder / "bin" / "java"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    said = f"echo 'openjdk version \"{version}\"' >&2\nexit {code}\n"
+    path.write_text(f"#!/bin/sh\n{said}")
+    path.chmod(0o755)
+
+
+def test_missing_java_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(JobError, match="JAVA_HOME is"):
+        SparkOfCommand("test", None).session()
+    monkeypatch.delenv("JAVA_HOME")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(JobError, match="none is found"):
+        check_java()
+
+
+def test_old_java_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    fake_java(tmp_path, "1.8.0_402")
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(JobError, match="is Java 8"):
+        check_java()
+
+
+def test_java_that_does_not_run_is_said(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As the one of macOS that only says where to get one."""
+    fake_java(tmp_path, "17", code=1)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(JobError, match="java does not run: openjdk"):
+        check_java()
+    (tmp_path / "bin" / "java").chmod(0o644)
+    with pytest.raises(JobError, match=r"JAVA_HOME is .*, where there is none"):
+        check_java()
+
+
+class FakeSpark:
+    """A session that is told of sources."""
+
+    def __init__(self, *, has_found: bool) -> None:
+        self.dataSource = self
+        self.registered: list[str] = []
+        self._has_found = has_found
+
+    def register(self, source: type[DefaultSource]) -> None:
+        if self._has_found:
+            raise AnalysisException("[DATA_SOURCE_ALREADY_EXISTS]")
+        self.registered.append(source.name())
+
+
+def test_a_session_is_told_of_the_source_that_it_does_not_find() -> None:
+    for has_found, registered in {True: [], False: ["odradek"]}.items():
+        spark = FakeSpark(has_found=has_found)
+        register_source(cast("SparkSession", spark))
+        assert spark.registered == registered

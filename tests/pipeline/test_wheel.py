@@ -1,0 +1,231 @@
+"""The wheel, used from a folder in which all our names are taken."""
+
+import ast
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pyarrow.parquet
+import pytest
+
+from odradek.client.list_offsets import LATEST, list_offsets
+from odradek.protocol.topic_partition import TopicPartition
+from tests.broker_process import BrokerProcess
+from tests.client.live import connected
+from tests.pipeline import feeding
+
+ROOT = Path(__file__).parents[2]
+BUILT = ("protocol", "client", "storage", "broker", "pyspark_odradek")
+TAKEN = ("protocol", "client", "storage", "broker", "pipeline")
+INSIDE = "pyspark_odradek._odradek"
+
+SCRIPT = """
+import json, sys
+import broker, client, pipeline, protocol, storage  # the user's own
+from pyspark.sql import SparkSession
+
+address, topic, checkpoint = sys.argv[1:]
+spark = (
+    SparkSession.builder.master("local[1]")
+    .config("spark.ui.enabled", "false")
+    .config("spark.driver.memory", "512m")
+    .getOrCreate()
+)
+options = {"kafka.bootstrap.servers": address, "subscribe": topic}
+batch = spark.read.format("odradek").options(**options).load()
+values = batch.selectExpr("cast(value as string) as value").rdd
+own = values.map(lambda row: protocol.shout(row.value)).collect()
+streamed = []
+query = (
+    spark.readStream.format("odradek")
+    .options(startingOffsets="earliest", **options)
+    .load()
+    .writeStream.foreachBatch(lambda frame, _: streamed.append(frame.count()))
+    .option("checkpointLocation", checkpoint)
+    .trigger(availableNow=True)
+    .start()
+)
+query.awaitTermination()
+import pyspark_odradek
+print(json.dumps([sorted(own), sum(streamed), pyspark_odradek.__file__]))
+spark.stop()
+"""
+
+
+def build_wheel(folder: Path, compiler: str | None = None) -> Path:
+    """The wheel of what is here, unpacked, as ``pip wheel .`` makes it."""
+    source, unpacked = folder / "source", folder / "unpacked"
+    built = shutil.ignore_patterns("__pycache__", "*.so")
+    for name in BUILT:
+        shutil.copytree(ROOT / name, source / name, ignore=built)
+    for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source)
+    command = [sys.executable, "-m", "pip", "wheel", "-q", "-w", str(folder)]
+    command += ["--no-build-isolation", "--no-deps", "--no-index", str(source)]
+    environment = {**os.environ, **({"CC": compiler} if compiler else {})}
+    run = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout + run.stderr
+    (wheel,) = folder.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(unpacked)
+    return unpacked
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_wheel(tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture
+def taken(tmp_path: Path) -> Path:
+    """A folder of a user, who knows nothing of ours."""
+    folder = tmp_path / "job"
+    folder.mkdir()
+    for name in TAKEN:
+        (folder / f"{name}.py").write_text("def shout(text): return text.upper()\n")
+    return folder
+
+
+def environment(wheel: Path) -> dict[str, str]:
+    return {
+        **os.environ,
+        "PYTHONPATH": str(wheel),
+        "PYSPARK_PYTHON": sys.executable,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+    }
+
+
+def imported(path: Path) -> set[str]:
+    """The packages that a module names in its absolute imports."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names.add(node.module or "")
+    return names
+
+
+def test_the_pipeline_imports_nothing_by_a_common_name(wheel: Path) -> None:
+    for path in (wheel / "pyspark_odradek").rglob("*.py"):
+        common = {name for name in imported(path) if name.split(".")[0] in TAKEN}
+        assert not common, path
+    # The broker still does, under the names it always had.
+    assert "odradek.protocol.errors" in imported(wheel / "client" / "cluster.py")
+
+
+def test_what_is_mapped_twice_is_the_same(wheel: Path) -> None:
+    for package in ("protocol", "client", "storage/formats"):
+        first, second = wheel / package, wheel / "pyspark_odradek/_odradek" / package
+        names = [path.relative_to(first) for path in first.rglob("*.py")]
+        assert len(names) > 3
+        for name in names:
+            text = (second / name).read_text()
+            assert text.replace(f"{INSIDE}.", "") == (first / name).read_text()
+    assert list((wheel / "pyspark_odradek/_odradek/protocol").glob("speedups*.so"))
+
+
+@pytest.mark.usefixtures("spark_java")
+def test_a_script_of_the_user_runs_where_all_names_are_taken(
+    wheel: Path, taken: Path, broker_process: BrokerProcess, topic: str
+) -> None:
+    feeding.create(broker_process.address, topic, 2)
+    feeding.send(broker_process.address, topic, [b"a", b"b"], 0)
+    feeding.send(broker_process.address, topic, [b"c"], 1)
+    (taken / "job.py").write_text(SCRIPT)
+    arguments = [broker_process.address, topic, str(taken / "checkpoint")]
+    run = subprocess.run(
+        [sys.executable, "job.py", *arguments],
+        cwd=taken,
+        env=environment(wheel),
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stderr[-5000:]
+    own, streamed, place = json.loads(run.stdout.splitlines()[-1])
+    assert (own, streamed) == (["A", "B", "C"], 3)
+    assert Path(place).is_relative_to(wheel)
+
+
+JOB = """
+name = "job"
+[source]
+bootstrap_servers = "{address}"
+topics = ["{topic}"]
+[value]
+format = "string"
+[table]
+path = "sunk"
+"""
+# One after the other in one process: Java starts once.
+COMMANDS = """
+import json, sys
+from odradek.broker.cli.main import main
+
+for command in json.loads(sys.argv[1]):
+    code = main(["pipeline", *command])
+    assert code == 0, (command, code)
+"""
+
+
+@pytest.mark.usefixtures("spark_java")
+def test_the_commands_run_where_all_names_are_taken(
+    wheel: Path, taken: Path, broker_process: BrokerProcess, topic: str
+) -> None:
+    address = broker_process.address
+    feeding.create(address, topic)
+    feeding.create(address, f"{topic}-copy")
+    feeding.send(address, topic, [b"a", b"b", b"c"])
+    (taken / "job.toml").write_text(JOB.format(address=address, topic=topic))
+    server = ["--bootstrap-server", address]
+    small = ["--master", "local[1]", "--conf", "spark.driver.memory=512m"]
+    load = ["--table", "exported", "--topic", f"{topic}-copy", "--job", topic]
+    commands = [
+        ["export", topic, "exported", *server, *small],
+        ["sink", "once", "job.toml"],
+        ["load", *load, *server, *small],
+    ]
+    # As the script `odradek` does it, which has no current folder on its path.
+    run = subprocess.run(
+        [sys.executable, "-c", COMMANDS, json.dumps(commands)],
+        cwd=taken,
+        env=environment(wheel),
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, (run.stdout, run.stderr[-5000:])
+    found = [
+        pyarrow.parquet.read_table(taken / name).column("value").to_pylist()
+        for name in ("exported", "sunk")
+    ]
+    assert sorted(found[0]) == [b"a", b"b", b"c"]
+    assert sorted(found[1]) == ["a", "b", "c"]
+    with connected(broker_process.port) as cluster:
+        place = TopicPartition(f"{topic}-copy", 0)
+        ends = list_offsets(cluster, {place: LATEST}, committed=True).found
+    assert ends[place].offset >= 3
+
+
+def test_without_a_compiler_the_wheel_is_slower_and_works(
+    tmp_path: Path, taken: Path
+) -> None:
+    wheel = build_wheel(tmp_path, compiler="false")
+    assert not list(wheel.rglob("*.so"))
+    program = (
+        "from odradek.pipeline.source.options import read_options\n"
+        f"from {INSIDE}.protocol.records import NewRecord, build_batch, iterate\n"
+        "batch = build_batch([NewRecord(None, b'x')])\n"
+        "print([record.value for record in iterate(batch)])"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=taken,
+        env=environment(wheel),
+        capture_output=True,
+        text=True,
+    )
+    assert run.stdout.strip() == "[b'x']", run.stderr

@@ -1,9 +1,0 @@
-from protocol.topic_partition import TopicPartition
-from pyspark_odradek.offset_range import OffsetRange
-
-
-def test_what_a_range_says_of_itself() -> None:
-    wanted = OffsetRange("t", 3, 10, 17)
-    assert wanted.place == TopicPartition("t", 3)
-    assert wanted.count == 7
-    assert str(wanted) == "t-3 [10, 17)"

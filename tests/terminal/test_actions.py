@@ -1,0 +1,34 @@
+import pytest
+
+from odradek.terminal.actions import run_action
+
+ACTIONS = {"list": ("version", "say it"), "remove": ("nothing", "do it")}
+Captured = pytest.CaptureFixture[str]
+
+
+def test_an_action_is_found_and_gets_the_rest(capsys: Captured) -> None:
+    assert run_action("thing", ACTIONS, ["list"], ["odradek thing list"]) == 0
+    assert capsys.readouterr().out
+
+
+def test_nothing_said_shows_the_actions(capsys: Captured) -> None:
+    assert run_action("thing", ACTIONS, [], ["odradek thing list"]) == 2
+    assert run_action("thing", ACTIONS, ["--help"], ["odradek thing list"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("usage: odradek thing ACTION ")
+    assert "  list            say it\n" in shown
+    assert "\nodradek thing ACTION --help says more.\n" in shown
+    assert shown.endswith("examples:\n  odradek thing list\n")
+
+
+@pytest.mark.parametrize(
+    ("word", "complaint"),
+    [
+        ("remvoe", "there is no action remvoe; did you mean remove?"),
+        ("qqqq", "there is no action qqqq; there are list, remove"),
+        ("--json", "say first what to do: list, remove"),
+    ],
+)
+def test_an_unknown_action(word: str, complaint: str, capsys: Captured) -> None:
+    assert run_action("thing", ACTIONS, [word], ["odradek thing list"]) == 2
+    assert capsys.readouterr().err == f"odradek thing: {complaint}\n"

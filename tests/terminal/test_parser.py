@@ -1,0 +1,89 @@
+import argparse
+
+import pytest
+
+from odradek.terminal.parser import Parser, port, seconds
+
+
+def a_parser() -> Parser:
+    parser = Parser("serve", "Serves.")
+    parser.add_argument("--port", type=port)
+    parser.add_argument("--data-dir")
+    return parser
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--prot", "1"], "unknown argument --prot; did you mean --port?"),
+        (["--data_dir=x"], "unknown argument --data_dir=x; did you mean --data-dir?"),
+        (["--qqqqqqq"], "unknown argument --qqqqqqq (see"),
+        (["now"], "unknown argument now (see"),
+        (["--port", "x"], "argument --port: 'x' is no port (0-65535)"),
+        (["--port", "65536"], "'65536' is no port"),
+        (["--port"], "argument --port: expected one argument"),
+        (["--po", "1"], "unknown argument --po; did you mean --port?"),
+    ],
+)
+def test_every_mistake_is_one_line_and_code_2(
+    arguments: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        a_parser().parse(arguments)
+    assert ended.value.code == 2
+    line = capsys.readouterr().err
+    assert line.startswith("odradek serve: ")
+    assert complaint in line
+    assert line.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["name", "--lates"], "unknown argument --lates; did you mean --latest?"),
+        (["name", "--lates=1"], "unknown argument --lates=1; did you mean --latest?"),
+        (["--lates"], "unknown argument --lates; did you mean --latest?"),
+        (["name"], "one of the arguments --latest --earliest is required"),
+        (["--latest"], "the following arguments are required: NAME"),
+    ],
+)
+def test_what_is_missing_may_be_there_with_a_typo(
+    arguments: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parser = Parser("reset", "Resets.")
+    parser.add_argument("name", metavar="NAME")
+    one_of = parser.add_mutually_exclusive_group(required=True)
+    one_of.add_argument("--latest", action="store_true")
+    one_of.add_argument("--earliest", action="store_true")
+    with pytest.raises(SystemExit) as ended:
+        parser.parse(arguments)
+    assert ended.value.code == 2
+    line = capsys.readouterr().err
+    assert complaint in line
+    assert line.count("\n") == 1
+
+
+def test_values_are_read() -> None:
+    assert a_parser().parse(["--port", "0", "--data-dir", "x"]) == argparse.Namespace(
+        port=0, data_dir="x"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("30s", 30), ("500ms", 0.5), ("2m", 120), ("1h", 3600), ("3", 3), ("0.5s", 0.5)],
+)
+def test_durations(text: str, value: float) -> None:
+    assert seconds(text) == value
+
+
+@pytest.mark.parametrize("text", ["", "s", "-1s", "1d", "1s2m", "1 s"])
+def test_what_is_no_duration(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match="write it like 30s"):
+        seconds(text)
+
+
+def test_durations_are_such_that_a_request_can_say_them() -> None:
+    assert seconds("500h") * 1000 < 1 << 31
+    with pytest.raises(argparse.ArgumentTypeError, match="too long; at most 500h"):
+        seconds("99999999999999999999")
