@@ -22,16 +22,23 @@ _HELP = ("-h", "--help", "help")
 
 
 def run_action(
-    command: str, actions: Actions, arguments: list[str], examples: Sequence[str]
+    command: str,
+    package: str | None,
+    actions: Actions,
+    arguments: list[str],
+    examples: Sequence[str],
 ) -> int:
-    """The exit code of the action that the first of the arguments names."""
+    """The exit code of the action that the first of the arguments names.
+
+    Its module is of the ``package``, and has a function ``command``.
+    """
     if not arguments or arguments[0] in _HELP:
         print(_overview(command, actions, examples))
         return 0 if arguments else USAGE_ERROR
     name, rest = arguments[0], arguments[1:]
     if name not in actions:
         return fail(command, USAGE_ERROR, _unknown(name, actions))
-    module = import_module(f"{__package__}.{actions[name][0]}")
+    module = import_module(actions[name][0], package)
     code: int = module.command(rest)
     return code
 

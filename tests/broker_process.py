@@ -25,7 +25,7 @@ class BrokerProcess:
     ) -> None:
         self.data_dir = data_dir
         self.options = list(options)
-        self.module = "broker"
+        self.module = "odradek"
         self.environment = {**os.environ, "ODRADEK_LOOP": loop}
         self.port = 0
         self.log_path = data_dir.with_name(data_dir.name + ".err")

@@ -42,12 +42,12 @@ LoopFactory = Callable[[], asyncio.AbstractEventLoop]
 
 HERE = Path(__file__).parent
 BOTH_LOOPS = [HERE / "broker" / "network", HERE / "client", HERE / "clients"]
-BOTH_LOOPS += [HERE / "broker" / "test_server.py"]
+BOTH_LOOPS += [HERE / "broker" / "node" / "test_server.py"]
 # Tests that share what is dear to start, a JVM: of a folder, or with a fixture.
 KAFKA, SPARK = HERE / "apache_kafka", "spark"
 GROUP = pytest.StashKey[str]()
 # The groups that take minutes, then the folders whose modules take most of one.
-LONG = [SPARK, KAFKA.name, "pyspark_odradek/", "crash/", "clients/", "fuzz/"]
+LONG = [SPARK, KAFKA.name, "pipeline/", "crash/", "clients/", "fuzz/"]
 
 
 def loop_factories() -> dict[str, LoopFactory]:

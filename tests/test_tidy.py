@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("protocol", "storage", "client", "broker", "pyspark_odradek")
+PACKAGES = ("protocol", "storage", "client", "broker", "pipeline", "terminal")
 FILE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 60
 GENERATED = ("docs/apis.md", "docs/options.md", "broker/requests/offered.py")

@@ -138,7 +138,7 @@ class Broker:
 
 def compile_packages() -> None:
     """Compile odradek's modules, as an installation does."""
-    for package in ("protocol", "storage", "client", "broker"):
+    for package in ("protocol", "storage", "client", "broker", "terminal"):
         compileall.compile_dir(ROOT / package, quiet=1)
 
 

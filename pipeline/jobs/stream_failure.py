@@ -70,6 +70,7 @@ _ADVICE = {
     'its jars with [spark.conf] "spark.jars" = "a.jar,b.jar"; [source] format = '
     '"odradek" reads the same without a jar',
     "DATA_SOURCE_NOT_FOUND": _NOT_INSTALLED,
+    "No module named 'odradek'": _NOT_INSTALLED,
     "No module named 'pyspark_odradek'": _NOT_INSTALLED,
 }
 JVM_ENDED = (

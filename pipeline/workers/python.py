@@ -52,7 +52,7 @@ def socket_options() -> dict[str, str]:
     return {
         "spark.python.unix.domain.socket.enabled": "true",
         "spark.python.unix.domain.socket.dir": str(_folder()),
-        "spark.python.daemon.module": f"{__package__}.worker_daemon",
+        "spark.python.daemon.module": f"{__package__}.daemon",
     }
 
 

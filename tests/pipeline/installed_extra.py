@@ -14,7 +14,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[2]
-OWN = ("protocol", "client", "storage", "broker", "pyspark_odradek")
+OWN = ("odradek", "pyspark_odradek")
 
 
 def requirements_of(extra: str) -> Iterator[Requirement]:

@@ -1,6 +1,5 @@
 """The wheel, used from a folder in which all our names are taken."""
 
-import ast
 import json
 import os
 import shutil
@@ -12,6 +11,7 @@ from pathlib import Path
 import pyarrow.parquet
 import pytest
 
+from odradek.broker.cli.main import BUILT_IN
 from odradek.client.list_offsets import LATEST, list_offsets
 from odradek.protocol.topic_partition import TopicPartition
 from tests.broker_process import BrokerProcess
@@ -19,9 +19,9 @@ from tests.client.live import connected
 from tests.pipeline import feeding
 
 ROOT = Path(__file__).parents[2]
-BUILT = ("protocol", "client", "storage", "broker", "pyspark_odradek")
-TAKEN = ("protocol", "client", "storage", "broker", "pipeline")
-INSIDE = "pyspark_odradek._odradek"
+# A copy follows the links in odradek/: what is beside it need not be copied.
+BUILT = ("odradek", "pyspark_odradek")
+TAKEN = ("protocol", "client", "storage", "broker", "pipeline", "terminal")
 
 SCRIPT = """
 import json, sys
@@ -85,7 +85,7 @@ def taken(tmp_path: Path) -> Path:
     """A folder of a user, who knows nothing of ours."""
     folder = tmp_path / "job"
     folder.mkdir()
-    for name in TAKEN:
+    for name in (*TAKEN, "odradek_something"):
         (folder / f"{name}.py").write_text("def shout(text): return text.upper()\n")
     return folder
 
@@ -99,34 +99,45 @@ def environment(wheel: Path) -> dict[str, str]:
     }
 
 
-def imported(path: Path) -> set[str]:
-    """The packages that a module names in its absolute imports."""
-    names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            names.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            names.add(node.module or "")
-    return names
+def test_two_names_are_installed_and_every_module_once(wheel: Path) -> None:
+    installed = {path.name for path in wheel.iterdir() if path.suffix != ".dist-info"}
+    assert installed == {"odradek", "pyspark_odradek"}
+    listed = subprocess.run(
+        ["git", "ls-files", "*.py"], cwd=ROOT, capture_output=True, text=True
+    )
+    folders = {path.name for path in (ROOT / "odradek").iterdir() if path.is_symlink()}
+    ours = {Path(name) for name in listed.stdout.splitlines()}
+    expected = {Path("odradek", path) for path in ours if path.parts[0] in folders}
+    expected |= {path for path in ours if path.parts[0] in BUILT}
+    assert {path.relative_to(wheel) for path in wheel.rglob("*.py")} == expected
+    for name in ("protocol/speedups", "broker/durability/sync_thread"):
+        assert list((wheel / "odradek").glob(f"{name}*.so"))
 
 
-def test_the_pipeline_imports_nothing_by_a_common_name(wheel: Path) -> None:
-    for path in (wheel / "pyspark_odradek").rglob("*.py"):
-        common = {name for name in imported(path) if name.split(".")[0] in TAKEN}
-        assert not common, path
-    # The broker still does, under the names it always had.
-    assert "odradek.protocol.errors" in imported(wheel / "client" / "cluster.py")
+def test_every_command_runs_where_all_names_are_taken(
+    wheel: Path, taken: Path, broker_process: BrokerProcess, topic: str
+) -> None:
+    """The user's folder is even on the path of modules."""
+    paths = {**environment(wheel), "PYTHONPATH": f"{taken}{os.pathsep}{wheel}"}
 
+    def run(*words: str, said: str = "") -> str:
+        done = subprocess.run(
+            [sys.executable, "-m", "odradek", *words],
+            cwd=taken,
+            env=paths,
+            input=said,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, (words, done.stderr)
+        return done.stdout
 
-def test_what_is_mapped_twice_is_the_same(wheel: Path) -> None:
-    for package in ("protocol", "client", "storage/formats"):
-        first, second = wheel / package, wheel / "pyspark_odradek/_odradek" / package
-        names = [path.relative_to(first) for path in first.rglob("*.py")]
-        assert len(names) > 3
-        for name in names:
-            text = (second / name).read_text()
-            assert text.replace(f"{INSIDE}.", "") == (first / name).read_text()
-    assert list((wheel / "pyspark_odradek/_odradek/protocol").glob("speedups*.so"))
+    server = ("--bootstrap-server", broker_process.address)
+    run("topic", "create", topic, *server)
+    run("produce", topic, *server, said="one\ntwo\n")
+    assert run("consume", topic, "--from-beginning", *server) == "one\ntwo\n"
+    for name in BUILT_IN:
+        assert run(name, "--help")
 
 
 @pytest.mark.usefixtures("spark_java")
@@ -217,7 +228,7 @@ def test_without_a_compiler_the_wheel_is_slower_and_works(
     assert not list(wheel.rglob("*.so"))
     program = (
         "from odradek.pipeline.source.options import read_options\n"
-        f"from {INSIDE}.protocol.records import NewRecord, build_batch, iterate\n"
+        "from odradek.protocol.records import NewRecord, build_batch, iterate\n"
         "batch = build_batch([NewRecord(None, b'x')])\n"
         "print([record.value for record in iterate(batch)])"
     )

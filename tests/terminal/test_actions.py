@@ -2,18 +2,24 @@ import pytest
 
 from odradek.terminal.actions import run_action
 
-ACTIONS = {"list": ("version", "say it"), "remove": ("nothing", "do it")}
+ACTIONS = {
+    "list": (".version", "say it"),
+    "remove": ("nothing", "do it"),
+}
+PACKAGE = "odradek.broker.cli.node"
 Captured = pytest.CaptureFixture[str]
 
 
 def test_an_action_is_found_and_gets_the_rest(capsys: Captured) -> None:
-    assert run_action("thing", ACTIONS, ["list"], ["odradek thing list"]) == 0
+    assert run_action("thing", PACKAGE, ACTIONS, ["list"], ["odradek thing list"]) == 0
     assert capsys.readouterr().out
 
 
 def test_nothing_said_shows_the_actions(capsys: Captured) -> None:
-    assert run_action("thing", ACTIONS, [], ["odradek thing list"]) == 2
-    assert run_action("thing", ACTIONS, ["--help"], ["odradek thing list"]) == 0
+    assert run_action("thing", PACKAGE, ACTIONS, [], ["odradek thing list"]) == 2
+    assert (
+        run_action("thing", PACKAGE, ACTIONS, ["--help"], ["odradek thing list"]) == 0
+    )
     shown = capsys.readouterr().out
     assert shown.startswith("usage: odradek thing ACTION ")
     assert "  list            say it\n" in shown
@@ -30,5 +36,5 @@ def test_nothing_said_shows_the_actions(capsys: Captured) -> None:
     ],
 )
 def test_an_unknown_action(word: str, complaint: str, capsys: Captured) -> None:
-    assert run_action("thing", ACTIONS, [word], ["odradek thing list"]) == 2
+    assert run_action("thing", PACKAGE, ACTIONS, [word], ["odradek thing list"]) == 2
     assert capsys.readouterr().err == f"odradek thing: {complaint}\n"

@@ -17,7 +17,9 @@ from odradek.terminal.ending import BY_ANYBODY, BY_KEYBOARD, Ending, ended_by
 from tests.fakes.group_of_one import COUNT, TOPIC, GroupOfOne
 
 ROOT = Path(__file__).parents[2]
-OURS = (str(ROOT / "client"), str(ROOT / "broker" / "cli"))
+OURS = tuple(
+    str(ROOT / "odradek" / each) for each in ("client", "broker/cli", "terminal")
+)
 ALL_LINES = bool(os.environ.get("ODRADEK_LONG"))
 NUMBERS = (signal.SIGINT, signal.SIGTERM)
 

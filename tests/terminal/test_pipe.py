@@ -68,4 +68,4 @@ def shell(line: str) -> tuple[int, str]:
     ],
 )
 def test_streams_that_are_closed_or_full(line: str, code: int, error: str) -> None:
-    assert shell(f'"$0" -m broker {line}') == (code, error)
+    assert shell(f'"$0" -m odradek {line}') == (code, error)

@@ -8,9 +8,9 @@ from __future__ import annotations
 from odradek.terminal.actions import run_action
 
 ACTIONS = {
-    "show": ("config_show", "what a broker would start with, and who says so"),
-    "describe": ("config_describe", "the options of a topic, broker or group"),
-    "alter": ("config_alter", "change options of a topic, broker or group"),
+    "show": (".show", "what a broker would start with, and who says so"),
+    "describe": (".describe", "the options of a topic, broker or group"),
+    "alter": (".alter", "change options of a topic, broker or group"),
 }
 _EXAMPLES = (
     "odradek config show --config server.properties",
@@ -21,4 +21,4 @@ _EXAMPLES = (
 
 def command(arguments: list[str]) -> int:
     """Show and change options."""
-    return run_action("config", ACTIONS, arguments, _EXAMPLES)
+    return run_action("config", __package__, ACTIONS, arguments, _EXAMPLES)

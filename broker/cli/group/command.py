@@ -8,11 +8,11 @@ from __future__ import annotations
 from odradek.terminal.actions import run_action
 
 ACTIONS = {
-    "list": ("group_list", "name the groups, by state or type"),
-    "describe": ("group_describe", "show members, committed offsets and lag"),
-    "delete": ("group_delete", "remove groups without members"),
-    "reset-offsets": ("group_reset", "let a group go on from other offsets"),
-    "delete-offsets": ("group_delete_offsets", "forget what was committed for topics"),
+    "list": (".list", "name the groups, by state or type"),
+    "describe": (".describe", "show members, committed offsets and lag"),
+    "delete": (".delete", "remove groups without members"),
+    "reset-offsets": (".reset", "let a group go on from other offsets"),
+    "delete-offsets": (".delete_offsets", "forget what was committed for topics"),
 }
 _EXAMPLES = (
     "odradek group list",
@@ -23,4 +23,4 @@ _EXAMPLES = (
 
 def command(arguments: list[str]) -> int:
     """Show consumer groups and their lag; delete them; reset their offsets."""
-    return run_action("group", ACTIONS, arguments, _EXAMPLES)
+    return run_action("group", __package__, ACTIONS, arguments, _EXAMPLES)

@@ -8,12 +8,12 @@ from __future__ import annotations
 from odradek.terminal.actions import run_action
 
 ACTIONS = {
-    "create": ("topic_create", "make a topic"),
-    "list": ("topic_list", "name the topics"),
-    "describe": ("topic_describe", "show partitions, leaders, offsets and options"),
-    "alter": ("topic_alter", "add partitions, change options"),
-    "delete": ("topic_delete", "delete topics with all their records"),
-    "delete-records": ("topic_delete_records", "delete the oldest records"),
+    "create": (".create", "make a topic"),
+    "list": (".list", "name the topics"),
+    "describe": (".describe", "show partitions, leaders, offsets and options"),
+    "alter": (".alter", "add partitions, change options"),
+    "delete": (".delete", "delete topics with all their records"),
+    "delete-records": (".delete_records", "delete the oldest records"),
 }
 _EXAMPLES = (
     "odradek topic create orders --partitions 3",
@@ -24,4 +24,4 @@ _EXAMPLES = (
 
 def command(arguments: list[str]) -> int:
     """Make, show, change and delete topics."""
-    return run_action("topic", ACTIONS, arguments, _EXAMPLES)
+    return run_action("topic", __package__, ACTIONS, arguments, _EXAMPLES)

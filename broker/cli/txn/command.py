@@ -8,10 +8,10 @@ from __future__ import annotations
 from odradek.terminal.actions import run_action
 
 ACTIONS = {
-    "list": ("txn_list", "name the transactional ids, by state, producer or age"),
-    "describe": ("txn_describe", "show transactions and their partitions"),
-    "abort": ("txn_abort", "abort a transaction, and shut its producer out"),
-    "find-hanging": ("txn_find_hanging", "find what is open in logs for too long"),
+    "list": (".list", "name the transactional ids, by state, producer or age"),
+    "describe": (".describe", "show transactions and their partitions"),
+    "abort": (".abort", "abort a transaction, and shut its producer out"),
+    "find-hanging": (".find_hanging", "find what is open in logs for too long"),
 }
 _EXAMPLES = (
     "odradek txn list",
@@ -22,4 +22,4 @@ _EXAMPLES = (
 
 def command(arguments: list[str]) -> int:
     """Show transactions and what they hold up; abort them."""
-    return run_action("txn", ACTIONS, arguments, _EXAMPLES)
+    return run_action("txn", __package__, ACTIONS, arguments, _EXAMPLES)

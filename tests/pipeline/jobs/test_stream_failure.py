@@ -118,11 +118,6 @@ MEANWHILE = ("During handling of the above exception, another", " occurred")
         (IN_A_TASK.format("odradek.client.errors.NoAnswer: a:1"), "a:1", True),
         (IN_A_TASK.format("ConnectionResetError: cut"), "cut", True),
         (
-            IN_A_TASK.format("pyspark_odradek._odradek.client.errors.NoAnswer: a:1"),
-            "a:1",
-            True,
-        ),
-        (
             CHAINED.format(
                 "odradek.client.errors.Unreachable: a:1", *CAUSE, "ValueError: b"
             ),

@@ -68,7 +68,7 @@ def test_where_no_script_can_be_run_there_is_none(
 
 
 def test_sockets_of_workers_are_in_a_folder_that_goes_away() -> None:
-    code = "from pyspark_odradek import worker_python as w; "
+    code = "from odradek.pipeline.workers import python as w; "
     code += "print(w.socket_options()['spark.python.unix.domain.socket.dir'])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
     folder = Path(done.stdout.decode().strip())

@@ -4,11 +4,20 @@ import os
 import threading
 from pathlib import Path
 
+<<<<<<< HEAD:tests/pipeline/tables/compaction/test_parquet.py
 from odradek.pipeline.tables.compaction.compaction import rewrite_here
 from odradek.pipeline.tables.compaction.parquet import compact_parquet
 from odradek.pipeline.tables.parquet import ParquetTable
 from tests.pipeline.fake_job import JOB, run_batches
 from tests.pipeline.table_readers import rows_of
+=======
+from pyspark_odradek.parquet_compaction import compact_parquet
+from pyspark_odradek.parquet_table import ParquetTable
+from pyspark_odradek.table_compaction import rewrite_here
+from tests.client.live import wait_until
+from tests.pyspark_odradek.fake_job import JOB, run_batches
+from tests.pyspark_odradek.table_readers import rows_of
+>>>>>>> ceb642b (Two tests wait for what they rely on: a read between compactions, a topic in Kafka's metadata):tests/pyspark_odradek/test_parquet_compaction.py
 
 ROWS = list(range(100))
 
@@ -31,13 +40,20 @@ def test_readers_see_each_row_once_all_the_time(tmp_path: Path) -> None:
             if seen != ROWS:
                 wrong.append(seen)
 
+    def one_more() -> None:
+        before = reads
+        wait_until(lambda: reads > before)
+
     thread = threading.Thread(target=read)
     thread.start()
-    for size in (4000, 8000, 1 << 20):
-        compact_parquet(location, size, rewrite_here)
-    is_over.set()
-    thread.join()
-    assert reads
+    try:
+        for size in (4000, 8000, 1 << 20):
+            one_more()
+            compact_parquet(location, size, rewrite_here)
+        one_more()
+    finally:
+        is_over.set()
+        thread.join()
     assert not wrong
     assert len(list(location.glob("*.parquet"))) == 1
 
