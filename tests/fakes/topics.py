@@ -6,6 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+from odradek.broker import handlers
 from odradek.broker.config.live_config import LiveConfig
 from odradek.broker.config.options.broker_config import BrokerConfig
 from odradek.broker.metadata.catalog.catalog import Catalog
@@ -19,6 +20,8 @@ from odradek.protocol.compiler import decoder
 from odradek.protocol.schema import Request, Response
 from odradek.protocol.topic_partition import TopicPartition
 from tests.fakes.clock import FakeClock
+
+handlers.load()
 
 
 class FakeReplicaManager:

@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from confluent_kafka import Producer
 
-<<<<<<< HEAD:tests/pipeline/test_apache_kafka.py
 from odradek.client.address import Address
 from odradek.client.cluster import Cluster
 from odradek.client.group_offsets import committed_offsets
 from odradek.client.records_deletion import delete_records
-from odradek.client.topics import NewTopic, create_topic
 from odradek.pipeline.job_errors import JobError, JobStopped
 from odradek.pipeline.jobs.committer import Committer, Step
 from odradek.pipeline.jobs.export import Export, run_export
@@ -34,28 +32,6 @@ from odradek.pipeline.tables.compaction.compaction import compact
 from odradek.pipeline.tables.files import TableSource
 from odradek.pipeline.values.decoding import ValueFormat
 from odradek.protocol.topic_partition import TopicPartition
-=======
-from client.address import Address
-from client.cluster import Cluster
-from client.group_offsets import committed_offsets
-from client.records_deletion import delete_records
-from protocol.topic_partition import TopicPartition
-from pyspark_odradek import sink as sink_module
-from pyspark_odradek.committer import Committer, Step
-from pyspark_odradek.doctor import examine
-from pyspark_odradek.export import Export, run_export
-from pyspark_odradek.job_errors import JobError, JobStopped
-from pyspark_odradek.job_file import Job, Source, read_job
-from pyspark_odradek.loader import Loader, LoadJob
-from pyspark_odradek.progress import Progress
-from pyspark_odradek.replay import HEADER, Replay
-from pyspark_odradek.sink import Sink
-from pyspark_odradek.status import job_status
-from pyspark_odradek.table_compaction import compact
-from pyspark_odradek.table_files import TableSource
-from pyspark_odradek.table_load import load_table
-from pyspark_odradek.value_decoding import ValueFormat
->>>>>>> ceb642b (Two tests wait for what they rely on: a read between compactions, a topic in Kafka's metadata):tests/pyspark_odradek/test_apache_kafka.py
 from tests.apache_kafka.node import KafkaNode
 from tests.client.live import connected, settle
 from tests.client.test_producer import records_in

@@ -1,24 +1,16 @@
 import resource
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
 
 from odradek.broker.cli import main as main_module
 from odradek.broker.cli.completion import words
-from odradek.broker.cli.main import BUILT_IN, GROUP, find, main
+from odradek.broker.cli.main import BUILT_IN, find, main
 from tests.processor import turns
 
 ROOT = Path(__file__).parents[3]
-
-
-def test_built_in_commands_are_those_of_the_entry_points() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert project["entry-points"][GROUP] == {
-        name: f"{module}:command" for name, (module, _) in BUILT_IN.items()
-    }
 
 
 def test_the_overview_has_the_summary_of_each_command() -> None:

@@ -4,20 +4,12 @@ import os
 import threading
 from pathlib import Path
 
-<<<<<<< HEAD:tests/pipeline/tables/compaction/test_parquet.py
 from odradek.pipeline.tables.compaction.compaction import rewrite_here
 from odradek.pipeline.tables.compaction.parquet import compact_parquet
 from odradek.pipeline.tables.parquet import ParquetTable
+from tests.client.live import wait_until
 from tests.pipeline.fake_job import JOB, run_batches
 from tests.pipeline.table_readers import rows_of
-=======
-from pyspark_odradek.parquet_compaction import compact_parquet
-from pyspark_odradek.parquet_table import ParquetTable
-from pyspark_odradek.table_compaction import rewrite_here
-from tests.client.live import wait_until
-from tests.pyspark_odradek.fake_job import JOB, run_batches
-from tests.pyspark_odradek.table_readers import rows_of
->>>>>>> ceb642b (Two tests wait for what they rely on: a read between compactions, a topic in Kafka's metadata):tests/pyspark_odradek/test_parquet_compaction.py
 
 ROWS = list(range(100))
 
