@@ -4,11 +4,7 @@
 built. All of them are a caller's buffers of int64, so that numpy may own them.
 """
 
-from .record_columns_plain import (
-    GATHERED_SIZE_MAX,
-    HEADER_COLUMNS,
-    RECORD_COLUMNS,
-)
+from .record_columns_plain import GATHERED_SIZE_MAX, HEADER_COLUMNS, RECORD_COLUMNS
 
 try:
     from .speedups import gather, walk_headers, walk_records

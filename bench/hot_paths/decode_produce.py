@@ -3,12 +3,7 @@
 from collections.abc import Iterator
 
 from measuring import Case, main, repeating
-from samples import (
-    PRODUCE_VERSION,
-    large_batch,
-    produce_frame,
-    small_batch,
-)
+from samples import PRODUCE_VERSION, large_batch, produce_frame, small_batch
 
 from odradek.protocol.compiler import decoder
 from odradek.protocol.framing import FrameReader

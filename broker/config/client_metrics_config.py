@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from odradek.broker.config.options.error import OptionError
-from odradek.broker.config.options.option import Kind, Option, format_value
 from odradek.broker.text.pattern import Pattern, compile_pattern
 from odradek.protocol.errors import (
     InvalidConfig,
@@ -14,6 +12,8 @@ from odradek.protocol.errors import (
 )
 
 from .described import ConfigSource, Described, Synonym
+from .options.error import OptionError
+from .options.option import Kind, Option, format_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -6,11 +6,10 @@ from enum import IntEnum
 from itertools import dropwhile
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from odradek.broker.config.options.broker_config import ALIASES, OPTIONS, BrokerConfig
-from odradek.broker.config.options.foreign import is_dynamic, meaning_of
-from odradek.broker.config.options.foreign_table import foreign_table
-from odradek.broker.config.options.option import Kind, Option, format_value
-
+from .options.broker_config import ALIASES, OPTIONS, BrokerConfig
+from .options.foreign import is_dynamic, meaning_of
+from .options.foreign_table import foreign_table
+from .options.option import Kind, Option, format_value
 from .topic_config import TOPIC_OPTIONS, TopicOption
 
 if TYPE_CHECKING:

@@ -8,13 +8,14 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from odradek.broker.config.options.option import Kind, format_value
 from odradek.protocol.errors import InvalidConfig, InvalidRequest
+
+from .options.option import Kind, format_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from odradek.broker.config.options.option import Option
+    from .options.option import Option
 
     Find = Callable[[str], Option]
 

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from odradek.broker.config.options.broker_config import OPTIONS
-from odradek.broker.config.options.error import OptionError
-from odradek.broker.config.options.foreign_table import foreign_table
-from odradek.broker.config.options.option import Kind, Option, format_value
 from odradek.protocol.errors import InvalidConfig
 from odradek.terminal.spelling import did_you_mean
 
 from .described import ConfigSource, Described, Synonym, synonyms_of
+from .options.broker_config import OPTIONS
+from .options.error import OptionError
+from .options.foreign_table import foreign_table
+from .options.option import Kind, Option, format_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from odradek.broker.config.options.broker_config import BrokerConfig
+    from .options.broker_config import BrokerConfig
 
 
 class GroupOption(NamedTuple):

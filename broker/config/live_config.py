@@ -11,18 +11,19 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from odradek.broker.config.options.broker_config import OPTIONS, Changes
-from odradek.broker.config.options.error import OptionError
-from odradek.broker.config.options.foreign import is_dynamic, why_refused
-from odradek.broker.config.options.foreign_table import foreign_table
 from odradek.protocol.errors import InvalidConfig, InvalidRequest
 from odradek.terminal.spelling import did_you_mean
+
+from .options.broker_config import OPTIONS, Changes
+from .options.error import OptionError
+from .options.foreign import is_dynamic, why_refused
+from .options.foreign_table import foreign_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from odradek.broker.config.options.broker_config import BrokerConfig
-    from odradek.broker.config.options.option import Option
+    from .options.broker_config import BrokerConfig
+    from .options.option import Option
 
     Observer = Callable[[BrokerConfig], object]
 

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from odradek.broker.config.options.broker_config import BrokerConfig
+    from .options.broker_config import BrokerConfig
 
 ROLES = "process.roles"
 VOTERS = "controller.quorum.voters"

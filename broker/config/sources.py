@@ -10,16 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from odradek.broker.config.options.broker_config import ALIASES, OPTIONS, BrokerConfig
-from odradek.broker.config.options.error import OptionError
-from odradek.broker.config.options.foreign import (
-    is_meaningless,
-    is_refusable,
-    why_refused,
-)
-from odradek.broker.config.options.listener import Listener
 from odradek.terminal.spelling import did_you_mean
 
+from .options.broker_config import ALIASES, OPTIONS, BrokerConfig
+from .options.error import OptionError
+from .options.foreign import is_meaningless, is_refusable, why_refused
+from .options.listener import Listener
 from .properties import parse_properties
 from .sole_member import why_not_alone
 

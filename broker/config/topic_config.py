@@ -10,13 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from odradek.broker.config.options.broker_config import OPTIONS, BrokerConfig
-from odradek.broker.config.options.error import OptionError
-from odradek.broker.config.options.log import CODECS
-from odradek.broker.config.options.option import LONG_MAX, Kind, Option, format_value
 from odradek.protocol.errors import InvalidConfig
 from odradek.storage.values.log_config import LogConfig
 from odradek.terminal.spelling import did_you_mean
+
+from .options.broker_config import OPTIONS, BrokerConfig
+from .options.error import OptionError
+from .options.log import CODECS
+from .options.option import LONG_MAX, Kind, Option, format_value
 
 INTERNAL_SEGMENT_BYTES = "internal.segment.bytes"
 

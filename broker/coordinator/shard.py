@@ -28,13 +28,7 @@ from odradek.storage.producers.append_info import AppendOrigin
 
 from .coordinator_error import as_coordinator_error
 from .decision import Decision, Place, ShardState
-from .record_batch import (
-    NOBODY,
-    batch_of,
-    in_batches,
-    in_segments,
-    marker_batch,
-)
+from .record_batch import NOBODY, batch_of, in_batches, in_segments, marker_batch
 from .timers import Timers
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from odradek.broker.metadata.catalog.catalog import Catalog, Change
+from .catalog.catalog import Catalog, Change
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

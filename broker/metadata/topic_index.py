@@ -23,7 +23,7 @@ from .topic_names import collision_key
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from odradek.broker.metadata.catalog.store import CatalogStore
+    from .catalog.store import CatalogStore
 
 
 class Deletion(NamedTuple):

@@ -10,14 +10,11 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from odradek.broker.metadata.catalog.catalog import Catalog, Change
-from odradek.broker.metadata.catalog.store import CatalogStore, PartitionRow
-from odradek.protocol.errors import (
-    InvalidTopic,
-    KafkaError,
-)
+from odradek.protocol.errors import InvalidTopic, KafkaError
 from odradek.protocol.uuids import random_uuid
 
+from .catalog.catalog import Catalog, Change
+from .catalog.store import CatalogStore, PartitionRow
 from .topic import NewTopic, PartitionInfo, Topic
 from .topic_index import Deletion, TopicIndex
 from .topic_names import collision_key

@@ -5,16 +5,15 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from odradek.broker.operate.metrics.exposition import CONTENT_TYPE
-from odradek.broker.operate.metrics.scrape import scrape
-
 from .http_server import Reply
+from .metrics.exposition import CONTENT_TYPE
+from .metrics.scrape import scrape
 from .readiness import why_not_ready
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from odradek.broker.operate.metrics.broker_families import MetricSources
+    from .metrics.broker_families import MetricSources
 
 
 def http_pages(sources: MetricSources) -> dict[str, Callable[[], Awaitable[Reply]]]:

@@ -13,18 +13,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from odradek.broker.durability.committer import COMMIT
 from odradek.broker.memory.limits import LimitedLog
-from odradek.broker.replica.partition.partition import ACKS_ALL, Partition
-from odradek.broker.replica.partition.refusals import Refusals
-from odradek.broker.replica.waiting.awaited_appends import (
-    AwaitedAppend,
-    AwaitingAppends,
-)
-from odradek.broker.replica.waiting.delayed_produce import (
-    AppendResult,
-    DelayedProduce,
-    PendingAppend,
-)
-from odradek.broker.replica.waiting.patience import append_timeout_ms
 from odradek.broker.runtime.parked import Parked
 from odradek.protocol.compression import DecompressedTooLarge
 from odradek.protocol.errors import ErrorCode, InvalidTopic, KafkaError
@@ -32,18 +20,25 @@ from odradek.storage.files.files import DiskFull, StorageFailure
 from odradek.storage.producers.append_info import AppendOrigin
 from odradek.storage.validation.validator import NotOneBatch, RatioTooHigh
 
+from .partition.partition import ACKS_ALL, Partition
+from .partition.refusals import Refusals
+from .waiting.awaited_appends import AwaitedAppend, AwaitingAppends
+from .waiting.delayed_produce import AppendResult, DelayedProduce, PendingAppend
+from .waiting.patience import append_timeout_ms
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from odradek.broker.config.options.broker_config import BrokerConfig
-    from odradek.broker.replica.upkeep.checkpointer import Checkpointer
-    from odradek.broker.replica.upkeep.free_space import FreeSpace
-    from odradek.broker.replica.waiting.purgatory import Purgatory
     from odradek.broker.runtime.clock import Clock
     from odradek.protocol.topic_partition import TopicPartition
     from odradek.storage.files.files import Buffer
     from odradek.storage.producers.append_info import AppendInfo
     from odradek.storage.producers.verification_state import VerificationGuard
+
+    from .upkeep.checkpointer import Checkpointer
+    from .upkeep.free_space import FreeSpace
+    from .waiting.purgatory import Purgatory
 
 AppendResults = dict["TopicPartition", AppendResult]
 

@@ -6,30 +6,24 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.memory.answer_memory import UNCOUNTED_SIZE
-from odradek.broker.replica.partition.fetch_reader import FetchReader, read_partition
-from odradek.broker.replica.waiting.delayed_fetch import (
-    DelayedFetch,
-    Waiter,
-    WaitingFetches,
-)
 from odradek.broker.runtime.parked import Parked
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.storage.files.files import ColdRead
+
+from .partition.fetch_reader import FetchReader, read_partition
+from .waiting.delayed_fetch import DelayedFetch, Waiter, WaitingFetches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
 
     from odradek.broker.memory.answer_memory import AnswerMemory
-    from odradek.broker.replica.partition.fetch_reader import (
-        FetchParams,
-        FetchResult,
-        PartitionFetch,
-    )
-    from odradek.broker.replica.partition.partition import Partition
-    from odradek.broker.replica.waiting.delayed_fetch import Finish
     from odradek.broker.runtime.disk_threads import DiskThreads
     from odradek.protocol.topic_partition import TopicPartition
     from odradek.storage.files.files import ColdBytes
+
+    from .partition.fetch_reader import FetchParams, FetchResult, PartitionFetch
+    from .partition.partition import Partition
+    from .waiting.delayed_fetch import Finish
 
 
 # What a client does wrong in ordinary life, and puts right: no failure of a fetch.

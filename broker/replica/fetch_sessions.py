@@ -22,10 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from odradek.broker.metadata.topics import Topics
-    from odradek.broker.replica.partition.fetch_reader import (
-        FetchResult,
-        PartitionFetch,
-    )
+
+    from .partition.fetch_reader import FetchResult, PartitionFetch
 
 NO_SESSION = 0
 FIRST_EPOCH = 1

@@ -10,12 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.metadata.topic_names import INTERNAL_TOPICS
-from odradek.broker.replica.waiting.delayed_delete_records import (
-    DelayedDeleteRecords,
-    DeleteRecordsResult,
-    PendingDeletion,
-)
-from odradek.broker.replica.waiting.patience import DISK_TIMEOUT_MS
 from odradek.broker.runtime.parked import Parked
 from odradek.protocol.errors import (
     ErrorCode,
@@ -25,15 +19,21 @@ from odradek.protocol.errors import (
     PolicyViolation,
 )
 
+from .waiting.delayed_delete_records import (
+    DelayedDeleteRecords,
+    DeleteRecordsResult,
+    PendingDeletion,
+)
+from .waiting.patience import DISK_TIMEOUT_MS
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from odradek.broker.replica.partition.partition import Partition
-    from odradek.broker.replica.upkeep.log_start_checkpointer import (
-        LogStartCheckpointer,
-    )
-    from odradek.broker.replica.waiting.purgatory import Purgatory
     from odradek.protocol.topic_partition import TopicPartition
+
+    from .partition.partition import Partition
+    from .upkeep.log_start_checkpointer import LogStartCheckpointer
+    from .waiting.purgatory import Purgatory
 
     Results = dict[TopicPartition, DeleteRecordsResult]
 

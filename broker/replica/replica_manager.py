@@ -13,27 +13,24 @@ from typing import TYPE_CHECKING, Any
 
 from odradek.broker.config.topic_config import log_config
 from odradek.broker.durability.committer import COMMIT
-from odradek.broker.replica.partition.partition import Partition
-from odradek.broker.replica.partition.replica_state import sole_replica
-from odradek.broker.replica.partition.traffic import NO_TRAFFIC, Traffic, traffic_of
-from odradek.broker.replica.upkeep.checkpointer import Checkpointer
-from odradek.broker.replica.upkeep.free_space import FreeSpace
-from odradek.broker.replica.upkeep.log_opener import LogOpener
-from odradek.broker.replica.upkeep.log_start_checkpointer import LogStartCheckpointer
-from odradek.broker.replica.upkeep.written_partitions import WrittenPartitions
-from odradek.broker.replica.waiting.purgatories import purgatories_of
-from odradek.broker.replica.waiting.visible_end import VisibleEnds
-from odradek.protocol.errors import (
-    KafkaStorageError,
-    UnknownTopicOrPartition,
-)
+from odradek.protocol.errors import KafkaStorageError, UnknownTopicOrPartition
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.storage.directory.checkpoints import DirectoryFailure
 from odradek.storage.producers.append_info import AppendOrigin
 
 from .appends import Appends
 from .fetch_executor import FetchExecutor
+from .partition.partition import Partition
+from .partition.replica_state import sole_replica
+from .partition.traffic import NO_TRAFFIC, Traffic, traffic_of
 from .record_deletion import RecordDeletion
+from .upkeep.checkpointer import Checkpointer
+from .upkeep.free_space import FreeSpace
+from .upkeep.log_opener import LogOpener
+from .upkeep.log_start_checkpointer import LogStartCheckpointer
+from .upkeep.written_partitions import WrittenPartitions
+from .waiting.purgatories import purgatories_of
+from .waiting.visible_end import VisibleEnds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence, Set
@@ -44,15 +41,6 @@ if TYPE_CHECKING:
     from odradek.broker.memory.answer_memory import AnswerMemory
     from odradek.broker.metadata.topic import Topic
     from odradek.broker.metadata.topics import Topics
-    from odradek.broker.replica.partition.fetch_reader import (
-        FetchParams,
-        FetchResult,
-        PartitionFetch,
-    )
-    from odradek.broker.replica.partition.replication import Cluster
-    from odradek.broker.replica.waiting.delayed_delete_records import (
-        DeleteRecordsResult,
-    )
     from odradek.broker.runtime.clock import Clock
     from odradek.broker.runtime.disk_threads import DiskThreads
     from odradek.storage.directory.log_manager import LogManager
@@ -61,6 +49,9 @@ if TYPE_CHECKING:
     from odradek.storage.producers.verification_state import VerificationGuard
 
     from .appends import AppendResults
+    from .partition.fetch_reader import FetchParams, FetchResult, PartitionFetch
+    from .partition.replication import Cluster
+    from .waiting.delayed_delete_records import DeleteRecordsResult
 
 
 class _Partitions(dict[TopicPartition, Partition]):

@@ -8,11 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pyspark.sql.datasource import (
-    DataSource,
-    DataSourceReader,
-    InputPartition,
-)
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from odradek.pipeline.records.columns import RecordColumns, check_types
 from odradek.pipeline.records.records_arrow import RecordsToArrow

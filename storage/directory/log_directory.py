@@ -38,11 +38,7 @@ from odradek.storage.files.partition_metadata import (
     read_partition_metadata,
 )
 
-from .checkpoints import (
-    DirectoryCheckpoints,
-    DirectoryFailure,
-    MakeLock,
-)
+from .checkpoints import DirectoryCheckpoints, DirectoryFailure, MakeLock
 
 LOCK_NAME: Final = ".lock"
 CLEAN_MARKER_NAME: Final = ".kafka_cleanshutdown"

@@ -27,13 +27,7 @@ from odradek.protocol.errors import (
 )
 
 from .append_info import AppendOrigin
-from .state import (
-    EPOCH_MAX,
-    NO_EPOCH,
-    BatchMetadata,
-    ProducerState,
-    next_sequence,
-)
+from .state import EPOCH_MAX, NO_EPOCH, BatchMetadata, ProducerState, next_sequence
 
 if TYPE_CHECKING:
     from odradek.protocol.record_batch import BatchHeader

@@ -21,12 +21,7 @@ from odradek.protocol.record_batch import CONTROL, TRANSACTIONAL
 from odradek.storage.files.files import Buffer, Files
 from odradek.storage.formats.producer_entry import ProducerEntry, unpack_entries
 
-from .append import (
-    check_data_batch,
-    check_marker,
-    check_not_fenced,
-    find_duplicate,
-)
+from .append import check_data_batch, check_marker, check_not_fenced, find_duplicate
 from .append_info import AppendOrigin
 from .known import KnownProducers
 from .snapshot import list_snapshots, read_newest, snapshot_path

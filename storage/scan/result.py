@@ -1,6 +1,9 @@
 """What a scan of a log file has found besides its batches."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
+
+from odradek.storage.formats.quarantine_entry import QuarantineEntry
 
 
 class DamagedRange(NamedTuple):
@@ -60,3 +63,12 @@ class Recovery(NamedTuple):
     def is_clean(self) -> bool:
         """Whether every byte belongs to a valid batch."""
         return not self.is_torn and not self.damaged and not self.repairs
+
+    def behind(self, passed: Iterable[QuarantineEntry]) -> "Recovery":
+        """The same, where the end may be known damage, which is no torn tail."""
+        valid_end, next_offset = self.valid_end, self.next_offset
+        for entry in passed:
+            if entry.start <= valid_end <= entry.end:
+                valid_end = entry.end
+                next_offset = max(next_offset, entry.last_offset + 1)
+        return self._replace(valid_end=valid_end, next_offset=next_offset)

@@ -341,7 +341,7 @@ class SegmentIndexes:
         self._bytes_since_entry = 0
         if self._agreement.is_passed(self._offset_of_max):
             self._load_latest()
-        return self._with_known_damage(scan.recovery())
+        return scan.recovery().behind(self._passed)
 
     def _expected(
         self, start: OffsetPosition, indexed: IndexedOffsets | None
@@ -353,15 +353,6 @@ class SegmentIndexes:
         holes = {each.start for each in self._passed if each.start == each.end}
         known = end, limit, self.has_gaps, indexed, start.offset, self._boundary
         return Expected(None, *known, holes)
-
-    def _with_known_damage(self, recovery: Recovery) -> Recovery:
-        """Damaged ranges at the end of the log are no torn tail: they stay."""
-        valid_end, next_offset = recovery.valid_end, recovery.next_offset
-        for entry in self._passed:
-            if entry.start <= valid_end <= entry.end:
-                valid_end = entry.end
-                next_offset = max(next_offset, entry.last_offset + 1)
-        return recovery._replace(valid_end=valid_end, next_offset=next_offset)
 
     def _restart(self) -> None:
         self._bytes_since_entry = 0

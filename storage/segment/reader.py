@@ -13,12 +13,7 @@ from collections.abc import Iterator, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from odradek.protocol.record_batch import (
-    BATCH_OVERHEAD,
-    BatchHeader,
-    read_header,
-    scan,
-)
+from odradek.protocol.record_batch import BATCH_OVERHEAD, BatchHeader, read_header, scan
 from odradek.protocol.records import iterate
 from odradek.storage.files.files import Buffer, ColdRead, File
 from odradek.storage.formats.index_entry import RELATIVE_OFFSET_MAX

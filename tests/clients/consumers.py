@@ -9,9 +9,7 @@ import aiokafka
 import aiokafka.errors
 import confluent_kafka
 import kafka
-from kafka.coordinator.assignors.cooperative_sticky import (
-    CooperativeStickyAssignor,
-)
+from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
 
 
 class Place(NamedTuple):

@@ -5,14 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.broker_process import BrokerProcess, running_broker
-from tests.clients.adapters import (
-    CLIENTS,
-    AioKafka,
-    Client,
-    Message,
-    Options,
-    numbered,
-)
+from tests.clients.adapters import CLIENTS, AioKafka, Client, Message, Options, numbered
 
 REST = "interval", "none"
 

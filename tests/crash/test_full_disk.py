@@ -61,12 +61,7 @@ from tests.crash.newcomers import (
     deletes,
     writes,
 )
-from tests.crash.small_disk import (
-    Filler,
-    broker_on,
-    small_disk,
-    wait_for_room,
-)
+from tests.crash.small_disk import Filler, broker_on, small_disk, wait_for_room
 from tests.patience import PATIENCE_S
 
 IS_LONG = bool(os.environ.get("ODRADEK_LONG"))

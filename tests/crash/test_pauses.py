@@ -17,12 +17,7 @@ import confluent_kafka
 
 from tests.broker_process import BrokerProcess, running_broker
 from tests.clients.adapters import COMMITTED, Confluent
-from tests.crash.test_groups import (
-    OPTIONS,
-    Numbers,
-    Torture,
-    create_topic,
-)
+from tests.crash.test_groups import OPTIONS, Numbers, Torture, create_topic
 from tests.patience import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]

@@ -19,10 +19,7 @@ from odradek.protocol.messages.fetch import (
     FetchResponse,
     FetchTopic,
 )
-from odradek.protocol.messages.metadata import (
-    MetadataRequest,
-    MetadataResponse,
-)
+from odradek.protocol.messages.metadata import MetadataRequest, MetadataResponse
 from odradek.protocol.messages.produce import (
     PartitionProduceData,
     ProduceRequest,

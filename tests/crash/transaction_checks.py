@@ -12,11 +12,7 @@ from typing import Any
 from odradek.protocol.messages.transactions import InitProducerIdRequest
 from odradek.protocol.schema import Request
 from tests.crash.recording import Crash, Recording, RecordingFiles
-from tests.crash.transaction_account import (
-    Account,
-    Promised,
-    check_outcomes,
-)
+from tests.crash.transaction_account import Account, Promised, check_outcomes
 from tests.crash.transaction_broker import TransactionBroker, transaction_broker
 from tests.crash.transaction_producer import TIMEOUT_MS, TRIES, Producer, Refused
 from tests.crash.transaction_reading import (
@@ -25,11 +21,7 @@ from tests.crash.transaction_reading import (
     unstable_partitions,
     written_transactions,
 )
-from tests.crash.transaction_session import (
-    PARTITIONS,
-    RecordedCatalog,
-    Setting,
-)
+from tests.crash.transaction_session import PARTITIONS, RecordedCatalog, Setting
 
 IDS = ("one", "other", "rotating", "slow", "heir", "killed")
 INIT_VERSION = 4

@@ -12,7 +12,6 @@ from collections import Counter
 from dataclasses import dataclass, field
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
 
 from odradek.protocol.errors import KafkaStorageError
 from odradek.storage.files.file_system import failure
@@ -85,7 +84,7 @@ class FakeFiles(Files):
         self._root = _Directory()
         self._faults: list[_Fault] = []
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """A copy of the disk has nothing in memory."""
         return {**self.__dict__, "tails": TailMemory(100_000)}
 
@@ -393,10 +392,9 @@ def _lose(directory: _Directory) -> None:
 
 
 def _walk(directory: _Directory, path: Path) -> list[Path]:
-    found = []
-    for name, node in directory.names.items():
-        if isinstance(node, _Directory):
-            found += _walk(node, path / name)
-        else:
-            found.append(path / name)
-    return found
+    nodes = [(path / name, node) for name, node in directory.names.items()]
+    return [
+        each
+        for place, node in nodes
+        for each in (_walk(node, place) if isinstance(node, _Directory) else [place])
+    ]

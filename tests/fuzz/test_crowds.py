@@ -13,13 +13,7 @@ from odradek.protocol.headers import encode_request
 from odradek.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from tests.broker_process import BrokerProcess, running_broker
 from tests.clients.adapters import QUICKLY, Confluent, Message
-from tests.fuzz.strangers import (
-    Pinger,
-    connect,
-    many,
-    ping,
-    resident_bytes,
-)
+from tests.fuzz.strangers import Pinger, connect, many, ping, resident_bytes
 from tests.patience import PATIENCE_S
 
 IS_LONG = bool(os.environ.get("ODRADEK_LONG"))

@@ -8,14 +8,7 @@ import sys
 from pathlib import Path
 
 from odradek.pipeline.tables.table import open_table
-from tests.pipeline.fake_job import (
-    JOB,
-    LETTERS,
-    SCHEMA,
-    driver,
-    range_of,
-    writer,
-)
+from tests.pipeline.fake_job import JOB, LETTERS, SCHEMA, driver, range_of, writer
 
 
 def main(kind: str, folder: Path, batches: int) -> None:

@@ -17,13 +17,7 @@ from odradek.pipeline.tables.table import FORMATS, open_table
 from tests.broker_process import BrokerProcess, running_broker
 from tests.pipeline.conftest import BROKER_OPTIONS
 from tests.pipeline.feeding import create
-from tests.pipeline.sink_process import (
-    Driver,
-    bad,
-    good,
-    send_rows,
-    write_job,
-)
+from tests.pipeline.sink_process import Driver, bad, good, send_rows, write_job
 from tests.pipeline.table_readers import READERS, rows_of
 
 IS_LONG = bool(os.environ.get("ODRADEK_LONG"))

@@ -16,13 +16,7 @@ from odradek.protocol.record_batch import (
     codec_name,
     scan,
 )
-from odradek.protocol.records import (
-    Record,
-    assemble,
-    encode_record,
-    iterate,
-    summarize,
-)
+from odradek.protocol.records import Record, assemble, encode_record, iterate, summarize
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "kafka-4.3.1"
 CASES = (

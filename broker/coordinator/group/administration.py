@@ -5,28 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from odradek.broker.coordinator.decision import Decision
-from odradek.broker.coordinator.group.state.classic_states import ClassicState
-from odradek.broker.coordinator.group.state.records import GroupRecord, OffsetRecord
-from odradek.broker.coordinator.group.state.subscription import (
-    is_of_consumers,
-    subscribed_topics,
-)
-from odradek.protocol.errors import (
-    ErrorCode,
-    GroupIdNotFound,
-    NonEmptyGroup,
-)
+from odradek.protocol.errors import ErrorCode, GroupIdNotFound, NonEmptyGroup
 from odradek.protocol.messages.group_admin import (
     DescribedGroup,
     DescribedGroupMember,
     ListedGroup,
 )
 
+from .state.classic_states import ClassicState
+from .state.records import GroupRecord, OffsetRecord
+from .state.subscription import is_of_consumers, subscribed_topics
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from odradek.broker.coordinator.group.state.classic_group import ClassicGroup
-    from odradek.broker.coordinator.group.state.shard import GroupShard
+    from .state.classic_group import ClassicGroup
+    from .state.shard import GroupShard
 
 CLASSIC = "classic"
 FIRST_VERSION_WITH_GROUP_ID_NOT_FOUND = 6

@@ -8,22 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from odradek.broker.coordinator.group.classic.join import Joining, decide_join
-from odradek.broker.coordinator.group.classic.leave import decide_leave
-from odradek.broker.coordinator.group.classic.rebalance import dismiss, resume
-from odradek.broker.coordinator.group.classic.sync import decide_heartbeat, decide_sync
-from odradek.broker.coordinator.group.offsets.commit import (
-    Committer,
-    WantedOffset,
-    decide_commit,
-)
-from odradek.broker.coordinator.group.offsets.expiry import (
-    decide_expiry,
-    decide_forget_topic,
-)
-from odradek.broker.coordinator.group.offsets.fetch import FetchedOffset, decide_fetch
-from odradek.broker.coordinator.group.offsets.txn_commit import decide_txn_commit
-from odradek.broker.coordinator.group.state.shard import GroupShard
 from odradek.broker.coordinator.runtime import CoordinatorRuntime
 from odradek.broker.metadata.auto_create import make_topic
 from odradek.broker.metadata.topic_names import CONSUMER_OFFSETS
@@ -37,6 +21,15 @@ from .administration import (
     decide_describe,
     decide_list,
 )
+from .classic.join import Joining, decide_join
+from .classic.leave import decide_leave
+from .classic.rebalance import dismiss, resume
+from .classic.sync import decide_heartbeat, decide_sync
+from .offsets.commit import Committer, WantedOffset, decide_commit
+from .offsets.expiry import decide_expiry, decide_forget_topic
+from .offsets.fetch import FetchedOffset, decide_fetch
+from .offsets.txn_commit import decide_txn_commit
+from .state.shard import GroupShard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -26,11 +26,7 @@ from odradek.protocol.messages.produce import (
 )
 from odradek.protocol.topic_partition import TopicPartition
 
-from .produce import (
-    ADMIN_CLIENT_ID,
-    FIRST_VERSION_WITH_TOPIC_IDS,
-    partition_response,
-)
+from .produce import ADMIN_CLIENT_ID, FIRST_VERSION_WITH_TOPIC_IDS, partition_response
 from .produce_answers import around_numbers
 
 try:

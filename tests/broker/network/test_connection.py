@@ -4,10 +4,7 @@ import struct
 import pytest
 
 from tests.fakes.client import Client
-from tests.fakes.network import (
-    frame,
-    settle,
-)
+from tests.fakes.network import frame, settle
 
 
 async def test_answers_leave_when_the_turn_of_the_loop_is_over() -> None:

@@ -389,14 +389,3 @@ async def test_what_fetches_read_when_their_time_is_over_counts_until_it_is_sent
         ]
         await asyncio.sleep(0)
         assert broker.answers.used == 0
-
-
-async def test_who_is_cancelled_leaves_nothing_behind(tmp_path: Path) -> None:
-    async with replicas(tmp_path) as broker:
-        t0 = await broker.create_topic()
-        waiting = asyncio.ensure_future(fetch(broker, at(t0)))
-        await asyncio.sleep(0)
-        waiting.cancel()
-        append(broker, t0)
-        await broker.commit()
-        assert broker.manager.fetches.delayed_count == 0

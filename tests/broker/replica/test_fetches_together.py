@@ -1,5 +1,6 @@
 """Fetches of those who ask alike at the same time are one operation."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -147,3 +148,14 @@ async def test_all_who_waited_get_cold_bytes(tmp_path: Path) -> None:
         assert not waiting[0].done()
         for each in waiting:
             assert offsets(await each) == [[0]]
+
+
+async def test_who_is_cancelled_leaves_nothing_behind(tmp_path: Path) -> None:
+    async with replicas(tmp_path) as broker:
+        t0 = await broker.create_topic()
+        waiting = asyncio.ensure_future(fetch(broker, at(t0)))
+        await asyncio.sleep(0)
+        waiting.cancel()
+        append(broker, t0)
+        await broker.commit()
+        assert broker.manager.fetches.delayed_count == 0

@@ -8,13 +8,7 @@ from odradek.broker.replica.waiting.delayed_produce import AppendResult
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.topic_partition import TopicPartition
 from tests.fakes.files import FakeFiles
-from tests.fakes.replicas import (
-    LOG_DIR,
-    Replicas,
-    batch_of,
-    full_catalog,
-    replicas,
-)
+from tests.fakes.replicas import LOG_DIR, Replicas, batch_of, full_catalog, replicas
 
 
 def append(

@@ -6,11 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from odradek.pipeline.job_errors import (
-    CommitRefused,
-    JobStopped,
-    TooManyDeadLetters,
-)
+from odradek.pipeline.job_errors import CommitRefused, JobStopped, TooManyDeadLetters
 from odradek.pipeline.jobs.committer import Committer, Step, Written
 from odradek.pipeline.records.offset_range import OffsetRange
 from odradek.pipeline.tables.parquet import ParquetTable

@@ -390,13 +390,10 @@ class Model:
     def _check_times(self) -> None:
         timestamp = NOW + self.chance.randrange(1100)
         found = self.log.find_offset(timestamp)
-        expected = next(
-            (
-                record.offset
-                for _, batch in batches_from(self.log, self.start)
-                for record in iterate(batch)
-                if record.timestamp >= timestamp and record.offset >= self.start
-            ),
-            None,
+        later = (
+            record.offset
+            for _, batch in batches_from(self.log, self.start)
+            for record in iterate(batch)
+            if record.timestamp >= timestamp and record.offset >= self.start
         )
-        assert (None if found is None else found.offset) == expected
+        assert (None if found is None else found.offset) == next(later, None)

@@ -10,13 +10,7 @@ from odradek.storage.segment.batch_verification import DamagedBatch
 from odradek.storage.segment.log_segment import LogSegment
 from odradek.storage.values.log_read import TimestampOffset
 from tests.fakes.files import FakeFiles
-from tests.storage.batches import (
-    append,
-    batch,
-    filled_segment,
-    new_segment,
-    reopened,
-)
+from tests.storage.batches import append, batch, filled_segment, new_segment, reopened
 
 
 def test_t025_read_mid_batch_returns_whole_batch() -> None:

@@ -15,13 +15,7 @@ from odradek.broker.coordinator.group.state.records import GroupRecord
 from odradek.broker.runtime.parked import Parked
 from odradek.protocol.errors import ErrorCode
 
-from .answers import (
-    answer_join,
-    answer_sync,
-    joined,
-    refused_join,
-    refused_sync,
-)
+from .answers import answer_join, answer_sync, joined, refused_join, refused_sync
 from .rebalance import (
     cancel_session,
     maybe_complete_join,

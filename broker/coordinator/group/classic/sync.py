@@ -7,21 +7,12 @@ from typing import TYPE_CHECKING
 from odradek.broker.coordinator.decision import Decision
 from odradek.broker.coordinator.group.state.classic_states import ClassicState
 from odradek.broker.runtime.parked import Parked
-from odradek.protocol.errors import (
-    ErrorCode,
-    RebalanceInProgress,
-    UnknownMemberId,
-)
+from odradek.protocol.errors import ErrorCode, RebalanceInProgress, UnknownMemberId
 from odradek.protocol.messages.groups import HeartbeatResponse
 
 from .answers import answer_sync, refused_sync, synced
 from .rebalance import assign, note_sync, renew_session
-from .validation import (
-    check_generation,
-    check_member,
-    check_protocol,
-    known_group,
-)
+from .validation import check_generation, check_member, check_protocol, known_group
 
 if TYPE_CHECKING:
     from odradek.broker.coordinator.group.state.shard import GroupShard

@@ -25,7 +25,7 @@ from tests.broker.handlers.verification_rig import (
     rig,
 )
 from tests.fakes.files import FakeFiles
-from tests.fakes.replicas import batch_of, marker_of
+from tests.fakes.replicas import batch_of
 
 
 @pytest.mark.parametrize(("version", "client_version"), [(9, 0), (11, 0), (12, 2)])
@@ -390,22 +390,4 @@ async def test_a_topic_that_is_made_again_takes_nothing_of_the_one_before(
         await it.broker.create_topic(partitions=3)
         it.coordinator.answer()
         assert codes_of(await it.told(task)) == {0: ErrorCode.INVALID_TXN_STATE}
-        assert it.end_offset() == 0
-
-
-async def test_t095_a_plain_batch_in_an_open_transaction_is_refused(
-    tmp_path: Path,
-) -> None:
-    async with rig(tmp_path) as it:
-        await it.codes(produce((T0, data())))
-        plain = batch_of(b"v", producer_id=7, producer_epoch=0, base_sequence=1)
-        assert await it.codes(produce((T0, plain), transactional_id=None)) == {0: 48}
-        assert it.end_offset() == 1
-
-
-async def test_t014_markers_are_not_for_clients(tmp_path: Path) -> None:
-    async with rig(tmp_path) as it:
-        for version in (11, 12):
-            asked = produce((T0, marker_of(7, commits=True)))
-            assert await it.codes(asked, version) == {0: ErrorCode.INVALID_RECORD}
         assert it.end_offset() == 0
