@@ -17,9 +17,9 @@ from odradek.broker.network.admission import Admission
 from odradek.broker.network.connection import Connection
 from odradek.broker.network.listener import Listener
 from odradek.broker.network.shared import Network
+from odradek.broker.node.parts import Parts
 from odradek.broker.replica.replica_manager import ReplicaManager
 from odradek.broker.requests.dispatch import Dispatcher
-from odradek.broker.requests.parts import Services
 from odradek.broker.requests.registry import registered_handlers
 from odradek.broker.runtime.bugs import Bugs
 from odradek.broker.runtime.clock import SystemClock
@@ -61,7 +61,7 @@ class Serving:
             committer=self.committer,
             answers=AnswerMemory(),
         )
-        self.services = Services(
+        self.services = Parts(
             config=config,
             clock=clock,
             log_manager=self.log_manager,

@@ -15,8 +15,10 @@ from odradek.storage.files.files import DiskFull, StorageFailure
 from .cleaning import NotCleaned, Obstacle
 
 if TYPE_CHECKING:
+    from odradek.broker.durability.committer import Committer
     from odradek.broker.replica.partition.partition import Partition
-    from odradek.broker.requests.parts import Services
+    from odradek.broker.replica.replica_manager import ReplicaManager
+    from odradek.broker.runtime.clock import Clock
     from odradek.protocol.topic_partition import TopicPartition
     from odradek.storage.cleaner.plan import RoundEnd
     from odradek.storage.log.unified_log import UnifiedLog
@@ -74,14 +76,22 @@ class Compacted(NamedTuple):
 class Compaction:
     """Compacts partitions now, by rounds of `Cleaning`."""
 
-    def __init__(self, services: Services, cleaning: Cleaning) -> None:
-        self._services = services
+    def __init__(
+        self,
+        replica_manager: ReplicaManager,
+        committer: Committer,
+        clock: Clock,
+        cleaning: Cleaning,
+    ) -> None:
+        self._replica_manager = replica_manager
+        self._committer = committer
+        self._clock = clock
         self._cleaning = cleaning
 
     async def compact(self, topic_partition: TopicPartition) -> Compacted:
         """Clean all that may be cleaned, however little there is to gain."""
-        started_ms = self._services.clock.monotonic_ms()
-        manager = self._services.replica_manager
+        started_ms = self._clock.monotonic_ms()
+        manager = self._replica_manager
         await manager.open([topic_partition])
         try:
             partition = manager.partition(topic_partition)
@@ -96,7 +106,7 @@ class Compaction:
         if log is None:
             return Compacted(NOTHING_TO_CLEAN, "it holds no records")
         done = await self._compact(partition, log)
-        elapsed_ms = self._services.clock.monotonic_ms() - started_ms
+        elapsed_ms = self._clock.monotonic_ms() - started_ms
         return done._replace(elapsed_ms=elapsed_ms)
 
     async def _compact(self, partition: Partition, log: UnifiedLog) -> Compacted:
@@ -122,9 +132,8 @@ class Compaction:
 
         What is not durable is not cleaned. Returns why the active segment stays.
         """
-        services = self._services
         self._cleaning.check(log)
-        await services.committer.flush()  # a transaction that ended has ended then
+        await self._committer.flush()  # a transaction that ended has ended then
         self._cleaning.check(log)
         if not log.local.active.size:
             return None
@@ -132,17 +141,17 @@ class Compaction:
         if obstacle is not None:
             return obstacle
         try:
-            log.roll(services.clock.now_ms())
+            log.roll(self._clock.now_ms())
         except DiskFull as error:
             raise NotCleaned(Obstacle.NO_ROOM, str(error)) from error
         except StorageFailure as error:
-            services.committer.for_directory(log.directory.parent).fail(error)
+            self._committer.for_directory(log.directory.parent).fail(error)
             raise NotCleaned(Obstacle.OFFLINE, str(error)) from error
         except KafkaError as error:
             raise NotCleaned(Obstacle.GIVEN_UP, str(error)) from error
         assert partition.committer is not None
         partition.committer.request_sync(partition)
-        await services.committer.flush()
+        await self._committer.flush()
         return None
 
     def _obstacle(self, log: UnifiedLog) -> Compacted | None:
@@ -152,7 +161,7 @@ class Compaction:
             return Compacted(OPEN_TRANSACTION, reason)
         lag_ms = log.config.min_compaction_lag_ms
         youngest = log.local.active.largest_timestamp()
-        if lag_ms > 0 and youngest > self._services.clock.now_ms() - lag_ms:
+        if lag_ms > 0 and youngest > self._clock.now_ms() - lag_ms:
             reason = f"its records are younger than min.compaction.lag.ms ({lag_ms})"
             return Compacted(TOO_YOUNG, reason)
         return None

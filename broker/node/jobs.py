@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from odradek.broker.compaction.cleaning import Cleaning
 from odradek.broker.compaction.cleaning_limits import CleaningLimits
 from odradek.broker.compaction.cleaning_process import ProcessCleaner
-from odradek.broker.metadata.topic_deletion import (
+from odradek.broker.handlers.topics.topic_deletion import (
     DELETION_INTERVAL_MS,
     finish_deletions,
 )
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from odradek.broker.config.options.broker_config import BrokerConfig
     from odradek.broker.network.listener import Listener
     from odradek.broker.requests.dispatch import Dispatcher
-    from odradek.broker.requests.parts import Services
+    from odradek.broker.requests.services import Services
     from odradek.storage.files.files import Files
 
 FIRST_RETENTION_MS = 30_000

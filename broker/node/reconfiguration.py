@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from odradek.broker.network.listener import Listener
     from odradek.broker.network.shared import Network
     from odradek.broker.quotas.metered import MeteredDispatcher
-    from odradek.broker.requests.parts import Services
+    from odradek.broker.requests.services import Services
 
 
 def follow_changes(services: Services, admission: Admission) -> None:

@@ -19,19 +19,19 @@ from odradek.broker.adoption.check import check_adopted, with_known_node_id
 from odradek.broker.config.live_config import LiveConfig
 from odradek.broker.durability.committer import Committer
 from odradek.broker.handlers import OfferedHandlers
+from odradek.broker.handlers.topics.topic_deletion import finish_interrupted
 from odradek.broker.memory.limits import LimitedLog, RequestMemory
 from odradek.broker.metadata.catalog.catalog import Catalog
 from odradek.broker.metadata.catalog.store import make_directory
 from odradek.broker.metadata.found_directories import compare_directories
 from odradek.broker.metadata.resource_options import ResourceOptions
-from odradek.broker.metadata.topic_deletion import finish_interrupted
 from odradek.broker.metadata.topics import Topics
 from odradek.broker.network.admission import Admission
 from odradek.broker.network.busy_poll import busy_poll
 from odradek.broker.network.listener import Listener
 from odradek.broker.network.shared import Network
+from odradek.broker.node.parts import Parts
 from odradek.broker.requests.dispatch import Dispatcher
-from odradek.broker.requests.parts import Services
 from odradek.broker.runtime.bugs import Bugs
 from odradek.broker.runtime.clock import Clock, SystemClock
 from odradek.broker.runtime.cpus import usable_cpus
@@ -65,7 +65,7 @@ CLOSING_THREADS = 8
 class Server:
     """One broker in this process; ``services`` is there once it has started."""
 
-    services: Services
+    services: Parts
 
     def __init__(
         self,
@@ -190,7 +190,7 @@ class Server:
         compare_directories(topics, log_manager)
         disk_threads = DiskThreads(config.disk_threads)
         committer = Committer(self._clock, config)
-        self.services = Services(
+        self.services = Parts(
             config=config,
             clock=self._clock,
             log_manager=log_manager,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from odradek.broker.compaction.cleaning import Cleaning
     from odradek.broker.network.listener import Listener
-    from odradek.broker.requests.parts import Services
+    from odradek.broker.requests.services import Services
 
     from .admin_socket import AdminRequest, Request
 
@@ -34,7 +34,9 @@ def admin_requests(
     services: Services, cleaning: Cleaning, listeners: Sequence[Listener]
 ) -> dict[str, AdminRequest]:
     """What answers each request, by its name."""
-    compaction = Compaction(services, cleaning)
+    compaction = Compaction(
+        services.replica_manager, services.committer, services.clock, cleaning
+    )
 
     async def compact(request: Request) -> Items:
         places = _places(services, request)

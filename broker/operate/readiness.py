@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from odradek.broker.network.listener import Listener
-    from odradek.broker.requests.parts import Services
+    from odradek.broker.requests.services import Services
 
 
 def why_not_ready(services: Services, listeners: Sequence[Listener]) -> list[str]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from odradek.broker.requests.parts import Services
+    from odradek.broker.requests.services import Services
     from odradek.protocol.topic_partition import TopicPartition
 
 LOOK_INTERVAL_MS = 1_000

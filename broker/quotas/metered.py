@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from odradek.broker.requests.context import ConnectionInfo
     from odradek.broker.requests.dispatch import Dispatcher, Route
-    from odradek.broker.requests.parts import Services
+    from odradek.broker.requests.services import Services
 
 # From these versions on a request that is too much is refused, before only slowed.
 STRICT_FROM = {

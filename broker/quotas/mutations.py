@@ -12,7 +12,7 @@ from odradek.protocol.messages.topics import (
 
 if TYPE_CHECKING:
     from odradek.broker.metadata.topic import Topic
-    from odradek.broker.requests.parts import Services
+    from odradek.broker.requests.services import Services
 
 
 def mutation_count(request: object, services: Services) -> int:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
 
-    from .parts import Services
+    from .services import Services
 
 
 def _nothing() -> None:

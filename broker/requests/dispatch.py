@@ -14,7 +14,7 @@ from struct import Struct
 from struct import error as struct_error
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from odradek.broker.operate.audit import AUDITED, audited
+from odradek.broker.requests.audit import AUDITED, audited
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.compiler import decoder, encoder
 from odradek.protocol.errors import (
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from odradek.protocol.primitives import Buffer
     from odradek.protocol.schema import Request, Response
 
-    from .parts import Services
     from .registry import Shortcut
+    from .services import Services
 
 _BULKY = frozenset({ApiKey.FETCH, ApiKey.SHARE_FETCH})
 # NamedTuple's own constructor costs three times as much as the tuple.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from odradek.broker.metadata.topic_deletion import finish_deletions
+from odradek.broker.handlers.topics.topic_deletion import finish_deletions
 from odradek.broker.node.server import Server
 from odradek.protocol.errors import KafkaStorageError
 from tests.crash.two_disks import ABSENT, OFFLINE, PARTITIONS, BadDiskFiles, Disks

@@ -13,13 +13,13 @@ from typing import NamedTuple
 
 import pytest
 
-from odradek.broker.metadata.catalog.recovery import BACKUP, CATALOG
-from odradek.broker.metadata.catalog.store import CatalogStore
-from odradek.broker.metadata.topic_deletion import (
+from odradek.broker.handlers.topics.topic_deletion import (
     delete_topics,
     finish_deletions,
     finish_interrupted,
 )
+from odradek.broker.metadata.catalog.recovery import BACKUP, CATALOG
+from odradek.broker.metadata.catalog.store import CatalogStore
 from odradek.protocol.records import iterate
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.storage.directory.log_directory import DirectoryKind, parse_directory_name

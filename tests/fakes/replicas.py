@@ -17,9 +17,9 @@ from odradek.broker.metadata.catalog.catalog import Catalog
 from odradek.broker.metadata.found_directories import compare_directories
 from odradek.broker.metadata.resource_options import ResourceOptions
 from odradek.broker.metadata.topics import Topics
+from odradek.broker.node.parts import Parts
 from odradek.broker.replica.replica_manager import ReplicaManager
 from odradek.broker.requests.context import ConnectionInfo, RequestContext
-from odradek.broker.requests.parts import Services
 from odradek.broker.runtime.bugs import Bugs
 from odradek.broker.runtime.disk_threads import DiskThreads
 from odradek.broker.runtime.scheduler import Scheduler
@@ -149,7 +149,7 @@ class Replicas:
         self.closed_count = 0
         self.bugs: list[BaseException] = []
         bugs = Bugs(self.bugs.append)
-        self.services = Services(
+        self.services = Parts(
             config=self.config,
             clock=self.clock,
             log_manager=self.logs,

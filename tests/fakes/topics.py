@@ -12,8 +12,8 @@ from odradek.broker.config.options.broker_config import BrokerConfig
 from odradek.broker.metadata.catalog.catalog import Catalog
 from odradek.broker.metadata.resource_options import ResourceOptions
 from odradek.broker.metadata.topics import Topics
+from odradek.broker.node.parts import Parts
 from odradek.broker.requests.context import ConnectionInfo, RequestContext
-from odradek.broker.requests.parts import Services
 from odradek.broker.requests.registry import registered_handlers
 from odradek.broker.runtime.disk_threads import DiskThreads
 from odradek.protocol.compiler import decoder
@@ -85,7 +85,7 @@ class TopicBroker:
         self.log_manager = FakeLogManager()
         self.disk_threads = DiskThreads(1)
         nothing = cast(Any, None)
-        self.services = Services(
+        self.services = Parts(
             config=config,
             clock=FakeClock(),
             log_manager=cast(Any, self.log_manager),

@@ -34,9 +34,14 @@ from .state.shard import GroupShard
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from odradek.broker.config.options.broker_config import BrokerConfig
     from odradek.broker.coordinator.decision import Decision, ProducerIdentity
     from odradek.broker.coordinator.shard import Shard
-    from odradek.broker.requests.parts import Services
+    from odradek.broker.metadata.topics import Topics
+    from odradek.broker.replica.replica_manager import ReplicaManager
+    from odradek.broker.runtime.bugs import Bugs
+    from odradek.broker.runtime.clock import Clock
+    from odradek.broker.runtime.disk_threads import DiskThreads
     from odradek.broker.runtime.parked import Parked
     from odradek.protocol.messages.groups import (
         HeartbeatRequest,
@@ -51,19 +56,28 @@ if TYPE_CHECKING:
 class GroupCoordinator:
     """Groups and committed offsets of this broker."""
 
-    def __init__(self, services: Services) -> None:
-        self._config = services.config
-        self._clock = services.clock
-        self._topics = services.metadata
+    def __init__(
+        self,
+        *,
+        config: BrokerConfig,
+        clock: Clock,
+        topics: Topics,
+        replica_manager: ReplicaManager,
+        disk_threads: DiskThreads,
+        bugs: Bugs,
+    ) -> None:
+        self._config = config
+        self._clock = clock
+        self._topics = topics
         self.runtime: CoordinatorRuntime[GroupShard] = CoordinatorRuntime(
             CONSUMER_OFFSETS,
             self._make_shard,
-            topics=services.metadata,
-            replica_manager=services.replica_manager,
-            disk_threads=services.disk_threads,
-            clock=services.clock,
-            bugs=services.bugs,
-            load_buffer_size=services.config.offsets_load_buffer_size,
+            topics=topics,
+            replica_manager=replica_manager,
+            disk_threads=disk_threads,
+            clock=clock,
+            bugs=bugs,
+            load_buffer_size=config.offsets_load_buffer_size,
         )
 
     def _make_shard(self, shard: Shard[GroupShard]) -> GroupShard:

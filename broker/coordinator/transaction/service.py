@@ -34,11 +34,18 @@ from .shard import TransactionShard
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from odradek.broker.config.options.broker_config import BrokerConfig
     from odradek.broker.coordinator.decision import Decision, ProducerIdentity
+    from odradek.broker.coordinator.group.service import GroupCoordinator
     from odradek.broker.coordinator.shard import Shard
     from odradek.broker.metadata.producer_ids import ProducerIds
-    from odradek.broker.requests.parts import Services
+    from odradek.broker.metadata.topics import Topics
+    from odradek.broker.replica.replica_manager import ReplicaManager
+    from odradek.broker.runtime.bugs import Bugs
+    from odradek.broker.runtime.clock import Clock
+    from odradek.broker.runtime.disk_threads import DiskThreads
     from odradek.protocol.topic_partition import TopicPartition
+    from odradek.storage.directory.log_manager import LogManager
 
     from .transaction import Transaction
 
@@ -90,32 +97,42 @@ class ReadyProducerIds:
 class TransactionCoordinator:
     """The transactional ids of this broker, and what they have open."""
 
-    def __init__(self, services: Services) -> None:
-        self._config = services.config
-        self._clock = services.clock
-        self._topics = services.metadata
-        self._producer_ids = services.producer_ids
-        self._ready_ids = ReadyProducerIds(services.producer_ids)
+    def __init__(
+        self,
+        *,
+        config: BrokerConfig,
+        clock: Clock,
+        topics: Topics,
+        producer_ids: ProducerIds,
+        replica_manager: ReplicaManager,
+        log_manager: LogManager,
+        groups: GroupCoordinator,
+        disk_threads: DiskThreads,
+        bugs: Bugs,
+    ) -> None:
+        self._config = config
+        self._clock = clock
+        self._topics = topics
+        self._producer_ids = producer_ids
+        self._ready_ids = ReadyProducerIds(producer_ids)
         self.runtime: CoordinatorRuntime[TransactionShard] = CoordinatorRuntime(
             TRANSACTION_STATE,
             self._make_shard,
-            topics=services.metadata,
-            replica_manager=services.replica_manager,
-            disk_threads=services.disk_threads,
-            clock=services.clock,
-            bugs=services.bugs,
-            load_buffer_size=services.config.transaction_state_log_load_buffer_size,
+            topics=topics,
+            replica_manager=replica_manager,
+            disk_threads=disk_threads,
+            clock=clock,
+            bugs=bugs,
+            load_buffer_size=config.transaction_state_log_load_buffer_size,
         )
         self.markers = LogMarkerWriter(
-            services.replica_manager,
-            services.groups,
-            services.metadata,
-            services.clock,
+            replica_manager,
+            groups,
+            topics,
+            clock,
             self.runtime.run_soon,
         )
-        self.orphans = Orphans(
-            self.runtime, services.replica_manager, services.log_manager, self.markers
-        )
+        self.orphans = Orphans(self.runtime, replica_manager, log_manager, self.markers)
 
     def _make_shard(self, shard: Shard[TransactionShard]) -> TransactionShard:
         made = TransactionShard(

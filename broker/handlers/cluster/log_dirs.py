@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping
 
     from odradek.broker.requests.context import RequestContext
-    from odradek.broker.requests.parts import Services
+    from odradek.broker.requests.services import Services
 
 UNKNOWN_SIZE = -1
 _LOG_SUFFIX = ".log"

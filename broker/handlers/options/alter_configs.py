@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from odradek.broker.requests.context import RequestContext
-    from odradek.broker.requests.parts import Services
+    from odradek.broker.requests.services import Services
     from odradek.protocol.messages.configs import (
         AlterConfigsResource,
         ReplacedConfigsResource,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from odradek.broker.requests.context import RequestContext
-    from odradek.broker.requests.parts import Services
+    from odradek.broker.requests.services import Services
 
 
 class ResourceType(IntEnum):

@@ -21,7 +21,7 @@ from odradek.protocol.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
     from odradek.broker.requests.context import RequestContext
-    from odradek.broker.requests.parts import Services
+    from odradek.broker.requests.services import Services
 
 
 @handles(DescribeProducersRequest, versions=(0, 0))

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from odradek.broker.replica.partition.fetch_reader import FetchResult
-    from odradek.broker.requests.parts import Services
+    from odradek.broker.requests.services import Services
     from odradek.storage.files.files import Buffer
 
 # Version 12 is the first in which lengths are varints and structs end with tags.

@@ -36,7 +36,7 @@ except ImportError:  # installed where there was no compiler
 
 if TYPE_CHECKING:
     from odradek.broker.replica.waiting.delayed_produce import AppendResult
-    from odradek.broker.requests.parts import Services
+    from odradek.broker.requests.services import Services
 
 # Version 9 is the first in which lengths are varints and structs end with tags.
 FIRST_VERSION = 9

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from odradek.broker.metadata.topic_deletion import delete_topics
+from odradek.broker.handlers.topics.topic_deletion import delete_topics
 from odradek.broker.requests.registry import answers_errors, handles
 from odradek.protocol.errors import (
     InvalidRequest,

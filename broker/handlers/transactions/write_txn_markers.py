@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from odradek.broker.requests.context import RequestContext
-    from odradek.broker.requests.parts import Services
+    from odradek.broker.requests.services import Services
     from odradek.protocol.messages.txn_admin import WritableTxnMarker
 
 

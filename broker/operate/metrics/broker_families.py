@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from odradek.broker.network.listener import Listener
     from odradek.broker.network.shared import Network
     from odradek.broker.replica.replica_manager import ReplicaManager
-    from odradek.broker.requests.parts import Services
+    from odradek.broker.requests.services import Services
     from odradek.broker.runtime.loop_pauses import LoopPauses
 
 _QUANTILES = (0.5, 0.95, 0.99, 0.999)

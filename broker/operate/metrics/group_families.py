@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from odradek.broker.coordinator.group.state.shard import GroupShard
-    from odradek.broker.requests.parts import Services
+    from odradek.broker.requests.services import Services
 
 
 def group_families(services: Services) -> Iterator[list[Family]]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from odradek.broker.metadata.topic import Topic
     from odradek.broker.replica.partition.refusals import Refusals
-    from odradek.broker.requests.parts import Services
+    from odradek.broker.requests.services import Services
     from odradek.storage.log.unified_log import UnifiedLog
 
 _PARTITION = 'topic="{}",partition="{}"'

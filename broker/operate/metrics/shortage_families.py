@@ -12,7 +12,7 @@ from .exposition import Family, counter, gauge, labels
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from odradek.broker.requests.parts import Services
+    from odradek.broker.requests.services import Services
 
 
 def shortage_families(services: Services) -> Iterator[Family]:

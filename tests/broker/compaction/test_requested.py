@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from odradek.broker.compaction.cleaning import Cleaning
 from odradek.broker.compaction.cleaning_limits import CleaningLimits
 from odradek.broker.compaction.requested import Compacted, Compaction
 from odradek.protocol.topic_partition import TopicPartition
@@ -24,8 +25,13 @@ from tests.fakes.files import FakeFiles
 from tests.fakes.replicas import LOG_DIR, Replicas, batch_of, marker_of, replicas
 
 
+def compaction_with(broker: Replicas, cleaning: Cleaning) -> Compaction:
+    committer: Any = broker.committer
+    return Compaction(broker.manager, committer, broker.clock, cleaning)
+
+
 def compaction_of(broker: Replicas, limits: CleaningLimits = LIMITS) -> Compaction:
-    return Compaction(broker.services, cleaning_of(broker, limits))
+    return compaction_with(broker, cleaning_of(broker, limits))
 
 
 async def test_what_is_in_the_active_segment_is_compacted_too(tmp_path: Path) -> None:
@@ -173,7 +179,7 @@ async def test_one_that_cannot_be_cleaned(
             raise RuntimeError("it ended with -9")
 
         monkeypatch.setattr(cleaning._cleaner, "clean", fails)
-        compaction = Compaction(broker.services, cleaning)
+        compaction = compaction_with(broker, cleaning)
         for _ in range(2):
             done = await compaction.compact(log.topic_partition)
             assert (done.outcome, done.reason) == ("uncleanable", "it ended with -9")
@@ -204,7 +210,7 @@ async def test_it_waits_for_the_job_that_cleans(tmp_path: Path) -> None:
         cleaning, slow = slow_cleaning_of(broker, LIMITS)
         job = asyncio.ensure_future(cleaning.clean_due())
         await until(lambda: slow.running)
-        compaction = Compaction(broker.services, cleaning)
+        compaction = compaction_with(broker, cleaning)
         asked = asyncio.ensure_future(compaction.compact(log.topic_partition))
         await asyncio.sleep(0)
         slow.may_end.set()
@@ -235,7 +241,7 @@ async def test_a_stop_ends_it(tmp_path: Path) -> None:
     async with replicas(tmp_path) as broker:
         log = await compacted(broker)
         cleaning, slow = slow_cleaning_of(broker, LIMITS)
-        compaction = Compaction(broker.services, cleaning)
+        compaction = compaction_with(broker, cleaning)
         asked = asyncio.ensure_future(compaction.compact(log.topic_partition))
         await until(lambda: slow.running)
         cleaning.close()

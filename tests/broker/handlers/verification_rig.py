@@ -9,7 +9,7 @@ from typing import Any, cast
 from odradek.broker.coordinator.decision import ProducerIdentity
 from odradek.broker.coordinator.transaction.add_partitions import Addition
 from odradek.broker.handlers.records.produce import handle_produce
-from odradek.broker.metadata.topic_deletion import delete_topics
+from odradek.broker.handlers.topics.topic_deletion import delete_topics
 from odradek.broker.runtime.parked import Parked
 from odradek.protocol.messages.produce import ProduceRequest, ProduceResponse
 from odradek.protocol.topic_partition import TopicPartition

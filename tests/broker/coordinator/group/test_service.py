@@ -10,7 +10,10 @@ from odradek.broker.coordinator.decision import Decision
 from odradek.broker.coordinator.group.administration import GroupFilter
 from odradek.broker.coordinator.group.classic.join import Joining
 from odradek.broker.coordinator.group.state.records import CommittedOffset, OffsetRecord
-from odradek.broker.metadata.topic_deletion import delete_topics, finish_deletions
+from odradek.broker.handlers.topics.topic_deletion import (
+    delete_topics,
+    finish_deletions,
+)
 from odradek.broker.runtime.parked import Parked
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.storage.files.files import DiskFull

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.operate.audit import AUDITED, audited
+from odradek.broker.requests.audit import AUDITED, audited
 from odradek.broker.requests.context import ConnectionInfo, RequestContext
 from odradek.broker.runtime.parked import Parked
 from odradek.protocol.errors import ErrorCode, InvalidRequest

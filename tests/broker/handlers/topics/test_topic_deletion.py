@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.metadata.topic_deletion import (
+from odradek.broker.handlers.topics.topic_deletion import (
     delete_topics,
     finish_deletions,
     finish_interrupted,

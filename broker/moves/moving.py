@@ -14,19 +14,26 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from odradek.broker.compaction.cleaning import NotCleaned
+from odradek.broker.replica.upkeep.free_space import free_bytes
 from odradek.protocol.errors import KafkaError, KafkaStorageError
 from odradek.storage.files.files import MISSING, DiskFull, StorageFailure
 from odradek.storage.segment.copy import Uncopyable
 
-from .free_space import free_bytes
-
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from odradek.broker.compaction.cleaning import Cleaning
+    from odradek.broker.config.live_config import LiveConfig
+    from odradek.broker.durability.committer import Committer
+    from odradek.broker.metadata.topics import Topics
     from odradek.broker.replica.partition.partition import Partition
-    from odradek.broker.requests.parts import Services
+    from odradek.broker.replica.replica_manager import ReplicaManager
+    from odradek.broker.runtime.bugs import Bugs
+    from odradek.broker.runtime.clock import Clock
+    from odradek.broker.runtime.disk_threads import DiskThreads
     from odradek.protocol.topic_partition import TopicPartition
     from odradek.storage.directory.future_log import CopyPlan, FutureLog
+    from odradek.storage.directory.log_manager import LogManager
     from odradek.storage.directory.log_move import LogMove
     from odradek.storage.log.unified_log import UnifiedLog
 
@@ -72,9 +79,29 @@ class Move:
 class Moving:
     """The moves that are under way; ``moves`` has those that will end where they go."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(
+        self,
+        *,
+        live: LiveConfig,
+        clock: Clock,
+        topics: Topics,
+        replica_manager: ReplicaManager,
+        log_manager: LogManager,
+        committer: Committer,
+        cleaning: Cleaning,
+        disk_threads: DiskThreads,
+        bugs: Bugs,
+    ) -> None:
         self.moves: dict[TopicPartition, Move] = {}
-        self._services = services
+        self._live = live
+        self._clock = clock
+        self._topics = topics
+        self._replica_manager = replica_manager
+        self._log_manager = log_manager
+        self._committer = committer
+        self._cleaning = cleaning
+        self._disk_threads = disk_threads
+        self._bugs = bugs
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_closed = False
 
@@ -97,7 +124,7 @@ class Moving:
         partition.check_leader()
         log = partition.log
         if log is None:
-            await self._services.metadata.move(topic_partition, str(directory))
+            await self._topics.move(topic_partition, str(directory))
             return
         if log.is_failed:
             raise KafkaStorageError(f"{topic_partition} takes no more writes")
@@ -112,8 +139,8 @@ class Moving:
 
     async def resume(self) -> None:
         """Begin the moves anew that the last stop has interrupted."""
-        manager = self._services.replica_manager
-        unfinished = self._services.log_manager.directories.unfinished
+        manager = self._replica_manager
+        unfinished = self._log_manager.directories.unfinished
         while unfinished:
             topic_partition, directory = unfinished.popitem()
             with suppress(KafkaError):  # offline, or deleted
@@ -128,27 +155,27 @@ class Moving:
     async def _run(self, move: Move) -> None:
         topic_partition = move.partition.topic_partition
         try:
-            async with self._services.cleaning.pause(topic_partition):
+            async with self._cleaning.pause(topic_partition):
                 await self._move(move)
         except _Abandoned as reason:
             move.log.lines(_logger).info("it is not moved: %s", reason)
         except (KafkaError, OSError) as error:
             move.log.lines(_logger).error("it stays where it is: %s", error)
         except Exception as error:
-            self._services.bugs.record(f"move {topic_partition}", error)
+            self._bugs.record(f"move {topic_partition}", error)
         finally:
             if self.moves.get(topic_partition) is move:
                 del self.moves[topic_partition]
 
     async def _move(self, move: Move) -> None:
-        services, log = self._services, move.log
+        log = move.log
         await self._make_known(move)
         self._check(move)
-        step = services.log_manager.begin_move(log, move.directory)
-        move.started_ms = services.clock.monotonic_ms()
+        step = self._log_manager.begin_move(log, move.directory)
+        move.started_ms = self._clock.monotonic_ms()
         origin = log.directory
         try:
-            await services.disk_threads.run(step.future.create)
+            await self._disk_threads.run(step.future.create)
             move.step = step
             while True:
                 await self._catch_up(move, step.future)
@@ -157,10 +184,10 @@ class Moving:
         except BaseException:
             remove = step.abandon()
             if not self._is_closed:  # else the next start begins it anew
-                await services.disk_threads.run(remove)
+                await self._disk_threads.run(remove)
             raise
         await self._settle(move, step)
-        elapsed_ms = services.clock.monotonic_ms() - move.started_ms
+        elapsed_ms = self._clock.monotonic_ms() - move.started_ms
         log.lines(_logger).info(
             "it is here now, and no more in %s: %d bytes in %d ms",
             origin.parent,
@@ -172,30 +199,29 @@ class Moving:
         """See that the catalogue knows where the log is: a start must not believe that
         an unfinished copy is the log.
         """
-        services, partition = self._services, move.partition
+        partition = move.partition
         if not partition.is_written:
-            await services.committer.flush()
-            await services.replica_manager.recorded()
+            await self._committer.flush()
+            await self._replica_manager.recorded()
         if not partition.is_written:
             raise _Abandoned("nothing in it is durable")
         self._check(move)
-        await services.metadata.move(
+        await self._topics.move(
             partition.topic_partition, str(move.log.directory.parent)
         )
 
     async def _catch_up(self, move: Move, future: FutureLog) -> None:
         """Copy until nearly all of the log is there, and durable."""
-        services = self._services
         plan = future.plan()
         while True:
             self._check(move)
             try:
                 before = future.size
-                is_done = await services.disk_threads.run(
+                is_done = await self._disk_threads.run(
                     self._copy, future, plan, move.directory
                 )
                 if is_done:
-                    await services.disk_threads.run(future.sync)
+                    await self._disk_threads.run(future.sync)
             except Uncopyable:
                 self._roll(move, future)
                 plan = future.plan()
@@ -213,7 +239,7 @@ class Moving:
 
     def _copy(self, future: FutureLog, plan: CopyPlan, directory: Path) -> bool:
         """In a disk thread: one piece, if that leaves room for others."""
-        room = free_bytes(directory) - self._services.config.log_min_free_bytes
+        room = free_bytes(directory) - self._live.current.log_min_free_bytes
         missing = future.missing(plan)
         if room < missing:
             raise DiskFull(f"{directory} has no room for {missing} bytes more")
@@ -222,7 +248,7 @@ class Moving:
     @property
     def _rate(self) -> float:
         """The bytes a second that each move may copy."""
-        config = self._services.config
+        config = self._live.current
         return config.replica_alter_log_dirs_io_max_bytes_per_second
 
     @property
@@ -230,7 +256,7 @@ class Moving:
         return max(int(min(CHUNK_BYTES, self._rate / 4)), 1)
 
     async def _pace(self, move: Move) -> None:
-        clock = self._services.clock
+        clock = self._clock
         due_ms = move.started_ms + move.copied_bytes * 1000 / self._rate
         wait_ms = due_ms - clock.monotonic_ms()
         if wait_ms > 1:
@@ -247,7 +273,7 @@ class Moving:
         base_offset = move.log.local.active.base_offset
         future.forget(base_offset)
         try:
-            move.log.roll(self._services.clock.now_ms())
+            move.log.roll(self._clock.now_ms())
         except StorageFailure as error:
             self._fail(move.log.directory.parent, error)
             raise
@@ -257,25 +283,25 @@ class Moving:
 
         Nothing becomes durable until `_settle`, or until it is given up.
         """
-        services, partition, log = self._services, move.partition, move.log
+        partition, log = move.partition, move.log
         topic_partition, home = partition.topic_partition, log.directory.parent
-        log_starts = services.replica_manager.log_starts
+        log_starts = self._replica_manager.log_starts
         self._check(move)
         log_starts.hold(partition)
-        run, is_decided = services.disk_threads.run, False
+        run, is_decided = self._disk_threads.run, False
         try:
             if await run(step.hold()):
                 self._check(move)
                 is_decided = True
-                await services.metadata.move(topic_partition, str(move.directory))
+                await self._topics.move(topic_partition, str(move.directory))
                 for _ in range(LAST_ROUNDS_MAX):
                     if (plan := step.last_plan()) is None:
                         break
                     await run(step.future.copy, plan, plan.size)
                 self._check(move)
-                checkpoint = services.log_manager.cleaner_checkpoint(log)
+                checkpoint = self._log_manager.cleaner_checkpoint(log)
                 move.clean_up_to = checkpoint.get(topic_partition)
-                services.log_manager.exchange(step, services.clock.now_ms())
+                self._log_manager.exchange(step, self._clock.now_ms())
                 return True
         except Uncopyable:
             pass
@@ -295,35 +321,34 @@ class Moving:
         self, partition: Partition, log: UnifiedLog, home: Path, is_decided: bool
     ) -> None:
         """Go on where the log is."""
-        services = self._services
         if is_decided:
             with suppress(KafkaError):
-                await services.metadata.move(partition.topic_partition, str(home))
+                await self._topics.move(partition.topic_partition, str(home))
         log.release()
-        services.replica_manager.log_starts.release(partition)
+        self._replica_manager.log_starts.release(partition)
         if partition.committer is not None:
             partition.committer.request_sync(partition)
 
     async def _settle(self, move: Move, step: LogMove) -> None:
         """The log is the copy: give it its name, and let it become durable."""
-        services, partition, log = self._services, move.partition, move.log
+        partition, log = move.partition, move.log
         assert partition.committer is not None
         partition.committer.forget(partition)
-        partition.committer = services.committer.for_directory(move.directory)
+        partition.committer = self._committer.for_directory(move.directory)
         try:
-            await services.disk_threads.run(step.sync_old_name)
+            await self._disk_threads.run(step.sync_old_name)
         except (KafkaStorageError, *MISSING) as error:
             self._fail(step.home.path, error)
-        if services.log_manager.get(log.topic_partition) is log:
+        if self._log_manager.get(log.topic_partition) is log:
             try:
                 step.finish()
             except (KafkaStorageError, *MISSING) as error:
                 self._fail(move.directory, error)
-        services.replica_manager.log_starts.release(partition)
+        self._replica_manager.log_starts.release(partition)
         partition.committer.request_sync(partition)
         if move.clean_up_to is not None:
             with suppress(NotCleaned, KafkaError):  # else it is cleaned once more
-                await self._services.cleaning.note(log, move.clean_up_to)
+                await self._cleaning.note(log, move.clean_up_to)
 
     def _check(self, move: Move) -> None:
         """Raises `_Abandoned` when there is no reason to go on."""
@@ -332,15 +357,15 @@ class Moving:
             raise _Abandoned("the broker is stopping")
         if not move.is_wanted:
             raise _Abandoned(f"it is wanted elsewhere than in {move.directory}")
-        if self._services.log_manager.get(topic_partition) is not log:
+        if self._log_manager.get(topic_partition) is not log:
             raise _Abandoned("it was deleted")
         if log.is_failed:
             raise _Abandoned("its log directory is offline")
-        if self._services.committer.for_directory(move.directory).failure is not None:
+        if self._committer.for_directory(move.directory).failure is not None:
             raise _Abandoned(f"{move.directory} is offline")
 
     def _fail(self, directory: Path | None, error: Exception) -> None:
         if directory is not None:
             if not isinstance(error, StorageFailure):
                 error = StorageFailure(str(error))
-            self._services.committer.for_directory(directory).fail(error)
+            self._committer.for_directory(directory).fail(error)

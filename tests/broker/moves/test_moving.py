@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from odradek.broker.moves import moving
 from odradek.broker.node.server import Server
-from odradek.broker.replica.upkeep import moving
 from odradek.client.connection import Connection
 from odradek.protocol.errors import ErrorCode, KafkaStorageError
 from odradek.protocol.messages.produce import (

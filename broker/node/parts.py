@@ -1,4 +1,4 @@
-"""What handlers work with: the parts of the running broker, in one value.
+"""The parts of one broker, each made of those that it needs.
 
 Parts that the first answer does not need are made, and their modules loaded, when they
 are first asked for: by a request, or by `late_modules` soon after the start.
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from odradek.broker.metadata.resource_options import Resource, ResourceOptions
     from odradek.broker.metadata.scram_credentials import ScramCredentials
     from odradek.broker.metadata.topics import Topics
+    from odradek.broker.moves.moving import Moving
     from odradek.broker.operate.shortage import Shortage
     from odradek.broker.replica.fetch_sessions import FetchSessions
     from odradek.broker.replica.replica_manager import ReplicaManager
-    from odradek.broker.replica.upkeep.moving import Moving
     from odradek.broker.runtime.clock import Clock
     from odradek.broker.runtime.disk_threads import DiskThreads
     from odradek.broker.runtime.scheduler import Scheduler
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(kw_only=True)
-class Services:
-    """The parts of one broker, as handlers see them through ``ctx.services``."""
+class Parts:
+    """What handlers know as `Services`."""
 
     config: BrokerConfig  # as it is now: a change puts another one here
     clock: Clock
@@ -117,7 +117,14 @@ class Services:
         """Groups and committed offsets."""
         from odradek.broker.coordinator.group.service import GroupCoordinator
 
-        return GroupCoordinator(self)
+        return GroupCoordinator(
+            config=self.config,
+            clock=self.clock,
+            topics=self.metadata,
+            replica_manager=self.replica_manager,
+            disk_threads=self.disk_threads,
+            bugs=self.bugs,
+        )
 
     @cached_property
     def transactions(self) -> TransactionCoordinator:
@@ -126,7 +133,17 @@ class Services:
             TransactionCoordinator,
         )
 
-        return TransactionCoordinator(self)
+        return TransactionCoordinator(
+            config=self.config,
+            clock=self.clock,
+            topics=self.metadata,
+            producer_ids=self.producer_ids,
+            replica_manager=self.replica_manager,
+            log_manager=self.log_manager,
+            groups=self.groups,
+            disk_threads=self.disk_threads,
+            bugs=self.bugs,
+        )
 
     @cached_property
     def cleaning(self) -> Cleaning:
@@ -145,9 +162,19 @@ class Services:
     @cached_property
     def moving(self) -> Moving:
         """Moves between log directories."""
-        from odradek.broker.replica.upkeep.moving import Moving
+        from odradek.broker.moves.moving import Moving
 
-        return Moving(self)
+        return Moving(
+            live=self.live,
+            clock=self.clock,
+            topics=self.metadata,
+            replica_manager=self.replica_manager,
+            log_manager=self.log_manager,
+            committer=self.committer,
+            cleaning=self.cleaning,
+            disk_threads=self.disk_threads,
+            bugs=self.bugs,
+        )
 
     @cached_property
     def credentials(self) -> ScramCredentials:

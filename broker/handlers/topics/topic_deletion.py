@@ -20,10 +20,9 @@ from odradek.storage.files.files import DiskFull
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from odradek.broker.requests.parts import Services
+    from odradek.broker.metadata.topics import Deletion, Topics
+    from odradek.broker.requests.services import Services
     from odradek.storage.directory.log_manager import LogManager
-
-    from .topics import Deletion, Topics
 
 _logger = logging.getLogger(__name__)
 

@@ -1,0 +1,1 @@
+"""Partitions move between log directories while they are used. Over compaction."""

@@ -1,0 +1,110 @@
+"""What handlers work with: the parts of the running broker, in one value."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from odradek.broker.compaction.cleaning import Cleaning
+    from odradek.broker.config.live_config import LiveConfig
+    from odradek.broker.config.options.broker_config import BrokerConfig
+    from odradek.broker.coordinator.group.service import GroupCoordinator
+    from odradek.broker.coordinator.transaction.service import TransactionCoordinator
+    from odradek.broker.durability.committer import Committer
+    from odradek.broker.memory.answer_memory import AnswerMemory
+    from odradek.broker.metadata.client_quotas import ClientQuotas
+    from odradek.broker.metadata.client_telemetry import ClientTelemetry
+    from odradek.broker.metadata.features import Features
+    from odradek.broker.metadata.producer_ids import ProducerIds
+    from odradek.broker.metadata.resource_options import ResourceOptions
+    from odradek.broker.metadata.scram_credentials import ScramCredentials
+    from odradek.broker.metadata.topics import Topics
+    from odradek.broker.moves.moving import Moving
+    from odradek.broker.operate.shortage import Shortage
+    from odradek.broker.replica.fetch_sessions import FetchSessions
+    from odradek.broker.replica.replica_manager import ReplicaManager
+    from odradek.broker.runtime.bugs import Bugs
+    from odradek.broker.runtime.clock import Clock
+    from odradek.broker.runtime.disk_threads import DiskThreads
+    from odradek.broker.runtime.scheduler import Scheduler
+    from odradek.storage.directory.log_manager import LogManager
+
+
+class Services(Protocol):
+    """The parts of one broker, as handlers see them through ``ctx.services``.
+
+    The node makes them; who is no handler is given the parts that it needs. Those
+    that are properties may be made, and their modules loaded, when they are first
+    asked for.
+    """
+
+    config: BrokerConfig  # as it is now: a change puts another one here
+    clock: Clock
+    log_manager: LogManager
+    disk_threads: DiskThreads
+    committer: Committer
+    metadata: Topics
+    resources: ResourceOptions
+    live: LiveConfig
+    scheduler: Scheduler
+    cluster_id: str
+    node_id: int
+    bugs: Bugs
+    quotas: ClientQuotas
+    features: Features
+    producer_ids: ProducerIds
+
+    @property
+    def wants_client_metrics(self) -> bool:
+        """Whether somebody subscribes to the metrics of clients."""
+        ...
+
+    @property
+    def replica_manager(self) -> ReplicaManager:
+        """The partitions, and what is done with their records."""
+        ...
+
+    @property
+    def answer_memory(self) -> AnswerMemory:
+        """What all answers may take together."""
+        ...
+
+    @property
+    def fetch_sessions(self) -> FetchSessions:
+        """The fetch sessions of all connections."""
+        ...
+
+    @property
+    def groups(self) -> GroupCoordinator:
+        """Groups and committed offsets."""
+        ...
+
+    @property
+    def transactions(self) -> TransactionCoordinator:
+        """Transactional ids and their transactions."""
+        ...
+
+    @property
+    def cleaning(self) -> Cleaning:
+        """What compacts logs."""
+        ...
+
+    @property
+    def shortage(self) -> Shortage:
+        """What there is no room for."""
+        ...
+
+    @property
+    def moving(self) -> Moving:
+        """Moves between log directories."""
+        ...
+
+    @property
+    def credentials(self) -> ScramCredentials:
+        """The users' credentials for SCRAM."""
+        ...
+
+    @property
+    def telemetry(self) -> ClientTelemetry:
+        """The metrics that clients push."""
+        ...

@@ -1,0 +1,21 @@
+from pathlib import Path
+
+from tests.fakes.replicas import replicas
+
+
+async def test_a_part_is_made_once_when_it_is_asked_for(tmp_path: Path) -> None:
+    async with replicas(tmp_path) as broker:
+        services = broker.services
+        assert "groups" not in vars(services)
+        groups = services.groups
+        assert services.groups is groups
+        assert vars(services)["groups"] is groups
+
+
+async def test_the_options_are_those_of_the_last_change(tmp_path: Path) -> None:
+    async with replicas(tmp_path) as broker:
+        services = broker.services
+        before = services.config
+        services.live.change({"log.retention.ms": "5"}, {})
+        assert services.config is services.live.current
+        assert (before.log_retention_ms, services.config.log_retention_ms) == (None, 5)
