@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from odradek.broker.compaction.cleaning import Cleaning
 from odradek.broker.compaction.cleaning_limits import CleaningLimits
 from odradek.broker.compaction.cleaning_process import ProcessCleaner
+from odradek.broker.coordinator.shortage import LOOK_INTERVAL_MS
 from odradek.broker.handlers.topics.topic_deletion import (
     DELETION_INTERVAL_MS,
     finish_deletions,
 )
 from odradek.broker.network.listener import SWEEP_INTERVAL_MS
-from odradek.broker.operate.shortage import LOOK_INTERVAL_MS
 from odradek.broker.replica.upkeep.free_space import FreeSpace
 from odradek.broker.replica.upkeep.retention import FILE_REMOVAL_INTERVAL_MS, Retention
 from odradek.broker.replica.upkeep.scrubbing import SCRUB_TURN_MS, Scrubbing

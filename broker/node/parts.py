@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from odradek.broker.config.live_config import LiveConfig
     from odradek.broker.config.options.broker_config import BrokerConfig
     from odradek.broker.coordinator.group.service import GroupCoordinator
+    from odradek.broker.coordinator.shortage import Shortage
     from odradek.broker.coordinator.transaction.service import TransactionCoordinator
     from odradek.broker.durability.committer import Committer
     from odradek.broker.memory.answer_memory import AnswerMemory
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from odradek.broker.metadata.scram_credentials import ScramCredentials
     from odradek.broker.metadata.topics import Topics
     from odradek.broker.moves.moving import Moving
-    from odradek.broker.operate.shortage import Shortage
     from odradek.broker.replica.fetch_sessions import FetchSessions
     from odradek.broker.replica.replica_manager import ReplicaManager
     from odradek.broker.runtime.clock import Clock
@@ -155,9 +155,16 @@ class Parts:
     @cached_property
     def shortage(self) -> Shortage:
         """What there is no room for."""
-        from odradek.broker.operate.shortage import Shortage
+        from odradek.broker.coordinator.shortage import Shortage
 
-        return Shortage(self)
+        return Shortage(
+            config=self.config,
+            topics=self.metadata,
+            replica_manager=self.replica_manager,
+            files=self.log_manager.files,
+            disk_threads=self.disk_threads,
+            coordinators=(self.groups.runtime, self.transactions.runtime),
+        )
 
     @cached_property
     def moving(self) -> Moving:

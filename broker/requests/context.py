@@ -98,6 +98,12 @@ class RequestContext:
         return self.connection.local_port
 
     @property
+    def advertised_address(self) -> tuple[str, int]:
+        """Where the client is told to connect: as configured, else where it did."""
+        configured = self.services.config.advertised_address(self.listener_name)
+        return configured or (self.local_host, self.local_port)
+
+    @property
     def peer_host(self) -> str:
         """The client's address."""
         return self.connection.peer_host

@@ -134,7 +134,9 @@ class Committer:
         self._at_step(Step.STAGED)
         check_written(written, planned)
         if self._limit:
-            self._limit.add(written)
+            self._limit.add(
+                written.row_count, written.dead_letter_count, written.first_failure
+            )
         commit = Commit(
             job=self._job,
             batch=batch,

@@ -13,8 +13,6 @@ from odradek.pipeline.job_errors import TooManyDeadLetters
 if TYPE_CHECKING:
     import pyarrow
 
-    from odradek.pipeline.jobs.committer import Written
-
 REASON = "reason"
 COLUMNS = ("topic", "partition", "offset", "timestamp", "key", "value")
 HEADERS = "headers"
@@ -39,7 +37,9 @@ class DeadLetterLimit:
         self._count = 0.0
         self._dead_count = 0.0
 
-    def add(self, written: Written) -> None:
+    def add(
+        self, row_count: int, dead_letter_count: int, first_failure: str | None
+    ) -> None:
         """Count a batch, which is not yet committed.
 
         Raises:
@@ -47,14 +47,14 @@ class DeadLetterLimit:
         """
         if self._count > COUNT_MAX:
             self._count, self._dead_count = self._count / 2, self._dead_count / 2
-        self._count += written.row_count + written.dead_letter_count
-        self._dead_count += written.dead_letter_count
+        self._count += row_count + dead_letter_count
+        self._dead_count += dead_letter_count
         if self._count < COUNT_MIN:
             return
         if self._dead_count > self._ratio_max * self._count:
             raise TooManyDeadLetters(
                 f"{self._dead_count:.0f} of the last {self._count:.0f} records cannot "
                 f"be decoded (dlq_max_ratio is {self._ratio_max:g}); the first: "
-                f"{written.first_failure or 'unknown'}. Nothing of this batch was "
+                f"{first_failure or 'unknown'}. Nothing of this batch was "
                 "committed; mend [value] in the job file, or raise dlq_max_ratio"
             )

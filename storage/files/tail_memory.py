@@ -1,16 +1,21 @@
 """How much the logs may keep in memory of what was appended to them last."""
 
 from collections import deque
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from odradek.storage.segment.tail import LogTail
+from typing import Final, Protocol
 
 # What a batch costs besides its bytes: objects and list entries.
 ENTRY_SIZE: Final = 256
 # What is taken of the memory, and given up, at once; less where there is little of it.
 _PAGE_SIZE_MAX: Final = 4 << 10
 _PAGES_MIN: Final = 64
+
+
+class Tail(Protocol):
+    """What keeps some of it, in pages."""
+
+    def drop_first(self) -> None:
+        """Give up the oldest page."""
+        ...
 
 
 class TailMemory:
@@ -22,7 +27,7 @@ class TailMemory:
 
     def __init__(self, size_max: int) -> None:
         self.size = 0
-        self.order: deque[LogTail] = deque()
+        self.order: deque[Tail] = deque()
         self.resize(size_max)
 
     def resize(self, size_max: int) -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from odradek.broker.handlers.security.authorized_operations import ALL_ON_CLUSTER
-from odradek.broker.handlers.topics.metadata import advertised_address
+from odradek.broker.handlers.authorized_operations import ALL_ON_CLUSTER
 from odradek.broker.requests.registry import handles
 from odradek.protocol.errors import (
     BrokerIdNotRegistered,
@@ -43,7 +42,7 @@ def handle_describe_cluster(
         raise UnsupportedEndpointType(
             f"There is no endpoint type {request.endpoint_type}; 1 are the brokers"
         )
-    host, port = advertised_address(ctx)
+    host, port = ctx.advertised_address
     asked = request.include_cluster_authorized_operations
     services = ctx.services
     return DescribeClusterResponse(

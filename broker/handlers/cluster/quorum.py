@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from odradek.broker.handlers.topics.metadata import advertised_address
 from odradek.broker.requests.registry import handles
 from odradek.protocol.errors import (
     ErrorCode,
@@ -88,7 +87,7 @@ def _partition(
 
 
 def _node(ctx: RequestContext) -> QuorumNode:
-    host, port = advertised_address(ctx)
+    host, port = ctx.advertised_address
     listener = QuorumListener(name=ctx.listener_name, host=host, port=port)
     return QuorumNode(node_id=ctx.services.node_id, listeners=[listener])
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from odradek.broker.handlers.topics.metadata import advertised_address
 from odradek.broker.requests.registry import handles
 from odradek.protocol.errors import (
     CoordinatorNotAvailable,
@@ -95,7 +94,7 @@ def _coordinator(
             error_code=error.code,
             error_message=str(error),
         )
-    host, port = advertised_address(ctx)
+    host, port = ctx.advertised_address
     return Coordinator(
         key=key,
         node_id=ctx.services.node_id,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.coordinator.group.administration import GroupFilter
-from odradek.broker.handlers.security.authorized_operations import ALL_ON_GROUP
+from odradek.broker.handlers.authorized_operations import ALL_ON_GROUP
 from odradek.broker.requests.registry import handles
 from odradek.broker.runtime.parked import gathered
 from odradek.protocol.errors import ErrorCode, KafkaError

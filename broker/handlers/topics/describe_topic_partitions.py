@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from odradek.broker.handlers.security.authorized_operations import ALL_ON_TOPIC
+from odradek.broker.handlers.authorized_operations import ALL_ON_TOPIC
 from odradek.broker.metadata.topic_names import INTERNAL_TOPICS, check_name
 from odradek.broker.requests.registry import answers_errors, handles
 from odradek.protocol.errors import ErrorCode, InvalidRequest, KafkaError

@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from odradek.broker.handlers.security.authorized_operations import (
+from odradek.broker.handlers.authorized_operations import (
     ALL_ON_CLUSTER,
     ALL_ON_TOPIC,
 )
@@ -76,12 +76,6 @@ def handle_metadata(
     if missing and _may_create(ctx, request):
         return _create_and_answer(ctx, request, names, missing)
     return _answer(ctx, request, _describe_names(ctx, request, names, {}))
-
-
-def advertised_address(ctx: RequestContext) -> tuple[str, int]:
-    """Where the client is told to connect: as configured, else where it did."""
-    configured = ctx.services.config.advertised_address(ctx.listener_name)
-    return configured or (ctx.local_host, ctx.local_port)
 
 
 @answers_errors(MetadataRequest)
@@ -247,7 +241,7 @@ def _answer(
     ctx: RequestContext, request: MetadataRequest, topics: list[MetadataResponseTopic]
 ) -> MetadataResponse:
     services = ctx.services
-    host, port = advertised_address(ctx)
+    host, port = ctx.advertised_address
     operations = OPERATIONS_NOT_ASKED
     if request.include_cluster_authorized_operations:
         operations = ALL_ON_CLUSTER

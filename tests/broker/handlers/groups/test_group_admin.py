@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 
+from odradek.broker.handlers.authorized_operations import ALL_ON_GROUP
 from odradek.broker.handlers.groups.group_admin import (
     handle_delete_groups,
     handle_describe_groups,
@@ -10,7 +11,6 @@ from odradek.broker.handlers.groups.group_admin import (
     handle_offset_delete,
 )
 from odradek.broker.handlers.groups.offset_commit import handle_offset_commit
-from odradek.broker.handlers.security.authorized_operations import ALL_ON_GROUP
 from odradek.broker.runtime.parked import Parked
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.group_admin import (

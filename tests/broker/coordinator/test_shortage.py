@@ -6,8 +6,8 @@ import pytest
 
 from odradek.broker.coordinator.decision import Decision
 from odradek.broker.coordinator.group.state.records import CommittedOffset, OffsetRecord
+from odradek.broker.coordinator.shortage import ROOM_BYTES_MIN, Shortage
 from odradek.broker.metadata.topic_names import CONSUMER_OFFSETS
-from odradek.broker.operate.shortage import ROOM_BYTES_MIN, Shortage
 from odradek.broker.replica.upkeep.written_partitions import RETRY_MS
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.storage.directory.reserve import PROBE_NAME
@@ -22,7 +22,16 @@ class Disk:
     def __init__(self, broker: Replicas) -> None:
         self.free_bytes = ROOM_BYTES_MIN
         self.measured = 0
-        self.shortage = Shortage(broker.services, self.measure)
+        services = broker.services
+        self.shortage = Shortage(
+            config=services.config,
+            topics=services.metadata,
+            replica_manager=services.replica_manager,
+            files=services.log_manager.files,
+            disk_threads=services.disk_threads,
+            coordinators=(services.groups.runtime, services.transactions.runtime),
+            measure=self.measure,
+        )
 
     def measure(self, directory: Path) -> int:
         assert directory == LOG_DIR

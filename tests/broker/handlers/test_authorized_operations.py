@@ -1,4 +1,4 @@
-from odradek.broker.handlers.security.authorized_operations import (
+from odradek.broker.handlers.authorized_operations import (
     ALL_ON_CLUSTER,
     ALL_ON_TOPIC,
 )

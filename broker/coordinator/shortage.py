@@ -7,19 +7,26 @@ again, and some is free beside it. While nothing was refused nothing is tried.
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from odradek.broker.coordinator.shard import Phase
 from odradek.broker.replica.upkeep.free_space import free_bytes
 from odradek.protocol.errors import KafkaError
 from odradek.storage.directory.reserve import has_room
 
+from .shard import Phase
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from odradek.broker.requests.services import Services
+    from odradek.broker.config.options.broker_config import BrokerConfig
+    from odradek.broker.metadata.topics import Topics
+    from odradek.broker.replica.replica_manager import ReplicaManager
+    from odradek.broker.runtime.disk_threads import DiskThreads
     from odradek.protocol.topic_partition import TopicPartition
+    from odradek.storage.files.files import Files
+
+    from .runtime import CoordinatorRuntime
 
 LOOK_INTERVAL_MS = 1_000
 # With less, a usual batch of the largest size would be refused.
@@ -33,26 +40,37 @@ class Shortage:
     """Looks which directories are full, and says what that keeps from being written."""
 
     def __init__(
-        self, services: Services, measure: Callable[[Path], int] = free_bytes
+        self,
+        *,
+        config: BrokerConfig,
+        topics: Topics,
+        replica_manager: ReplicaManager,
+        files: Files,
+        disk_threads: DiskThreads,
+        coordinators: Sequence[CoordinatorRuntime[Any]],
+        measure: Callable[[Path], int] = free_bytes,
     ) -> None:
-        config = services.config
         self.directories = tuple(
             dict.fromkeys((*config.log_dirs, config.catalog_directory))
         )
         self.full_directories: frozenset[Path] = frozenset()
-        self._services = services
+        self._log_dirs = config.log_dirs
+        self._topics = topics
+        self._replica_manager = replica_manager
+        self._files = files
+        self._disk_threads = disk_threads
+        self._runtimes = coordinators
         self._measure = measure
         self._seen_count = 0
 
     async def look(self) -> None:
         """Find out which directories are full. A periodic job."""
-        services = self._services
-        count = services.replica_manager.appends.no_room_count
-        count += services.metadata.catalog_no_room_count
+        count = self._replica_manager.appends.no_room_count
+        count += self._topics.catalog_no_room_count
         if count == self._seen_count and not self.full_directories:
             return
         self._seen_count = count
-        full = await services.disk_threads.run(self._find)
+        full = await self._disk_threads.run(self._find)
         for directory in sorted(full - self.full_directories):
             _logger.error("%s has no room: what is written to it is refused", directory)
         for directory in sorted(self.full_directories - full):
@@ -61,18 +79,17 @@ class Shortage:
 
     def _find(self) -> frozenset[Path]:
         """In a disk thread."""
-        files = self._services.log_manager.files
         return frozenset(
             directory
             for directory in self.directories
             if self._measure(directory) < ROOM_BYTES_MIN
-            or not has_room(files, directory)
+            or not has_room(self._files, directory)
         )
 
     @property
     def unrecorded(self) -> list[TopicPartition]:
         """The partitions whose first records wait for room in the catalogue."""
-        return self._services.replica_manager.unrecorded
+        return self._replica_manager.unrecorded
 
     @property
     def coordinators(self) -> list[TopicPartition]:
@@ -87,24 +104,21 @@ class Shortage:
         ]
 
     def _coordinators(self) -> Iterator[TopicPartition]:
-        services = self._services
-        for runtime in (services.groups.runtime, services.transactions.runtime):
+        for runtime in self._runtimes:
             for shard in runtime.shards():
                 if shard.phase is Phase.ACTIVE:
                     yield shard.topic_partition
 
     def _is_stuck(self, topic_partition: TopicPartition) -> bool:
         try:
-            partition = self._services.replica_manager.partition(topic_partition)
+            partition = self._replica_manager.partition(topic_partition)
         except KafkaError:
             return False  # its topic is being deleted
         if partition.committer is not None:
             return partition.committer.directory in self.full_directories
         # It would be made in one of them, and then recorded.
         is_first_waiting = bool(self.unrecorded)
-        return is_first_waiting or self.full_directories.issuperset(
-            self._services.config.log_dirs
-        )
+        return is_first_waiting or self.full_directories.issuperset(self._log_dirs)
 
     def reasons(self) -> Iterator[str]:
         """What stands in the way of writes, a line each; nothing when nothing does."""
