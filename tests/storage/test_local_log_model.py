@@ -92,3 +92,13 @@ class LogAgainstList(RuleBasedStateMachine):
 
 TestLogAgainstList = LogAgainstList.TestCase
 TestLogAgainstList.settings = settings(max_examples=60, stateful_step_count=30)
+
+
+def test_what_was_appended_after_a_clean_restart_is_found_by_truncation() -> None:
+    """Behind batches that nobody has verified since."""
+    log = LogAgainstList()
+    log.append(count=1, gap=0, size=0)
+    log.restart(is_clean=True)
+    log.append(count=1, gap=0, size=0)
+    log.log.truncate_to(1, now_ms=0)
+    assert log.log.end.offset == 1
