@@ -218,7 +218,13 @@ async def test_what_is_old_is_kept_over_ten_retention_checks(
     case = Case(name, tmp_path)
     before = {path: path.stat().st_size for path in case.directory.rglob("*.log")}
     now_ms = case.now_ms + 30 * DAY_MS
-    async with serving(case.directory, now_ms=now_ms) as (server, clock):
+    # A transaction that was open for a month would be aborted, and written to, and an
+    # id that nobody used be forgotten, as soon as somebody looks.
+    later = {
+        "transaction_abort_timed_out_transaction_cleanup_interval_ms": DAY_MS,
+        "transaction_remove_expired_transaction_cleanup_interval_ms": DAY_MS,
+    }
+    async with serving(case.directory, now_ms=now_ms, **later) as (server, clock):
         await check_retention(server, clock, times=10)
 
         def compare(consumer: Consumer) -> None:
