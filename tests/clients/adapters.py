@@ -13,6 +13,7 @@ import confluent_kafka
 import confluent_kafka.admin
 import kafka
 
+from tests.clients import dropped_sockets as dropped_sockets
 from tests.patience import PATIENCE_S
 
 Headers = tuple[tuple[str, bytes | None], ...]

@@ -11,6 +11,8 @@ import confluent_kafka
 import kafka
 from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
 
+from tests.clients import dropped_sockets as dropped_sockets
+
 
 class Place(NamedTuple):
     """A partition of a topic."""

@@ -6,8 +6,10 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyspark
 import pytest
 
 from odradek.client.cluster import Cluster
@@ -73,7 +75,7 @@ def spark(
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.session.timeZone": "UTC",
         # A Python worker that starts slowly, on a busy machine, has not failed.
-        "spark.python.authenticate.socketTimeout": "60s",
+        "spark.python.authenticate.socketTimeout": "600s",
         "spark.sql.warehouse.dir": str(root / "warehouse"),
         "spark.local.dir": str(root / "local"),
         "spark.driver.extraJavaOptions": f"-Dderby.system.home={root}",
@@ -137,3 +139,39 @@ def topic(request: pytest.FixtureRequest) -> str:
     """A topic name of the test's own; the topic is not there."""
     names = [c if c.isalnum() else "-" for c in request.node.name]
     return "".join(names).strip("-")[:200]
+
+
+@pytest.fixture
+def spark_home(tmp_path: Path) -> Path:
+    """The installed Spark, with a folder here for what its workers leave behind."""
+    home = tmp_path / "spark"
+    home.mkdir()
+    for entry in Path(pyspark.__file__).parent.iterdir():
+        (home / entry.name).symlink_to(entry)
+    (home / "work").unlink(missing_ok=True)
+    return home
+
+
+class SharedSpark:
+    """The session of all tests, in the place of one for a command."""
+
+    shared: "SparkSession"
+
+    def __init__(self, name: str, master: str | None, conf: object) -> None:
+        self.name = name
+
+    def session(self) -> "SparkSession":
+        return self.shared
+
+    def __enter__(self) -> "SharedSpark":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def shared_spark(spark: "SparkSession", monkeypatch: pytest.MonkeyPatch) -> None:
+    """The commands that a test calls get the Spark of all tests, and do not stop it."""
+    SharedSpark.shared = spark
+    monkeypatch.setattr("odradek.pipeline.spark.session.SparkOfCommand", SharedSpark)

@@ -5,7 +5,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pyspark
 import pytest
 
 from tests.pipeline.log_directories import make_directory, small_batches
@@ -21,17 +20,6 @@ from odradek.broker.cli.main import main
 
 sys.exit(main(["pipeline", "audit", sys.argv[1], "--master", sys.argv[2]]))
 """
-
-
-@pytest.fixture
-def spark_home(tmp_path: Path) -> Path:
-    """The installed Spark, with a folder here for what its workers leave behind."""
-    home = tmp_path / "spark"
-    home.mkdir()
-    for entry in Path(pyspark.__file__).parent.iterdir():
-        (home / entry.name).symlink_to(entry)
-    (home / "work").unlink(missing_ok=True)
-    return home
 
 
 def audit(

@@ -28,11 +28,12 @@ import json, sys
 import broker, client, pipeline, protocol, storage  # the user's own
 from pyspark.sql import SparkSession
 
-address, topic, checkpoint = sys.argv[1:]
+address, topic, checkpoint, master = sys.argv[1:]
 spark = (
-    SparkSession.builder.master("local[1]")
+    SparkSession.builder.master(master)
     .config("spark.ui.enabled", "false")
     .config("spark.driver.memory", "512m")
+    .config("spark.python.authenticate.socketTimeout", "600s")
     .getOrCreate()
 )
 options = {"kafka.bootstrap.servers": address, "subscribe": topic}
@@ -135,24 +136,33 @@ def test_every_command_runs_where_all_names_are_taken(
     server = ("--bootstrap-server", broker_process.address)
     run("topic", "create", topic, *server)
     run("produce", topic, *server, said="one\ntwo\n")
-    assert run("consume", topic, "--from-beginning", *server) == "one\ntwo\n"
+    assert run("consume", topic, "-e", *server) == "one\ntwo\n"
     for name in BUILT_IN:
         assert run(name, "--help")
 
 
 @pytest.mark.usefixtures("spark_java")
+@pytest.mark.parametrize(
+    "master",
+    ["local[1]", pytest.param("local-cluster[2,1,1024]", marks=pytest.mark.long)],
+)
 def test_a_script_of_the_user_runs_where_all_names_are_taken(
-    wheel: Path, taken: Path, broker_process: BrokerProcess, topic: str
+    wheel: Path,
+    taken: Path,
+    broker_process: BrokerProcess,
+    topic: str,
+    spark_home: Path,
+    master: str,
 ) -> None:
     feeding.create(broker_process.address, topic, 2)
     feeding.send(broker_process.address, topic, [b"a", b"b"], 0)
     feeding.send(broker_process.address, topic, [b"c"], 1)
     (taken / "job.py").write_text(SCRIPT)
-    arguments = [broker_process.address, topic, str(taken / "checkpoint")]
+    arguments = [broker_process.address, topic, str(taken / "checkpoint"), master]
     run = subprocess.run(
         [sys.executable, "job.py", *arguments],
         cwd=taken,
-        env=environment(wheel),
+        env={**environment(wheel), "SPARK_HOME": str(spark_home)},
         capture_output=True,
         text=True,
     )

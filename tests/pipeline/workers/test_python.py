@@ -10,7 +10,7 @@ from odradek.pipeline.workers.python import socket_options, worker_python
 
 pyspark = pytest.importorskip("pyspark")
 
-HOME = Path(pyspark.__file__).parents[1]
+HOME = Path(pyspark.__file__).parent
 
 
 @pytest.fixture(autouse=True)
