@@ -1,6 +1,7 @@
 """House rules that no linter knows: sizes, docstrings, mirrored tests, fresh docs."""
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,12 +13,20 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = ("protocol", "storage", "client", "broker", "pipeline", "terminal")
 FILE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 60
+PAGES = ("README.md", "ARCHITECTURE.md")
+# A file that a page names, whole or by its last parts: `broker/node/server.py`.
+NAMED_FILE = re.compile(r"`([\w./-]+\.(?:pyi?|[ch]))`")
+LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
 GENERATED = ("docs/apis.md", "docs/options.md", "broker/requests/offered.py")
 
 
 def modules() -> list[Path]:
     found = [path for name in PACKAGES for path in (ROOT / name).rglob("*.py")]
     return sorted(found)
+
+
+def pages() -> list[Path]:
+    return [ROOT / name for name in PAGES] + sorted((ROOT / "docs").rglob("*.md"))
 
 
 def test_there_is_something_to_check() -> None:
@@ -81,6 +90,34 @@ def test_every_test_folder_is_a_package() -> None:
         and not (path / "__init__.py").exists()
     ]
     assert not bare
+
+
+def test_every_file_that_a_page_names_is_there() -> None:
+    files = [path.relative_to(ROOT) for path in ROOT.glob("*.py")]
+    for folder in (*PACKAGES, "odradek", "pyspark_odradek", "tests", "bench", "docs"):
+        files += [path.relative_to(ROOT) for path in (ROOT / folder).rglob("*.*")]
+    ends = {
+        "/".join(path.parts[place:])
+        for path in files
+        for place in range(len(path.parts))
+    }
+    named = {
+        f"{page.relative_to(ROOT)}: {name}"
+        for page in pages()
+        for name in NAMED_FILE.findall(page.read_text())
+        if name not in ends
+    }
+    assert not named
+
+
+def test_every_link_of_a_page_leads_somewhere() -> None:
+    dead = {
+        f"{page.relative_to(ROOT)}: {link}"
+        for page in pages()
+        for link in LINK.findall(page.read_text())
+        if not (page.parent / link).exists()
+    }
+    assert not dead
 
 
 @pytest.mark.parametrize("page", GENERATED)

@@ -2,7 +2,7 @@
 
 In Kafka an option that a topic does not set has the value that was set for all
 brokers while they ran, and then that of ``server.properties``. The first are in the
-metadata log (`adoption_resources`); the second are in no data directory: the properties
+metadata log (`resources`); the second are in no data directory: the properties
 file is given to ``odradek serve --config``.
 """
 

@@ -1,1 +1,1 @@
-"""For those who run a broker: readiness, admin socket, HTTP, audit, shortage."""
+"""For those who run a broker: readiness, metrics, admin socket, HTTP."""

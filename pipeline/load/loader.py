@@ -2,7 +2,7 @@
 
 The job's name is the transactional id. To take it shuts out an earlier run, and aborts
 what that left open; so whatever happens to a driver, the next one finds the number of
-the last batch that was committed, in the job's notes (`load_notes`): it is written in
+the last batch that was committed, in the job's notes (`notes`): it is written in
 the same transaction as the batch. Whatever happens to a task, the batch is aborted and
 done again under the next epoch, which shuts out attempts that still run.
 

@@ -2,7 +2,7 @@
 
 Spark plans the micro-batches and keeps their offsets; the `Committer` makes each of
 them one commit. What is said here is how they meet, and when a failure is worth another
-try; what they have to agree on before is in `sink_start`.
+try; what they have to agree on before is in `start`.
 """
 
 from __future__ import annotations

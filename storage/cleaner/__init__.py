@@ -1,1 +1,1 @@
-"""Compaction: of every key, the last value stays (``spec`` B10)."""
+"""Compaction: of every key, the last value stays."""

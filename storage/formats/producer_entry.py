@@ -1,6 +1,6 @@
 """The producers in a ``.snapshot`` file, as they were at the offset in its name.
 
-The layout (``spec`` B1.8, big-endian): version int16 = 1, CRC-32C uint32 of all that
+The layout (Kafka's, big-endian): version int16 = 1, CRC-32C uint32 of all that
 follows it, count int32, then for each producer
 
     producer_id int64, producer_epoch int16, last_sequence int32, last_offset int64,

@@ -78,7 +78,7 @@ class TransactionIndex:
 
         They are those that had not ended below ``fetch_offset`` and had begun below
         ``upper_bound``. The second value says whether that is all: if not, others may
-        be in the segments that follow (``spec`` B1.7).
+        be in the segments that follow, where their markers are.
 
         Raises:
             CorruptIndex: the file cannot be believed.

@@ -15,7 +15,7 @@ def collect_aborted(
     The range is ``fetch_offset`` up to ``upper_bound``, which is not above the last
     stable offset. They are in the order of their markers, none twice. Markers may lie
     in later segments than the range, so the search goes on until an index entry says
-    that nothing older was open (``spec`` B1.7).
+    that nothing older was open.
 
     Raises:
         CorruptIndex: a transaction index cannot be believed.

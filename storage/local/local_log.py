@@ -141,7 +141,7 @@ class LocalLog:
         """The batches from the one that holds ``start_offset`` up to ``max_metadata``.
 
         Nothing when ``start_offset`` is at or above it. All bytes come from one
-        segment (``spec`` B4.1, B4.2).
+        segment, by one read.
 
         Raises:
             OffsetOutOfRange: below the first segment, or above the end.

@@ -44,7 +44,7 @@ class LogParts(NamedTuple):
 
 
 class Loaded(NamedTuple):
-    """What became of a log that was on disk: see `log_loader`.
+    """What became of a log that was on disk: see `opening.loader`.
 
     ``recovered_offsets`` were there beyond what was known to be durable, ``cut_bytes``
     were those of a torn tail.
@@ -65,7 +65,7 @@ class LogState:
         parts: LogParts,
         log_start_offset: int,
     ) -> None:
-        """Put the parts together; the log is durable to its end (`log_loader`)."""
+        """Put the parts together; the log is durable to its end (`opening.loader`)."""
         self.topic_partition = topic_partition
         self.topic_id = topic_id
         self.local, self.epochs, self.producers, self._unsynced = parts[:4]

@@ -70,7 +70,7 @@ class UnifiedLog(JointWriter):
         min_one: bool = True,
         may_block: bool = False,
     ) -> FetchedData:
-        """The batches from the one that holds ``start_offset`` on (``spec`` B4.1).
+        """The batches from the one that holds ``start_offset`` on.
 
         Nothing, and no error, between what the reader may see and the log end.
 

@@ -70,7 +70,7 @@ class LogWriter(LogTruncation):
         ``transaction_version`` what the coordinator said with an end marker.
 
         Raises:
-            KafkaError: what `log_validator` and `producer_append` refuse.
+            KafkaError: what `validator` and `producers.append` refuse.
             RecordListTooLarge: more than a segment takes.
             DiskFull: nothing was written; it may be tried again.
             KafkaStorageError: the log has failed.

@@ -2,7 +2,7 @@
 
 After a clean stop the files are believed: segments are opened by name, the end of the
 last one is looked at from its last index entry on, producers come from the snapshot
-at the log end. Nothing is scanned. Otherwise see `log_recovery`.
+at the log end. Nothing is scanned. Otherwise see `recovery`.
 
 In both cases
 
@@ -218,7 +218,7 @@ class _Loader:
             rebuild_epochs(self._directory, self._epochs, segments)
 
     def _check_transactions(self, segments: LogSegments, names: list[str]) -> None:
-        """Rebuild the transaction indexes that cannot be believed (``spec`` B7.1)."""
+        """Rebuild the transaction indexes that cannot be believed."""
         for name in names:
             if not (name.endswith(TRANSACTION_INDEX) and is_segment_file(name)):
                 continue
@@ -275,8 +275,8 @@ class _Loader:
         if list_snapshots(self._files, self._directory):
             self._load_producers(segments, known_end, damage)
         elif end > segments.first.base_offset:
-            # Who never wrote a snapshot has no producers to lose (``spec`` B7.4). It
-            # has one now, so that a recovery need not begin with the first segment.
+            # Who never wrote a snapshot has no producers to lose. It has one now,
+            # so that a recovery need not begin with the first segment.
             for offset in {segments.last.base_offset, end}:
                 self._write_snapshot(offset)
         return end

@@ -1,8 +1,8 @@
 """May this producer append this batch here? Sequences, epochs, duplicates.
 
 Everything is checked before the first byte is written, and nothing is changed by
-a check: a refused batch leaves the producer as it was (``spec`` B8). What a batch
-changes once it is written is in `producer_states`.
+a check: a refused batch leaves the producer as it was. What a batch changes
+once it is written is in `states`.
 
 Who is checked for what:
 

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 class AppendOrigin(Enum):
-    """Where a batch comes from; it decides what is checked (``spec`` B2.9).
+    """Where a batch comes from; it decides what is checked.
 
     A client's batch is checked in full. A coordinator's is trusted with offsets and
     sequences, but not with epochs. What a leader sent, or the log replays, was all
@@ -26,7 +26,7 @@ class AppendInfo(NamedTuple):
 
     ``log_append_time_ms`` is the broker's clock on a LogAppendTime topic and -1 on
     others; for a duplicate it is the timestamp kept of the original, whatever the
-    topic (``spec`` B2.10). ``size`` are the bytes that were written.
+    topic, as Kafka answers it. ``size`` are the bytes that were written.
 
     A follower appends many batches at once: ``last_offset_of_first_batch``, and
     ``offset_of_max_timestamp`` (the last offset of the batch that holds the largest

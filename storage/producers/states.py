@@ -121,7 +121,7 @@ class ProducerStates:
         """Let a producer's batch pass, or say which one it repeats.
 
         Raises:
-            KafkaError: what `producer_append` refuses.
+            KafkaError: what `append` refuses.
             InvalidTxnState: it would begin a transaction that was not verified.
         """
         producer_id, attributes = header.producer_id, header.attributes

@@ -220,7 +220,7 @@ class LogSegment(SegmentReader):
     def should_roll(
         self, incoming_size: int, max_timestamp: int, last_offset: int, now_ms: int
     ) -> bool:
-        """Whether a batch like this belongs into a new segment (``spec`` B3)."""
+        """Whether a batch like this belongs into a new segment."""
         size = self.log.size
         if size > self._size_max - incoming_size:
             return True

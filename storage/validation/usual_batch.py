@@ -2,7 +2,7 @@
 
 Format v2, not compressed, no control batch, its header true, its records in time, for
 a topic that stores batches as they came: nothing of it has to be changed. What is not
-that, or not right, is for `log_validator` to judge, which would pass the same batch
+that, or not right, is for `validator` to judge, which would pass the same batch
 unchanged: there alone is said what is wrong, and what is put right.
 """
 

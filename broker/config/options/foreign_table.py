@@ -1,7 +1,7 @@
 """The options that Apache Kafka 4.3 has and this broker has not: names and types.
 
 They are accepted and shown, so that a file of options and a tool that expects them
-work here too. ``foreign_options`` says why each means nothing, or is refused.
+work here too. ``foreign`` says why each means nothing, or is refused.
 """
 
 from functools import cache

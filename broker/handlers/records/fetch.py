@@ -258,7 +258,7 @@ def _quota_bytes(ctx: RequestContext) -> int:
 
 
 def _refusal_of_replica(wanted: FetchPartition) -> ErrorCode:
-    """No other broker holds copies of our partitions (``spec`` B4.5)."""
+    """No other broker holds copies of our partitions, whoever asks as one."""
     if wanted.current_leader_epoch >= 0:
         return ErrorCode.UNKNOWN_LEADER_EPOCH
     return ErrorCode.NOT_LEADER_OR_FOLLOWER

@@ -1,4 +1,4 @@
-"""Produce: append one batch to each of the partitions (``spec`` B2.1).
+"""Produce: append one batch to each of the partitions.
 
 Versions 0 to 2 are advertised and refused: librdkafka compresses only for a broker
 that offers them (KAFKA-18659). Shape and content of a batch are checked by the log;

@@ -1,1 +1,1 @@
-"""What partitions need beside requests: checkpoints, retention, scrubbing, moves."""
+"""What partitions need beside requests: checkpoints, retention, scrubbing."""

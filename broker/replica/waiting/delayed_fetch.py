@@ -1,4 +1,4 @@
-"""Fetches that wait for ``min_bytes``, or for ``max_wait_ms`` (``spec`` B12.3).
+"""Fetches that wait for ``min_bytes``, or for ``max_wait_ms``.
 
 Many consumers wait for the same: what comes next. Those that ask alike, and whose time
 is over together, are one operation of the purgatory: one entry among the watchers, one

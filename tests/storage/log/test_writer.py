@@ -75,7 +75,7 @@ def test_a_refused_batch_changes_nothing() -> None:
     log = new_log(segment_bytes=1000)
     produce(log, value=bytes(700), producer=IDEMPOTENT)
     with pytest.raises(OutOfOrderSequenceNumber):
-        # It would have rolled the segment, and begun an epoch (``spec`` E9).
+        # It would have rolled the segment, and begun an epoch.
         produce(log, value=bytes(500), producer=Producer(7, 0, 5), leader_epoch=9)
     with pytest.raises(InvalidRecord):
         append(log, bytearray(b""))

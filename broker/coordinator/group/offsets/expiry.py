@@ -1,8 +1,8 @@
 """Offsets that nobody needs any more: too old, or of topics that are gone.
 
-When an offset's time begins depends on its group (``spec`` B16): an empty group's
-offsets age together, from when it became empty; those of a group with members only
-where no member reads the topic; those of who never joined, each from its commit.
+When an offset's time begins depends on its group: an empty group's offsets age
+together, from when it became empty; those of a group with members only where no
+member reads the topic; those of who never joined, each from its commit.
 """
 
 from __future__ import annotations

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 class GroupShard:
     """What the records of one partition add up to; see `ShardState`.
 
-    The decisions about it are functions of their own modules (`classic_join`,
-    `offset_commit` ...), which are given the shard.
+    The decisions about it are functions of their own modules (`classic.join`,
+    `offsets.commit` ...), which are given the shard.
     """
 
     def __init__(

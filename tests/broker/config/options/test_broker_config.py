@@ -11,7 +11,7 @@ from odradek.broker.config.options.option import format_value
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "wire" / "describe_configs.json"
 
-# Where the default is not Apache Kafka's, and why (spec/reliability.md, DESIGN 5, 8).
+# Where the default is not Apache Kafka's, and why.
 OUR_DEFAULTS = {
     "advertised.listeners": "a client is told the address that it connected to",
     "listener.security.protocol.map": "the recording maps its controller",

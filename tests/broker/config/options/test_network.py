@@ -5,7 +5,7 @@ MIB = 1 << 20
 
 
 def test_limits_are_on_by_default() -> None:
-    """The table of spec/reliability.md."""
+    """What a stranger may take is bounded before anybody sets an option."""
     assert NetworkOptions.socket_request_max_bytes == 100 * MIB
     assert NetworkOptions.request_decompressed_max_bytes == 64 * MIB
     assert NetworkOptions.request_decompressed_ratio_max == 0  # its size is enough
