@@ -228,3 +228,14 @@ def test_a_recovered_batch_is_read_when_what_leads_to_it_was_not() -> None:
     machine.stop(0)
     machine.crash(is_power_cut=False, share=0.5)
     assert list(machine.records()) == [0, 1, 2, 3]
+
+
+def test_truncation_among_offsets_that_hold_nothing_is_checkpointed() -> None:
+    machine = LogAgainstMap()
+    machine.append(3, b"")
+    machine.stop(0)
+    machine.truncate(0.5, is_fully=False)
+    machine.truncate(0.5, is_fully=False)
+    assert machine.checkpoint == 1
+    machine.crash(is_power_cut=False, share=0)
+    machine.it_holds_what_it_should()
