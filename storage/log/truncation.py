@@ -131,7 +131,9 @@ class LogTruncation(LogState):
             raise failure from error
 
     def _fall_to(self, offset: int, checkpoint: Callable[[], None]) -> None:
-        self._watermarks.fall_to(self.local.maybe_convert_to_offset_metadata(offset))
+        # Where no record follows, the place is that of the log end.
+        place = self.local.maybe_convert_to_offset_metadata(offset)
+        self._watermarks.fall_to(place._replace(offset=offset))
         checkpoint()
 
     def take_removed_segments(self) -> list[LogSegment]:

@@ -112,8 +112,12 @@ class IndexAgreement:
     def check_time(self, entry: TimestampedBatch) -> None:
         """Compare a time entry with its batch, once.
 
+        It is that of the first batch with its timestamp. Those from the offset entry
+        before it on are earlier; of those before that one would have an entry.
+
         Raises:
-            CorruptIndex: no batch ends at its offset and has its timestamp.
+            CorruptIndex: no batch ends at its offset and has its timestamp, or one
+                before it does.
         """
         timestamp, offset = entry
         if (
@@ -123,14 +127,16 @@ class IndexAgreement:
             or self.is_passed(offset)
         ):
             return
-        start = self._offsets.lookup(offset).position
+        start = self._offsets.lookup(offset - 1).position
         for _, header, _ in self.batches_from(start):
             if header.last_offset >= offset:
                 if header.base_offset > offset or header.max_timestamp != timestamp:
                     break
                 self._checked.add(entry)
                 return
-        raise CorruptIndex(f"{self._times.path}: {entry} is no batch")
+            if header.max_timestamp >= timestamp:
+                break
+        raise CorruptIndex(f"{self._times.path}: {entry} is no batch, or not the first")
 
     def check_place(self, entry: OffsetPosition) -> None:
         """Compare an offset entry with its batch.

@@ -336,9 +336,9 @@ class SegmentReader:
         return self._extend(run, end, may_block)
 
     def _extend(self, run: VerifiedRun, end: int, may_block: bool) -> VerifiedRun:
-        size = _LOOKUP_SIZE
-        # What we wrote ourselves, from there on, needs no look.
-        while run.end < min(end, self.verification.trusted_from):
+        """Verify what lies between a run and ``end``, but for what is trusted."""
+        size, verification = _LOOKUP_SIZE, self.verification
+        while run.end < end and run.end < verification.trusted_from:
             position = run.end
             data = self.log.read_at(position, min(size, end - position), may_block)
             good = self._check(run, data, position, may_block)

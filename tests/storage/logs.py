@@ -131,11 +131,16 @@ def sync(log: UnifiedLog, with_snapshot: bool = False) -> None:
 
 
 def read_all(
-    log: UnifiedLog, isolation: FetchIsolation = FetchIsolation.LOG_END
+    log: UnifiedLog,
+    isolation: FetchIsolation = FetchIsolation.LOG_END,
+    start: int | None = None,
 ) -> list[Record]:
-    """Every record that a consumer of this isolation sees, control records too."""
+    """Every record that a consumer of this isolation sees, control records too.
+
+    From ``start`` on, or from the log start.
+    """
     records: list[Record] = []
-    offset = log.log_start_offset
+    offset = log.log_start_offset if start is None else start
     while True:
         data = log.read(offset, 1 << 20, isolation, may_block=True).records
         for position, header in scan(data):

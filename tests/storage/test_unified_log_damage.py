@@ -93,3 +93,20 @@ def test_damage_that_stays_in_the_way_is_not_looked_at_for_ever() -> None:
     position = next(iter(log.quarantine)).start
     with pytest.raises(CorruptMessage):
         log.quarantine_damage(DamagedBatch(segment.base_offset, position, "again"))
+
+
+@pytest.mark.parametrize("was_clean", [True, False])
+def test_what_was_appended_behind_bytes_that_nobody_has_read_is_sound(
+    was_clean: bool,
+) -> None:
+    """A log that was opened again; the batch is too large to be kept in memory."""
+    log = filled(batches=5, segment_bytes=100_000)
+    if was_clean:
+        closed(log)
+    log = reopened(log, was_clean=was_clean, recovery_point=15)
+    produce(log, 3, value=bytes(6000))
+    sync(log)
+    header = read_header(log.read(15, 1000).records)
+    assert (header.base_offset, header.last_offset) == (15, 17)
+    assert header.batch_length > 6000
+    assert log.quarantined_batches == 0

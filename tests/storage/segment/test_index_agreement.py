@@ -90,6 +90,23 @@ def test_index_overwritten_anywhere(
     assert_lookups_are_right(again, timestamps)
 
 
+@pytest.mark.parametrize("grows", [False, True])
+@pytest.mark.parametrize("offset", range(2, 20, 2))
+def test_time_entry_of_a_later_batch_with_the_same_time(
+    offset: int, grows: bool
+) -> None:
+    """The first ten batches are of one time, and the entry is that of the first."""
+    files, segment = written(OUTLIER)
+    content = bytearray(files.content(TIME_INDEX))
+    assert content[:12] == (1000).to_bytes(8, "big") + bytes(4)
+    content[11] = offset
+    files.put(segment.directory / TIME_INDEX, bytes(content))
+    again = reopened(segment)
+    if grows:
+        assert again.activate().next_offset == 2 * COUNT - 1
+    assert_lookups_are_right(again, OUTLIER)
+
+
 @pytest.mark.parametrize("name", [INDEX, TIME_INDEX])
 def test_index_with_any_flipped_bit(name: str) -> None:
     files, segment = written(MIXED)

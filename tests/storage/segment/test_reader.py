@@ -165,6 +165,23 @@ def test_appended_batches_are_not_verified() -> None:
     assert found.records == data
 
 
+@pytest.mark.parametrize("is_recovered", [True, False])
+def test_the_way_to_a_trusted_batch_begins_before_it(is_recovered: bool) -> None:
+    """Only what leads up to it is to be verified, not the batch that was found."""
+    segment = reopened(filled_segment(batches=3, count=5))
+    if is_recovered:
+        first = segment.find(0)
+        assert first is not None
+        segment.recover(2 * first[1])  # the last batch
+    else:
+        segment.activate()
+        append(segment, batch(15, 5))
+    offset = 10 if is_recovered else 15
+    found = segment.read(offset, None, 1 << 20)
+    assert found is not None
+    assert next(scan(found.records))[1].base_offset == offset
+
+
 # Searching by time.
 
 
