@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.broker_process import BrokerProcess, running_broker
+from tests.clients.members import end_all
 from tests.collected import collect_garbage
 
 OPTIONS = (
@@ -31,6 +32,13 @@ def topic(request: pytest.FixtureRequest) -> str:
     """A topic name of the test's own."""
     names = [c if c.isalnum() else "-" for c in request.node.name]
     return "".join(names).strip("-")[:200]
+
+
+@pytest.fixture(autouse=True)
+def no_member_is_left() -> Iterator[None]:
+    """Its threads would go on beside the tests that follow."""
+    yield
+    end_all()
 
 
 @pytest.fixture(scope="module", autouse=True)

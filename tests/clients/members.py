@@ -3,6 +3,7 @@
 import queue
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from typing import TypeVar
@@ -21,10 +22,20 @@ POLL_S = 0.05
 Result = TypeVar("Result")
 
 
+_all: "weakref.WeakSet[Member]" = weakref.WeakSet()
+
+
+def end_all() -> None:
+    """End those that a test has left, which failed before it could close them."""
+    for each in list(_all):
+        each.end()
+
+
 class Member:
     """A consumer that is polled in a thread; what it reads is kept."""
 
     def __init__(self, client: str, address: str, settings: Settings) -> None:
+        _all.add(self)
         self.rebalances = Rebalances()
         self.found: list[Found] = []
         self.assignment: frozenset[Place] = frozenset()
@@ -77,10 +88,14 @@ class Member:
 
     def close(self) -> None:
         """Leave the group, and end."""
-        self._stop.set()
-        self._thread.join(PATIENCE_S)
+        self.end()
         assert not self._thread.is_alive(), "it does not end"
         assert self.failure is None, repr(self.failure)
+
+    def end(self) -> None:
+        """The same, whatever came of it."""
+        self._stop.set()
+        self._thread.join(PATIENCE_S)
 
     @property
     def partitions(self) -> set[int]:

@@ -94,7 +94,7 @@ class Driver:
     @classmethod
     def of_command(cls, action: str, job: Path) -> Driver:
         """``odradek pipeline sink`` as its users start it."""
-        return cls(["broker", "pipeline", "sink", action, str(job)], job)
+        return cls(["odradek", "pipeline", "sink", action, str(job)], job)
 
     def log(self) -> str:
         """What was said since it began."""

@@ -124,7 +124,7 @@ def test_each_row_is_there_once(
             steps += chance.randint(len(loads), 2 * len(loads))
             wait_for_steps(process, log, steps)
             time.sleep(chance.uniform(0, 0.4))
-            os.kill(process.pid, signal.SIGKILL)
+            process.kill()  # if it has not ended by itself
             process.wait(30)
         for load in loads:
             assert command(load) == 0
