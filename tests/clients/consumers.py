@@ -11,6 +11,8 @@ import confluent_kafka
 import kafka
 from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
 
+from . import dropped_sockets  # noqa: F401 - it mends kafka-python
+
 
 class Place(NamedTuple):
     """A partition of a topic."""

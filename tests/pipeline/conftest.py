@@ -18,6 +18,7 @@ from tests.broker_process import BrokerProcess, running_broker
 from tests.client.live import connected
 from tests.java_archive import archive_options
 from tests.pipeline import spark_jars
+from tests.pipeline.shared_spark import SharedSpark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -90,6 +91,13 @@ def spark(
         session.sparkContext.setLogLevel("ERROR")
         yield session
         session.stop()
+
+
+@pytest.fixture
+def shared_spark(spark: "SparkSession", monkeypatch: pytest.MonkeyPatch) -> None:
+    """That session, also for commands that run in this process."""
+    SharedSpark.shared = spark
+    monkeypatch.setattr("odradek.pipeline.spark.session.SparkOfCommand", SharedSpark)
 
 
 @pytest.fixture(scope="package")

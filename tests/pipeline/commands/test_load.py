@@ -1,6 +1,5 @@
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,34 +12,7 @@ from tests.broker_process import BrokerProcess
 from tests.client.live import settle
 from tests.client.test_producer import records_in
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
 Captured = pytest.CaptureFixture[str]
-
-
-class SharedSpark:
-    """The session of all tests, in the place of one for a command."""
-
-    shared: "SparkSession"
-
-    def __init__(self, name: str, master: str | None, conf: object) -> None:
-        self.name = name
-
-    def session(self) -> "SparkSession":
-        return self.shared
-
-    def __enter__(self) -> "SharedSpark":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-
-@pytest.fixture
-def shared_spark(spark: "SparkSession", monkeypatch: pytest.MonkeyPatch) -> None:
-    SharedSpark.shared = spark
-    monkeypatch.setattr("odradek.pipeline.spark.session.SparkOfCommand", SharedSpark)
 
 
 @pytest.fixture
