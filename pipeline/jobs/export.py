@@ -40,11 +40,11 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from odradek.pipeline.progress import Progress
     from odradek.pipeline.source.log_view import LogView
     from odradek.pipeline.tables.commit import Commit
     from odradek.pipeline.tables.table import Table
     from odradek.pipeline.values.decoding import ValueFormat
+    from odradek.terminal.progress import Progress
 
     from .committer import Log, Written
     from .job_file import Source

@@ -23,13 +23,13 @@ from odradek.pipeline.jobs.committer import Committer
 from odradek.pipeline.jobs.continuity import Continuity
 from odradek.pipeline.jobs.starting_offsets import listed
 from odradek.pipeline.jobs.stream_failure import JVM_ENDED, StreamFailure, failure_of
-from odradek.pipeline.progress import Progress
 from odradek.pipeline.records.columns import RecordColumns
 from odradek.pipeline.spark.session import register_source
 from odradek.pipeline.tables.table import open_table
 from odradek.pipeline.values.dead_letters import DeadLetterLimit
 from odradek.pipeline.values.decoding import HEADERS, RowMaker
 from odradek.protocol.errors import KafkaError
+from odradek.terminal.progress import Progress
 
 from .checkpoint import Checkpoint
 from .start import SinkStart

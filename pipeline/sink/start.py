@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from odradek.pipeline.jobs.continuity import Continuity
     from odradek.pipeline.jobs.job_file import Job
     from odradek.pipeline.jobs.table_rows import OffsetSpan
-    from odradek.pipeline.progress import Progress
     from odradek.pipeline.tables.table import Table
     from odradek.protocol.topic_partition import TopicPartition
+    from odradek.terminal.progress import Progress
 
     from .checkpoint import Checkpoint
 

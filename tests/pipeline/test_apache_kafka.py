@@ -23,7 +23,6 @@ from odradek.pipeline.jobs.job_file import Job, Source, read_job
 from odradek.pipeline.load.loader import Loader, LoadJob
 from odradek.pipeline.load.replay import HEADER, Replay
 from odradek.pipeline.load.table_load import load_table
-from odradek.pipeline.progress import Progress
 from odradek.pipeline.sink import sink as sink_module
 from odradek.pipeline.sink.sink import Sink
 from odradek.pipeline.sink.status import job_status
@@ -32,6 +31,7 @@ from odradek.pipeline.tables.compaction.compaction import compact
 from odradek.pipeline.tables.files import TableSource
 from odradek.pipeline.values.decoding import ValueFormat
 from odradek.protocol.topic_partition import TopicPartition
+from odradek.terminal.progress import Progress
 from tests.apache_kafka.node import KafkaNode
 from tests.client.live import connected, settle
 from tests.client.test_producer import records_in

@@ -8,14 +8,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from odradek.broker.cli.arguments.cluster_options import (
-    FAILED,
     cluster_parser,
     count,
     error_text,
     run,
     topic,
 )
-from odradek.terminal.failure import fail
+from odradek.terminal.failure import FAILED, fail
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
