@@ -42,7 +42,7 @@ _logger = logging.getLogger(__name__)
 class CoordinatorRuntime(Generic[S]):
     """All shards of one coordinator."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the broker's parts, by their names
         self,
         topic: str,
         make_state: Callable[[Shard[S]], S],

@@ -14,6 +14,7 @@ import logging
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
+from odradek.broker.replica.appends import AppendTerms
 from odradek.broker.replica.partition.partition import ACKS_ALL
 from odradek.broker.runtime.parked import Parked
 from odradek.protocol.errors import (
@@ -226,10 +227,11 @@ class Shard(Generic[S]):
             {topic_partition: batch},
             acks=ACKS_ALL,
             timeout_ms=NO_TIMEOUT_MS,
-            origin=AppendOrigin.COORDINATOR,
-            internal_topics_allowed=True,
-            guards=None if guard is None else {topic_partition: guard},
-            transaction_version=transaction_version,
+            terms=AppendTerms(
+                AppendOrigin.COORDINATOR,
+                guards=None if guard is None else {topic_partition: guard},
+                transaction_version=transaction_version,
+            ),
             finish=lambda results: results[topic_partition],
         )
 

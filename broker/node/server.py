@@ -270,13 +270,8 @@ class Server:
         if self._metric_sources is not None:
             self._metric_sources.cleaning = self._cleaning
             self._metric_sources.pauses.begin()
-        add_jobs(
-            services,
-            self._files,
-            self.listeners,
-            self._cleaning,
-            self._network.dispatcher,
-        )
+        dispatcher = self._network.dispatcher
+        add_jobs(services, self.listeners, self._cleaning, dispatcher)
         follow_cleaning_changes(services, self._cleaning)
         self._admin = AdminSocket(
             self.config.catalog_directory,

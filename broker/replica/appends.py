@@ -9,7 +9,7 @@ questions that are nearly always answered No stand before the calls, not inside 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from odradek.broker.durability.committer import COMMIT
 from odradek.broker.memory.limits import LimitedLog
@@ -80,6 +80,24 @@ class OneAppend(Protocol):
         """The whole answer, when nothing went wrong."""
 
 
+class AppendTerms(NamedTuple):
+    """On what terms batches are written, apart from how durable they must be.
+
+    Where a batch begins a transaction of its partition, it needs the guard that
+    `Partition.start_verification` gave before the transaction's coordinator was asked.
+    ``transaction_version`` is that of end markers.
+    """
+
+    origin: AppendOrigin = AppendOrigin.CLIENT
+    internal_topics_allowed: bool = False
+    guards: Mapping[TopicPartition, VerificationGuard] | None = None
+    transaction_version: int = 0
+
+
+OF_A_CLIENT = AppendTerms()
+OF_A_COORDINATOR = AppendTerms(AppendOrigin.COORDINATOR)
+
+
 class Appends:
     """Writes batches into ``partitions``, which makes those that are not there yet."""
 
@@ -111,10 +129,7 @@ class Appends:
         acks: int,
         timeout_ms: int,
         finish: Callable[[AppendResults], Any],
-        origin: AppendOrigin = AppendOrigin.CLIENT,
-        internal_topics_allowed: bool = False,
-        guards: Mapping[TopicPartition, VerificationGuard] | None = None,
-        transaction_version: int = 0,
+        terms: AppendTerms = OF_A_CLIENT,
     ) -> Any:
         """What `ReplicaManager.append_records` says."""
         if acks not in _ACKS:
@@ -123,6 +138,7 @@ class Appends:
         now_ms = self._now_ms()
         results: AppendResults = {}
         pending: dict[TopicPartition, PendingAppend] = {}
+        origin, internal_topics_allowed, guards, transaction_version = terms
         is_client = origin is AppendOrigin.CLIENT
         for key, batch in entries.items():
             found = None

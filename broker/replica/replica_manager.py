@@ -16,9 +16,8 @@ from odradek.broker.durability.committer import COMMIT
 from odradek.protocol.errors import KafkaStorageError, UnknownTopicOrPartition
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.storage.directory.checkpoints import DirectoryFailure
-from odradek.storage.producers.append_info import AppendOrigin
 
-from .appends import Appends
+from .appends import OF_A_CLIENT, Appends, AppendTerms
 from .fetch_executor import FetchExecutor
 from .partition.partition import Partition
 from .partition.replica_state import sole_replica
@@ -46,7 +45,6 @@ if TYPE_CHECKING:
     from odradek.storage.directory.log_manager import LogManager
     from odradek.storage.files.files import Buffer, StorageFailure
     from odradek.storage.log.unified_log import UnifiedLog
-    from odradek.storage.producers.verification_state import VerificationGuard
 
     from .appends import AppendResults
     from .partition.fetch_reader import FetchParams, FetchResult, PartitionFetch
@@ -68,7 +66,7 @@ class _Partitions(dict[TopicPartition, Partition]):
 class ReplicaManager:
     """All partitions, and the purgatories in which their answers wait."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the broker's parts, by their names
         self,
         *,
         config: BrokerConfig,
@@ -253,10 +251,7 @@ class ReplicaManager:
         *,
         acks: int,
         timeout_ms: int,
-        origin: AppendOrigin = AppendOrigin.CLIENT,
-        internal_topics_allowed: bool = False,
-        guards: Mapping[TopicPartition, VerificationGuard] | None = None,
-        transaction_version: int = 0,
+        terms: AppendTerms = OF_A_CLIENT,
         finish: Callable[[AppendResults], Any] | None = None,
     ) -> Any:
         """Append one batch to each partition; ``finish`` makes the answer of results.
@@ -265,20 +260,10 @@ class ReplicaManager:
 
         Returns the answer, or a `Parked` one when ``acks`` or ``flush.messages``
         make it wait. What waits longer than ``timeout_ms`` is answered
-        REQUEST_TIMED_OUT. Where a batch begins a transaction of its partition, it
-        needs the guard that `Partition.start_verification` gave before the
-        transaction's coordinator was asked. ``transaction_version`` is that of end
-        markers.
+        REQUEST_TIMED_OUT.
         """
         return self.appends.append(
-            entries,
-            acks,
-            timeout_ms,
-            finish or _identity,
-            origin,
-            internal_topics_allowed,
-            guards,
-            transaction_version,
+            entries, acks, timeout_ms, finish or _identity, terms
         )
 
     def delete_records(

@@ -19,7 +19,7 @@ from odradek.client.group_offsets import commit_offsets
 from odradek.client.list_offsets import LATEST
 from odradek.pipeline.job_errors import JobError
 from odradek.pipeline.jobs.batch_writer import BatchWriter, folders
-from odradek.pipeline.jobs.committer import Committer
+from odradek.pipeline.jobs.committer import Committer, JobTables
 from odradek.pipeline.jobs.continuity import Continuity
 from odradek.pipeline.jobs.starting_offsets import listed
 from odradek.pipeline.jobs.stream_failure import JVM_ENDED, StreamFailure, failure_of
@@ -88,9 +88,8 @@ class Sink:
         self._continuity = Continuity(self._cluster)
         self._committer = Committer(
             job.name,
-            self._table,
+            JobTables(self._table, self._dead_letters),
             self._continuity,
-            self._dead_letters,
             DeadLetterLimit(job.dlq_max_ratio),
         )
         self._small_batches: SmallBatches | None = None

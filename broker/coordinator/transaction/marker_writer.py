@@ -18,6 +18,7 @@ from odradek.broker.coordinator.decision import ProducerIdentity
 from odradek.broker.coordinator.record_batch import marker_batch
 from odradek.broker.coordinator.shard import NO_TIMEOUT_MS
 from odradek.broker.metadata.topic_names import CONSUMER_OFFSETS
+from odradek.broker.replica.appends import AppendTerms
 from odradek.broker.replica.partition.partition import ACKS_ALL
 from odradek.broker.runtime.parked import Parked, gathered
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -142,9 +143,9 @@ class LogMarkerWriter:
             {each: memoryview(bytearray(batch)) for each in partitions},
             acks=ACKS_ALL,
             timeout_ms=NO_TIMEOUT_MS,
-            origin=AppendOrigin.COORDINATOR,
-            internal_topics_allowed=True,
-            transaction_version=marker.transaction_version,
+            terms=AppendTerms(
+                AppendOrigin.COORDINATOR, transaction_version=marker.transaction_version
+            ),
             finish=lambda results: {
                 each: result.error_code for each, result in results.items()
             },

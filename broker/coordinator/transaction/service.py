@@ -97,7 +97,7 @@ class ReadyProducerIds:
 class TransactionCoordinator:
     """The transactional ids of this broker, and what they have open."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the broker's parts, by their names
         self,
         *,
         config: BrokerConfig,

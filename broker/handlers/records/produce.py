@@ -15,6 +15,7 @@ from functools import partial
 from inspect import iscoroutine
 from typing import TYPE_CHECKING, Any
 
+from odradek.broker.replica.appends import AppendTerms
 from odradek.broker.replica.partition.partition import ACKS_ALL
 from odradek.broker.replica.waiting.delayed_produce import AppendResult
 from odradek.broker.replica.waiting.patience import DISK_TIMEOUT_MS
@@ -144,8 +145,10 @@ class Produce:
             request.acks,
             request.timeout_ms,
             self.respond,
-            internal_topics_allowed=self._ctx.client_id == ADMIN_CLIENT_ID,
-            guards=guards,
+            AppendTerms(
+                internal_topics_allowed=self._ctx.client_id == ADMIN_CLIENT_ID,
+                guards=guards,
+            ),
         )
 
     async def append_when_open(self, unopened: list[TopicPartition]) -> Any:

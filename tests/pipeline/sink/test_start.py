@@ -14,7 +14,7 @@ from deltalake import DeltaTable, write_deltalake
 
 from odradek.client.cluster import Cluster
 from odradek.pipeline.job_errors import JobError, JobStopped, PositionLost
-from odradek.pipeline.jobs.committer import Committer, Written
+from odradek.pipeline.jobs.committer import Committer, JobTables, Written
 from odradek.pipeline.jobs.continuity import Continuity
 from odradek.pipeline.jobs.export import Export, run_export
 from odradek.pipeline.jobs.job_file import Job, read_job
@@ -74,7 +74,9 @@ class Fixture:
 
     def _commit(self, batch: int, start: int) -> None:
         table = self.table()
-        committer = Committer(self.job.name, table, Continuity(self._cluster))
+        committer = Committer(
+            self.job.name, JobTables(table), Continuity(self._cluster)
+        )
         planned = [OffsetRange(*self.place, start, start + 10)]
         committer.run(batch, planned, self._write(start))
         table.close()
