@@ -32,7 +32,7 @@ from .waiting.purgatories import purgatories_of
 from .waiting.visible_end import VisibleEnds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+    from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence, Set
     from pathlib import Path
 
     from odradek.broker.config.options.broker_config import BrokerConfig
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from odradek.broker.metadata.topics import Topics
     from odradek.broker.runtime.clock import Clock
     from odradek.broker.runtime.disk_threads import DiskThreads
+    from odradek.broker.runtime.parked import Parked, T
     from odradek.storage.directory.log_manager import LogManager
     from odradek.storage.files.files import Buffer, StorageFailure
     from odradek.storage.log.unified_log import UnifiedLog
@@ -252,8 +253,8 @@ class ReplicaManager:
         acks: int,
         timeout_ms: int,
         terms: AppendTerms = OF_A_CLIENT,
-        finish: Callable[[AppendResults], Any] | None = None,
-    ) -> Any:
+        finish: Callable[[AppendResults], T] | None = None,
+    ) -> T | Parked[T]:
         """Append one batch to each partition; ``finish`` makes the answer of results.
 
         A coordinator may give several for one: all of them are written, or none.
@@ -270,9 +271,8 @@ class ReplicaManager:
         self,
         offsets: Mapping[TopicPartition, int],
         timeout_ms: int,
-        finish: Callable[[dict[TopicPartition, DeleteRecordsResult]], Any]
-        | None = None,
-    ) -> Any:
+        finish: Callable[[dict[TopicPartition, DeleteRecordsResult]], T] | None = None,
+    ) -> T | Parked[T]:
         """Delete the records below ``offsets``, -1 for all that are replicated.
 
         ``finish`` makes the answer of results. Returns the answer, or a `Parked` one:
@@ -286,8 +286,8 @@ class ReplicaManager:
         self,
         params: FetchParams,
         wanted: Sequence[PartitionFetch],
-        finish: Callable[[Sequence[FetchResult]], Any] | None = None,
-    ) -> Any:
+        finish: Callable[[Sequence[FetchResult]], T] | None = None,
+    ) -> T | Parked[T] | Coroutine[Any, Any, T]:
         """Read; ``finish`` makes the answer of the results, in the order of ``wanted``.
 
         Returns the answer, a future of it while there is not enough to read, or a

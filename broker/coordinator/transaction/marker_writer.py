@@ -55,7 +55,7 @@ class EndsOffsets(Protocol):
         is_commit: bool,
         coordinator_epoch: int,
         transaction_version: int,
-    ) -> Any:
+    ) -> int | Parked[int]:
         """The error code, perhaps parked, of a marker in ``__consumer_offsets``."""
 
 
@@ -118,7 +118,7 @@ class LogMarkerWriter:
 
     def append(
         self, marker: Marker, partitions: tuple[TopicPartition, ...]
-    ) -> dict[TopicPartition, int] | Parked:
+    ) -> dict[TopicPartition, int] | Parked[dict[TopicPartition, int]]:
         """Write a marker into each, once. The error codes, when they are durable."""
         answers: list[Any] = [
             self._groups.end_transaction(each, *marker)
@@ -133,10 +133,11 @@ class LogMarkerWriter:
             *codes, of_others = answered
             return {**dict(zip(offsets, codes, strict=True)), **of_others}
 
-        found: dict[TopicPartition, int] | Parked = gathered(answers, finish)
-        return found
+        return gathered(answers, finish)
 
-    def _append_to_logs(self, marker: Marker, partitions: list[TopicPartition]) -> Any:
+    def _append_to_logs(
+        self, marker: Marker, partitions: list[TopicPartition]
+    ) -> dict[TopicPartition, int] | Parked[dict[TopicPartition, int]]:
         batch = marker.build(self._clock.now_ms())
         return self._replica_manager.append_records(
             # Each log writes its own offset into the bytes.
