@@ -12,7 +12,12 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = ("protocol", "storage", "client", "broker", "pipeline", "terminal")
 FILE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 60
-GENERATED = ("docs/apis.md", "docs/options.md", "broker/requests/offered.py")
+GENERATED = (
+    "docs/apis.md",
+    "docs/options.md",
+    "docs/states.md",
+    "broker/requests/offered.py",
+)
 
 
 def modules() -> list[Path]:
