@@ -15,7 +15,7 @@ from collections.abc import Coroutine
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from odradek.broker.replica.appends import AppendTerms
+from odradek.broker.replica.appends import OF_A_CLIENT, AppendTerms
 from odradek.broker.replica.partition.partition import ACKS_ALL
 from odradek.broker.replica.waiting.delayed_produce import AppendResult
 from odradek.broker.replica.waiting.patience import DISK_TIMEOUT_MS
@@ -140,16 +140,16 @@ class Produce:
 
     def append(self, guards: Guards | None = None) -> Settled:
         """The answer, or a `Parked` one."""
-        request = self._request
+        request, terms = self._request, OF_A_CLIENT
+        is_admin = self._ctx.client_id == ADMIN_CLIENT_ID
+        if guards or is_admin:
+            terms = AppendTerms(internal_topics_allowed=is_admin, guards=guards)
         return self._ctx.services.replica_manager.appends.append(
             self.entries,
             request.acks,
             request.timeout_ms,
             self.respond,
-            AppendTerms(
-                internal_topics_allowed=self._ctx.client_id == ADMIN_CLIENT_ID,
-                guards=guards,
-            ),
+            terms,
         )
 
     async def append_when_open(self, unopened: list[TopicPartition]) -> Settled:
