@@ -149,13 +149,13 @@ def _bytes(text: str) -> bytes:
 
 def _consume(cluster: Cluster, options: argparse.Namespace) -> int:
     from odradek.broker.cli.group.plan import Refused
-    from odradek.client.errors import TopicRecreated
+    from odradek.client.errors import TopicReplaced
     from odradek.protocol.errors import KafkaError
 
     try:
         with _reading(cluster, options) as reading:
             _copy(reading, _writer(options), options.count)
-    except (Refused, KafkaError, TopicRecreated) as error:
+    except (Refused, KafkaError, TopicReplaced) as error:
         sys.stdout.flush()
         text = error_text(error) if isinstance(error, KafkaError) else error
         return fail(_COMMAND, FAILED, text)
