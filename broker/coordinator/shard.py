@@ -27,9 +27,9 @@ from odradek.protocol.errors import (
 from odradek.protocol.record_batch import NO_SEQUENCE
 from odradek.storage.producers.append_info import AppendOrigin
 
+from .batches import NOBODY, batch_of, in_batches, in_segments, marker_batch
 from .coordinator_error import as_coordinator_error
 from .decision import Decision, Place, ShardState
-from .record_batch import NOBODY, batch_of, in_batches, in_segments, marker_batch
 from .timers import Timers
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from odradek.storage.files.files import Buffer
     from odradek.storage.producers.verification_state import VerificationGuard
 
+    from .batches import Encoded
     from .decision import ProducerIdentity
-    from .record_batch import Encoded
 
     Refuse = Callable[[KafkaError], T]
 

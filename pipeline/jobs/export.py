@@ -28,8 +28,8 @@ from odradek.pipeline.values.decoding import HEADERS, RowMaker
 from odradek.protocol.topic_partition import TopicPartition
 
 from .batch_writer import BatchWriter, folders
-from .committer import Committer, JobTables
 from .continuity import Continuity
+from .job_committer import JobCommitter, JobTables
 from .lost_position import check_nothing_twice
 from .starting_offsets import moment_ms
 from .stream_failure import in_one_line
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from odradek.pipeline.values.decoding import ValueFormat
     from odradek.terminal.progress import Progress
 
-    from .committer import Log, Written
+    from .job_committer import Log, Written
     from .job_file import Source
 
 _TELL_S = 1.0
@@ -150,7 +150,7 @@ def _run(
     if dead is not None:
         dead.create(maker.dead_schema)
     limit = DeadLetterLimit(export.dlq_max_ratio)
-    committer = Committer(export.name, tables, log, limit)
+    committer = JobCommitter(export.name, tables, log, limit)
     try:
         last = committer.recover()
     except PositionLost as error:

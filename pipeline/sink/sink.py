@@ -1,6 +1,6 @@
 """The streaming job: topics flow into a table, exactly once, until somebody stops it.
 
-Spark plans the micro-batches and keeps their offsets; the `Committer` makes each of
+Spark plans the micro-batches and keeps their offsets; the `JobCommitter` makes each of
 them one commit. What is said here is how they meet, and when a failure is worth another
 try; what they have to agree on before is in `sink_start`.
 """
@@ -19,8 +19,8 @@ from odradek.client.group_offsets import commit_offsets
 from odradek.client.list_offsets import LATEST
 from odradek.pipeline.job_errors import JobError
 from odradek.pipeline.jobs.batch_writer import BatchWriter, folders
-from odradek.pipeline.jobs.committer import Committer, JobTables
 from odradek.pipeline.jobs.continuity import Continuity
+from odradek.pipeline.jobs.job_committer import JobCommitter, JobTables
 from odradek.pipeline.jobs.starting_offsets import listed
 from odradek.pipeline.jobs.stream_failure import JVM_ENDED, StreamFailure, failure_of
 from odradek.pipeline.records.columns import RecordColumns
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from odradek.pipeline.jobs.committer import Written
+    from odradek.pipeline.jobs.job_committer import Written
     from odradek.pipeline.jobs.job_file import Job
     from odradek.pipeline.tables.commit import Commit
     from odradek.protocol.topic_partition import TopicPartition
@@ -86,7 +86,7 @@ class Sink:
                 job.dead_letters_catalog,
             )
         self._continuity = Continuity(self._cluster)
-        self._committer = Committer(
+        self._committer = JobCommitter(
             job.name,
             JobTables(self._table, self._dead_letters),
             self._continuity,

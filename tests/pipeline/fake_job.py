@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from odradek.pipeline.jobs.committer import Committer, JobTables, Step, Written
+from odradek.pipeline.jobs.job_committer import JobCommitter, JobTables, Step, Written
 from odradek.pipeline.records.offset_range import OffsetRange
 from odradek.pipeline.tables.commit import Commit, CommittedRange
 from odradek.pipeline.tables.table import DataFile, Table
@@ -61,8 +61,8 @@ def driver(
     dead: Table | None = None,
     dies_at: Step | None = None,
     job: str = JOB,
-) -> Committer:
-    return Committer(
+) -> JobCommitter:
+    return JobCommitter(
         job,
         JobTables(table, dead),
         FakeLog(),

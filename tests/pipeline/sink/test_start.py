@@ -14,9 +14,9 @@ from deltalake import DeltaTable, write_deltalake
 
 from odradek.client.cluster import Cluster
 from odradek.pipeline.job_errors import JobError, JobStopped, PositionLost
-from odradek.pipeline.jobs.committer import Committer, JobTables, Written
 from odradek.pipeline.jobs.continuity import Continuity
 from odradek.pipeline.jobs.export import Export, run_export
+from odradek.pipeline.jobs.job_committer import JobCommitter, JobTables, Written
 from odradek.pipeline.jobs.job_file import Job, read_job
 from odradek.pipeline.records.offset_range import OffsetRange
 from odradek.pipeline.sink.checkpoint import Checkpoint
@@ -74,7 +74,7 @@ class Fixture:
 
     def _commit(self, batch: int, start: int) -> None:
         table = self.table()
-        committer = Committer(
+        committer = JobCommitter(
             self.job.name, JobTables(table), Continuity(self._cluster)
         )
         planned = [OffsetRange(*self.place, start, start + 10)]

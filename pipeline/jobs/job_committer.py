@@ -84,7 +84,7 @@ class JobTables(NamedTuple):
     dead_letters: Table | None = None
 
 
-class Committer:
+class JobCommitter:
     """Commits the batches of one job to its table, for one driver."""
 
     def __init__(
