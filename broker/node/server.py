@@ -29,7 +29,7 @@ from odradek.broker.metadata.topics import Topics
 from odradek.broker.network.admission import Admission
 from odradek.broker.network.busy_poll import busy_poll
 from odradek.broker.network.listener import Listener
-from odradek.broker.network.shared import Network
+from odradek.broker.network.network import Network
 from odradek.broker.node.parts import Parts
 from odradek.broker.requests.dispatch import Dispatcher
 from odradek.broker.runtime.bugs import Bugs
