@@ -36,11 +36,11 @@ from confluent_kafka.admin import AdminClient, NewTopic  # noqa: E402
 
 from odradek.pipeline.jobs.batch_writer import BatchWriter  # noqa: E402
 from odradek.pipeline.jobs.job_file import read_job  # noqa: E402
-from odradek.pipeline.progress import Progress  # noqa: E402
 from odradek.pipeline.records.columns import RecordColumns  # noqa: E402
 from odradek.pipeline.sink.sink import Sink  # noqa: E402
 from odradek.pipeline.spark.session import spark_session  # noqa: E402
 from odradek.pipeline.values.decoding import ValueFormat  # noqa: E402
+from odradek.terminal.progress import Progress  # noqa: E402
 from tests.broker_process import BrokerProcess, running_broker  # noqa: E402
 
 SCHEMA = "id BIGINT, customer STRING, amount DOUBLE, at TIMESTAMP, paid BOOLEAN"

@@ -74,7 +74,7 @@ class Routes(Protocol):
 class Delivery:
     """Sends batches ahead, collects the answers, and sends again what it must."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - its options, by their names
         self,
         cluster: Cluster,
         terms: ProduceTerms,

@@ -13,7 +13,7 @@ class NoAnswer(TimeoutError):
     """A broker did not answer in time."""
 
 
-class TopicRecreated(Exception):
+class TopicReplaced(Exception):
     """The topic of this name is not the one that it was."""
 
 

@@ -35,7 +35,7 @@ from odradek.protocol.messages.fetch import (
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.protocol.uuids import ZERO_UUID
 
-from .errors import TopicRecreated, error_of, raise_for
+from .errors import TopicReplaced, error_of, raise_for
 from .list_offsets import READ_COMMITTED, READ_UNCOMMITTED
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class Fetcher:
         """Topics must have these ids, if the broker knows ids; zeros are none.
 
         Raises:
-            TopicRecreated: one of them is known to have another.
+            TopicReplaced: one of them is known to have another.
         """
         for name, topic_id in topic_ids.items():
             self._check_id(name, topic_id)
@@ -131,7 +131,7 @@ class Fetcher:
 
         Raises:
             OffsetOutOfRange: there is no such offset.
-            TopicRecreated: the topic of that name is another one now.
+            TopicReplaced: the topic of that name is another one now.
             KafkaError, OSError: the partition cannot be read.
         """
         limits = FetchLimits(max_bytes, min_bytes, max_wait_ms)
@@ -319,7 +319,7 @@ class Fetcher:
         if topic_id == ZERO_UUID:
             return
         if self._expected_ids.setdefault(name, topic_id) != topic_id:
-            raise TopicRecreated(
+            raise TopicReplaced(
                 f"Topic {name} was deleted and created again: it is another topic now."
             )
 

@@ -53,7 +53,7 @@ def epoch_ends(
     def ask(node_id: int, places: Mapping[TopicPartition, int]) -> None:
         _ask_leader(cluster, node_id, places, ends)
 
-    ask_leaders(cluster, epochs, ends.found.keys(), ends.failed, ask, settle_s)
+    ask_leaders(cluster, epochs, ends, ask, settle_s)
     return ends
 
 

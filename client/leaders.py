@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from odradek.protocol.errors import (
     FencedLeaderEpoch,
@@ -34,6 +34,18 @@ PASSING = (
 _Wish = TypeVar("_Wish")
 
 
+class Answers(Protocol):
+    """What leaders have said of partitions."""
+
+    @property
+    def found(self) -> Collection[TopicPartition]:
+        """Those that are known."""
+
+    @property
+    def failed(self) -> dict[TopicPartition, KafkaError]:
+        """Those of which nothing can be said, and why."""
+
+
 class _Unsettled(Exception):
     """Partitions whose leader may be another one soon."""
 
@@ -59,17 +71,18 @@ def by_leader(
 def ask_leaders(
     cluster: Cluster,
     wanted: Mapping[TopicPartition, _Wish],
-    found: Collection[TopicPartition],
-    failed: dict[TopicPartition, KafkaError],
+    answers: Answers,
     ask: Callable[[int, Mapping[TopicPartition, _Wish]], None],
     settle_s: float,
     passing: tuple[type[KafkaError], ...] = PASSING,
 ) -> None:
     """Have ``ask`` ask each leader; where leaders change, again for ``settle_s``.
 
-    ``ask`` puts partitions into what ``found`` is a view of, or into ``failed``. In
-    the end what is known is known, and the rest has its error.
+    ``ask`` puts each partition into what is found in ``answers``, or into what has
+    failed. In the end what is known is known, and the rest has its error.
     """
+
+    found, failed = answers.found, answers.failed
 
     def ask_for_rest() -> None:
         rest = {place: wish for place, wish in wanted.items() if place not in found}

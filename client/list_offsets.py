@@ -68,8 +68,7 @@ def list_offsets(
         request = _request(places, isolation_level, cluster.timeout_s)
         _ask_leader(cluster, node_id, request, listing)
 
-    found, failed = listing.found.keys(), listing.failed
-    ask_leaders(cluster, wanted, found, failed, ask, settle_s, _PASSING)
+    ask_leaders(cluster, wanted, listing, ask, settle_s, _PASSING)
     return listing
 
 

@@ -1,13 +1,18 @@
-"""Make the pages that are made from code: the supported APIs, and the options.
+"""Make the pages that are made from code: the supported APIs, options, states.
 
 docs/generate.py                    write them
 docs/generate.py --print PAGE       show one instead
 """
 
 import argparse
+import ast
+import inspect
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from enum import Enum
+from itertools import pairwise
 from pathlib import Path
+from typing import TypeVar
 
 from odradek.broker import handlers
 from odradek.broker.config.client_metrics_config import CLIENT_METRICS_OPTIONS
@@ -17,10 +22,14 @@ from odradek.broker.config.options.foreign import meaning_of
 from odradek.broker.config.options.foreign_table import foreign_table
 from odradek.broker.config.options.option import Option, format_value
 from odradek.broker.config.topic_config import TOPIC_OPTIONS
+from odradek.broker.coordinator.group.state import classic_states
+from odradek.broker.coordinator.transaction import states as transaction_states
 from odradek.broker.requests.registry import offers, registered_handlers
 from odradek.protocol.api_keys import ApiKey
 
 ROOT = Path(__file__).parents[1]
+Event = TypeVar("Event", bound=Enum)
+State = TypeVar("State", bound=Enum)
 MADE = "<!-- Made by `make docs`; do not edit. -->"
 
 
@@ -112,9 +121,70 @@ def _row(
     return f"| `{name or known.name}` | {kind} | {default or ''} | {meaning} |"
 
 
+def states() -> Iterator[str]:
+    """What leads from state to state, as the coordinators' tables say it."""
+    yield from ("# States", "", MADE, "")
+    yield "What leads from one state to the next: a row for each state, a column for"
+    yield "each thing that can happen, and where they meet the state that follows."
+    yield "Where there is none it cannot happen; the broker would hold it for a bug."
+    yield from ("", "## A transactional id", "")
+    yield "Its records in `__transaction_state` say the state. A transactional id that"
+    yield "nobody uses for long is forgotten, from any state without a transaction."
+    yield from _table(
+        transaction_states.TransactionEvent,
+        transaction_states.TRANSITIONS,
+        lambda state: state.label,
+    )
+    yield from ("", "## A classic group", "")
+    yield "Only its members, and what they were assigned, are in `__consumer_offsets`."
+    yield "After a start a group with members is stable, one without is empty."
+    yield from _table(
+        classic_states.ClassicEvent,
+        classic_states.TRANSITIONS,
+        lambda state: state.value,
+    )
+
+
+def _table(
+    events: type[Event],
+    transitions: Mapping[State, Mapping[Event, State]],
+    name: Callable[[State], str],
+) -> Iterator[str]:
+    """A table of the transitions, then what its words mean."""
+    yield from ("", f"| state | {' | '.join(each.value for each in events)} |")
+    yield "|---" * (len(events) + 1) + "|"
+    for state, known in transitions.items():
+        cells = [name(known[each]) if each in known else "" for each in events]
+        yield f"| **{name(state)}** | {' | '.join(cells)} |"
+    meanings = _meanings(type(next(iter(transitions))))
+    yield from ("", "| state | meaning |", "|---|---|")
+    for state in transitions:
+        yield f"| {name(state)} | {meanings[state.name]} |"
+    meanings = _meanings(events)
+    yield from ("", "| what happens | meaning |", "|---|---|")
+    for event in events:
+        yield f"| {event.value} | {meanings[event.name]} |"
+
+
+def _meanings(kind: type[Enum]) -> dict[str, str]:
+    """What stands below the members of an enumeration, by their names."""
+    (definition,) = ast.parse(inspect.getsource(kind)).body
+    assert isinstance(definition, ast.ClassDef)
+    found = {}
+    for before, below in pairwise(definition.body):
+        match before, below:
+            case (
+                ast.Assign(targets=[ast.Name(id=name)]),
+                ast.Expr(value=ast.Constant(value=str(text))),
+            ):
+                found[name] = " ".join(text.split())
+    return found
+
+
 PAGES: dict[str, Callable[[], Iterator[str]]] = {
     "docs/apis.md": apis,
     "docs/options.md": options,
+    "docs/states.md": states,
     "broker/requests/offered.py": offered,
 }
 

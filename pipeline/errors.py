@@ -17,7 +17,7 @@ class SourceAway(SourceError):
     """The brokers do not give an answer now; a stream tries again."""
 
 
-class OptionError(SourceError):
+class BadOption(SourceError):
     """An option is unknown, has a value it cannot have, or does not go with another."""
 
     def __init__(self, option: str, reason: str) -> None:
@@ -25,7 +25,7 @@ class OptionError(SourceError):
         self.option = option
         self.reason = reason
 
-    def __reduce__(self) -> tuple[type[OptionError], tuple[str, str]]:
+    def __reduce__(self) -> tuple[type[BadOption], tuple[str, str]]:
         return type(self), (self.option, self.reason)
 
 

@@ -21,7 +21,7 @@ _LENGTH_MAX = (1 << 31) - 1
 _BAD_FIELD = "A field is not in the data, or is too long for a record."
 
 
-def encode_columns(
+def encode_columns(  # noqa: PLR0913 - the twin of a function in C
     keys: Buffer,
     key_positions: Buffer,
     key_lengths: Buffer,

@@ -81,7 +81,7 @@ def map_keys(
     return position, added, latest, False
 
 
-def keep_latest(
+def keep_latest(  # noqa: PLR0913 - the twin of a function in C
     data: "Buffer",
     slots: "Buffer",
     secret: "Buffer",

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     Actions = Mapping[str, tuple[str, str]]
 
 _HELP = ("-h", "--help", "help")
+_OF_A_CLUSTER = "[--bootstrap-server HOST:PORT] [--json]"
 
 
 def run_action(
@@ -27,13 +28,15 @@ def run_action(
     actions: Actions,
     arguments: list[str],
     examples: Sequence[str],
+    shared: str = _OF_A_CLUSTER,
 ) -> int:
     """The exit code of the action that the first of the arguments names.
 
-    Its module is of the ``package``, and has a function ``command``.
+    Its module is of the ``package``, and has a function ``command``. What is ``shared``
+    are the options that all of the actions take, as the overview shows them.
     """
     if not arguments or arguments[0] in _HELP:
-        print(_overview(command, actions, examples))
+        print(_overview(command, actions, examples, shared))
         return 0 if arguments else USAGE_ERROR
     name, rest = arguments[0], arguments[1:]
     if name not in actions:
@@ -51,12 +54,11 @@ def _unknown(name: str, actions: Actions) -> str:
     return f"there is no action {name}; {hint}"
 
 
-def _overview(command: str, actions: Actions, examples: Sequence[str]) -> str:
-    lines = [
-        f"usage: odradek {command} ACTION [--bootstrap-server HOST:PORT] [--json] ...",
-        "",
-        "actions:",
-    ]
+def _overview(
+    command: str, actions: Actions, examples: Sequence[str], shared: str
+) -> str:
+    words = ["usage: odradek", command, "ACTION", *shared.split(), "..."]
+    lines = [" ".join(words), "", "actions:"]
     lines += [f"  {name:<15} {summary}" for name, (_, summary) in actions.items()]
     lines += ["", f"odradek {command} ACTION --help says more."]
     lines += ["", EXAMPLES, *(f"  {example}" for example in examples)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+FAILED = 1
 USAGE_ERROR = 2
 
 

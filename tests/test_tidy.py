@@ -17,7 +17,12 @@ PAGES = ("README.md", "ARCHITECTURE.md")
 # A file that a page names, whole or by its last parts: `broker/node/server.py`.
 NAMED_FILE = re.compile(r"`([\w./-]+\.(?:pyi?|[ch]))`")
 LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
-GENERATED = ("docs/apis.md", "docs/options.md", "broker/requests/offered.py")
+GENERATED = (
+    "docs/apis.md",
+    "docs/options.md",
+    "docs/states.md",
+    "broker/requests/offered.py",
+)
 
 
 def modules() -> list[Path]:

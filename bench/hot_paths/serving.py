@@ -16,7 +16,7 @@ from odradek.broker.metadata.topics import Topics
 from odradek.broker.network.admission import Admission
 from odradek.broker.network.connection import Connection
 from odradek.broker.network.listener import Listener
-from odradek.broker.network.shared import Network
+from odradek.broker.network.network import Network
 from odradek.broker.node.parts import Parts
 from odradek.broker.replica.replica_manager import ReplicaManager
 from odradek.broker.requests.dispatch import Dispatcher

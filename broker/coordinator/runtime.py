@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from odradek.broker.runtime.bugs import Bugs
     from odradek.broker.runtime.clock import Clock
     from odradek.broker.runtime.disk_threads import DiskThreads
-    from odradek.broker.runtime.parked import Parked
+    from odradek.broker.runtime.parked import Parked, T
 
     from .decision import ProducerIdentity
 
-    Refuse = Callable[[KafkaError], Any]
+    Refuse = Callable[[KafkaError], T]
 
 S = TypeVar("S", bound=ShardState)
 
@@ -42,7 +42,7 @@ _logger = logging.getLogger(__name__)
 class CoordinatorRuntime(Generic[S]):
     """All shards of one coordinator."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the broker's parts, by their names
         self,
         topic: str,
         make_state: Callable[[Shard[S]], S],
@@ -105,7 +105,9 @@ class CoordinatorRuntime(Generic[S]):
 
     # Requests
 
-    def act(self, key: str, decide: Callable[[S], Decision], refuse: Refuse) -> Any:
+    def act(
+        self, key: str, decide: Callable[[S], Decision], refuse: Refuse[T]
+    ) -> T | Parked[T]:
         """The answer to what the shard of ``key`` decides; see `Shard.act`."""
         try:
             shard = self.shard(self.partition_of(key))
@@ -120,7 +122,7 @@ class CoordinatorRuntime(Generic[S]):
         is_commit: bool,
         coordinator_epoch: int,
         transaction_version: int,
-    ) -> int | Parked:
+    ) -> int | Parked[int]:
         """End a producer's transaction in a shard; see `Shard.end_transaction`."""
         try:
             shard = self.shard(topic_partition.partition)
@@ -131,8 +133,8 @@ class CoordinatorRuntime(Generic[S]):
         )
 
     def ask_all(
-        self, decide: Callable[[S], Decision], finish: Callable[[list[Any]], Any]
-    ) -> Any:
+        self, decide: Callable[[S], Decision], finish: Callable[[list[Any]], T]
+    ) -> T | Parked[T]:
         """What ``finish`` makes of the answers, or errors, of all shards."""
         answers = [shard.act(decide, KafkaError.as_value) for shard in self.shards()]
         return gathered(answers, finish)

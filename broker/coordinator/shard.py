@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import logging
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
+from odradek.broker.replica.appends import AppendTerms
 from odradek.broker.replica.partition.partition import ACKS_ALL
 from odradek.broker.runtime.parked import Parked
 from odradek.protocol.errors import (
@@ -26,24 +27,26 @@ from odradek.protocol.errors import (
 from odradek.protocol.record_batch import NO_SEQUENCE
 from odradek.storage.producers.append_info import AppendOrigin
 
+from .batches import NOBODY, batch_of, in_batches, in_segments, marker_batch
 from .coordinator_error import as_coordinator_error
 from .decision import Decision, Place, ShardState
-from .record_batch import NOBODY, batch_of, in_batches, in_segments, marker_batch
 from .timers import Timers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from odradek.broker.replica.replica_manager import ReplicaManager
+    from odradek.broker.replica.waiting.delayed_produce import AppendResult
     from odradek.broker.runtime.clock import Clock
+    from odradek.broker.runtime.parked import T
     from odradek.protocol.topic_partition import TopicPartition
     from odradek.storage.files.files import Buffer
     from odradek.storage.producers.verification_state import VerificationGuard
 
+    from .batches import Encoded
     from .decision import ProducerIdentity
-    from .record_batch import Encoded
 
-    Refuse = Callable[[KafkaError], Any]
+    Refuse = Callable[[KafkaError], T]
 
 S = TypeVar("S", bound=ShardState)
 # A sync ends or fails; until then nobody knows whether a record will be durable.
@@ -138,7 +141,7 @@ class Shard(Generic[S]):
 
     # Decisions
 
-    def act(self, decide: Callable[[S], Decision], refuse: Refuse) -> Any:
+    def act(self, decide: Callable[[S], Decision], refuse: Refuse[T]) -> T | Parked[T]:
         """The answer to what ``decide`` decides, perhaps parked.
 
         ``refuse`` makes an answer of a `KafkaError`: of one that ``decide`` raises,
@@ -151,7 +154,7 @@ class Shard(Generic[S]):
         except KafkaError as error:
             return refuse(error)
 
-    def apply(self, decision: Decision, refuse: Refuse) -> Any:
+    def apply(self, decision: Decision, refuse: Refuse[T]) -> T | Parked[T]:
         """Write, replay, and answer when that is durable.
 
         Raises:
@@ -163,7 +166,8 @@ class Shard(Generic[S]):
                 self._host.run_soon(decision.then)
             if decision.reads_state and self._appends:
                 return self._answer_behind(self._appends[-1], decision, refuse)
-            return decision.response
+            told: T | Parked[T] = decision.response
+            return told
         try:
             append = self._append(decision)
         except KafkaError as error:
@@ -173,7 +177,8 @@ class Shard(Generic[S]):
         if append is None:  # durable, or as durable as it has to be
             if decision.then is not None:
                 self._host.run_soon(decision.then)
-            return decision.response
+            response: T | Parked[T] = decision.response
+            return response
         return self._answer_behind(append, decision, refuse)
 
     def _append(self, decision: Decision) -> _Append | None:
@@ -204,36 +209,36 @@ class Shard(Generic[S]):
         batches = tuple(batch for _, batch in together)
         is_one = len(batches) == 1
         result = self._write(batches[0] if is_one else batches, decision.guard)
-        waits = isinstance(result, Parked)
-        if not waits and result.error_code:
+        if not isinstance(result, Parked) and result.error_code:
             raise as_coordinator_error(result.error_code)
         if decision.is_replayed:
             producer = decision.producer or NOBODY
             for some, _ in together:
                 self._replay(some, base_offset, now_ms, producer)
                 base_offset += len(some)
-        return self._begun(result) if waits else None
+        return self._begun(result) if isinstance(result, Parked) else None
 
     def _write(
         self,
         batch: Buffer | tuple[Buffer, ...],
         guard: VerificationGuard | None = None,
         transaction_version: int = 0,
-    ) -> Any:
+    ) -> AppendResult | Parked[AppendResult]:
         """What became of a batch; `Parked`: it is written, but not durable yet."""
         topic_partition = self.topic_partition
         return self._host.replica_manager.append_records(
             {topic_partition: batch},
             acks=ACKS_ALL,
             timeout_ms=NO_TIMEOUT_MS,
-            origin=AppendOrigin.COORDINATOR,
-            internal_topics_allowed=True,
-            guards=None if guard is None else {topic_partition: guard},
-            transaction_version=transaction_version,
+            terms=AppendTerms(
+                AppendOrigin.COORDINATOR,
+                guards=None if guard is None else {topic_partition: guard},
+                transaction_version=transaction_version,
+            ),
             finish=lambda results: results[topic_partition],
         )
 
-    def _begun(self, result: Parked) -> _Append:
+    def _begun(self, result: Parked[AppendResult]) -> _Append:
         append = _Append()
         self._appends.append(append)
         result.listen(lambda parked: self._on_appended(append, parked))
@@ -260,8 +265,8 @@ class Shard(Generic[S]):
         return CoordinatorNotAvailable()
 
     def _answer_behind(
-        self, append: _Append, decision: Decision, refuse: Refuse
-    ) -> Any:
+        self, append: _Append, decision: Decision, refuse: Refuse[T]
+    ) -> T | Parked[T]:
         """The answer, once ``append`` is durable."""
         passes = isinstance(decision.response, Parked)
         answer = decision.response if passes else Parked()
@@ -328,7 +333,7 @@ class Shard(Generic[S]):
         is_commit: bool,
         coordinator_epoch: int,
         transaction_version: int,
-    ) -> int | Parked:
+    ) -> int | Parked[int]:
         """Write the marker that ends a producer's transaction, and replay it.
 
         The code of the error, 0 when the marker is durable. Codes are the log's own;
@@ -341,14 +346,13 @@ class Shard(Generic[S]):
             place = Place(partition.log_end_offset, now_ms, *producer)
             batch = marker_batch(producer, is_commit, coordinator_epoch, now_ms)
             result = self._write(memoryview(batch), None, transaction_version)
-            waits = isinstance(result, Parked)
-            if waits or not result.error_code:
+            if isinstance(result, Parked) or not result.error_code:
                 self._replay_marker(place, is_commit)
         except KafkaError as error:
             return error.code
-        if not waits:
+        if not isinstance(result, Parked):
             return int(result.error_code)
-        answer = Parked()
+        answer: Parked[int] = Parked()
         self._begun(result).waiters.append(answer.set_result)
         return answer
 

@@ -39,7 +39,7 @@ _logger = logging.getLogger(__name__)
 class Shortage:
     """Looks which directories are full, and says what that keeps from being written."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the broker's parts, by their names
         self,
         *,
         config: BrokerConfig,

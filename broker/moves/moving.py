@@ -79,7 +79,7 @@ class Move:
 class Moving:
     """The moves that are under way; ``moves`` has those that will end where they go."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the broker's parts, by their names
         self,
         *,
         live: LiveConfig,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from odradek.storage.files.files import Buffer
 
-    from .shared import Network
+    from .network import Network
 
 
 class Holder(MemoryHolder, FetchHolder, Protocol):

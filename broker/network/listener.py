@@ -15,7 +15,7 @@ from .response_queue import CatchUp
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
-    from .shared import Network
+    from .network import Network
 
 SWEEP_INTERVAL_MS = 1000
 _IDLE_SWEEP_INTERVAL_MS_MAX = 30_000

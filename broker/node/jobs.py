@@ -37,7 +37,6 @@ CLEANING_JOB = "clean logs"
 
 def add_jobs(
     services: Services,
-    files: Files,
     listeners: Iterable[Listener],
     cleaning: Cleaning,
     dispatcher: Dispatcher,
@@ -64,7 +63,7 @@ def add_jobs(
     if config.log_cleaner_enable and config.log_cleaner_threads:
         every(cleaning_interval_ms(config), CLEANING_JOB, cleaning.clean_due)
     if config.log_scrub_interval_ms:
-        _add_scrubbing(services, files)
+        _add_scrubbing(services)
 
 
 def make_cleaning(services: Services, files: Files) -> Cleaning:
@@ -145,12 +144,11 @@ def _add_retention(services: Services) -> None:
     )
 
 
-def _add_scrubbing(services: Services, files: Files) -> None:
+def _add_scrubbing(services: Services) -> None:
     config = services.config
     scrubbing = Scrubbing(
         services.clock,
         services.log_manager,
-        files,
         services.disk_threads,
         config.log_scrub_interval_ms,
         config.log_scrub_bytes_per_second,

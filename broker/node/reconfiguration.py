@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from odradek.broker.metadata.resource_options import Resource
     from odradek.broker.network.admission import Admission
     from odradek.broker.network.listener import Listener
-    from odradek.broker.network.shared import Network
+    from odradek.broker.network.network import Network
     from odradek.broker.quotas.metered import MeteredDispatcher
     from odradek.broker.requests.services import Services
 

@@ -29,7 +29,7 @@ from odradek.broker.metadata.topics import Topics
 from odradek.broker.network.admission import Admission
 from odradek.broker.network.busy_poll import busy_poll
 from odradek.broker.network.listener import Listener
-from odradek.broker.network.shared import Network
+from odradek.broker.network.network import Network
 from odradek.broker.node.parts import Parts
 from odradek.broker.requests.dispatch import Dispatcher
 from odradek.broker.runtime.bugs import Bugs
@@ -270,13 +270,8 @@ class Server:
         if self._metric_sources is not None:
             self._metric_sources.cleaning = self._cleaning
             self._metric_sources.pauses.begin()
-        add_jobs(
-            services,
-            self._files,
-            self.listeners,
-            self._cleaning,
-            self._network.dispatcher,
-        )
+        dispatcher = self._network.dispatcher
+        add_jobs(services, self.listeners, self._cleaning, dispatcher)
         follow_cleaning_changes(services, self._cleaning)
         self._admin = AdminSocket(
             self.config.catalog_directory,

@@ -9,7 +9,7 @@ questions that are nearly always answered No stand before the calls, not inside 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from odradek.broker.durability.committer import COMMIT
 from odradek.broker.memory.limits import LimitedLog
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
     from odradek.broker.config.options.broker_config import BrokerConfig
     from odradek.broker.runtime.clock import Clock
+    from odradek.broker.runtime.parked import T
+    from odradek.protocol.schema import Response
     from odradek.protocol.topic_partition import TopicPartition
     from odradek.storage.files.files import Buffer
     from odradek.storage.producers.append_info import AppendInfo
@@ -39,6 +41,9 @@ if TYPE_CHECKING:
     from .upkeep.checkpointer import Checkpointer
     from .upkeep.free_space import FreeSpace
     from .waiting.purgatory import Purgatory
+
+    # The whole frame of the answer, a response, or what waits to be one of these.
+    OneAnswer = bytes | Response | Parked[bytes | Response]
 
 AppendResults = dict["TopicPartition", AppendResult]
 
@@ -71,13 +76,31 @@ class OneAppend(Protocol):
     timeout_ms: int
     is_admin: bool
 
-    def respond(self, result: AppendResult) -> Any:
+    def respond(self, result: AppendResult) -> Response | bytes:
         """The response, when something went wrong."""
 
     def frame(
         self, correlation_id: int, base_offset: int, time_ms: int, log_start: int
     ) -> bytes:
         """The whole answer, when nothing went wrong."""
+
+
+class AppendTerms(NamedTuple):
+    """On what terms batches are written, apart from how durable they must be.
+
+    Where a batch begins a transaction of its partition, it needs the guard that
+    `Partition.start_verification` gave before the transaction's coordinator was asked.
+    ``transaction_version`` is that of end markers.
+    """
+
+    origin: AppendOrigin = AppendOrigin.CLIENT
+    internal_topics_allowed: bool = False
+    guards: Mapping[TopicPartition, VerificationGuard] | None = None
+    transaction_version: int = 0
+
+
+OF_A_CLIENT = AppendTerms()
+OF_A_COORDINATOR = AppendTerms(AppendOrigin.COORDINATOR)
 
 
 class Appends:
@@ -110,12 +133,9 @@ class Appends:
         entries: Mapping[TopicPartition, Buffer | tuple[Buffer, ...]],
         acks: int,
         timeout_ms: int,
-        finish: Callable[[AppendResults], Any],
-        origin: AppendOrigin = AppendOrigin.CLIENT,
-        internal_topics_allowed: bool = False,
-        guards: Mapping[TopicPartition, VerificationGuard] | None = None,
-        transaction_version: int = 0,
-    ) -> Any:
+        finish: Callable[[AppendResults], T],
+        terms: AppendTerms = OF_A_CLIENT,
+    ) -> T | Parked[T]:
         """What `ReplicaManager.append_records` says."""
         if acks not in _ACKS:
             refused = AppendResult(ErrorCode.INVALID_REQUIRED_ACKS)
@@ -123,6 +143,7 @@ class Appends:
         now_ms = self._now_ms()
         results: AppendResults = {}
         pending: dict[TopicPartition, PendingAppend] = {}
+        origin, internal_topics_allowed, guards, transaction_version = terms
         is_client = origin is AppendOrigin.CLIENT
         for key, batch in entries.items():
             found = None
@@ -144,7 +165,9 @@ class Appends:
             return self._answer_later(results, pending, timeout_ms, finish)
         return finish(results)
 
-    def append_one(self, ask: OneAppend, batch: memoryview, correlation_id: int) -> Any:
+    def append_one(
+        self, ask: OneAppend, batch: memoryview, correlation_id: int
+    ) -> OneAnswer:
         """`append` of one batch of a client, outside of any transaction.
 
         Returns the whole frame of the answer, a response, or a `Parked` one.
@@ -184,7 +207,7 @@ class Appends:
         batch: memoryview,
         now_ms: int,
         correlation_id: int,
-    ) -> Any:
+    ) -> OneAnswer:
         info = found.append(batch, ask.acks, _CLIENT, now_ms)
         result, waits = self._note(found, info, ask.acks, now_ms)
         if waits is not None:
@@ -262,9 +285,9 @@ class Appends:
         results: AppendResults,
         pending: dict[TopicPartition, PendingAppend],
         timeout_ms: int,
-        finish: Callable[[AppendResults], Any],
-    ) -> Parked:
-        parked = Parked()
+        finish: Callable[[AppendResults], T],
+    ) -> Parked[T]:
+        parked: Parked[T] = Parked()
         delayed = DelayedProduce(results, pending, parked, finish)
         # Where one of them has other replicas the client's patience is for all.
         timeout_ms = min(

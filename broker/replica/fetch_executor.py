@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from odradek.broker.memory.answer_memory import AnswerMemory
     from odradek.broker.runtime.disk_threads import DiskThreads
+    from odradek.broker.runtime.parked import T
     from odradek.protocol.topic_partition import TopicPartition
     from odradek.storage.files.files import ColdBytes
 
@@ -55,8 +56,8 @@ class FetchExecutor:
         self._cold_fetches: set[asyncio.Task[None]] = set()
 
     def fetch(
-        self, params: FetchParams, wanted: Sequence[PartitionFetch], finish: Finish
-    ) -> Any:
+        self, params: FetchParams, wanted: Sequence[PartitionFetch], finish: Finish[T]
+    ) -> T | Parked[T] | Coroutine[Any, Any, T]:
         """The answer that ``finish`` makes of the results, or what it comes out of."""
         reader = FetchReader(params, wanted, self._find, self._answers.share)
         try:
@@ -69,8 +70,8 @@ class FetchExecutor:
         self,
         params: FetchParams,
         wanted: PartitionFetch,
-        finish: Finish,
-    ) -> Any:
+        finish: Finish[T],
+    ) -> T | Parked[T] | Coroutine[Any, Any, T]:
         """`fetch` of one partition."""
         share, max_bytes = self._answers.share, params.max_bytes
         if share < max_bytes:
@@ -86,7 +87,7 @@ class FetchExecutor:
         reader.take(result)
         return self._answer_or_wait(reader, finish)
 
-    def _answer(self, reader: FetchReader, finish: Finish) -> Any:
+    def _answer(self, reader: FetchReader, finish: Finish[T]) -> T:
         for wanted, result in zip(reader.wanted, reader.results, strict=True):
             self._count(wanted, result)
         return finish(reader.results)
@@ -106,10 +107,11 @@ class FetchExecutor:
         elif result.error_code and result.error_code not in _EXPECTED:
             found.failed_fetch_count += clients
 
-    def _answer_or_wait(self, reader: FetchReader, finish: Finish) -> Any:
+    def _answer_or_wait(self, reader: FetchReader, finish: Finish[T]) -> T | Parked[T]:
         if reader.must_answer:
             return self._answer(reader, finish)
-        fetches, parked = self._fetches, Parked()
+        fetches = self._fetches
+        parked: Parked[T] = Parked()
         waiter = Waiter(parked, finish)
         if fetches.join(reader, waiter):
             return parked
@@ -123,8 +125,8 @@ class FetchExecutor:
         return parked
 
     async def _read_cold(
-        self, reader: FetchReader, cold: ColdBytes, finish: Finish
-    ) -> Any:
+        self, reader: FetchReader, cold: ColdBytes, finish: Finish[T]
+    ) -> T:
         await self._read_to_the_end(reader, cold)
         answer = self._answer_or_wait(reader, finish)
         return await answer if isinstance(answer, Parked) else answer
@@ -161,7 +163,7 @@ class FetchExecutor:
         """
         for wanted, result in zip(reader.wanted, reader.results, strict=True):
             self._count(wanted, result, len(waiters))
-        finished: Finish | None = None
+        finished: Finish[Any] | None = None
         answer: Any = None
         for parked, finish in waiters:
             if parked.done():

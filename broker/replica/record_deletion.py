@@ -7,7 +7,7 @@ brings back what somebody was told is deleted.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from odradek.broker.metadata.topic_names import INTERNAL_TOPICS
 from odradek.broker.runtime.parked import Parked
@@ -29,6 +29,7 @@ from .waiting.patience import DISK_TIMEOUT_MS
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from odradek.broker.runtime.parked import T
     from odradek.protocol.topic_partition import TopicPartition
 
     from .partition.partition import Partition
@@ -57,8 +58,8 @@ class RecordDeletion:
         self,
         offsets: Mapping[TopicPartition, int],
         timeout_ms: int,
-        finish: Callable[[Results], Any],
-    ) -> Any:
+        finish: Callable[[Results], T],
+    ) -> T | Parked[T]:
         """What `ReplicaManager.delete_records` says."""
         results: Results = {}
         pending: dict[TopicPartition, PendingDeletion] = {}
@@ -77,7 +78,7 @@ class RecordDeletion:
                 pending[key] = PendingDeletion(partition, first_kept)
         if not pending:
             return finish(results)
-        parked = Parked()
+        parked: Parked[T] = Parked()
         delayed = DelayedDeleteRecords(results, pending, parked, finish)
         self._waiting.watch(delayed, pending, max(timeout_ms, DISK_TIMEOUT_MS))
         for partition, first_kept in pending.values():

@@ -16,9 +16,8 @@ from odradek.broker.durability.committer import COMMIT
 from odradek.protocol.errors import KafkaStorageError, UnknownTopicOrPartition
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.storage.directory.checkpoints import DirectoryFailure
-from odradek.storage.producers.append_info import AppendOrigin
 
-from .appends import Appends
+from .appends import OF_A_CLIENT, Appends, AppendTerms
 from .fetch_executor import FetchExecutor
 from .partition.partition import Partition
 from .partition.replica_state import sole_replica
@@ -33,7 +32,7 @@ from .waiting.purgatories import purgatories_of
 from .waiting.visible_end import VisibleEnds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+    from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence, Set
     from pathlib import Path
 
     from odradek.broker.config.options.broker_config import BrokerConfig
@@ -43,10 +42,10 @@ if TYPE_CHECKING:
     from odradek.broker.metadata.topics import Topics
     from odradek.broker.runtime.clock import Clock
     from odradek.broker.runtime.disk_threads import DiskThreads
+    from odradek.broker.runtime.parked import Parked, T
     from odradek.storage.directory.log_manager import LogManager
     from odradek.storage.files.files import Buffer, StorageFailure
     from odradek.storage.log.unified_log import UnifiedLog
-    from odradek.storage.producers.verification_state import VerificationGuard
 
     from .appends import AppendResults
     from .partition.fetch_reader import FetchParams, FetchResult, PartitionFetch
@@ -68,7 +67,7 @@ class _Partitions(dict[TopicPartition, Partition]):
 class ReplicaManager:
     """All partitions, and the purgatories in which their answers wait."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the broker's parts, by their names
         self,
         *,
         config: BrokerConfig,
@@ -253,41 +252,27 @@ class ReplicaManager:
         *,
         acks: int,
         timeout_ms: int,
-        origin: AppendOrigin = AppendOrigin.CLIENT,
-        internal_topics_allowed: bool = False,
-        guards: Mapping[TopicPartition, VerificationGuard] | None = None,
-        transaction_version: int = 0,
-        finish: Callable[[AppendResults], Any] | None = None,
-    ) -> Any:
+        terms: AppendTerms = OF_A_CLIENT,
+        finish: Callable[[AppendResults], T] | None = None,
+    ) -> T | Parked[T]:
         """Append one batch to each partition; ``finish`` makes the answer of results.
 
         A coordinator may give several for one: all of them are written, or none.
 
         Returns the answer, or a `Parked` one when ``acks`` or ``flush.messages``
         make it wait. What waits longer than ``timeout_ms`` is answered
-        REQUEST_TIMED_OUT. Where a batch begins a transaction of its partition, it
-        needs the guard that `Partition.start_verification` gave before the
-        transaction's coordinator was asked. ``transaction_version`` is that of end
-        markers.
+        REQUEST_TIMED_OUT.
         """
         return self.appends.append(
-            entries,
-            acks,
-            timeout_ms,
-            finish or _identity,
-            origin,
-            internal_topics_allowed,
-            guards,
-            transaction_version,
+            entries, acks, timeout_ms, finish or _identity, terms
         )
 
     def delete_records(
         self,
         offsets: Mapping[TopicPartition, int],
         timeout_ms: int,
-        finish: Callable[[dict[TopicPartition, DeleteRecordsResult]], Any]
-        | None = None,
-    ) -> Any:
+        finish: Callable[[dict[TopicPartition, DeleteRecordsResult]], T] | None = None,
+    ) -> T | Parked[T]:
         """Delete the records below ``offsets``, -1 for all that are replicated.
 
         ``finish`` makes the answer of results. Returns the answer, or a `Parked` one:
@@ -301,8 +286,8 @@ class ReplicaManager:
         self,
         params: FetchParams,
         wanted: Sequence[PartitionFetch],
-        finish: Callable[[Sequence[FetchResult]], Any] | None = None,
-    ) -> Any:
+        finish: Callable[[Sequence[FetchResult]], T] | None = None,
+    ) -> T | Parked[T] | Coroutine[Any, Any, T]:
         """Read; ``finish`` makes the answer of the results, in the order of ``wanted``.
 
         Returns the answer, a future of it while there is not enough to read, or a

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from odradek.broker.requests.context import RequestContext
     from odradek.protocol.schema import Request
 
-    HandlerFunction = Callable[[RequestContext, Any], Any]
+    from .registry import Answer, Body, Settled
+
+    HandlerFunction = Callable[[RequestContext, Any], Answer]
 
 AUDITED = frozenset(
     {
@@ -56,7 +58,7 @@ def audited(function: HandlerFunction) -> HandlerFunction:
     """The handler ``function``, whose answers are noted when they are there."""
 
     @wraps(function)
-    def handle(context: RequestContext, request: Request) -> Any:
+    def handle(context: RequestContext, request: Request) -> Answer:
         try:
             answer = function(context, request)
         except KafkaError as error:
@@ -81,8 +83,8 @@ def audited(function: HandlerFunction) -> HandlerFunction:
 
 
 async def _after(
-    answering: Coroutine[Any, Any, Any], context: RequestContext, request: Request
-) -> Any:
+    answering: Coroutine[Any, Any, Settled], context: RequestContext, request: Request
+) -> Body:
     try:
         answer = await answering
         if isinstance(answer, Parked):

@@ -15,23 +15,23 @@ that ``@answers_errors`` names.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from odradek.protocol.schema import RESPONSES
 
 if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Coroutine
+
+    from odradek.broker.runtime.parked import Parked
     from odradek.protocol.errors import KafkaError
+    from odradek.protocol.primitives import Buffer
     from odradek.protocol.schema import Request, Response
 
-# (ctx, request) -> response | bytes | [buffers] | Parked | Future | coroutine |
-# NO_RESPONSE. The request and response types are those of the registered message, which
-# a callable type cannot say for all messages at once.
-HandlerFunction = Callable[..., Any]
 ErrorBuilder = Callable[[Any, "KafkaError"], "Response | None"]
 
 RefusedReader = Callable[[memoryview, int], "tuple[Any, int]"]
 
-_Function = TypeVar("_Function", bound=HandlerFunction)
 _Maker = TypeVar("_Maker", bound=Callable[..., Any])
 _Builder = TypeVar("_Builder", bound=Callable[..., Any])
 
@@ -46,6 +46,17 @@ class NoResponse:
 
 
 NO_RESPONSE: Final = NoResponse()
+
+# What is sent: a response, its body as bytes or buffers, or nothing.
+Body: TypeAlias = "Response | bytes | list[Buffer] | NoResponse"
+# What is changed is changed; perhaps the answer waits.
+Settled: TypeAlias = "Body | Parked[Body]"
+# What a handler returns: see above.
+Answer: TypeAlias = "Settled | asyncio.Future[Settled] | Coroutine[Any, Any, Settled]"
+# (ctx, request) -> answer. The type of the request is that of the registered message,
+# which a callable type cannot say for all messages at once.
+HandlerFunction = Callable[..., "Answer"]
+_Function = TypeVar("_Function", bound=HandlerFunction)
 
 
 class Handler(NamedTuple):

@@ -16,6 +16,8 @@ from odradek.broker.runtime.parked import Parked
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
+    from .registry import Answer, Settled
+
 # A request is timed when its number has none of these bits.
 SAMPLED = 0b1111
 HALF_LIFE_MS = 60_000
@@ -32,7 +34,7 @@ class RequestTimes:
         self.histogram = Histogram(_BOUNDS_MS)
         self.count = 0
 
-    def note(self, answer: Any, began_s: float) -> Any:
+    def note(self, answer: Answer, began_s: float) -> Answer:
         """The answer to a request that began then; one that waits is timed as well.
 
         ``began_s`` is of ``time.perf_counter``.
@@ -58,7 +60,9 @@ class RequestTimes:
         self.count += 1
         self.histogram.observe((time.perf_counter() - began_s) * 1000)
 
-    async def _timed(self, answering: Coroutine[Any, Any, Any], began_s: float) -> Any:
+    async def _timed(
+        self, answering: Coroutine[Any, Any, Settled], began_s: float
+    ) -> Settled:
         try:
             return await answering
         finally:

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
+    from typing_extensions import TypeVar as TypeVarWithDefault
+
     Listener = Callable[["Parked"], object]
+    # ``Parked`` alone brings anything.
+    T_co = TypeVarWithDefault("T_co", covariant=True, default=Any)
+else:
+    T_co = TypeVar("T_co", covariant=True)
+
+T = TypeVar("T")
 
 
-class Parked:
+class Parked(Generic[T_co]):
     """What a handler returns while its answer waits: set once, awaited or listened to.
 
     A future that knows no loop and has one listener, which is called at once and not
@@ -46,12 +54,13 @@ class Parked:
         """Whether the answer is there, or will never be."""
         return self.is_done
 
-    def result(self) -> Any:
+    def result(self) -> T_co:
         """The answer, which must be there; raises the error that came instead."""
         assert self.is_done, "the answer is not there yet"
         if self.error is not None:
             raise self.error
-        return self.response
+        answer: T_co = self.response
+        return answer
 
     def set_result(self, response: Any) -> None:
         """Here is the answer."""
@@ -77,7 +86,7 @@ class Parked:
         else:
             self.listener = listener
 
-    def __await__(self) -> Generator[Any, None, Any]:
+    def __await__(self) -> Generator[Any, None, T_co]:
         if not self.is_done:
             future = asyncio.get_running_loop().create_future()
             self.listen(partial(_wake, future))
@@ -92,7 +101,7 @@ class Parked:
             self.listener = None
             listener(self)
 
-    def twin(self) -> Parked:
+    def twin(self) -> Parked[T_co]:
         """Another one, for somebody else to be told of the same."""
         return ParkedFrame() if self.is_framed else Parked()
 
@@ -124,7 +133,7 @@ def _wake(future: asyncio.Future[None], parked: Parked) -> None:
         future.set_result(None)
 
 
-def gathered(answers: Sequence[Any], finish: Callable[[list[Any]], Any]) -> Any:
+def gathered(answers: Sequence[Any], finish: Callable[[list[Any]], T]) -> T | Parked[T]:
     """What ``finish`` makes of all answers, some of which may be parked.
 
     Parked itself, until none of them is any more.
@@ -132,7 +141,7 @@ def gathered(answers: Sequence[Any], finish: Callable[[list[Any]], Any]) -> Any:
     waiting = [each for each in answers if isinstance(each, Parked) and not each.done()]
     if not waiting:
         return finish([_value(each) for each in answers])
-    whole = Parked()
+    whole: Parked[T] = Parked()
     remaining = len(waiting)
 
     def note(_: Parked) -> None:

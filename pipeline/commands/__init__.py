@@ -6,64 +6,50 @@ answered without Spark.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
-from .arguments import EXAMPLES, USAGE_ERROR, did_you_mean, fail
+from odradek.terminal.actions import run_action
+from odradek.terminal.failure import FAILED, fail
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 # The module and the summary of each action.
 ACTIONS = {
-    "export": ("export", "write a topic, or a part of it, to a table"),
-    "sink": ("sink", "let topics flow into a table, exactly once"),
-    "load": ("load", "write a table to a topic, each row once"),
-    "replay": ("replay", "write dead letters back to a topic"),
-    "doctor": ("doctor", "find out what the pipeline lacks here"),
-    "audit": ("audit", "check every batch of a data directory"),
-    "compact": ("compact", "make few large files of a table's many small ones"),
+    "export": (".export", "write a topic, or a part of it, to a table"),
+    "sink": (".sink", "let topics flow into a table, exactly once"),
+    "load": (".load", "write a table to a topic, each row once"),
+    "replay": (".replay", "write dead letters back to a topic"),
+    "doctor": (".doctor", "find out what the pipeline lacks here"),
+    "audit": (".audit", "check every batch of a data directory"),
+    "compact": (".compact", "make few large files of a table's many small ones"),
 }
 _EXAMPLES = (
     "odradek pipeline doctor                  # what is missing here, if anything",
     "odradek pipeline export orders ./orders  # a topic becomes a table, once",
     "odradek pipeline sink start orders.toml  # and goes on becoming one",
 )
-_HELP = ("-h", "--help", "help")
 
 
 def command(arguments: list[str]) -> int:
     """Move topics to tables and tables to topics, with Spark."""
-    return run_action("pipeline", ACTIONS, arguments, _EXAMPLES)
+    return run_pipeline_action("pipeline", ACTIONS, arguments, _EXAMPLES)
 
 
-def run_action(
+def run_pipeline_action(
     name: str,
-    actions: dict[str, tuple[str, str]],
+    actions: Mapping[str, tuple[str, str]],
     arguments: list[str],
     examples: Sequence[str],
 ) -> int:
-    """The exit code of the action that the first of the arguments names."""
-    if not arguments or arguments[0] in _HELP:
-        print(_overview(name, actions, examples))
-        return 0 if arguments else USAGE_ERROR
-    action, rest = arguments[0], arguments[1:]
-    if action not in actions:
-        return fail(name, USAGE_ERROR, _unknown(action, actions))
-    module = import_module(f"{__package__}.{actions[action][0]}")
+    """The exit code of the action that the first of the arguments names.
+
+    A package that it lacks is said in one line, with how to install it.
+    """
     try:
-        code: int = module.command(rest)
+        return run_action(name, __package__, actions, arguments, examples, shared="")
     except ModuleNotFoundError as error:
-        return fail(name, 1, _missing(error))
-    return code
-
-
-def _unknown(name: str, actions: dict[str, tuple[str, str]]) -> str:
-    if name.startswith("-"):
-        return f"say first what to do: {', '.join(actions)}"
-    meant = did_you_mean(name, actions)
-    hint = f"did you mean {meant}?" if meant else f"there are {', '.join(actions)}"
-    return f"there is no action {name}; {hint}"
+        return fail(name, FAILED, _missing(error))
 
 
 def _missing(error: ModuleNotFoundError) -> str:
@@ -74,13 +60,3 @@ def _missing(error: ModuleNotFoundError) -> str:
     else:
         install = f"'odradek[{extras.get(package, 'pipeline')}]'"
     return f"the package {package} is not installed; pip install {install}"
-
-
-def _overview(
-    name: str, actions: dict[str, tuple[str, str]], examples: Sequence[str]
-) -> str:
-    lines = [f"usage: odradek {name} ACTION ...", "", "actions:"]
-    lines += [f"  {action:<10} {summary}" for action, (_, summary) in actions.items()]
-    lines += ["", f"odradek {name} ACTION --help says more."]
-    lines += ["", EXAMPLES, *(f"  {example}" for example in examples)]
-    return "\n".join(lines)

@@ -7,7 +7,10 @@ import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .arguments import FAILED, USAGE_ERROR, Parser, fail, spark_arguments, spark_options
+from odradek.terminal.failure import FAILED, USAGE_ERROR, fail
+from odradek.terminal.parser import Parser
+
+from .arguments import spark_arguments, spark_options
 
 if TYPE_CHECKING:
     import argparse
@@ -56,9 +59,9 @@ def command(arguments: list[str]) -> int:
 def _audit(given: argparse.Namespace, options: dict[str, str]) -> Audit:
     from odradek.pipeline.audit.audit import conclude, plan_audit
     from odradek.pipeline.audit.run import audit_spans
-    from odradek.pipeline.progress import Progress
     from odradek.pipeline.segments.directory import DataDirectory
     from odradek.pipeline.spark.session import SparkOfCommand
+    from odradek.terminal.progress import Progress
 
     # An executor may have another working directory.
     directory = DataDirectory(given.path.absolute())

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from .arguments import FAILED, USAGE_ERROR, Parser, fail, size, spark_options
+from odradek.terminal.failure import FAILED, USAGE_ERROR, fail
+from odradek.terminal.parser import Parser
+
+from .arguments import size, spark_options
 
 if TYPE_CHECKING:
     import argparse
@@ -81,9 +84,9 @@ def _run(
     options: argparse.Namespace, conf: dict[str, str], catalog: dict[str, str]
 ) -> int:
     from odradek.pipeline.job_errors import JobError
-    from odradek.pipeline.progress import Progress
     from odradek.pipeline.spark.session import SparkOfCommand
     from odradek.pipeline.tables.compaction.compaction import compact, keep_snapshots
+    from odradek.terminal.progress import Progress
 
     progress = Progress()
     try:

@@ -6,15 +6,10 @@ import argparse
 import json
 from typing import TYPE_CHECKING
 
-from .arguments import (
-    FAILED,
-    USAGE_ERROR,
-    Parser,
-    addresses,
-    cluster_arguments,
-    fail,
-    spark_options,
-)
+from odradek.terminal.failure import FAILED, USAGE_ERROR, fail
+from odradek.terminal.parser import Parser
+
+from .arguments import addresses, cluster_arguments, spark_options
 
 if TYPE_CHECKING:
     from odradek.pipeline.spark.doctor import Finding

@@ -6,15 +6,10 @@ import argparse
 import json
 from typing import TYPE_CHECKING
 
-from .arguments import (
-    BOOTSTRAP_SERVER,
-    FAILED,
-    USAGE_ERROR,
-    Parser,
-    cluster_arguments,
-    fail,
-    spark_options,
-)
+from odradek.terminal.failure import FAILED, USAGE_ERROR, fail
+from odradek.terminal.parser import Parser
+
+from .arguments import BOOTSTRAP_SERVER, cluster_arguments, spark_options
 
 if TYPE_CHECKING:
     from odradek.pipeline.jobs.export import Export
@@ -201,10 +196,10 @@ def _run(
     from odradek.pipeline.job_errors import JobError
     from odradek.pipeline.jobs.export import Export, run_export
     from odradek.pipeline.jobs.job_file import Source
-    from odradek.pipeline.progress import Progress
     from odradek.pipeline.spark.session import SparkOfCommand
     from odradek.pipeline.values.decoding import ValueFormat
     from odradek.protocol.errors import KafkaError
+    from odradek.terminal.progress import Progress
 
     topic, partitions = options.topic
     path = os.path.abspath(options.data_dir) if options.data_dir else ""

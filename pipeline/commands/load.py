@@ -6,16 +6,10 @@ import argparse
 import json
 from typing import TYPE_CHECKING
 
-from .arguments import (
-    FAILED,
-    USAGE_ERROR,
-    Parser,
-    addresses,
-    cluster_arguments,
-    fail,
-    size,
-    spark_options,
-)
+from odradek.terminal.failure import FAILED, USAGE_ERROR, fail
+from odradek.terminal.parser import Parser
+
+from .arguments import addresses, cluster_arguments, size, spark_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -198,8 +192,8 @@ def _columns(options: argparse.Namespace, names: list[str]) -> RecordColumns:
 def _load(options: argparse.Namespace) -> int:
     from odradek.pipeline.load.loader import Loader
     from odradek.pipeline.load.table_load import load_table
-    from odradek.pipeline.progress import Progress
     from odradek.pipeline.spark.session import SparkOfCommand
+    from odradek.terminal.progress import Progress
 
     job, source = job_of(options, begins=options.begin), table_of(options)
     total = batch_count = 0

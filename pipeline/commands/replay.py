@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from .arguments import Parser, cluster_arguments, spark_options
+from odradek.terminal.parser import Parser
+
+from .arguments import cluster_arguments, spark_options
 from .load import job_arguments, job_of, run_job, table_arguments, table_of
 
 if TYPE_CHECKING:
@@ -60,8 +62,8 @@ def _replay(options: argparse.Namespace) -> int:
     from odradek.pipeline.load.loader import Loader
     from odradek.pipeline.load.replay import Replay
     from odradek.pipeline.load.table_load import load_table
-    from odradek.pipeline.progress import Progress
     from odradek.pipeline.spark.session import SparkOfCommand
+    from odradek.terminal.progress import Progress
 
     # The topic has the records that the letters came from, and many more.
     job, source = job_of(options, begins=True), table_of(options)

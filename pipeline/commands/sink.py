@@ -5,17 +5,19 @@ from __future__ import annotations
 import signal
 from typing import TYPE_CHECKING
 
-from . import run_action
-from .arguments import FAILED, Parser, fail
+from odradek.terminal.failure import FAILED, fail
+from odradek.terminal.parser import Parser
+
+from . import run_pipeline_action
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import FrameType
 
 ACTIONS = {
-    "start": ("sink_start", "run the job until it is stopped"),
-    "once": ("sink_once", "write what there is now, and stop"),
-    "status": ("sink_status", "show the last batch, and how far behind it is"),
+    "start": (".sink_start", "run the job until it is stopped"),
+    "once": (".sink_once", "write what there is now, and stop"),
+    "status": (".sink_status", "show the last batch, and how far behind it is"),
 }
 
 _EXAMPLES = (
@@ -33,7 +35,7 @@ _JOB_FILE = (
 
 def command(arguments: list[str]) -> int:
     """Let topics flow into a table."""
-    return run_action("pipeline sink", ACTIONS, arguments, _EXAMPLES)
+    return run_pipeline_action("pipeline sink", ACTIONS, arguments, _EXAMPLES)
 
 
 def run_sink(action: str, arguments: list[str], *, once: bool) -> int:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .arguments import FAILED, Parser, fail
+from odradek.terminal.failure import FAILED, fail
+from odradek.terminal.parser import Parser
 
 
 def command(arguments: list[str]) -> int:

@@ -18,7 +18,7 @@ from odradek.pipeline.tables.table import DataFile, sync
 from odradek.pipeline.workers.garbage_collection import freeze_once
 from odradek.protocol.topic_partition import TopicPartition
 
-from .committer import Written
+from .job_committer import Written
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -28,8 +28,8 @@ from odradek.pipeline.values.decoding import HEADERS, RowMaker
 from odradek.protocol.topic_partition import TopicPartition
 
 from .batch_writer import BatchWriter, folders
-from .committer import Committer
 from .continuity import Continuity
+from .job_committer import JobCommitter, JobTables
 from .lost_position import check_nothing_twice
 from .starting_offsets import moment_ms
 from .stream_failure import in_one_line
@@ -40,13 +40,12 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from odradek.pipeline.progress import Progress
     from odradek.pipeline.source.log_view import LogView
     from odradek.pipeline.tables.commit import Commit
-    from odradek.pipeline.tables.table import Table
     from odradek.pipeline.values.decoding import ValueFormat
+    from odradek.terminal.progress import Progress
 
-    from .committer import Log, Written
+    from .job_committer import Log, Written
     from .job_file import Source
 
 _TELL_S = 1.0
@@ -99,14 +98,15 @@ def run_export(
     if export.dead_letters is not None:
         path = export.dead_letters
         dead = open_table(export.table_format, path, export.name, options)
+    tables = JobTables(table, dead)
     try:
         with _logs(export.source) as (view, log):
             planned = plan(export, view)
-            return _run(export, planned, log, table, dead, open_spark, progress)
+            return _run(export, planned, log, tables, open_spark, progress)
     except SourceError as error:
         raise JobError(str(error)) from error
     finally:
-        for each in (table, dead):
+        for each in tables:
             if each is not None:
                 each.close()
 
@@ -138,11 +138,11 @@ def _run(
     export: Export,
     planned: Sequence[OffsetRange],
     log: Log,
-    table: Table,
-    dead: Table | None,
+    tables: JobTables,
     open_spark: Callable[[], SparkSession],
     progress: Progress,
 ) -> Commit:
+    table, dead = tables
     has_headers = HEADERS in export.value.columns
     records = RecordColumns.of(include_headers=has_headers).arrow_schema()
     maker = RowMaker(export.value, records)
@@ -150,7 +150,7 @@ def _run(
     if dead is not None:
         dead.create(maker.dead_schema)
     limit = DeadLetterLimit(export.dlq_max_ratio)
-    committer = Committer(export.name, table, log, dead, limit)
+    committer = JobCommitter(export.name, tables, log, limit)
     try:
         last = committer.recover()
     except PositionLost as error:

@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 # Of our own errors, those that another try does not mend.
 _FINAL = (
     "SourceError",
-    "OptionError",
+    "BadOption",
     "DataLoss",
     "TopicRecreated",
+    "TopicReplaced",
     "CorruptData",
     "JobError",
     "JobStopped",

@@ -1,6 +1,6 @@
 """The streaming job: topics flow into a table, exactly once, until somebody stops it.
 
-Spark plans the micro-batches and keeps their offsets; the `Committer` makes each of
+Spark plans the micro-batches and keeps their offsets; the `JobCommitter` makes each of
 them one commit. What is said here is how they meet, and when a failure is worth another
 try; what they have to agree on before is in `start`.
 """
@@ -19,17 +19,17 @@ from odradek.client.group_offsets import commit_offsets
 from odradek.client.list_offsets import LATEST
 from odradek.pipeline.job_errors import JobError
 from odradek.pipeline.jobs.batch_writer import BatchWriter, folders
-from odradek.pipeline.jobs.committer import Committer
 from odradek.pipeline.jobs.continuity import Continuity
+from odradek.pipeline.jobs.job_committer import JobCommitter, JobTables
 from odradek.pipeline.jobs.starting_offsets import listed
 from odradek.pipeline.jobs.stream_failure import JVM_ENDED, StreamFailure, failure_of
-from odradek.pipeline.progress import Progress
 from odradek.pipeline.records.columns import RecordColumns
 from odradek.pipeline.spark.session import register_source
 from odradek.pipeline.tables.table import open_table
 from odradek.pipeline.values.dead_letters import DeadLetterLimit
 from odradek.pipeline.values.decoding import HEADERS, RowMaker
 from odradek.protocol.errors import KafkaError
+from odradek.terminal.progress import Progress
 
 from .checkpoint import Checkpoint
 from .start import SinkStart
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from odradek.pipeline.jobs.committer import Written
+    from odradek.pipeline.jobs.job_committer import Written
     from odradek.pipeline.jobs.job_file import Job
     from odradek.pipeline.tables.commit import Commit
     from odradek.protocol.topic_partition import TopicPartition
@@ -86,11 +86,10 @@ class Sink:
                 job.dead_letters_catalog,
             )
         self._continuity = Continuity(self._cluster)
-        self._committer = Committer(
+        self._committer = JobCommitter(
             job.name,
-            self._table,
+            JobTables(self._table, self._dead_letters),
             self._continuity,
-            self._dead_letters,
             DeadLetterLimit(job.dlq_max_ratio),
         )
         self._small_batches: SmallBatches | None = None

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pyarrow
 
     from odradek.pipeline.jobs.batch_writer import BatchWriter
-    from odradek.pipeline.jobs.committer import Written
+    from odradek.pipeline.jobs.job_committer import Written
     from odradek.pipeline.records.columns import RecordColumns
     from odradek.pipeline.records.offset_range import OffsetRange
 

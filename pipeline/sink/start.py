@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from odradek.client.cluster import Cluster
-    from odradek.pipeline.jobs.committer import Committer
     from odradek.pipeline.jobs.continuity import Continuity
+    from odradek.pipeline.jobs.job_committer import JobCommitter
     from odradek.pipeline.jobs.job_file import Job
     from odradek.pipeline.jobs.table_rows import OffsetSpan
-    from odradek.pipeline.progress import Progress
     from odradek.pipeline.tables.table import Table
     from odradek.protocol.topic_partition import TopicPartition
+    from odradek.terminal.progress import Progress
 
     from .checkpoint import Checkpoint
 
@@ -61,7 +61,7 @@ class SinkStart:
         self._progress = progress
 
     def agree(
-        self, committer: Committer, continuity: Continuity, *, rebuild: bool = False
+        self, committer: JobCommitter, continuity: Continuity, *, rebuild: bool = False
     ) -> None:
         """Compare all of it, and decide where a new job begins.
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from odradek.client.cluster import Cluster
-from odradek.client.errors import NoAnswer, TopicRecreated, Unreachable
+from odradek.client.errors import NoAnswer, TopicReplaced, Unreachable
 from odradek.client.list_offsets import EARLIEST, LATEST, NO_OFFSET, list_offsets
 from odradek.pipeline import errors
 from odradek.pipeline.errors import SourceAway, SourceError, did_you_mean
@@ -154,7 +154,7 @@ def in_plain_words() -> Iterator[None]:
     """Errors of the client become a `SourceError` that says what to look at."""
     try:
         yield
-    except TopicRecreated as error:
+    except TopicReplaced as error:
         raise errors.TopicRecreated(
             f"{error} To read the new one, give the query a checkpointLocation of "
             "its own."

@@ -5,7 +5,7 @@ Spark hands options over in lower case; messages call them as they are documente
 
 from __future__ import annotations
 
-from odradek.pipeline.errors import OptionError, did_you_mean
+from odradek.pipeline.errors import BadOption, did_you_mean
 
 SOURCE = (
     "assign",
@@ -102,7 +102,7 @@ def check_name(name: str) -> None:
     """Whether there is such an option.
 
     Raises:
-        OptionError: there is none, with the one that looks most like it.
+        BadOption: there is none, with the one that looks most like it.
     """
     lowered = name.lower()
     if lowered in _BY_LOWER:
@@ -110,13 +110,13 @@ def check_name(name: str) -> None:
     if not lowered.startswith(KAFKA_PREFIX):
         known = [*SOURCE, *(KAFKA_PREFIX + each for each in KAFKA_USED)]
         text = f"there is none of this name.{did_you_mean(name, known)}"
-        raise OptionError(name, text)
+        raise BadOption(name, text)
     config = lowered.removeprefix(KAFKA_PREFIX)
     if config in KAFKA_REFUSED:
-        raise OptionError(lowered, f"cannot be set: {KAFKA_REFUSED[config]}")
+        raise BadOption(lowered, f"cannot be set: {KAFKA_REFUSED[config]}")
     if config.startswith(_SECURITY):
-        raise OptionError(lowered, "only PLAINTEXT is spoken here yet.")
+        raise BadOption(lowered, "only PLAINTEXT is spoken here yet.")
     if config not in _KAFKA_KNOWN:
         known = [KAFKA_PREFIX + each for each in sorted(_KAFKA_KNOWN)]
         text = f"a consumer has no such option.{did_you_mean(lowered, known)}"
-        raise OptionError(lowered, text)
+        raise BadOption(lowered, text)

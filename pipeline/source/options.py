@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from odradek.client.address import Address, parse_addresses
 from odradek.client.list_offsets import EARLIEST, LATEST
-from odradek.pipeline.errors import OptionError, SourceError, did_you_mean
+from odradek.pipeline.errors import BadOption, SourceError, did_you_mean
 from odradek.pipeline.records.damage import OnCorrupt
 
 from .option_names import check_name
@@ -105,7 +105,7 @@ def read_options(given: Mapping[str, str]) -> SourceOptions:
     """The options of a batch read.
 
     Raises:
-        OptionError: which option cannot be so, and why.
+        BadOption: which option cannot be so, and why.
     """
     reader = _Reader(given)
     options = replace(
@@ -122,21 +122,21 @@ def read_stream_options(given: Mapping[str, str]) -> SourceOptions:
     """The options of a stream, which by default starts with what comes next.
 
     Raises:
-        OptionError: which option cannot be so, and why.
+        BadOption: which option cannot be so, and why.
     """
     reader = _Reader(given)
     for name in _ENDINGS:
         if reader.has(name):
-            raise OptionError(name, "is for batches; a stream has no end.")
+            raise BadOption(name, "is for batches; a stream has no end.")
     if reader.has("pushdown"):
-        raise OptionError("pushdown", "is for batches.")
+        raise BadOption("pushdown", "is for batches.")
     if reader.has("path") and not reader.has("kafka.bootstrap.servers"):
         text = "a stream needs the broker too: give kafka.bootstrap.servers."
-        raise OptionError("path", text)
+        raise BadOption("path", text)
     options = replace(reader.common(), starting=reader.starting(_TO_LATEST))
     least, most = options.min_offsets_per_trigger, options.max_offsets_per_trigger
     if least is not None and most is not None and least > most:
-        raise OptionError(
+        raise BadOption(
             "minOffsetsPerTrigger",
             f"is {least}, more than maxOffsetsPerTrigger {most}.",
         )
@@ -227,30 +227,30 @@ class _Reader:
         if name == "subscribe":
             topics = [part.strip() for part in value.split(",") if part.strip()]
             if not topics:
-                raise OptionError(name, "names no topic; write topic1,topic2.")
+                raise BadOption(name, "names no topic; write topic1,topic2.")
             return Subscription(topics=tuple(sorted(set(topics))))
         try:
             re.compile(value)
         except re.error as error:
-            raise OptionError(name, f"{value!r}: {error}.") from None
+            raise BadOption(name, f"{value!r}: {error}.") from None
         if not value.strip():
-            raise OptionError(name, "is empty; write .* for all topics.")
+            raise BadOption(name, "is empty; write .* for all topics.")
         return Subscription(pattern=value)
 
     def _bootstrap(self, path: str | None) -> tuple[Address, ...]:
         name = "kafka.bootstrap.servers"
         if self._given.get("kafka.security.protocol", "PLAINTEXT") != "PLAINTEXT":
             text = "only PLAINTEXT is spoken here yet."
-            raise OptionError("kafka.security.protocol", text)
+            raise BadOption("kafka.security.protocol", text)
         value = self._given.get(name)
         if value is None:
             if path is not None:
                 return ()
-            raise OptionError(name, "says where the brokers are: host:port,host:port.")
+            raise BadOption(name, "says where the brokers are: host:port,host:port.")
         try:
             return tuple(parse_addresses(value))
         except ValueError as error:
-            raise OptionError(name, f"{error}.") from None
+            raise BadOption(name, f"{error}.") from None
 
     def _strategy(self) -> bool:
         name = "startingOffsetsByTimestampStrategy"
@@ -269,7 +269,7 @@ class _Reader:
         if text.strip().lower() not in values:
             choice = " or ".join(values)
             hint = did_you_mean(text, list(values))
-            raise OptionError(name, f"is {choice}, and not {text!r}.{hint}")
+            raise BadOption(name, f"is {choice}, and not {text!r}.{hint}")
         return values[text.strip().lower()]
 
     def _at_least(self, name: str, least: int) -> int | None:
@@ -284,7 +284,7 @@ class _Reader:
         except ValueError:
             number = 0
         if number < 1:
-            raise OptionError(name, f"is a number of at least 1, and not {text!r}.")
+            raise BadOption(name, f"is a number of at least 1, and not {text!r}.")
         return number
 
     def _duration_ms(self, name: str, default: int) -> int:
@@ -293,5 +293,5 @@ class _Reader:
             return default
         found = _DURATION.fullmatch(text.strip().lower())
         if found is None or found[2] not in _UNITS_MS:
-            raise OptionError(name, f"is a time like 30s or 15m, and not {text!r}.")
+            raise BadOption(name, f"is a time like 30s or 15m, and not {text!r}.")
         return int(found[1]) * _UNITS_MS[found[2]]

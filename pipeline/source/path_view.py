@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import InputPartition
 
-from odradek.pipeline.errors import OptionError, SourceError, did_you_mean
+from odradek.pipeline.errors import BadOption, SourceError, did_you_mean
 from odradek.pipeline.segments.directory import DataDirectory
 from odradek.pipeline.segments.planning import plan_segments
 from odradek.protocol.uuids import ZERO_UUID, to_text
@@ -89,10 +89,10 @@ class DirectoryView:
         """Only a broker looks offsets up by time.
 
         Raises:
-            OptionError: always.
+            BadOption: always.
         """
         text = "reads by time only with a broker: give kafka.bootstrap.servers too."
-        raise OptionError("path", text)
+        raise BadOption("path", text)
 
 
 @contextmanager

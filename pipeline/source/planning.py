@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from odradek.client.list_offsets import EARLIEST, LATEST
-from odradek.pipeline.errors import DataLoss, OptionError, SourceError
+from odradek.pipeline.errors import BadOption, DataLoss, SourceError
 from odradek.pipeline.records.offset_range import OffsetRange
 from odradek.protocol.topic_partition import TopicPartition
 
@@ -41,7 +41,7 @@ class Planner:
 
         Raises:
             SourceError: there is no such topic or partition.
-            OptionError: the offsets do not fit the partitions.
+            BadOption: the offsets do not fit the partitions.
             DataLoss: offsets that were asked for are gone, or not there yet.
         """
         places = self.places()
@@ -51,7 +51,7 @@ class Planner:
         for place in places:
             if self._are_given() and starts[place] > ends[place]:
                 text = f"{place} begins at {starts[place]}, but ends at {ends[place]}."
-                raise OptionError("startingOffsets", text)
+                raise BadOption("startingOffsets", text)
         return [
             OffsetRange(*place, starts[place], ends[place])
             for place in places
@@ -210,8 +210,8 @@ def _check_same(
     missing = sorted(set(places) - set(given))
     if missing:
         text = f"must name every partition; {', '.join(map(str, missing))} is missing."
-        raise OptionError(option, text)
+        raise BadOption(option, text)
     others = sorted(set(given) - set(places))
     if others:
         text = f"names {', '.join(map(str, others))}, which is not read."
-        raise OptionError(option, text)
+        raise BadOption(option, text)

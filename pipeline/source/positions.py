@@ -10,7 +10,7 @@ import json
 from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.client.list_offsets import EARLIEST, LATEST
-from odradek.pipeline.errors import OptionError
+from odradek.pipeline.errors import BadOption
 from odradek.protocol.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def read_offsets(option: str, text: str) -> Position:
     """The value of ``startingOffsets`` or ``endingOffsets``.
 
     Raises:
-        OptionError: it is neither of the words nor such JSON.
+        BadOption: it is neither of the words nor such JSON.
     """
     where = WORDS.get(text.strip().lower())
     if where is not None:
@@ -59,7 +59,7 @@ def read_offsets(option: str, text: str) -> Position:
     offsets = _by_partition(option, text, "earliest, latest or JSON like " + _EXAMPLE)
     for place, offset in offsets.items():
         if offset < EARLIEST:
-            raise OptionError(option, f"{place} cannot begin at offset {offset}.")
+            raise BadOption(option, f"{place} cannot begin at offset {offset}.")
     return EachOffset(offsets)
 
 
@@ -68,7 +68,7 @@ def read_times(option: str, text: str) -> Position:
     times = _by_partition(option, text, "JSON like " + _EXAMPLE + " with times in ms")
     for place, time in times.items():
         if time < 0:
-            raise OptionError(option, f"{place} has a time below 0: {time}.")
+            raise BadOption(option, f"{place} has a time below 0: {time}.")
     return EachTime(times)
 
 
@@ -79,7 +79,7 @@ def read_time(option: str, text: str) -> Position:
     except ValueError:
         time = -1
     if time < 0:
-        raise OptionError(option, f"is a time in ms since 1970, and not {text!r}.")
+        raise BadOption(option, f"is a time in ms since 1970, and not {text!r}.")
     return SinceTime(time)
 
 
@@ -90,10 +90,10 @@ def read_places(option: str, text: str) -> tuple[TopicPartition, ...]:
     places: list[TopicPartition] = []
     for topic, partitions in numbers.items():
         if not isinstance(partitions, list) or not partitions:
-            raise OptionError(option, f"{expected}, and not {text!r}.")
+            raise BadOption(option, f"{expected}, and not {text!r}.")
         for number in partitions:
             if type(number) is not int or number < 0:
-                raise OptionError(option, f"{number!r} is no number of a partition.")
+                raise BadOption(option, f"{number!r} is no number of a partition.")
             places.append(TopicPartition(topic, number))
     return tuple(sorted(set(places)))
 
@@ -105,7 +105,7 @@ def forbids(option: str, position: Position, where: int, reason: str) -> None:
     else:
         found = isinstance(position, EachOffset) and where in position.offsets.values()
     if found:
-        raise OptionError(option, f"cannot be {_NAMES[where]} ({where}) {reason}.")
+        raise BadOption(option, f"cannot be {_NAMES[where]} ({where}) {reason}.")
 
 
 _EXAMPLE = '{"topic":{"0":23,"1":-2}}'
@@ -113,7 +113,7 @@ _EXAMPLE = '{"topic":{"0":23,"1":-2}}'
 
 def _by_partition(option: str, text: str, expected: str) -> dict[TopicPartition, int]:
     found: dict[TopicPartition, int] = {}
-    refused = OptionError(option, f"is {expected}, and not {text!r}.")
+    refused = BadOption(option, f"is {expected}, and not {text!r}.")
     for topic, partitions in _json_object(option, text, f"is {expected}").items():
         if not isinstance(partitions, dict):
             raise refused
@@ -130,5 +130,5 @@ def _json_object(option: str, text: str, expected: str) -> dict[str, object]:
     except ValueError:
         found = None
     if not isinstance(found, dict) or not found:
-        raise OptionError(option, f"{expected}, and not {text!r}.")
+        raise BadOption(option, f"{expected}, and not {text!r}.")
     return found

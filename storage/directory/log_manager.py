@@ -47,7 +47,7 @@ def _close_in_turn(logs: "Iterable[UnifiedLog]") -> Iterable[bool]:
 class LogManager:
     """The logs in the directories of one broker."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - its options, by their names
         self,
         directories: Sequence[Path],
         files: Files,

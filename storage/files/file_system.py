@@ -12,13 +12,12 @@ not there is the caller's business: `FileNotFoundError` passes through.
 import errno
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 from odradek.protocol.errors import KafkaStorageError
+from odradek.protocol.primitives import Buffer as Buffer
 
 from .tail_memory import TailMemory
-
-Buffer: TypeAlias = bytes | bytearray | memoryview
 
 # That a file is not there: it was removed, or a directory above it.
 MISSING: Final = (FileNotFoundError, NotADirectoryError)

@@ -50,7 +50,7 @@ _logger = logging.getLogger(__name__)
 class LogSegment(SegmentReader):
     """The batches from ``base_offset`` on, up to the next segment's."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - once for each segment, by the log alone
         self,
         files: Files,
         directory: Path,

@@ -15,7 +15,7 @@ from odradek.broker.memory.answer_memory import AnswerMemory
 from odradek.broker.memory.limits import LimitedLog, RequestMemory
 from odradek.broker.network.admission import Admission
 from odradek.broker.network.listener import Listener
-from odradek.broker.network.shared import Network
+from odradek.broker.network.network import Network
 from odradek.broker.requests.dispatch import Dispatcher
 from odradek.broker.requests.registry import registered_handlers
 from odradek.broker.runtime.bugs import Bugs

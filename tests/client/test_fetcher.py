@@ -4,7 +4,7 @@ from collections.abc import Sequence
 import pytest
 
 from odradek.client.cluster import Cluster
-from odradek.client.errors import TopicRecreated, Unreachable
+from odradek.client.errors import TopicReplaced, Unreachable
 from odradek.client.fetcher import Fetched, Fetcher, FetchLimits, end_of
 from odradek.protocol.errors import (
     ErrorCode,
@@ -126,7 +126,7 @@ def test_another_topic_of_the_same_name_is_not_read(cluster: Cluster) -> None:
     create_topic(cluster, "again", 1)
     produce(cluster, "again", 0, [1])
     fetcher = Fetcher(cluster, topic_ids={"again": b"\1" * 16})
-    with pytest.raises(TopicRecreated, match="again"):
+    with pytest.raises(TopicReplaced, match="again"):
         fetcher.fetch(TopicPartition("again", 0), 0)
     unknown = Fetcher(cluster, topic_ids={"again": bytes(16)})
     assert unknown.fetch(TopicPartition("again", 0), 0).next_offset(0) == 1

@@ -1,6 +1,6 @@
 from collections.abc import Mapping
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 from odradek.client.leaders import ask_leaders, by_leader
 from odradek.client.retry import Retry
@@ -37,13 +37,17 @@ class FakeCluster:
         self.now_s += seconds
 
 
+class Said(NamedTuple):
+    found: dict[TopicPartition, str]
+    failed: dict[TopicPartition, KafkaError]
+
+
 def ask_all(
     answers: dict[TopicPartition, list[KafkaError | OSError | str]],
 ) -> tuple[dict[TopicPartition, str], dict[TopicPartition, KafkaError], float]:
     """What is found and failed when the leaders answer so, and the seconds it took."""
     cluster: Any = FakeCluster()
-    found: dict[TopicPartition, str] = {}
-    failed: dict[TopicPartition, KafkaError] = {}
+    said = Said({}, {})
 
     def ask(node_id: int, places: Mapping[TopicPartition, None]) -> None:
         for place in places:
@@ -53,13 +57,13 @@ def ask_all(
             if isinstance(answer, OSError):
                 raise answer
             if isinstance(answer, KafkaError):
-                failed[place] = answer
+                said.failed[place] = answer
             else:
-                found[place] = answer
+                said.found[place] = answer
 
     wanted = dict.fromkeys([A, B, LOST])
-    ask_leaders(cluster, wanted, found.keys(), failed, ask, 3)
-    return found, failed, cluster.now_s
+    ask_leaders(cluster, wanted, said, ask, 3)
+    return said.found, said.failed, cluster.now_s
 
 
 def test_partitions_are_sorted_by_who_leads_them() -> None:

@@ -19,6 +19,7 @@ from odradek.broker.coordinator.transaction.transaction import LAST_EPOCH, Trans
 from odradek.broker.metadata.catalog.recovery import BACKUP, CATALOG
 from odradek.broker.metadata.catalog.store import CatalogStore
 from odradek.broker.metadata.topic_names import TRANSACTION_STATE
+from odradek.broker.replica.appends import OF_A_COORDINATOR
 from odradek.protocol.messages.produce import (
     PartitionProduceData,
     ProduceRequest,
@@ -159,7 +160,7 @@ class Session:
             {where: memoryview(batch)},
             acks=-1,
             timeout_ms=1000,
-            internal_topics_allowed=True,
+            terms=OF_A_COORDINATOR,
         )
         await broker.settle()
         broker.sync()

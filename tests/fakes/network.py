@@ -17,7 +17,7 @@ from odradek.broker.memory.answer_memory import AnswerMemory
 from odradek.broker.memory.limits import LimitedLog, RequestMemory
 from odradek.broker.network.admission import Admission
 from odradek.broker.network.connection import Connection
-from odradek.broker.network.shared import Network
+from odradek.broker.network.network import Network
 from odradek.broker.requests.context import ConnectionInfo
 from odradek.broker.requests.dispatch import Dispatcher, Entry, Exchange, Route
 from odradek.broker.requests.registry import NO_RESPONSE

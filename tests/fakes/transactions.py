@@ -30,7 +30,6 @@ from odradek.protocol.messages.transactions import (
 )
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.storage.log.unified_log import UnifiedLog
-from odradek.storage.producers.append_info import AppendOrigin
 from tests.fakes.files import FakeFiles
 from tests.fakes.replicas import Replicas, batch_of, replicas
 from tests.patience import PATIENCE_S
@@ -145,7 +144,7 @@ class TransactionClient:
             is_transactional=True,
         )
         results = self.broker.manager.append_records(
-            {partition: batch}, acks=1, timeout_ms=1000, origin=AppendOrigin.CLIENT
+            {partition: batch}, acks=1, timeout_ms=1000
         )
         assert results[partition].error_code == 0, results
         await self.broker.commit()

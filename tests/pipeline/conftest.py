@@ -20,6 +20,7 @@ from tests.broker_process import BrokerProcess, running_broker
 from tests.client.live import connected
 from tests.java_archive import archive_options
 from tests.pipeline import spark_jars
+from tests.pipeline.shared_spark import SharedSpark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -94,6 +95,13 @@ def spark(
         session.stop()
 
 
+@pytest.fixture
+def shared_spark(spark: "SparkSession", monkeypatch: pytest.MonkeyPatch) -> None:
+    """That session, also for commands that run in this process."""
+    SharedSpark.shared = spark
+    monkeypatch.setattr("odradek.pipeline.spark.session.SparkOfCommand", SharedSpark)
+
+
 @pytest.fixture(scope="package")
 def kafka_connector(spark: "SparkSession") -> str:
     """The name of Spark's own Kafka connector, whose jars are there."""
@@ -150,28 +158,3 @@ def spark_home(tmp_path: Path) -> Path:
         (home / entry.name).symlink_to(entry)
     (home / "work").unlink(missing_ok=True)
     return home
-
-
-class SharedSpark:
-    """The session of all tests, in the place of one for a command."""
-
-    shared: "SparkSession"
-
-    def __init__(self, name: str, master: str | None, conf: object) -> None:
-        self.name = name
-
-    def session(self) -> "SparkSession":
-        return self.shared
-
-    def __enter__(self) -> "SharedSpark":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-
-@pytest.fixture
-def shared_spark(spark: "SparkSession", monkeypatch: pytest.MonkeyPatch) -> None:
-    """The commands that a test calls get the Spark of all tests, and do not stop it."""
-    SharedSpark.shared = spark
-    monkeypatch.setattr("odradek.pipeline.spark.session.SparkOfCommand", SharedSpark)

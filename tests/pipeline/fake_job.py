@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from odradek.pipeline.jobs.committer import Committer, Step, Written
+from odradek.pipeline.jobs.job_committer import JobCommitter, JobTables, Step, Written
 from odradek.pipeline.records.offset_range import OffsetRange
 from odradek.pipeline.tables.commit import Commit, CommittedRange
 from odradek.pipeline.tables.table import DataFile, Table
@@ -61,9 +61,13 @@ def driver(
     dead: Table | None = None,
     dies_at: Step | None = None,
     job: str = JOB,
-) -> Committer:
-    return Committer(
-        job, table, FakeLog(), dead, at_step=dying_at(dies_at), now_ms=lambda: 0
+) -> JobCommitter:
+    return JobCommitter(
+        job,
+        JobTables(table, dead),
+        FakeLog(),
+        at_step=dying_at(dies_at),
+        now_ms=lambda: 0,
     )
 
 

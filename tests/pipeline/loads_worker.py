@@ -10,7 +10,7 @@ from itertools import groupby
 
 from odradek.pipeline.commands.load import command
 from odradek.pipeline.spark import session as spark_session
-from tests.pipeline.conftest import SharedSpark
+from tests.pipeline.shared_spark import SharedSpark
 
 CONF = {
     "spark.driver.memory": "512m",

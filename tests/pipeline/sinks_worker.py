@@ -9,9 +9,9 @@ import threading
 from pathlib import Path
 
 from odradek.pipeline.jobs.job_file import read_job_file
-from odradek.pipeline.progress import Progress
 from odradek.pipeline.sink.sink import Sink
 from odradek.pipeline.spark.session import SparkOfCommand
+from odradek.terminal.progress import Progress
 
 
 def run(path: Path, spark: SparkOfCommand) -> None:

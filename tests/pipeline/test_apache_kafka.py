@@ -17,13 +17,12 @@ from odradek.client.cluster import Cluster
 from odradek.client.group_offsets import committed_offsets
 from odradek.client.records_deletion import delete_records
 from odradek.pipeline.job_errors import JobError, JobStopped
-from odradek.pipeline.jobs.committer import Committer, Step
 from odradek.pipeline.jobs.export import Export, run_export
+from odradek.pipeline.jobs.job_committer import JobCommitter, Step
 from odradek.pipeline.jobs.job_file import Job, Source, read_job
 from odradek.pipeline.load.loader import Loader, LoadJob
 from odradek.pipeline.load.replay import HEADER, Replay
 from odradek.pipeline.load.table_load import load_table
-from odradek.pipeline.progress import Progress
 from odradek.pipeline.sink import sink as sink_module
 from odradek.pipeline.sink.sink import Sink
 from odradek.pipeline.sink.status import job_status
@@ -32,6 +31,7 @@ from odradek.pipeline.tables.compaction.compaction import compact
 from odradek.pipeline.tables.files import TableSource
 from odradek.pipeline.values.decoding import ValueFormat
 from odradek.protocol.topic_partition import TopicPartition
+from odradek.terminal.progress import Progress
 from tests.apache_kafka.node import KafkaNode
 from tests.client.live import connected, settle
 from tests.client.test_producer import records_in
@@ -185,8 +185,8 @@ def test_a_sink_of_delta_and_what_is_done_with_its_table(
     for step in Step.STAGED, Step.DEAD_LETTERS_COMMITTED, Step.COMMITTED:
         send_rows(address, topic, count, 300)
         count += 300
-        dies = partial(Committer, at_step=dying(step))
-        monkeypatch.setattr(sink_module, "Committer", dies)
+        dies = partial(JobCommitter, at_step=dying(step))
+        monkeypatch.setattr(sink_module, "JobCommitter", dies)
         with pytest.raises(Dies):
             run_once(job, spark)
         monkeypatch.undo()

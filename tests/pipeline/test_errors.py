@@ -1,10 +1,15 @@
 import pickle
 
-from odradek.pipeline.errors import DataLoss, OptionError, SourceError, did_you_mean
+from odradek.pipeline.errors import (
+    BadOption,
+    DataLoss,
+    SourceError,
+    did_you_mean,
+)
 
 
 def test_errors_come_back_from_a_worker_as_they_were() -> None:
-    error = pickle.loads(pickle.dumps(OptionError("path", "is no directory.")))
+    error = pickle.loads(pickle.dumps(BadOption("path", "is no directory.")))
     assert (error.option, str(error)) == ("path", "Option path: is no directory.")
     assert isinstance(error, SourceError)
     assert str(pickle.loads(pickle.dumps(DataLoss("gone")))) == "gone"

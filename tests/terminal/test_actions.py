@@ -21,10 +21,16 @@ def test_nothing_said_shows_the_actions(capsys: Captured) -> None:
         run_action("thing", PACKAGE, ACTIONS, ["--help"], ["odradek thing list"]) == 0
     )
     shown = capsys.readouterr().out
-    assert shown.startswith("usage: odradek thing ACTION ")
+    usage = "usage: odradek thing ACTION [--bootstrap-server HOST:PORT] [--json] ...\n"
+    assert shown.startswith(usage)
     assert "  list            say it\n" in shown
     assert "\nodradek thing ACTION --help says more.\n" in shown
     assert shown.endswith("examples:\n  odradek thing list\n")
+
+
+def test_actions_need_not_share_any_options(capsys: Captured) -> None:
+    assert run_action("thing", PACKAGE, ACTIONS, ["help"], [], shared="") == 0
+    assert capsys.readouterr().out.startswith("usage: odradek thing ACTION ...\n")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import re
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from odradek.terminal.failure import fail
+from odradek.terminal.failure import FAILED, fail
 from odradek.terminal.parser import Parser, seconds
 from odradek.terminal.pipe import quiet_pipe
 from odradek.terminal.spelling import did_you_mean
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from odradek.client.address import Address
     from odradek.client.cluster import Cluster
 
-FAILED = 1
 _TOPIC = re.compile(r"([^:,\s]+)(?::(\d+(?:,\d+)*))?", re.ASCII)
 
 

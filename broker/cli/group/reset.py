@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from odradek.broker.cli.arguments.cluster_options import (
-    FAILED,
     cluster_parser,
     error_text,
     offset,
@@ -17,7 +16,7 @@ from odradek.broker.cli.arguments.cluster_options import (
     topic,
 )
 from odradek.broker.cli.arguments.moments import duration_ms, moment_ms
-from odradek.terminal.failure import fail
+from odradek.terminal.failure import FAILED, fail
 from odradek.terminal.table import printable, table
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ import argparse
 import secrets
 import time
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.cli.arguments.cluster_options import (
@@ -115,11 +116,8 @@ def _bench(cluster: Cluster, options: argparse.Namespace) -> int:
     )
     with _topic(cluster, options) as topic:
         for phase in "produce", "consume":
-            progress = Progress(phase)
-
-            def watch(count: int, size: int, progress: Progress = progress) -> None:
-                progress.show(count, size, options.records)
-
+            progress = Progress()
+            watch = partial(progress.flow, phase, total=options.records)
             if phase == "produce":
                 measured = measure_produce(cluster, topic, load, watch)
                 _wait_for_all(cluster, topic, measured.records_count, load.acks)

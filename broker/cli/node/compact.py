@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from odradek.broker.cli.arguments.cluster_options import FAILED, count, print_json
-from odradek.terminal.failure import fail
+from odradek.broker.cli.arguments.cluster_options import count, print_json
+from odradek.terminal.failure import FAILED, fail
 from odradek.terminal.parser import Parser
 from odradek.terminal.pipe import quiet_pipe
 from odradek.terminal.table import printable

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from odradek.broker.cli.arguments.cluster_options import (
-    FAILED,
-    cluster_parser,
-    print_json,
-)
+from odradek.broker.cli.arguments.cluster_options import cluster_parser, print_json
+from odradek.terminal.failure import FAILED
 from odradek.terminal.pipe import quiet_pipe
 from odradek.terminal.table import printable
 

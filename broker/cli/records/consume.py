@@ -8,14 +8,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from odradek.broker.cli.arguments.cluster_options import (
-    FAILED,
     cluster_parser,
     count,
     error_text,
     run,
     topic,
 )
-from odradek.terminal.failure import fail
+from odradek.terminal.failure import FAILED, fail
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -150,13 +149,13 @@ def _bytes(text: str) -> bytes:
 
 def _consume(cluster: Cluster, options: argparse.Namespace) -> int:
     from odradek.broker.cli.group.plan import Refused
-    from odradek.client.errors import TopicRecreated
+    from odradek.client.errors import TopicReplaced
     from odradek.protocol.errors import KafkaError
 
     try:
         with _reading(cluster, options) as reading:
             _copy(reading, _writer(options), options.count)
-    except (Refused, KafkaError, TopicRecreated) as error:
+    except (Refused, KafkaError, TopicReplaced) as error:
         sys.stdout.flush()
         text = error_text(error) if isinstance(error, KafkaError) else error
         return fail(_COMMAND, FAILED, text)

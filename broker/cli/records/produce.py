@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.cli.arguments.cluster_options import (
-    FAILED,
     cluster_parser,
     count,
     error_text,
@@ -17,7 +16,7 @@ from odradek.broker.cli.arguments.cluster_options import (
     run,
 )
 from odradek.broker.cli.arguments.moments import instant_ms
-from odradek.terminal.failure import fail
+from odradek.terminal.failure import FAILED, fail
 from odradek.terminal.table import printable
 
 if TYPE_CHECKING:
@@ -208,7 +207,7 @@ class _Sending:
         self._cluster = cluster
         self._options = options
         self._size = 0
-        self._progress = Progress(f"to {options.topic}")
+        self._progress = Progress()
 
     def run(self) -> None:
         """Write everything there is.
@@ -310,7 +309,7 @@ class _Sending:
         batch = written.batch
         self.written += batch.records_count
         self._size += len(batch.data)
-        self._progress.show(self.written, self._size)
+        self._progress.flow(f"to {self._options.topic}", self.written, self._size)
         if self._options.json:
             print_json(
                 {

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from odradek.broker.cli.arguments.cluster_options import (
-    FAILED,
     cluster_parser,
     count,
     error_text,
@@ -13,7 +12,7 @@ from odradek.broker.cli.arguments.cluster_options import (
     run,
 )
 from odradek.broker.cli.config.words import name_value
-from odradek.terminal.failure import fail
+from odradek.terminal.failure import FAILED, fail
 from odradek.terminal.table import printable
 
 if TYPE_CHECKING:

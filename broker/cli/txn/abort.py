@@ -9,14 +9,13 @@ import time
 from typing import TYPE_CHECKING
 
 from odradek.broker.cli.arguments.cluster_options import (
-    FAILED,
     cluster_parser,
     count,
     error_text,
     print_json,
     run,
 )
-from odradek.terminal.failure import fail
+from odradek.terminal.failure import FAILED, fail
 from odradek.terminal.table import printable
 
 from .describe import described

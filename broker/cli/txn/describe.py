@@ -6,14 +6,13 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from odradek.broker.cli.arguments.cluster_options import (
-    FAILED,
     cluster_parser,
     error_text,
     print_json,
     run,
 )
 from odradek.broker.cli.arguments.moments import duration_text, moment_text
-from odradek.terminal.failure import fail
+from odradek.terminal.failure import FAILED, fail
 from odradek.terminal.table import printable, table
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ import time
 from typing import TYPE_CHECKING
 
 from odradek.broker.cli.arguments.cluster_options import (
-    FAILED,
     cluster_parser,
     error_text,
     print_json,
@@ -14,7 +13,7 @@ from odradek.broker.cli.arguments.cluster_options import (
     topic,
 )
 from odradek.broker.cli.arguments.moments import duration_ms, duration_text, moment_text
-from odradek.terminal.failure import fail
+from odradek.terminal.failure import FAILED, fail
 from odradek.terminal.table import table
 
 from .abort import producer_json

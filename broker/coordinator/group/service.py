@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from odradek.broker.runtime.bugs import Bugs
     from odradek.broker.runtime.clock import Clock
     from odradek.broker.runtime.disk_threads import DiskThreads
-    from odradek.broker.runtime.parked import Parked
+    from odradek.broker.runtime.parked import Parked, T
     from odradek.protocol.messages.groups import (
         HeartbeatRequest,
         MemberIdentity,
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     )
     from odradek.storage.producers.verification_state import VerificationGuard
 
-    Refuse = Callable[[KafkaError], Any]
+    Refuse = Callable[[KafkaError], T]
 
 
 class GroupCoordinator:
@@ -122,27 +122,27 @@ class GroupCoordinator:
 
     # Membership
 
-    def join(self, joining: Joining, refuse: Refuse) -> Any:
+    def join(self, joining: Joining, refuse: Refuse[T]) -> T | Parked[T]:
         """The answer of a JoinGroup, parked until the rebalance is over."""
         return self._act(
             joining.group_id, lambda shard: decide_join(shard, joining), refuse
         )
 
-    def sync(self, request: SyncGroupRequest, refuse: Refuse) -> Any:
+    def sync(self, request: SyncGroupRequest, refuse: Refuse[T]) -> T | Parked[T]:
         """The answer of a SyncGroup, parked until the leader has spoken."""
         return self._act(
             request.group_id, lambda shard: decide_sync(shard, request), refuse
         )
 
-    def heartbeat(self, request: HeartbeatRequest, refuse: Refuse) -> Any:
+    def heartbeat(self, request: HeartbeatRequest, refuse: Refuse[T]) -> T | Parked[T]:
         """The answer of a Heartbeat."""
         return self._act(
             request.group_id, lambda shard: decide_heartbeat(shard, request), refuse
         )
 
     def leave(
-        self, group_id: str, members: Sequence[MemberIdentity], refuse: Refuse
-    ) -> Any:
+        self, group_id: str, members: Sequence[MemberIdentity], refuse: Refuse[T]
+    ) -> T | Parked[T]:
         """The answer of a LeaveGroup."""
         return self._act(
             group_id, lambda shard: decide_leave(shard, group_id, members), refuse
@@ -156,9 +156,9 @@ class GroupCoordinator:
         wanted: Sequence[WantedOffset],
         api_version: int,
         retention_ms: int,
-        answer: Callable[[list[int]], Any],
-        refuse: Refuse,
-    ) -> Any:
+        answer: Callable[[list[int]], T],
+        refuse: Refuse[T],
+    ) -> T | Parked[T]:
         """The answer of an OffsetCommit, when it is durable."""
         return self.runtime.act(
             committer.group_id,
@@ -173,9 +173,9 @@ class GroupCoordinator:
         group_id: str,
         wanted: Iterable[tuple[str, int]] | None,
         require_stable: bool,
-        answer: Callable[[list[FetchedOffset]], Any],
-        refuse: Refuse,
-    ) -> Any:
+        answer: Callable[[list[FetchedOffset]], T],
+        refuse: Refuse[T],
+    ) -> T | Parked[T]:
         """The answer of an OffsetFetch for one group."""
         return self.runtime.act(
             group_id,
@@ -207,9 +207,9 @@ class GroupCoordinator:
         producer: ProducerIdentity,
         guard: VerificationGuard | None,
         wanted: Sequence[WantedOffset],
-        answer: Callable[[list[int]], Any],
-        refuse: Refuse,
-    ) -> Any:
+        answer: Callable[[list[int]], T],
+        refuse: Refuse[T],
+    ) -> T | Parked[T]:
         """The answer of a TxnOffsetCommit, when it is durable."""
         return self.runtime.act(
             committer.group_id,
@@ -226,7 +226,7 @@ class GroupCoordinator:
         is_commit: bool,
         coordinator_epoch: int,
         transaction_version: int,
-    ) -> int | Parked:
+    ) -> int | Parked[int]:
         """Write the marker of a transaction, which moves or drops what is pending.
 
         The code of the error, 0 when it is durable; see `Shard.end_transaction`.
@@ -241,7 +241,9 @@ class GroupCoordinator:
 
     # Administration
 
-    def describe(self, group_id: str, api_version: int, refuse: Refuse) -> Any:
+    def describe(
+        self, group_id: str, api_version: int, refuse: Refuse[T]
+    ) -> T | Parked[T]:
         """What a group does."""
         return self.runtime.act(
             group_id,
@@ -250,12 +252,12 @@ class GroupCoordinator:
         )
 
     def list_groups(
-        self, wanted: GroupFilter, finish: Callable[[list[Any]], Any]
-    ) -> Any:
+        self, wanted: GroupFilter, finish: Callable[[list[Any]], T]
+    ) -> T | Parked[T]:
         """What ``finish`` makes of the groups, or errors, of all shards."""
         return self.runtime.ask_all(lambda shard: decide_list(shard, wanted), finish)
 
-    def delete(self, group_id: str, refuse: Refuse) -> Any:
+    def delete(self, group_id: str, refuse: Refuse[T]) -> T | Parked[T]:
         """0 when the group is gone, for good."""
         return self.runtime.act(
             group_id, lambda shard: decide_delete(shard, group_id), refuse
@@ -265,9 +267,9 @@ class GroupCoordinator:
         self,
         group_id: str,
         wanted: Sequence[tuple[str, int]],
-        answer: Callable[[list[int]], Any],
-        refuse: Refuse,
-    ) -> Any:
+        answer: Callable[[list[int]], T],
+        refuse: Refuse[T],
+    ) -> T | Parked[T]:
         """The answer of an OffsetDelete."""
         return self._act(
             group_id,
@@ -295,8 +297,8 @@ class GroupCoordinator:
         )
 
     def _act(
-        self, group_id: str, decide: Callable[[GroupShard], Decision], refuse: Refuse
-    ) -> Any:
+        self, group_id: str, decide: Callable[[GroupShard], Decision], refuse: Refuse[T]
+    ) -> T | Parked[T]:
         if not group_id:
             return refuse(InvalidGroupId())
         return self.runtime.act(group_id, decide, refuse)

@@ -14,10 +14,11 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from odradek.broker.coordinator.batches import marker_batch
 from odradek.broker.coordinator.decision import ProducerIdentity
-from odradek.broker.coordinator.record_batch import marker_batch
 from odradek.broker.coordinator.shard import NO_TIMEOUT_MS
 from odradek.broker.metadata.topic_names import CONSUMER_OFFSETS
+from odradek.broker.replica.appends import AppendTerms
 from odradek.broker.replica.partition.partition import ACKS_ALL
 from odradek.broker.runtime.parked import Parked, gathered
 from odradek.protocol.errors import ErrorCode, KafkaError
@@ -54,7 +55,7 @@ class EndsOffsets(Protocol):
         is_commit: bool,
         coordinator_epoch: int,
         transaction_version: int,
-    ) -> Any:
+    ) -> int | Parked[int]:
         """The error code, perhaps parked, of a marker in ``__consumer_offsets``."""
 
 
@@ -117,7 +118,7 @@ class LogMarkerWriter:
 
     def append(
         self, marker: Marker, partitions: tuple[TopicPartition, ...]
-    ) -> dict[TopicPartition, int] | Parked:
+    ) -> dict[TopicPartition, int] | Parked[dict[TopicPartition, int]]:
         """Write a marker into each, once. The error codes, when they are durable."""
         answers: list[Any] = [
             self._groups.end_transaction(each, *marker)
@@ -132,19 +133,20 @@ class LogMarkerWriter:
             *codes, of_others = answered
             return {**dict(zip(offsets, codes, strict=True)), **of_others}
 
-        found: dict[TopicPartition, int] | Parked = gathered(answers, finish)
-        return found
+        return gathered(answers, finish)
 
-    def _append_to_logs(self, marker: Marker, partitions: list[TopicPartition]) -> Any:
+    def _append_to_logs(
+        self, marker: Marker, partitions: list[TopicPartition]
+    ) -> dict[TopicPartition, int] | Parked[dict[TopicPartition, int]]:
         batch = marker.build(self._clock.now_ms())
         return self._replica_manager.append_records(
             # Each log writes its own offset into the bytes.
             {each: memoryview(bytearray(batch)) for each in partitions},
             acks=ACKS_ALL,
             timeout_ms=NO_TIMEOUT_MS,
-            origin=AppendOrigin.COORDINATOR,
-            internal_topics_allowed=True,
-            transaction_version=marker.transaction_version,
+            terms=AppendTerms(
+                AppendOrigin.COORDINATOR, transaction_version=marker.transaction_version
+            ),
             finish=lambda results: {
                 each: result.error_code for each, result in results.items()
             },

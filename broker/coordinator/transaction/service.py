@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Any
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any, cast
 
 from odradek.broker.coordinator.runtime import CoordinatorRuntime
 from odradek.broker.metadata.auto_create import make_topic
@@ -44,13 +45,14 @@ if TYPE_CHECKING:
     from odradek.broker.runtime.bugs import Bugs
     from odradek.broker.runtime.clock import Clock
     from odradek.broker.runtime.disk_threads import DiskThreads
+    from odradek.broker.runtime.parked import T
     from odradek.protocol.topic_partition import TopicPartition
     from odradek.storage.directory.log_manager import LogManager
 
     from .transaction import Transaction
 
     Decide = Callable[[TransactionShard], Decision]
-    Refuse = Callable[[KafkaError], Any]
+    Refuse = Callable[[KafkaError], T]
 
 # Until a client is told to try again, which it does in 20 to 100 ms.
 PATIENCE_MS = 100
@@ -97,7 +99,7 @@ class ReadyProducerIds:
 class TransactionCoordinator:
     """The transactional ids of this broker, and what they have open."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the broker's parts, by their names
         self,
         *,
         config: BrokerConfig,
@@ -173,9 +175,9 @@ class TransactionCoordinator:
     def init_producer(
         self,
         wanted: Initialisation,
-        answer: Callable[[ProducerIdentity], Any],
-        refuse: Refuse,
-    ) -> Any:
+        answer: Callable[[ProducerIdentity], T],
+        refuse: Refuse[T],
+    ) -> T | Parked[T] | Coroutine[Any, Any, T | Parked[T]]:
         """The answer of an InitProducerId; a coroutine when ids have run out."""
         if self._producer_ids.is_empty:
             return self._init_with_new_block(wanted, answer, refuse)
@@ -188,14 +190,16 @@ class TransactionCoordinator:
     async def _init_with_new_block(
         self,
         wanted: Initialisation,
-        answer: Callable[[ProducerIdentity], Any],
-        refuse: Refuse,
-    ) -> Any:
+        answer: Callable[[ProducerIdentity], T],
+        refuse: Refuse[T],
+    ) -> T | Parked[T]:
         await self._producer_ids.fill()
         answered = self.init_producer(wanted, answer, refuse)
-        return await answered if hasattr(answered, "__await__") else answered
+        return await answered if isinstance(answered, Parked | Coroutine) else answered
 
-    def add_partitions(self, addition: Addition, response: Any, refuse: Refuse) -> Any:
+    def add_partitions(
+        self, addition: Addition, response: T, refuse: Refuse[T]
+    ) -> T | Parked[T]:
         """``response``, when the partitions take part for good."""
         return self._act(
             addition.transactional_id,
@@ -206,9 +210,9 @@ class TransactionCoordinator:
     def verify(
         self,
         addition: Addition,
-        answer: Callable[[dict[TopicPartition, int]], Any],
-        refuse: Refuse,
-    ) -> Any:
+        answer: Callable[[dict[TopicPartition, int]], T],
+        refuse: Refuse[T],
+    ) -> T | Parked[T]:
         """What ``answer`` makes of an error code for each partition."""
         return self._act(
             addition.transactional_id,
@@ -216,7 +220,9 @@ class TransactionCoordinator:
             refuse,
         )
 
-    def admit(self, addition: Addition) -> dict[TopicPartition, int] | Parked:
+    def admit(
+        self, addition: Addition
+    ) -> dict[TopicPartition, int] | Parked[dict[TopicPartition, int]]:
         """Whether records may be written: an error code for each partition.
 
         In the second protocol the partitions are added, in the first one they must
@@ -226,20 +232,17 @@ class TransactionCoordinator:
         def refuse(error: KafkaError) -> dict[TopicPartition, int]:
             return dict.fromkeys(addition.partitions, error.code)
 
-        codes: dict[TopicPartition, int] | Parked
         if addition.client_version >= IMPLICIT_ADD:
             admitted = dict.fromkeys(addition.partitions, 0)
-            codes = self.add_partitions(addition, admitted, refuse)
-        else:
-            codes = self.verify(addition, lambda found: found, refuse)
-        return codes
+            return self.add_partitions(addition, admitted, refuse)
+        return self.verify(addition, lambda found: found, refuse)
 
     def end(
         self,
         ending: Ending,
-        answer: Callable[[ProducerIdentity], Any],
-        refuse: Refuse,
-    ) -> Any:
+        answer: Callable[[ProducerIdentity], T],
+        refuse: Refuse[T],
+    ) -> T | Parked[T]:
         """The answer of an EndTxn: it is decided, whatever happens."""
         return self._act(
             ending.transactional_id,
@@ -247,14 +250,17 @@ class TransactionCoordinator:
             refuse,
         )
 
-    def _act(self, transactional_id: str, decide: Decide, refuse: Refuse) -> Any:
+    def _act(
+        self, transactional_id: str, decide: Decide, refuse: Refuse[T]
+    ) -> T | Parked[T]:
         """What the shard decides; if it is ending a transaction, what it does then."""
         answer = self.runtime.act(
             transactional_id, decide, lambda error: _kept(error, refuse)
         )
         if not isinstance(answer, ConcurrentTransactions):
-            return answer
-        parked = Parked()
+            # What is parked is refused for what the log says, and never for that.
+            return cast("T | Parked[T]", answer)
+        parked: Parked[T] = Parked()
         shard = self.runtime.shard(self.runtime.partition_of(transactional_id))
 
         def ask_again() -> None:
@@ -268,9 +274,9 @@ class TransactionCoordinator:
     def describe(
         self,
         transactional_id: str,
-        answer: Callable[[Transaction], Any],
-        refuse: Refuse,
-    ) -> Any:
+        answer: Callable[[Transaction], T],
+        refuse: Refuse[T],
+    ) -> T | Parked[T]:
         """What ``answer`` makes of a transactional id."""
         return self.runtime.act(
             transactional_id,
@@ -279,8 +285,8 @@ class TransactionCoordinator:
         )
 
     def list_transactions(
-        self, wanted: TransactionFilter, finish: Callable[[list[Any]], Any]
-    ) -> Any:
+        self, wanted: TransactionFilter, finish: Callable[[list[Any]], T]
+    ) -> T | Parked[T]:
         """What ``finish`` makes of the transactions, or errors, of all shards."""
         return self.runtime.ask_all(lambda shard: decide_list(shard, wanted), finish)
 
@@ -300,6 +306,7 @@ class TransactionCoordinator:
             self.runtime.unload()
 
 
-def _kept(error: KafkaError, refuse: Refuse) -> Any:
-    is_kept = isinstance(error, ConcurrentTransactions)
-    return error.as_value() if is_kept else refuse(error)
+def _kept(error: KafkaError, refuse: Refuse[T]) -> T | ConcurrentTransactions:
+    if isinstance(error, ConcurrentTransactions):
+        return error.as_value()
+    return refuse(error)

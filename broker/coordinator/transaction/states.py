@@ -1,6 +1,10 @@
-"""The states of a transactional id, and which may follow which."""
+"""The states of a transactional id, and what leads from one to the next.
 
-from enum import IntEnum
+`TRANSITIONS` is the only place that says so: a transaction changes its state by asking
+`state_after`. An event that a state does not name cannot happen there.
+"""
+
+from enum import Enum, IntEnum
 
 
 class TransactionState(IntEnum):
@@ -47,20 +51,58 @@ class TransactionState(IntEnum):
 _PREPARED = (TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT)
 _COMPLETE = (TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT)
 _COMMITS = (TransactionState.PREPARE_COMMIT, TransactionState.COMPLETE_COMMIT)
-_AT_REST = frozenset({TransactionState.EMPTY, *_COMPLETE})
 
 BY_LABEL = {state.label: state for state in TransactionState}
 
+
+class TransactionEvent(Enum):
+    """What can happen to a transactional id."""
+
+    PRODUCER_BEGUN = "producer begun"
+    """A producer has taken the id, and those before it are shut out."""
+    PARTITIONS_ADDED = "partitions added"
+    """Partitions take part, with the first of them the transaction begins."""
+    COMMIT_DECIDED = "commit decided"
+    """Its producer has ended it."""
+    ABORT_DECIDED = "abort decided"
+    """Its producer has given it up, or its time is over, or another one took the id."""
+    MARKERS_WRITTEN = "markers written"
+    """Every partition has its marker, for good."""
+
+
+_NEXT = dict[TransactionEvent, TransactionState]
 # An abort may come without any partition: a producer of the second protocol does not
 # know whether the broker has added one.
-PREDECESSORS: dict[TransactionState, frozenset[TransactionState]] = {
-    TransactionState.EMPTY: _AT_REST,
-    TransactionState.ONGOING: _AT_REST | {TransactionState.ONGOING},
-    TransactionState.PREPARE_COMMIT: frozenset({TransactionState.ONGOING}),
-    TransactionState.PREPARE_ABORT: _AT_REST
-    | {TransactionState.ONGOING, TransactionState.PREPARE_EPOCH_FENCE},
-    TransactionState.COMPLETE_COMMIT: frozenset({TransactionState.PREPARE_COMMIT}),
-    TransactionState.COMPLETE_ABORT: frozenset({TransactionState.PREPARE_ABORT}),
-    TransactionState.DEAD: _AT_REST,
-    TransactionState.PREPARE_EPOCH_FENCE: frozenset({TransactionState.ONGOING}),
+_AT_REST: _NEXT = {
+    TransactionEvent.PRODUCER_BEGUN: TransactionState.EMPTY,
+    TransactionEvent.PARTITIONS_ADDED: TransactionState.ONGOING,
+    TransactionEvent.ABORT_DECIDED: TransactionState.PREPARE_ABORT,
 }
+
+TRANSITIONS: dict[TransactionState, _NEXT] = {
+    TransactionState.EMPTY: _AT_REST,
+    TransactionState.ONGOING: {
+        TransactionEvent.PARTITIONS_ADDED: TransactionState.ONGOING,
+        TransactionEvent.COMMIT_DECIDED: TransactionState.PREPARE_COMMIT,
+        TransactionEvent.ABORT_DECIDED: TransactionState.PREPARE_ABORT,
+    },
+    TransactionState.PREPARE_COMMIT: {
+        TransactionEvent.MARKERS_WRITTEN: TransactionState.COMPLETE_COMMIT,
+    },
+    TransactionState.PREPARE_ABORT: {
+        TransactionEvent.MARKERS_WRITTEN: TransactionState.COMPLETE_ABORT,
+    },
+    TransactionState.COMPLETE_COMMIT: _AT_REST,
+    TransactionState.COMPLETE_ABORT: _AT_REST,
+    TransactionState.DEAD: {},
+    TransactionState.PREPARE_EPOCH_FENCE: {
+        TransactionEvent.ABORT_DECIDED: TransactionState.PREPARE_ABORT,
+    },
+}
+
+
+def state_after(state: TransactionState, event: TransactionEvent) -> TransactionState:
+    """The state to which ``event`` leads; where it cannot happen, that is a bug."""
+    following = TRANSITIONS[state].get(event)
+    assert following is not None, (state, event)
+    return following

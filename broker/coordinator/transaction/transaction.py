@@ -2,7 +2,7 @@
 
 A value: what happens to it makes another one, which a record carries into the log and
 `replay` into the state. Invariants: the epoch of a producer id never goes back, and
-a new producer id begins with epoch 0; each change is one of `PREDECESSORS`.
+a new producer id begins with epoch 0; each change of state is one of `TRANSITIONS`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from odradek.broker.coordinator.decision import NO_PRODUCER, ProducerIdentity
 
-from .states import PREDECESSORS, TransactionState
+from .states import TransactionEvent, TransactionState, state_after
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -102,8 +102,8 @@ class Transaction(NamedTuple):
     ) -> Transaction:
         """The transaction, begun if need be, with these partitions in it as well."""
         is_new = self.state is not TransactionState.ONGOING
-        return self._next(
-            TransactionState.ONGOING,
+        return self._after(
+            TransactionEvent.PARTITIONS_ADDED,
             now_ms,
             partitions=tuple(dict.fromkeys((*self.partitions, *partitions))),
             start_ms=now_ms if is_new else self.start_ms,
@@ -114,25 +114,20 @@ class Transaction(NamedTuple):
         self, is_commit: bool, now_ms: int, ended_by: EndedBy, **changes: Any
     ) -> Transaction:
         """The transaction, when it is decided how it ends."""
-        state = (
-            TransactionState.PREPARE_COMMIT
+        event = (
+            TransactionEvent.COMMIT_DECIDED
             if is_commit
-            else TransactionState.PREPARE_ABORT
+            else TransactionEvent.ABORT_DECIDED
         )
         if self.state is not TransactionState.ONGOING:
             changes["start_ms"] = now_ms
-        return self._next(state, now_ms, ended_by=ended_by, **changes)
+        return self._after(event, now_ms, ended_by=ended_by, **changes)
 
     def completed(self, now_ms: int) -> Transaction:
         """The transaction, when every partition has its marker."""
-        state = (
-            TransactionState.COMPLETE_COMMIT
-            if self.state.is_commit
-            else TransactionState.COMPLETE_ABORT
-        )
         producer_id, producer_epoch = self.successor
-        return self._next(
-            state,
+        return self._after(
+            TransactionEvent.MARKERS_WRITTEN,
             now_ms,
             producer_id=producer_id,
             producer_epoch=producer_epoch,
@@ -148,8 +143,8 @@ class Transaction(NamedTuple):
         now_ms: int,
     ) -> Transaction:
         """The transactional id in the hands of a producer that has just begun."""
-        return self._next(
-            TransactionState.EMPTY,
+        return self._after(
+            TransactionEvent.PRODUCER_BEGUN,
             now_ms,
             producer_id=producer.producer_id,
             producer_epoch=producer.producer_epoch,
@@ -160,12 +155,11 @@ class Transaction(NamedTuple):
             ended_by=EndedBy.UNKNOWN,
         )
 
-    def _next(
-        self, state: TransactionState, now_ms: int, **changes: Any
+    def _after(
+        self, event: TransactionEvent, now_ms: int, **changes: Any
     ) -> Transaction:
-        assert self.state in PREDECESSORS[state], (self, state)
         changed = self._replace(
-            state=state,
+            state=state_after(self.state, event),
             last_update_ms=now_ms,
             previous_producer_id=self.producer_id,
             **changes,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from odradek.broker.coordinator.group.classic.answers import refused_join, refused_sync
 from odradek.broker.coordinator.group.classic.join import Joining
@@ -22,6 +22,7 @@ from odradek.protocol.messages.groups import (
 
 if TYPE_CHECKING:
     from odradek.broker.requests.context import RequestContext
+    from odradek.broker.requests.registry import Answer
     from odradek.protocol.errors import KafkaError
 
 FIRST_VERSION_WITH_MANY_LEAVING = 3
@@ -30,7 +31,7 @@ FIRST_VERSION_THAT_NAMES_THE_PROTOCOL = 5
 
 
 @handles(JoinGroupRequest, versions=(0, 9))
-def handle_join_group(ctx: RequestContext, request: JoinGroupRequest) -> Any:
+def handle_join_group(ctx: RequestContext, request: JoinGroupRequest) -> Answer:
     """Answered when the rebalance that it brings about is over."""
 
     def refuse(error: KafkaError) -> JoinGroupResponse:
@@ -54,7 +55,7 @@ def _without_protocol(responses: list[JoinGroupResponse]) -> JoinGroupResponse:
 
 
 @handles(SyncGroupRequest, versions=(0, 5))
-def handle_sync_group(ctx: RequestContext, request: SyncGroupRequest) -> Any:
+def handle_sync_group(ctx: RequestContext, request: SyncGroupRequest) -> Answer:
     """Answered when the leader has brought the assignment."""
     if ctx.api_version >= FIRST_VERSION_THAT_NAMES_THE_PROTOCOL and (
         request.protocol_type is None or request.protocol_name is None
@@ -64,7 +65,7 @@ def handle_sync_group(ctx: RequestContext, request: SyncGroupRequest) -> Any:
 
 
 @handles(HeartbeatRequest, versions=(0, 4))
-def handle_heartbeat(ctx: RequestContext, request: HeartbeatRequest) -> Any:
+def handle_heartbeat(ctx: RequestContext, request: HeartbeatRequest) -> Answer:
     """Answered at once."""
 
     def refuse(error: KafkaError) -> HeartbeatResponse:
@@ -77,7 +78,7 @@ def handle_heartbeat(ctx: RequestContext, request: HeartbeatRequest) -> Any:
 
 
 @handles(LeaveGroupRequest, versions=(0, 5))
-def handle_leave_group(ctx: RequestContext, request: LeaveGroupRequest) -> Any:
+def handle_leave_group(ctx: RequestContext, request: LeaveGroupRequest) -> Answer:
     """Each member that leaves has a code; before version 3 there is one."""
     is_alone = ctx.api_version < FIRST_VERSION_WITH_MANY_LEAVING
     members = request.members

@@ -6,7 +6,7 @@ made that the coordinator's records go into.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from odradek.broker.requests.registry import handles
 from odradek.protocol.errors import (
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from odradek.broker.coordinator.group.service import GroupCoordinator
     from odradek.broker.coordinator.transaction.service import TransactionCoordinator
     from odradek.broker.requests.context import RequestContext
+    from odradek.broker.requests.registry import Answer
 
 FIRST_VERSION_WITH_MANY_KEYS = 4
 GROUP, TRANSACTION = 0, 1
@@ -34,7 +35,7 @@ NOWHERE = -1
 @handles(FindCoordinatorRequest, versions=(0, 6))
 def handle_find_coordinator(
     ctx: RequestContext, request: FindCoordinatorRequest
-) -> Any:
+) -> Answer:
     """Say for each key that it is here, or why it is nowhere."""
     coordinator: GroupCoordinator | TransactionCoordinator
     if request.key_type == GROUP:

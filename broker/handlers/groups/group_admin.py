@@ -27,14 +27,18 @@ from odradek.protocol.messages.group_admin import (
 
 if TYPE_CHECKING:
     from odradek.broker.requests.context import RequestContext
+    from odradek.broker.requests.registry import Answer
+    from odradek.broker.runtime.parked import Parked
 
 
 @handles(DescribeGroupsRequest, versions=(0, 6))
-def handle_describe_groups(ctx: RequestContext, request: DescribeGroupsRequest) -> Any:
+def handle_describe_groups(
+    ctx: RequestContext, request: DescribeGroupsRequest
+) -> Answer:
     """Each group is described, or says why not."""
     groups = ctx.services.groups
 
-    def describe(group_id: str) -> Any:
+    def describe(group_id: str) -> DescribedGroup | Parked[DescribedGroup]:
         def refuse(error: KafkaError) -> DescribedGroup:
             return DescribedGroup(error_code=error.code, group_id=group_id, members=[])
 
@@ -51,7 +55,7 @@ def handle_describe_groups(ctx: RequestContext, request: DescribeGroupsRequest) 
 
 
 @handles(ListGroupsRequest, versions=(0, 5))
-def handle_list_groups(ctx: RequestContext, request: ListGroupsRequest) -> Any:
+def handle_list_groups(ctx: RequestContext, request: ListGroupsRequest) -> Answer:
     """All groups that pass the filters; while some are loaded, that is an error."""
     groups = ctx.services.groups
     if groups.has_topic and not groups.is_loaded:
@@ -71,7 +75,7 @@ def handle_list_groups(ctx: RequestContext, request: ListGroupsRequest) -> Any:
 
 
 @handles(DeleteGroupsRequest, versions=(0, 2))
-def handle_delete_groups(ctx: RequestContext, request: DeleteGroupsRequest) -> Any:
+def handle_delete_groups(ctx: RequestContext, request: DeleteGroupsRequest) -> Answer:
     """Each group is gone for good, or says why not."""
     groups = ctx.services.groups
     names = list(dict.fromkeys(request.groups_names))
@@ -89,7 +93,7 @@ def handle_delete_groups(ctx: RequestContext, request: DeleteGroupsRequest) -> A
 
 
 @handles(OffsetDeleteRequest, versions=(0, 0))
-def handle_offset_delete(ctx: RequestContext, request: OffsetDeleteRequest) -> Any:
+def handle_offset_delete(ctx: RequestContext, request: OffsetDeleteRequest) -> Answer:
     """Each partition's offset is forgotten, or says why not."""
     topics = ctx.services.metadata
     response = OffsetDeleteResponse(topics=[])

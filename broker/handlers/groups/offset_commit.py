@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from odradek.broker.coordinator.group.offsets.commit import Committer, WantedOffset
 from odradek.broker.requests.registry import answers_errors, handles
@@ -17,6 +17,7 @@ from odradek.protocol.messages.offsets import (
 if TYPE_CHECKING:
     from odradek.broker.metadata.topic import Topic
     from odradek.broker.requests.context import RequestContext
+    from odradek.broker.requests.registry import Answer
     from odradek.protocol.errors import KafkaError
     from odradek.protocol.messages.offsets import (
         OffsetCommitRequestPartition,
@@ -28,7 +29,7 @@ FIRST_VERSION_WITH_TOPIC_IDS = 10
 
 
 @handles(OffsetCommitRequest, versions=(2, 10))
-def handle_offset_commit(ctx: RequestContext, request: OffsetCommitRequest) -> Any:
+def handle_offset_commit(ctx: RequestContext, request: OffsetCommitRequest) -> Answer:
     """Answered when what was committed is durable."""
     committer = Committer(
         request.group_id,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from odradek.broker.coordinator.group.offsets.fetch import (
     NO_OFFSET,
@@ -28,6 +28,8 @@ from odradek.protocol.messages.offsets import (
 
 if TYPE_CHECKING:
     from odradek.broker.requests.context import RequestContext
+    from odradek.broker.requests.registry import Answer
+    from odradek.broker.runtime.parked import Parked
     from odradek.protocol.errors import KafkaError
 
 FIRST_VERSION_WITH_GROUPS = 8
@@ -35,7 +37,7 @@ FIRST_VERSION_WITH_TOPIC_IDS = 10
 
 
 @handles(OffsetFetchRequest, versions=(1, 10))
-def handle_offset_fetch(ctx: RequestContext, request: OffsetFetchRequest) -> Any:
+def handle_offset_fetch(ctx: RequestContext, request: OffsetFetchRequest) -> Answer:
     """Answered when everything that it tells is durable."""
     if ctx.api_version >= FIRST_VERSION_WITH_GROUPS:
         answers = [_fetch(ctx, each, request.require_stable) for each in request.groups]
@@ -55,7 +57,7 @@ def handle_offset_fetch(ctx: RequestContext, request: OffsetFetchRequest) -> Any
 
 def _fetch(
     ctx: RequestContext, group: OffsetFetchRequestGroup, require_stable: bool
-) -> Any:
+) -> OffsetFetchResponseGroup | Parked[OffsetFetchResponseGroup]:
     """The answer for one group, or a parked one."""
     unknown: list[OffsetFetchResponseTopics] = []
     wanted: list[tuple[str, int]] | None = None

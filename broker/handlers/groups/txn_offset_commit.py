@@ -7,7 +7,7 @@ part in it; in version 5 it lets them (KIP-890).
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from odradek.broker.coordinator.decision import ProducerIdentity
 from odradek.broker.coordinator.group.offsets.commit import Committer
@@ -27,6 +27,7 @@ from .offset_commit import wanted_offset
 if TYPE_CHECKING:
     from odradek.broker.coordinator.group.offsets.commit import WantedOffset
     from odradek.broker.requests.context import RequestContext
+    from odradek.broker.requests.registry import Answer
     from odradek.protocol.topic_partition import TopicPartition
     from odradek.storage.producers.verification_state import VerificationGuard
 
@@ -39,7 +40,7 @@ IMPLICIT_ADD = 2
 @handles(TxnOffsetCommitRequest, versions=(0, 5))
 def handle_txn_offset_commit(
     ctx: RequestContext, request: TxnOffsetCommitRequest
-) -> Any:
+) -> Answer:
     """Answered when the offsets are, durably, part of the transaction."""
     return TxnOffsetCommit(ctx, request).begin()
 
@@ -74,7 +75,7 @@ class TxnOffsetCommit:
                 self._places.append(place)
                 self._wanted.append(wanted_offset(topic, each))
 
-    def begin(self) -> Any:
+    def begin(self) -> Answer:
         """The answer, or a parked one."""
         if not self._wanted:
             return self._response
@@ -115,13 +116,15 @@ class TxnOffsetCommit:
         except Exception as error:
             answer.set_exception(error)
 
-    def _go_on(self, guard: VerificationGuard, codes: dict[TopicPartition, int]) -> Any:
+    def _go_on(
+        self, guard: VerificationGuard, codes: dict[TopicPartition, int]
+    ) -> Answer:
         (code,) = codes.values()
         if code:
             return self._refuse(error_class(_as_told(code, self._ctx.api_version))())
         return self._commit(guard)
 
-    def _commit(self, guard: VerificationGuard | None) -> Any:
+    def _commit(self, guard: VerificationGuard | None) -> Answer:
         return self._ctx.services.groups.commit_in_transaction(
             self._committer,
             self._producer,

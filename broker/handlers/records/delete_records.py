@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from odradek.broker.replica.record_deletion import HIGH_WATERMARK
 from odradek.broker.replica.waiting.delayed_delete_records import DeleteRecordsResult
@@ -21,13 +21,14 @@ if TYPE_CHECKING:
     from odradek.broker.replica.replica_manager import ReplicaManager
     from odradek.broker.replica.waiting.visible_end import Hidden
     from odradek.broker.requests.context import RequestContext
+    from odradek.broker.requests.registry import Answer
     from odradek.protocol.errors import KafkaError
 
 _Offsets = dict[TopicPartition, int]
 
 
 @handles(DeleteRecordsRequest, versions=(0, 2))
-def handle_delete_records(ctx: RequestContext, request: DeleteRecordsRequest) -> Any:
+def handle_delete_records(ctx: RequestContext, request: DeleteRecordsRequest) -> Answer:
     """Forget the records below the offsets; answered when no crash brings them back.
 
     Of a partition that is named twice, the last offset counts. Records that were

@@ -6,7 +6,7 @@ more included: that is how those are found which hold readers of committed recor
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from odradek.broker.requests.registry import answers_errors, handles
 from odradek.protocol.errors import KafkaError
@@ -21,13 +21,14 @@ from odradek.protocol.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
     from odradek.broker.requests.context import RequestContext
+    from odradek.broker.requests.registry import Answer
     from odradek.broker.requests.services import Services
 
 
 @handles(DescribeProducersRequest, versions=(0, 0))
 def handle_describe_producers(
     ctx: RequestContext, request: DescribeProducersRequest
-) -> Any:
+) -> Answer:
     """Answer for each partition, in the order of the request."""
     services = ctx.services
     unopened = services.replica_manager.unopened(

@@ -6,6 +6,7 @@ those that have changed (`fetch_sessions`).
 
 from __future__ import annotations
 
+from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.config.options.option import INT_MAX
@@ -17,6 +18,7 @@ from odradek.broker.replica.partition.fetch_reader import (
     PartitionFetch,
 )
 from odradek.broker.requests.registry import handles
+from odradek.broker.runtime.parked import Parked
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.fetch import (
     AbortedTransaction,
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from odradek.broker.requests.context import RequestContext
+    from odradek.broker.requests.registry import Answer, Body, Settled
     from odradek.protocol.messages.fetch import FetchPartition
     from odradek.storage.files.files import Buffer
 
@@ -52,7 +55,7 @@ ISOLATIONS = {0: FetchIsolation.HIGH_WATERMARK, 1: FetchIsolation.TXN_COMMITTED}
 
 
 @handles(FetchRequest, versions=(4, 18))
-def handle_fetch(ctx: RequestContext, request: FetchRequest) -> Any:
+def handle_fetch(ctx: RequestContext, request: FetchRequest) -> Answer:
     """Answer with records, at once or when there are enough of them.
 
     Raises:
@@ -181,17 +184,17 @@ class Fetch:
             refusal = ErrorCode.INVALID_REQUEST
             self.wanted = [each._replace(refusal=refusal) for each in self.wanted]
 
-    def read(self) -> Any:
+    def read(self) -> Settled | Coroutine[Any, Any, Body]:
         """The answer, a future of it, or a coroutine that gets it from the disk."""
         return self._ctx.services.replica_manager.fetch_records(
             self._params, self.wanted, self.respond
         )
 
-    async def read_when_open(self, unopened: list[TopicPartition]) -> Any:
+    async def read_when_open(self, unopened: list[TopicPartition]) -> Body:
         """The answer, once the logs that were never used before are open."""
         await self._ctx.services.replica_manager.open(unopened)
         answer = self.read()
-        return await answer if hasattr(answer, "__await__") else answer
+        return await answer if isinstance(answer, Parked | Coroutine) else answer
 
     def respond(self, results: Sequence[FetchResult]) -> FetchResponse | list[Buffer]:
         """The response with what was read of each partition; mostly its buffers."""

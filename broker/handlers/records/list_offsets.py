@@ -11,7 +11,7 @@ answer of where readers see the log end waits for it (`visible_end`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from odradek.broker.requests.registry import answers_errors, handles
 from odradek.protocol.errors import (
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from odradek.broker.replica.partition.partition import Partition
     from odradek.broker.replica.waiting.visible_end import Hidden, Seen
     from odradek.broker.requests.context import RequestContext
+    from odradek.broker.requests.registry import Answer
 
 DEBUGGING_CONSUMER = -2
 FIRST_VERSION_WITH_OFFSET_NOT_AVAILABLE = 5
@@ -68,7 +69,7 @@ _NOT_ENDS = frozenset(
 
 
 @handles(ListOffsetsRequest, versions=(1, 11))
-def handle_list_offsets(ctx: RequestContext, request: ListOffsetsRequest) -> Any:
+def handle_list_offsets(ctx: RequestContext, request: ListOffsetsRequest) -> Answer:
     """Look every partition up; a coroutine when a log must be opened or read first.
 
     Or synced, when there is something in it that its reader cannot see yet.

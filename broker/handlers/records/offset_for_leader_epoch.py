@@ -6,7 +6,7 @@ learn whether what it has read is still the beginning of what the log holds.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from odradek.broker.requests.registry import answers_errors, handles
 from odradek.protocol.errors import KafkaError
@@ -21,13 +21,14 @@ from odradek.protocol.topic_partition import TopicPartition
 if TYPE_CHECKING:
     from odradek.broker.replica.replica_manager import ReplicaManager
     from odradek.broker.requests.context import RequestContext
+    from odradek.broker.requests.registry import Answer
     from odradek.protocol.messages.list_offsets import OffsetForLeaderPartition
 
 
 @handles(OffsetForLeaderEpochRequest, versions=(2, 4))
 def handle_offset_for_leader_epoch(
     ctx: RequestContext, request: OffsetForLeaderEpochRequest
-) -> Any:
+) -> Answer:
     """Answer for each partition, in the order of the request.
 
     Everybody may ask, whatever replica id the request has; only the leader answers.

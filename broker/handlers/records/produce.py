@@ -11,10 +11,11 @@ overtake this one. Then only the answer waits, as always.
 
 from __future__ import annotations
 
+from collections.abc import Coroutine
 from functools import partial
-from inspect import iscoroutine
 from typing import TYPE_CHECKING, Any
 
+from odradek.broker.replica.appends import OF_A_CLIENT, AppendTerms
 from odradek.broker.replica.partition.partition import ACKS_ALL
 from odradek.broker.replica.waiting.delayed_produce import AppendResult
 from odradek.broker.replica.waiting.patience import DISK_TIMEOUT_MS
@@ -59,6 +60,7 @@ from .transaction_verification import (
 if TYPE_CHECKING:
     from odradek.broker.replica.appends import AppendResults
     from odradek.broker.requests.context import RequestContext
+    from odradek.broker.requests.registry import Answer, Body, Settled
     from odradek.protocol.record_batch import BatchHeader
     from odradek.storage.files.files import Buffer
 
@@ -89,7 +91,7 @@ _TWO_BATCHES = AppendResult(
 
 
 @handles(ProduceRequest, versions=(3, 13), advertised=(0, 13))
-def handle_produce(ctx: RequestContext, request: ProduceRequest) -> Any:
+def handle_produce(ctx: RequestContext, request: ProduceRequest) -> Answer:
     """Append, and answer when ``acks`` are fulfilled; with acks=0 never."""
     produce = Produce(ctx, request)
     manager = ctx.services.replica_manager
@@ -136,28 +138,30 @@ class Produce:
                 else:
                     self.entries[topic_partition] = records
 
-    def append(self, guards: Guards | None = None) -> Any:
+    def append(self, guards: Guards | None = None) -> Settled:
         """The answer, or a `Parked` one."""
-        request = self._request
+        request, terms = self._request, OF_A_CLIENT
+        is_admin = self._ctx.client_id == ADMIN_CLIENT_ID
+        if guards or is_admin:
+            terms = AppendTerms(internal_topics_allowed=is_admin, guards=guards)
         return self._ctx.services.replica_manager.appends.append(
             self.entries,
             request.acks,
             request.timeout_ms,
             self.respond,
-            internal_topics_allowed=self._ctx.client_id == ADMIN_CLIENT_ID,
-            guards=guards,
+            terms,
         )
 
-    async def append_when_open(self, unopened: list[TopicPartition]) -> Any:
+    async def append_when_open(self, unopened: list[TopicPartition]) -> Settled:
         """The answer, once the logs that were never used before are open."""
         await self._ctx.services.replica_manager.open(unopened)
         self._refuse_replaced()
         if self.headers is None:
             return self.append()
         answer = self.verify()
-        return await answer if iscoroutine(answer) else answer
+        return await answer if isinstance(answer, Coroutine) else answer
 
-    def verify(self) -> Any:
+    def verify(self) -> Settled | Coroutine[Any, Any, Settled]:
         """`append`, once the transaction's coordinator has agreed; see `append`.
 
         A coroutine while that takes its time.
@@ -181,7 +185,9 @@ class Produce:
         self._refuse(refused_by_coordinator(codes, ctx.api_version))
         return self.append(guards)
 
-    async def _append_when_verified(self, parked: Parked, guards: Guards) -> Any:
+    async def _append_when_verified(
+        self, parked: Parked[dict[TopicPartition, int] | None], guards: Guards
+    ) -> Settled:
         request = self._request
         if request.acks == ACKS_ALL:
             # Both are ours, the coordinator and the disk that it waits for.
@@ -211,7 +217,7 @@ class Produce:
                 gone = [each for each in self.entries if each.topic == name]
                 self._refuse(dict.fromkeys(gone, _UNKNOWN_ID))
 
-    def respond(self, results: AppendResults) -> Any:
+    def respond(self, results: AppendResults) -> Body:
         """The response with what became of each batch; its body, when that is known."""
         request = self._request
         if len(results) == 1 and len(request.topic_data) == 1 and not self.refused:
@@ -222,7 +228,7 @@ class Produce:
                 return encode_appended(version, key[0], topic_id, key[1], result)
         return self._respond_to_each(results)
 
-    def _respond_to_each(self, results: AppendResults) -> Any:
+    def _respond_to_each(self, results: AppendResults) -> Body:
         if self.refused:
             results = {**results, **self.refused}
         if self._request.acks == 0:

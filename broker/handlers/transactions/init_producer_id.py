@@ -5,7 +5,7 @@ Without a transactional id it is only idempotent, and gets an id that nobody had
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from odradek.broker.coordinator.decision import ProducerIdentity
 from odradek.broker.coordinator.transaction.init_producer import Initialisation
@@ -19,6 +19,7 @@ from odradek.protocol.messages.transactions import (
 if TYPE_CHECKING:
     from odradek.broker.metadata.producer_ids import ProducerIds
     from odradek.broker.requests.context import RequestContext
+    from odradek.broker.requests.registry import Answer
     from odradek.protocol.errors import KafkaError
 
 NO_ID = -1
@@ -26,7 +27,9 @@ FIRST_VERSION_WITH_PRODUCER_FENCED = 4
 
 
 @handles(InitProducerIdRequest, versions=(0, 5))
-def handle_init_producer_id(ctx: RequestContext, request: InitProducerIdRequest) -> Any:
+def handle_init_producer_id(
+    ctx: RequestContext, request: InitProducerIdRequest
+) -> Answer:
     """Give a new id with epoch 0, or the next epoch of a transactional id.
 
     Raises:
@@ -47,7 +50,7 @@ def handle_init_producer_id(ctx: RequestContext, request: InitProducerIdRequest)
 
 def _init_transactional(
     ctx: RequestContext, request: InitProducerIdRequest, transactional_id: str
-) -> Any:
+) -> Answer:
     expected = ProducerIdentity(request.producer_id, request.producer_epoch)
     wanted = Initialisation(
         transactional_id,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from odradek.broker.coordinator.decision import ProducerIdentity
 from odradek.broker.coordinator.transaction.add_partitions import Addition
 from odradek.broker.coordinator.transaction.end import Ending
 from odradek.broker.requests.registry import answers_errors, handles
-from odradek.broker.runtime.parked import gathered
+from odradek.broker.runtime.parked import Parked, gathered
 from odradek.protocol.errors import ErrorCode, KafkaError, UnsupportedVersion
 from odradek.protocol.messages.transactions import (
     AddOffsetsToTxnRequest,
@@ -27,6 +27,7 @@ from .init_producer_id import without_producer_fenced
 
 if TYPE_CHECKING:
     from odradek.broker.requests.context import RequestContext
+    from odradek.broker.requests.registry import Answer
     from odradek.protocol.messages.transactions import (
         AddPartitionsToTxnTopic,
         AddPartitionsToTxnTransaction,
@@ -41,7 +42,7 @@ FIRST_VERSION_WITH_EPOCH_BUMP = 5
 @handles(AddPartitionsToTxnRequest, versions=(0, 5), advertised=(0, 3))
 def handle_add_partitions_to_txn(
     ctx: RequestContext, request: AddPartitionsToTxnRequest
-) -> Any:
+) -> Answer:
     """Answered when the coordinator knows for good where the markers have to go.
 
     Raises:
@@ -73,7 +74,7 @@ def handle_add_partitions_to_txn(
     )
 
 
-def _add_of_each(ctx: RequestContext, request: AddPartitionsToTxnRequest) -> Any:
+def _add_of_each(ctx: RequestContext, request: AddPartitionsToTxnRequest) -> Answer:
     """The form of brokers: many transactions, to be added to or only verified."""
     if not ctx.services.config.inter_broker_apis_enable:
         raise UnsupportedVersion
@@ -83,7 +84,9 @@ def _add_of_each(ctx: RequestContext, request: AddPartitionsToTxnRequest) -> Any
     )
 
 
-def _add_or_verify(ctx: RequestContext, asked: AddPartitionsToTxnTransaction) -> Any:
+def _add_or_verify(
+    ctx: RequestContext, asked: AddPartitionsToTxnTransaction
+) -> AddPartitionsToTxnResult | Parked[AddPartitionsToTxnResult]:
     def finish(codes: dict[TopicPartition, int]) -> AddPartitionsToTxnResult:
         if ctx.api_version < FIRST_VERSION_WITH_ABORTABLE:
             codes = {each: _without_abortable(code) for each, code in codes.items()}
@@ -182,7 +185,7 @@ def refuse_add_partitions_to_txn(
 @handles(AddOffsetsToTxnRequest, versions=(0, 4))
 def handle_add_offsets_to_txn(
     ctx: RequestContext, request: AddOffsetsToTxnRequest
-) -> Any:
+) -> Answer:
     """Answered when the partition of the group's offsets takes part for good."""
     if not ctx.services.groups.has_topic:  # nobody has asked for a group yet
         return _make_and_add_offsets(ctx, request)
@@ -191,16 +194,18 @@ def handle_add_offsets_to_txn(
 
 async def _make_and_add_offsets(
     ctx: RequestContext, request: AddOffsetsToTxnRequest
-) -> Any:
+) -> AddOffsetsToTxnResponse:
     try:
         await ctx.services.groups.create_topic()
     except KafkaError:
         return AddOffsetsToTxnResponse(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE)
     answer = _add_offsets(ctx, request)
-    return await answer if hasattr(answer, "__await__") else answer
+    return await answer if isinstance(answer, Parked) else answer
 
 
-def _add_offsets(ctx: RequestContext, request: AddOffsetsToTxnRequest) -> Any:
+def _add_offsets(
+    ctx: RequestContext, request: AddOffsetsToTxnRequest
+) -> AddOffsetsToTxnResponse | Parked[AddOffsetsToTxnResponse]:
     def refuse(error: KafkaError) -> AddOffsetsToTxnResponse:
         return AddOffsetsToTxnResponse(error_code=_in_version(ctx, error.code))
 
@@ -215,7 +220,7 @@ def _add_offsets(ctx: RequestContext, request: AddOffsetsToTxnRequest) -> Any:
 
 
 @handles(EndTxnRequest, versions=(0, 5))
-def handle_end_txn(ctx: RequestContext, request: EndTxnRequest) -> Any:
+def handle_end_txn(ctx: RequestContext, request: EndTxnRequest) -> Answer:
     """Answered when it is decided for good how the transaction ends."""
     bumps_epoch = ctx.api_version >= FIRST_VERSION_WITH_EPOCH_BUMP
 

@@ -25,16 +25,20 @@ from odradek.protocol.messages.txn_admin import (
 if TYPE_CHECKING:
     from odradek.broker.coordinator.transaction.transaction import Transaction
     from odradek.broker.requests.context import RequestContext
+    from odradek.broker.requests.registry import Answer
+    from odradek.broker.runtime.parked import Parked
 
 
 @handles(DescribeTransactionsRequest, versions=(0, 0))
 def handle_describe_transactions(
     ctx: RequestContext, request: DescribeTransactionsRequest
-) -> Any:
+) -> Answer:
     """Each transactional id is described, or says why not."""
     transactions = ctx.services.transactions
 
-    def describe(transactional_id: str) -> Any:
+    def describe(
+        transactional_id: str,
+    ) -> DescribedTransaction | Parked[DescribedTransaction]:
         def refuse(error: KafkaError) -> DescribedTransaction:
             return _refused(transactional_id, error)
 
@@ -82,7 +86,7 @@ def refuse_describe_transactions(
 @handles(ListTransactionsRequest, versions=(0, 2))
 def handle_list_transactions(
     ctx: RequestContext, request: ListTransactionsRequest
-) -> Any:
+) -> Answer:
     """All that pass the filters; while some are loaded, that is an error.
 
     Names of states that are none let nothing pass, and are said again.

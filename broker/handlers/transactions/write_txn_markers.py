@@ -9,12 +9,12 @@ coordinator has in its hands, would break the promise of all or nothing; the opt
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from odradek.broker.coordinator.decision import ProducerIdentity
 from odradek.broker.coordinator.transaction.marker_writer import Marker
 from odradek.broker.requests.registry import answers_errors, handles
-from odradek.broker.runtime.parked import gathered
+from odradek.broker.runtime.parked import Parked, gathered
 from odradek.protocol.errors import (
     ClusterAuthorizationFailed,
     CoordinatorLoadInProgress,
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from odradek.broker.requests.context import RequestContext
+    from odradek.broker.requests.registry import Answer
     from odradek.broker.requests.services import Services
     from odradek.protocol.messages.txn_admin import WritableTxnMarker
 
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 @handles(WriteTxnMarkersRequest, versions=(1, 2))
 def handle_write_txn_markers(
     ctx: RequestContext, request: WriteTxnMarkersRequest
-) -> Any:
+) -> Answer:
     """Write each marker that may be written; answered when they are durable."""
     services = ctx.services
     unopened = services.replica_manager.unopened(
@@ -61,18 +62,19 @@ async def _write_when_open(
 ) -> WriteTxnMarkersResponse:
     await services.replica_manager.open(unopened)
     answer = _write(services, request)
-    response: WriteTxnMarkersResponse = (
-        await answer if hasattr(answer, "__await__") else answer
-    )
-    return response
+    return await answer if isinstance(answer, Parked) else answer
 
 
-def _write(services: Services, request: WriteTxnMarkersRequest) -> Any:
+def _write(
+    services: Services, request: WriteTxnMarkersRequest
+) -> WriteTxnMarkersResponse | Parked[WriteTxnMarkersResponse]:
     answers = [_write_one(services, asked) for asked in request.markers]
     return gathered(answers, lambda results: WriteTxnMarkersResponse(markers=results))
 
 
-def _write_one(services: Services, asked: WritableTxnMarker) -> Any:
+def _write_one(
+    services: Services, asked: WritableTxnMarker
+) -> WritableTxnMarkerResult | Parked[WritableTxnMarkerResult]:
     marker = Marker(
         ProducerIdentity(asked.producer_id, asked.producer_epoch),
         asked.transaction_result,

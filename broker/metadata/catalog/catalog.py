@@ -183,7 +183,7 @@ class Catalog:
 
         self._threads.submit(lambda: self._write_somehow(write), done)
 
-    def _write_somehow(self, write: Callable[[CatalogStore], Any]) -> Any:
+    def _write_somehow(self, write: Callable[[CatalogStore], _T]) -> _T:
         """Write, on a full disk into the room that is kept for it.
 
         Raises:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from odradek.broker.compaction.cleaning import Cleaning
     from odradek.broker.network.listener import Listener
-    from odradek.broker.network.shared import Network
+    from odradek.broker.network.network import Network
     from odradek.broker.replica.replica_manager import ReplicaManager
     from odradek.broker.requests.services import Services
     from odradek.broker.runtime.loop_pauses import LoopPauses

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from odradek.broker.runtime.clock import Clock
     from odradek.broker.runtime.disk_threads import DiskThreads
     from odradek.storage.directory.log_manager import LogManager
-    from odradek.storage.files.files import Files
     from odradek.storage.log.unified_log import UnifiedLog
     from odradek.storage.segment.log_segment import LogSegment
 
@@ -45,7 +44,6 @@ class Scrubbing:
         self,
         clock: Clock,
         log_manager: LogManager,
-        files: Files,
         disk_threads: DiskThreads,
         interval_ms: int,
         bytes_per_second: int,
@@ -54,7 +52,7 @@ class Scrubbing:
         self.scrubbed_bytes = 0
         self._clock = clock
         self._log_manager = log_manager
-        self._files = files
+        self._files = log_manager.files
         self._disk_threads = disk_threads
         self._bugs = bugs
         self._interval_ms = interval_ms

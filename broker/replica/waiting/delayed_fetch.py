@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     from odradek.broker.replica.partition.fetch_reader import FetchReader, FetchResult
     from odradek.broker.replica.partition.partition import Partition
     from odradek.broker.runtime.clock import Clock
-    from odradek.broker.runtime.parked import Parked
+    from odradek.broker.runtime.parked import Parked, T
 
-    Finish = Callable[[Sequence[FetchResult]], Any]
+    Finish = Callable[[Sequence[FetchResult]], T]
 
 
 class Waiter(NamedTuple):
     """Who waits for a fetch: ``finish`` makes the answer, and ``parked`` gets it."""
 
     parked: Parked
-    finish: Finish
+    finish: Finish[Any]
 
 
 class WaitingFetches(Purgatory[TopicPartition]):

@@ -17,7 +17,6 @@ from odradek.client.group_offsets import commit_offsets
 from odradek.client.producer import Producer
 from odradek.client.topics import NewTopic, create_topic
 from odradek.client.transactional_producer import TransactionalProducer
-from odradek.pipeline.commands.arguments import Parser as PipelineParser
 from odradek.protocol.records import NewRecord
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.terminal.parser import Parser
@@ -78,7 +77,7 @@ class Parsed(Exception):
     """The arguments are right."""
 
 
-def stop_there(parser: Parser | PipelineParser, arguments: list[str]) -> NoReturn:
+def stop_there(parser: Parser, arguments: list[str]) -> NoReturn:
     parser.parse_args(arguments)
     raise Parsed
 
@@ -140,7 +139,6 @@ def run(example: str, broker: BrokerProcess, tmp_path: Path) -> None:
     if example.startswith(ONLY_PARSED):
         with pytest.MonkeyPatch.context() as patch, contextlib.suppress(Parsed):
             patch.setattr(Parser, "parse", stop_there)
-            patch.setattr(PipelineParser, "parse", stop_there)
             assert main(arguments) == 0, example
         return
     for start, more in SHORTENED.items():

@@ -10,8 +10,8 @@ import pytest
 from odradek.broker.compaction.cleaning import Cleaning
 from odradek.broker.compaction.cleaning_limits import CleaningLimits
 from odradek.broker.compaction.requested import Compacted, Compaction
+from odradek.broker.replica.appends import OF_A_COORDINATOR
 from odradek.protocol.topic_partition import TopicPartition
-from odradek.storage.producers.append_info import AppendOrigin
 from tests.broker.compaction.test_cleaning import (
     LIMITS,
     append,
@@ -122,7 +122,7 @@ async def test_an_open_transaction_is_waited_for(tmp_path: Path) -> None:
             {topic_partition: marker_of(7, commits=True)},
             acks=1,
             timeout_ms=1,
-            origin=AppendOrigin.COORDINATOR,
+            terms=OF_A_COORDINATOR,
         )
         done = await compaction.compact(topic_partition)
         assert (done.outcome, done.next_dirty_offset) == ("cleaned", 2)

@@ -9,10 +9,10 @@ import pytest
 
 from odradek.broker.coordinator.decision import ProducerIdentity
 from odradek.broker.coordinator.loading import Loader
+from odradek.broker.replica.appends import OF_A_COORDINATOR
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.records import NewRecord, build_batch
 from odradek.protocol.topic_partition import TopicPartition
-from odradek.storage.producers.append_info import AppendOrigin
 from tests.broker.coordinator.tally import TOPIC, Tallies, TallyBroker, tally_broker
 from tests.fakes.files import FakeFiles
 from tests.fakes.replicas import LOG_DIR, marker_of
@@ -25,7 +25,7 @@ def append(broker: TallyBroker, batch: bytes | bytearray | memoryview) -> None:
         {place(broker): batch},
         acks=1,
         timeout_ms=1000,
-        origin=AppendOrigin.COORDINATOR,
+        terms=OF_A_COORDINATOR,
     )
     assert results[place(broker)].error_code == ErrorCode.NONE
 

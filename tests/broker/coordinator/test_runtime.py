@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from odradek.broker.coordinator.decision import Decision, ProducerIdentity
 from odradek.broker.coordinator.shard import Phase
+from odradek.broker.replica.appends import OF_A_COORDINATOR
 from odradek.broker.runtime.parked import Parked
 from odradek.protocol.control_records import (
     ControlType,
@@ -15,7 +16,6 @@ from odradek.protocol.control_records import (
 from odradek.protocol.errors import CoordinatorNotAvailable, ErrorCode, NotCoordinator
 from odradek.protocol.records import NewRecord, build_batch
 from odradek.protocol.topic_partition import TopicPartition
-from odradek.storage.producers.append_info import AppendOrigin
 from tests.broker.coordinator.tally import (
     PARTITIONS,
     TOPIC,
@@ -104,7 +104,7 @@ async def test_markers_and_strange_records_on_the_way(tmp_path: Path) -> None:
                 {shard.topic_partition: batch},
                 acks=1,
                 timeout_ms=1000,
-                origin=AppendOrigin.COORDINATOR,
+                terms=OF_A_COORDINATOR,
             )
         await broker.replicas.commit()
     async with tally_broker(tmp_path, files) as broker:

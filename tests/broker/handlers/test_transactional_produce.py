@@ -10,6 +10,7 @@ import pytest
 from odradek.broker.handlers.records.fetch import handle_fetch
 from odradek.broker.network.connection import Connection
 from odradek.broker.network.listener import Listener
+from odradek.broker.replica.appends import AppendTerms
 from odradek.broker.requests.dispatch import Dispatcher
 from odradek.broker.requests.registry import registered_handlers
 from odradek.broker.runtime.parked import Parked
@@ -70,8 +71,9 @@ def mark(
         {T0: memoryview(batch)},
         acks=1,
         timeout_ms=1000,
-        origin=AppendOrigin.COORDINATOR,
-        transaction_version=transaction_version,
+        terms=AppendTerms(
+            AppendOrigin.COORDINATOR, transaction_version=transaction_version
+        ),
     )
     return int(results[T0].error_code)
 

@@ -10,10 +10,10 @@ from odradek.broker.coordinator.decision import ProducerIdentity
 from odradek.broker.coordinator.transaction.add_partitions import Addition
 from odradek.broker.handlers.records.produce import handle_produce
 from odradek.broker.handlers.topics.topic_deletion import delete_topics
+from odradek.broker.replica.appends import OF_A_COORDINATOR
 from odradek.broker.runtime.parked import Parked
 from odradek.protocol.messages.produce import ProduceRequest, ProduceResponse
 from odradek.protocol.topic_partition import TopicPartition
-from odradek.storage.producers.append_info import AppendOrigin
 from tests.broker.handlers.records.test_produce import decoded, request
 from tests.fakes.files import FakeFiles
 from tests.fakes.replicas import Replicas, batch_of, marker_of, replicas
@@ -95,7 +95,7 @@ class Rig:
             {topic_partition: marker_of(7, epoch, commits=False)},
             acks=1,
             timeout_ms=1000,
-            origin=AppendOrigin.COORDINATOR,
+            terms=OF_A_COORDINATOR,
         )
         assert results[topic_partition].error_code == 0
 

@@ -22,7 +22,7 @@ async def test_logs_are_cleaned_unless_an_option_says_no(
         services = broker.services
         cleaning = make_cleaning(services, broker.files)
         dispatcher = Dispatcher(services, {})
-        add_jobs(services, broker.files, [], cleaning, dispatcher)
+        add_jobs(services, [], cleaning, dispatcher)
         names = services.scheduler.names
         assert ("clean logs" in names) is is_there
         assert "scrub" not in names, "no interval is set"

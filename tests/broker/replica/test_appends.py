@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
+from odradek.broker.replica.appends import OF_A_COORDINATOR, AppendTerms
 from odradek.broker.replica.upkeep.free_space import FreeSpace
 from odradek.broker.replica.waiting.delayed_produce import AppendResult
 from odradek.protocol.errors import ErrorCode, UnknownTopicOrPartition
 from odradek.protocol.record_batch import COMPRESSION_ZSTD
 from odradek.protocol.topic_partition import TopicPartition
-from odradek.storage.producers.append_info import AppendOrigin
 from odradek.storage.values.log_read import FetchIsolation
 from tests.fakes.cluster import FakeCluster, led_by
 from tests.fakes.files import FakeFiles
@@ -300,10 +300,11 @@ async def test_internal_topics_take_records_from_coordinators_only(
         offsets = await broker.create_topic("__consumer_offsets")
         refused = append(broker, offsets, acks=1)
         assert codes(refused) == [ErrorCode.INVALID_TOPIC_EXCEPTION]
-        allowed = append(broker, offsets, acks=1, internal_topics_allowed=True)
+        allowed = append(
+            broker, offsets, acks=1, terms=AppendTerms(internal_topics_allowed=True)
+        )
         assert codes(allowed) == [ErrorCode.NONE]
-        origin = AppendOrigin.COORDINATOR
-        assert codes(append(broker, offsets, acks=1, origin=origin)) == [0]
+        assert codes(append(broker, offsets, acks=1, terms=OF_A_COORDINATOR)) == [0]
 
 
 async def test_little_space_refuses_clients_and_not_coordinators(
@@ -318,8 +319,8 @@ async def test_little_space_refuses_clients_and_not_coordinators(
         free[LOG_DIR] = 100 << 20
         broker.clock.advance(250)
         assert codes(append(broker, t0, acks=1)) == [ErrorCode.KAFKA_STORAGE_ERROR]
-        origin = AppendOrigin.COORDINATOR
-        assert codes(append(broker, t0, acks=1, origin=origin)) == [ErrorCode.NONE]
+        written = append(broker, t0, acks=1, terms=OF_A_COORDINATOR)
+        assert codes(written) == [ErrorCode.NONE]
         free[LOG_DIR] = 1 << 30
         broker.clock.advance(250)
         assert codes(append(broker, t0, acks=1)) == [ErrorCode.NONE]

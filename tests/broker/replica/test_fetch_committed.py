@@ -3,11 +3,11 @@
 from pathlib import Path
 from typing import Any
 
+from odradek.broker.replica.appends import OF_A_COORDINATOR
 from odradek.broker.replica.partition.fetch_reader import FetchParams, PartitionFetch
 from odradek.broker.runtime.parked import Parked
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.topic_partition import TopicPartition
-from odradek.storage.producers.append_info import AppendOrigin
 from odradek.storage.values.log_read import AbortedTransaction, FetchIsolation
 from tests.fakes.cluster import led_by
 from tests.fakes.replicas import Replicas, base_offsets, batch_of, marker_of, replicas
@@ -19,7 +19,7 @@ COMMITTED, ALL = FetchIsolation.TXN_COMMITTED, FetchIsolation.HIGH_WATERMARK
 async def append(broker: Replicas, *batches: memoryview) -> None:
     for batch in batches:
         results = broker.manager.append_records(
-            {T0: batch}, acks=1, timeout_ms=1000, origin=AppendOrigin.COORDINATOR
+            {T0: batch}, acks=1, timeout_ms=1000, terms=OF_A_COORDINATOR
         )
         assert results[T0].error_code == ErrorCode.NONE
     await broker.commit()
@@ -87,7 +87,7 @@ async def test_a_marker_wakes_committed_readers(tmp_path: Path) -> None:
             {T0: marker_of(7, commits=False)},
             acks=1,
             timeout_ms=1000,
-            origin=AppendOrigin.COORDINATOR,
+            terms=OF_A_COORDINATOR,
         )
         assert not waiting.done(), "the marker is not replicated yet"
         await broker.commit()

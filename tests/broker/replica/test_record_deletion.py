@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from odradek.broker.replica.appends import OF_A_COORDINATOR
 from odradek.broker.replica.waiting.delayed_delete_records import DeleteRecordsResult
 from odradek.broker.runtime.disk_threads import DiskThreads
 from odradek.protocol.errors import (
@@ -19,7 +20,6 @@ from odradek.protocol.errors import (
     UnknownTopicOrPartition,
 )
 from odradek.protocol.topic_partition import TopicPartition
-from odradek.storage.producers.append_info import AppendOrigin
 from odradek.storage.values.log_read import FetchIsolation
 from odradek.storage.values.offset_metadata import OffsetMetadata
 from tests.fakes.broker import until
@@ -44,7 +44,7 @@ def append(broker: Replicas, count: int = 1, **options: Any) -> None:
             {T0: batch_of(b"value", **options)},
             acks=1,
             timeout_ms=1000,
-            origin=AppendOrigin.COORDINATOR,
+            terms=OF_A_COORDINATOR,
         )
         assert results[T0].error_code == ErrorCode.NONE
 
@@ -264,7 +264,7 @@ async def test_t053_delete_records_past_open_txn_start(tmp_path: Path) -> None:
             {T0: marker_of(7, commits=False)},
             acks=1,
             timeout_ms=1000,
-            origin=AppendOrigin.COORDINATOR,
+            terms=OF_A_COORDINATOR,
         )
         await broker.commit()
         assert partition.offsets() == (6, 6, 3)

@@ -4,12 +4,8 @@ import argparse
 
 import pytest
 
-from odradek.pipeline.commands.arguments import (
-    Parser,
-    cluster_arguments,
-    size,
-    spark_options,
-)
+from odradek.pipeline.commands.arguments import cluster_arguments, size, spark_options
+from odradek.terminal.parser import Parser
 
 
 def parser() -> Parser:

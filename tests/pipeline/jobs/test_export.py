@@ -13,10 +13,10 @@ from odradek.pipeline.job_errors import JobError
 from odradek.pipeline.jobs import export as export_module
 from odradek.pipeline.jobs.export import Export, plan, run_export
 from odradek.pipeline.jobs.job_file import Source
-from odradek.pipeline.progress import Progress
 from odradek.pipeline.source.log_view import BrokerView
 from odradek.pipeline.values.decoding import ValueFormat
 from odradek.protocol.topic_partition import TopicPartition
+from odradek.terminal.progress import Progress
 from tests.broker_process import BrokerProcess, running_broker
 from tests.pipeline.feeding import create, send
 from tests.pipeline.sink_process import bad, good, send_rows

@@ -16,11 +16,11 @@ from odradek.client.group_offsets import committed_offsets
 from odradek.client.records_deletion import delete_records
 from odradek.pipeline.job_errors import JobError, JobStopped, TooManyDeadLetters
 from odradek.pipeline.jobs.job_file import Job, read_job
-from odradek.pipeline.progress import Progress
 from odradek.pipeline.sink.checkpoint import Checkpoint
 from odradek.pipeline.sink.sink import Sink
 from odradek.pipeline.sink.status import job_status, status_lines
 from odradek.protocol.topic_partition import TopicPartition
+from odradek.terminal.progress import Progress
 from tests.broker_process import BrokerProcess
 from tests.pipeline.fake_registry import FakeRegistry
 from tests.pipeline.fake_spark import FakeSpark

@@ -14,11 +14,10 @@ from deltalake import DeltaTable, write_deltalake
 
 from odradek.client.cluster import Cluster
 from odradek.pipeline.job_errors import JobError, JobStopped, PositionLost
-from odradek.pipeline.jobs.committer import Committer, Written
 from odradek.pipeline.jobs.continuity import Continuity
 from odradek.pipeline.jobs.export import Export, run_export
+from odradek.pipeline.jobs.job_committer import JobCommitter, JobTables, Written
 from odradek.pipeline.jobs.job_file import Job, read_job
-from odradek.pipeline.progress import Progress
 from odradek.pipeline.records.offset_range import OffsetRange
 from odradek.pipeline.sink.checkpoint import Checkpoint
 from odradek.pipeline.sink.sink import Sink
@@ -27,6 +26,7 @@ from odradek.pipeline.tables.commit import Commit
 from odradek.pipeline.tables.iceberg import IcebergTableOfJob
 from odradek.pipeline.tables.table import FORMATS, DataFile, Table, open_table
 from odradek.protocol.topic_partition import TopicPartition
+from odradek.terminal.progress import Progress
 from tests.broker_process import BrokerProcess
 from tests.pipeline.feeding import create, send
 from tests.pipeline.table_readers import READERS, rows_of
@@ -74,7 +74,9 @@ class Fixture:
 
     def _commit(self, batch: int, start: int) -> None:
         table = self.table()
-        committer = Committer(self.job.name, table, Continuity(self._cluster))
+        committer = JobCommitter(
+            self.job.name, JobTables(table), Continuity(self._cluster)
+        )
         planned = [OffsetRange(*self.place, start, start + 10)]
         committer.run(batch, planned, self._write(start))
         table.close()

@@ -3,8 +3,7 @@ import socket
 import pytest
 
 from odradek.client.cluster import Cluster
-from odradek.client.errors import TopicRecreated as ClientTopicRecreated
-from odradek.client.errors import Unreachable
+from odradek.client.errors import TopicReplaced, Unreachable
 from odradek.pipeline.errors import SourceAway, SourceError, TopicRecreated
 from odradek.pipeline.source.log_view import BrokerView, connected, in_plain_words
 from odradek.pipeline.source.options import read_options
@@ -73,7 +72,7 @@ def test_nobody_there() -> None:
 
 def test_what_clients_raise_is_told_with_what_to_do() -> None:
     with pytest.raises(TopicRecreated, match="checkpointLocation"), in_plain_words():
-        raise ClientTopicRecreated("Topic t was deleted.")
+        raise TopicReplaced("Topic t was deleted.")
     with pytest.raises(SourceError, match="not allowed"), in_plain_words():
         raise TopicAuthorizationFailed("You are not allowed to read t.")
     with pytest.raises(ZeroDivisionError), in_plain_words():

@@ -1,6 +1,6 @@
 import pytest
 
-from odradek.pipeline.errors import OptionError
+from odradek.pipeline.errors import BadOption
 from odradek.pipeline.source.option_names import (
     KAFKA_IGNORED,
     KAFKA_REFUSED,
@@ -20,14 +20,14 @@ def test_known_in_any_case(name: str) -> None:
 
 @pytest.mark.parametrize("name", KAFKA_REFUSED)
 def test_refused_with_what_to_use_instead(name: str) -> None:
-    with pytest.raises(OptionError, match="cannot be set"):
+    with pytest.raises(BadOption, match="cannot be set"):
         check_name(f"kafka.{name}")
 
 
 def test_unknown_with_what_is_most_like_it() -> None:
-    with pytest.raises(OptionError, match="Did you mean failOnDataLoss"):
+    with pytest.raises(BadOption, match="Did you mean failOnDataLoss"):
         check_name("failondatalos")
-    with pytest.raises(OptionError, match=r"Did you mean kafka\.bootstrap"):
+    with pytest.raises(BadOption, match=r"Did you mean kafka\.bootstrap"):
         check_name("bootstrap.servers")
-    with pytest.raises(OptionError, match=r"none of this name\.$"):
+    with pytest.raises(BadOption, match=r"none of this name\.$"):
         check_name("zzz")

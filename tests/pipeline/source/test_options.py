@@ -2,7 +2,7 @@ import pytest
 
 from odradek.client.address import Address
 from odradek.client.list_offsets import EARLIEST, LATEST
-from odradek.pipeline.errors import OptionError, SourceError
+from odradek.pipeline.errors import BadOption, SourceError
 from odradek.pipeline.records.damage import OnCorrupt
 from odradek.pipeline.source.options import (
     MAX_BYTES,
@@ -97,7 +97,7 @@ def test_a_time_goes_before_times_and_these_before_offsets() -> None:
     ],
 )
 def test_what_is_refused_and_what_helps(given: dict[str, str], reason: str) -> None:
-    with pytest.raises(OptionError, match=reason):
+    with pytest.raises(BadOption, match=reason):
         read_options({**LEAST, **given})
 
 
@@ -107,14 +107,14 @@ def test_exactly_one_of_the_three_says_what_to_read() -> None:
         read_options(servers)
     with pytest.raises(SourceError, match="assign and subscribe are set"):
         read_options({**LEAST, "assign": '{"t":[0]}'})
-    with pytest.raises(OptionError, match=r"subscribePattern.*unterminated"):
+    with pytest.raises(BadOption, match=r"subscribePattern.*unterminated"):
         read_options({**servers, "subscribePattern": "t("})
-    with pytest.raises(OptionError, match="subscribePattern: is empty"):
+    with pytest.raises(BadOption, match="subscribePattern: is empty"):
         read_options({**servers, "subscribePattern": " "})
 
 
 def test_brokers_or_a_path() -> None:
-    with pytest.raises(OptionError, match="says where the brokers are"):
+    with pytest.raises(BadOption, match="says where the brokers are"):
         read_options({"subscribe": "t"})
     options = read_options({"path": "/data"})
     assert (options.path, options.bootstrap) == ("/data", ())
@@ -133,13 +133,13 @@ def test_brokers_or_a_path() -> None:
     ],
 )
 def test_what_is_not_for_streams(given: dict[str, str], reason: str) -> None:
-    with pytest.raises(OptionError, match=reason):
+    with pytest.raises(BadOption, match=reason):
         read_stream_options({**LEAST, **given})
 
 
 def test_a_stream_of_segments_needs_a_broker() -> None:
     assert read_stream_options({**LEAST, "path": "/data"}).path == "/data"
-    with pytest.raises(OptionError, match="a stream needs the broker too"):
+    with pytest.raises(BadOption, match="a stream needs the broker too"):
         read_stream_options({"path": "/data", "subscribe": "t"})
 
 

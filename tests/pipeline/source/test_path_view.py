@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from odradek.pipeline.errors import OptionError, SourceError
+from odradek.pipeline.errors import BadOption, SourceError
 from odradek.pipeline.source.log_view import BrokerView, LogEnd
 from odradek.pipeline.source.options import read_options
 from odradek.pipeline.source.path_view import (
@@ -51,7 +51,7 @@ def test_what_is_not_there_or_cannot_be_told(stopped: Path) -> None:
     view = DirectoryView(stopped, committed=False)
     with pytest.raises(SourceError, match=r"has no topic othre\. Did you mean other\?"):
         view.topics(["othre"])
-    with pytest.raises(OptionError, match="by time only with a broker"):
+    with pytest.raises(BadOption, match="by time only with a broker"):
         view.offsets_since({PLACE: 1})
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from odradek.pipeline.errors import DataLoss, OptionError, SourceError
+from odradek.pipeline.errors import BadOption, DataLoss, SourceError
 from odradek.pipeline.records.offset_range import OffsetRange
 from odradek.pipeline.source.options import SourceOptions, read_options
 from odradek.pipeline.source.planning import OFFSETS_PER_TASK, Planner, split
@@ -71,12 +71,12 @@ def test_given_offsets() -> None:
     ],
 )
 def test_offsets_name_every_partition_and_no_other(start: Any, reason: str) -> None:
-    with pytest.raises(OptionError, match=f"startingOffsets.*{reason}"):
+    with pytest.raises(BadOption, match=f"startingOffsets.*{reason}"):
         ranges(subscribe="b", startingOffsets=start)
 
 
 def test_a_start_behind_the_end_is_refused() -> None:
-    with pytest.raises(OptionError, match="b-0 begins at 7, but ends at 3"):
+    with pytest.raises(BadOption, match="b-0 begins at 7, but ends at 3"):
         ranges(
             subscribe="b",
             startingOffsets={"b": {"0": 7}},

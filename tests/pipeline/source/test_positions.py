@@ -1,7 +1,7 @@
 import pytest
 
 from odradek.client.list_offsets import EARLIEST, LATEST
-from odradek.pipeline.errors import OptionError
+from odradek.pipeline.errors import BadOption
 from odradek.pipeline.source.positions import (
     EachOffset,
     EachTime,
@@ -39,17 +39,17 @@ def test_partitions() -> None:
     + ['{"t":{"0":true}}', '{"t":{"0":1.5}}', '{"t":{"-1":5}}', '{"t":{"0":-3}}'],
 )
 def test_what_is_no_offset(text: str) -> None:
-    with pytest.raises(OptionError, match="Option o:"):
+    with pytest.raises(BadOption, match="Option o:"):
         read_offsets("o", text)
 
 
 @pytest.mark.parametrize("text", ["", "-1", "today", "1.5"])
 def test_what_is_no_time(text: str) -> None:
-    with pytest.raises(OptionError, match="ms since 1970"):
+    with pytest.raises(BadOption, match="ms since 1970"):
         read_time("o", text)
-    with pytest.raises(OptionError, match="Option o:"):
+    with pytest.raises(BadOption, match="Option o:"):
         read_times("o", f'{{"t":{{"0":"{text}"}}}}')
-    with pytest.raises(OptionError, match="a time below 0"):
+    with pytest.raises(BadOption, match="a time below 0"):
         read_times("o", '{"t":{"0":-1}}')
 
 
@@ -57,7 +57,7 @@ def test_what_is_no_time(text: str) -> None:
     "text", ["t", "{}", '{"t":[]}', '{"t":0}', '{"t":["0"]}', '{"t":[-1]}']
 )
 def test_what_are_no_partitions(text: str) -> None:
-    with pytest.raises(OptionError, match="Option o:"):
+    with pytest.raises(BadOption, match="Option o:"):
         read_places("o", text)
 
 
@@ -66,5 +66,5 @@ def test_what_an_option_cannot_be() -> None:
     forbids("o", EachOffset({T0: 3}), LATEST, "here")
     forbids("o", SinceTime(3), LATEST, "here")
     for position in (Everywhere(LATEST), EachOffset({T0: 3, T10: LATEST})):
-        with pytest.raises(OptionError, match=r"cannot be latest \(-1\) here"):
+        with pytest.raises(BadOption, match=r"cannot be latest \(-1\) here"):
             forbids("o", position, LATEST, "here")

@@ -12,7 +12,10 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING
 
-from odradek.broker.coordinator.group.state.classic_states import ClassicState
+from odradek.broker.coordinator.group.state.classic_states import (
+    ClassicEvent,
+    ClassicState,
+)
 from odradek.broker.coordinator.group.state.records import GroupRecord
 from odradek.protocol.errors import ErrorCode
 
@@ -34,12 +37,6 @@ if TYPE_CHECKING:
 # A new member does not know its id yet and cannot beat; it retries after this long.
 NEW_MEMBER_JOIN_TIMEOUT_MS = 300_000
 
-_CAN_REBALANCE = (
-    ClassicState.STABLE,
-    ClassicState.COMPLETING_REBALANCE,
-    ClassicState.EMPTY,
-)
-
 _logger = logging.getLogger(__name__)
 
 
@@ -50,7 +47,7 @@ def rebalance_or_complete_join(
     shard: GroupShard, group: ClassicGroup, reason: str
 ) -> None:
     """Begin a rebalance; if one is under way, see whether it can go on."""
-    if group.is_in(*_CAN_REBALANCE):
+    if group.can(ClassicEvent.REBALANCE_BEGUN):
         prepare_rebalance(shard, group, reason)
     else:
         maybe_complete_join(shard, group)
@@ -68,7 +65,7 @@ def prepare_rebalance(shard: GroupShard, group: ClassicGroup, reason: str) -> No
         send_back_awaiting_sync(shard, group, ErrorCode.REBALANCE_IN_PROGRESS)
     cancel_pending_sync(shard, group)
     is_first = group.is_in(ClassicState.EMPTY)
-    group.transition_to(ClassicState.PREPARING_REBALANCE, shard.clock.now_ms())
+    group.note(ClassicEvent.REBALANCE_BEGUN, shard.clock.now_ms())
     group.is_first_rebalance = is_first
     if is_first:
         delay_ms = shard.config.group_initial_rebalance_delay_ms
@@ -167,7 +164,7 @@ def assign(
             return
         for member in group.members.values():
             member.assignment = assignments.get(member.member_id, b"")
-        group.transition_to(ClassicState.STABLE, shard.clock.now_ms())
+        group.note(ClassicEvent.ASSIGNMENT_STORED, shard.clock.now_ms())
         answer_awaiting_sync(shard, group)
 
     def undo(error: KafkaError) -> None:

@@ -1,8 +1,8 @@
 """A classic group: its members, its generation, its state. One state table.
 
 Invariants: the leader is a member, or there is none; every instance id belongs to one
-member; a state is only entered from those that may precede it. What the members are
-is not replayed while the broker runs, only loaded: see `Decision.is_replayed`.
+member; the state only changes as `TRANSITIONS` says. What the members are is not
+replayed while the broker runs, only loaded: see `Decision.is_replayed`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from odradek.protocol.group_records import GroupMember, GroupMetadataValue
 
 from .classic_member import ClassicMember
-from .classic_states import PREDECESSORS, ClassicState
+from .classic_states import TRANSITIONS, ClassicEvent, ClassicState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -51,11 +51,15 @@ class ClassicGroup:
 
     # State
 
-    def transition_to(self, state: ClassicState, now_ms: int) -> None:
-        """Enter a state, which the present one may precede."""
-        assert self.state in PREDECESSORS[state], (self.state, state)
-        self.state = state
+    def note(self, event: ClassicEvent, now_ms: int) -> None:
+        """Enter the state to which ``event`` leads; it must be one that can happen."""
+        assert self.can(event), (self.state, event)
+        self.state = TRANSITIONS[self.state][event]
         self.state_timestamp = now_ms
+
+    def can(self, event: ClassicEvent) -> bool:
+        """Whether it can happen in the present state."""
+        return event in TRANSITIONS[self.state]
 
     def is_in(self, *states: ClassicState) -> bool:
         """Whether it is in one of these states."""
@@ -179,10 +183,10 @@ class ClassicGroup:
         self.generation_id += 1
         if self.members:
             self.protocol_name = self.select_protocol()
-            self.transition_to(ClassicState.COMPLETING_REBALANCE, now_ms)
+            self.note(ClassicEvent.MEMBERS_JOINED, now_ms)
         else:
             self.protocol_name = None
-            self.transition_to(ClassicState.EMPTY, now_ms)
+            self.note(ClassicEvent.NOBODY_JOINED, now_ms)
         self.pending_sync_ids = set(self.members)
         self.new_member_added = False
         self.is_assignment_written = False

@@ -10,7 +10,7 @@ from odradek.protocol.errors import KafkaError
 
 from . import records
 from .classic_group import ClassicGroup
-from .classic_states import ClassicState
+from .classic_states import ClassicEvent
 from .loading import OffsetLoader
 from .offsets import GroupOffsets
 from .records import GroupRecord, OffsetRecord
@@ -94,7 +94,7 @@ class GroupShard:
         if record.value is None:
             gone = self.groups.pop(record.group_id, None)
             if gone is not None:
-                gone.transition_to(ClassicState.DEAD, place.timestamp)
+                gone.note(ClassicEvent.DELETED, place.timestamp)
         else:
             loaded = ClassicGroup.loaded(record.group_id, record.value)
             self.groups[record.group_id] = loaded

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from odradek.broker.config.options.broker_config import BrokerConfig
+from odradek.broker.coordinator.batches import NOBODY
 from odradek.broker.coordinator.decision import Decision, Place, ProducerIdentity
 from odradek.broker.coordinator.group.classic import rebalance as classic_rebalance
 from odradek.broker.coordinator.group.classic.join import Joining, decide_join
@@ -18,7 +19,6 @@ from odradek.broker.coordinator.group.offsets.fetch import FetchedOffset, decide
 from odradek.broker.coordinator.group.offsets.txn_commit import decide_txn_commit
 from odradek.broker.coordinator.group.state.classic_group import ClassicGroup
 from odradek.broker.coordinator.group.state.shard import GroupShard
-from odradek.broker.coordinator.record_batch import NOBODY
 from odradek.broker.coordinator.timers import Timers
 from odradek.broker.runtime.parked import Parked
 from odradek.protocol.errors import CoordinatorNotAvailable, KafkaError

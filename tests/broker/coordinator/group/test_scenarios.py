@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from odradek.broker.coordinator.group.state.classic_states import (
-    PREDECESSORS,
+    TRANSITIONS,
     ClassicState,
 )
 from tests.broker.coordinator.group.scenario import played
@@ -29,9 +29,10 @@ def test_every_way_from_state_to_state_occurs() -> None:
                 after = line.split()[1]
                 seen.add((before, after))
                 before = after
-    for state, predecessors in PREDECESSORS.items():
-        if state is not ClassicState.DEAD:
-            assert {(each.value, state.value) for each in predecessors} <= seen
+    for state, known in TRANSITIONS.items():
+        for following in known.values():
+            if following is not ClassicState.DEAD:
+                assert (state.value, following.value) in seen
     assert ("Empty", "no") in seen
 
 

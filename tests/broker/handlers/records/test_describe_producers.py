@@ -5,6 +5,7 @@ from odradek.broker.handlers.records.describe_producers import (
     handle_describe_producers,
     refuse_describe_producers,
 )
+from odradek.broker.replica.appends import AppendTerms
 from odradek.protocol.compiler import decoder
 from odradek.protocol.errors import ErrorCode, KafkaStorageError
 from odradek.protocol.messages.txn_admin import (
@@ -45,7 +46,7 @@ def append(
     origin: AppendOrigin = AppendOrigin.CLIENT,
 ) -> None:
     answer = broker.manager.append_records(
-        {T0: batch}, acks=1, timeout_ms=1000, origin=origin
+        {T0: batch}, acks=1, timeout_ms=1000, terms=AppendTerms(origin)
     )
     assert answer[T0].error_code == 0
 

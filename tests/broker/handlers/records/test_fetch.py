@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from odradek.broker.handlers.records.fetch import handle_fetch
+from odradek.broker.replica.appends import OF_A_COORDINATOR
 from odradek.broker.runtime.parked import Parked
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.fetch import (
@@ -18,7 +19,6 @@ from odradek.protocol.messages.fetch import (
 )
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.protocol.uuids import ZERO_UUID
-from odradek.storage.producers.append_info import AppendOrigin
 from tests.fakes.answers import fetched
 from tests.fakes.cluster import led_by
 from tests.fakes.files import FakeFiles
@@ -186,7 +186,7 @@ async def test_aborted_transactions_are_named(tmp_path: Path, version: int) -> N
                 {TopicPartition("t", 0): batch},
                 acks=1,
                 timeout_ms=1000,
-                origin=AppendOrigin.COORDINATOR,
+                terms=OF_A_COORDINATOR,
             )
         await broker.commit()
         for isolation_level, named in (

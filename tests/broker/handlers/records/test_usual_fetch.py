@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from odradek.broker.handlers.records import usual_fetch
+from odradek.broker.replica.appends import OF_A_COORDINATOR
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.headers import encode_request
 from odradek.protocol.messages.fetch import (
@@ -19,7 +20,6 @@ from odradek.protocol.messages.fetch import (
     ReplicaState,
 )
 from odradek.protocol.topic_partition import TopicPartition
-from odradek.storage.producers.append_info import AppendOrigin
 from odradek.storage.values.log_read import FetchIsolation
 from tests.fakes.replicas import batch_of, marker_of
 from tests.fakes.two_ways import TOPIC_ID, Way, two_ways
@@ -69,7 +69,7 @@ async def fill(way: Way) -> None:
                 {t1: marker_of(7, commits=False)},
                 acks=1,
                 timeout_ms=1,
-                origin=AppendOrigin.COORDINATOR,
+                terms=OF_A_COORDINATOR,
             )
     await way.broker.commit()
 

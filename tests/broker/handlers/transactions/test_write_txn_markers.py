@@ -13,6 +13,7 @@ from odradek.broker.handlers.transactions.write_txn_markers import (
     refuse_write_txn_markers,
 )
 from odradek.broker.metadata.topic_names import CONSUMER_OFFSETS
+from odradek.broker.replica.appends import OF_A_COORDINATOR
 from odradek.broker.runtime.parked import Parked
 from odradek.protocol.compiler import decoder
 from odradek.protocol.errors import ErrorCode, KafkaStorageError
@@ -23,7 +24,6 @@ from odradek.protocol.messages.txn_admin import (
     WriteTxnMarkersResponse,
 )
 from odradek.protocol.topic_partition import TopicPartition
-from odradek.storage.producers.append_info import AppendOrigin
 from tests.fakes.cluster import led_by
 from tests.fakes.files import FakeFiles
 from tests.fakes.replicas import batch_of, replicas
@@ -186,7 +186,7 @@ async def test_offsets_that_hang_are_dropped(tmp_path: Path) -> None:
             is_transactional=True,
         )
         client.broker.manager.append_records(
-            {offsets: batch}, acks=1, timeout_ms=1000, origin=AppendOrigin.COORDINATOR
+            {offsets: batch}, acks=1, timeout_ms=1000, terms=OF_A_COORDINATOR
         )
         await client.broker.commit()
         assert client.stable(offsets) == 0

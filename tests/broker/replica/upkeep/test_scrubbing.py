@@ -18,7 +18,6 @@ def scrubbing(broker: Replicas, bytes_per_second: int = 1 << 20) -> Scrubbing:
     return Scrubbing(
         broker.clock,
         broker.logs,
-        broker.files,
         broker.threads,
         HOUR_MS,
         bytes_per_second,

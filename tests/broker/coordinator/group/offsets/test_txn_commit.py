@@ -12,7 +12,10 @@ from odradek.broker.coordinator.group.administration import (
 )
 from odradek.broker.coordinator.group.offsets.commit import Committer, WantedOffset
 from odradek.broker.coordinator.group.offsets.txn_commit import decide_txn_commit
-from odradek.broker.coordinator.group.state.classic_states import ClassicState
+from odradek.broker.coordinator.group.state.classic_states import (
+    ClassicEvent,
+    ClassicState,
+)
 from odradek.broker.coordinator.group.state.records import CommittedOffset
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.storage.producers.verification_state import VerificationGuard
@@ -115,7 +118,7 @@ class TestStrangers:
     def test_a_dead_group(self) -> None:
         groups = Groups()
         groups.commit(1)
-        groups.group.transition_to(ClassicState.DEAD, 0)
+        groups.group.note(ClassicEvent.DELETED, 0)
         assert code(groups.txn_commit(7)) == ErrorCode.COORDINATOR_NOT_AVAILABLE
 
 

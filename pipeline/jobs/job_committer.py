@@ -77,24 +77,29 @@ class Log(Protocol):
 Write = "Callable[[Path, Path | None], Written]"
 
 
-class Committer:
+class JobTables(NamedTuple):
+    """Where the rows of a job go, and what could not be decoded."""
+
+    rows: Table
+    dead_letters: Table | None = None
+
+
+class JobCommitter:
     """Commits the batches of one job to its table, for one driver."""
 
     def __init__(
         self,
         job: str,
-        table: Table,
+        tables: JobTables,
         log: Log,
-        dead_letters: Table | None = None,
         limit: DeadLetterLimit | None = None,
         *,
         at_step: Callable[[Step], None] = lambda step: None,
         now_ms: Callable[[], int] = lambda: int(time.time() * 1000),
     ) -> None:
         self._job = job
-        self._table = table
+        self._table, self._dead_letters = tables
         self._log = log
-        self._dead_letters = dead_letters
         self._limit = limit
         self._at_step = at_step
         self._now_ms = now_ms

@@ -1,12 +1,12 @@
 """Batches of a coordinator: as many records as fit, and whose transaction it is."""
 
-from odradek.broker.coordinator.decision import ProducerIdentity
-from odradek.broker.coordinator.record_batch import (
+from odradek.broker.coordinator.batches import (
     BATCH_RESERVE,
     batch_of,
     in_batches,
     in_segments,
 )
+from odradek.broker.coordinator.decision import ProducerIdentity
 from odradek.protocol.record_batch import NO_SEQUENCE, read_header
 from odradek.protocol.records import iterate
 from tests.broker.coordinator.tally import Counted

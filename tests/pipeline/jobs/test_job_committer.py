@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from odradek.pipeline.job_errors import CommitRefused, JobStopped, TooManyDeadLetters
-from odradek.pipeline.jobs.committer import Committer, Step, Written
+from odradek.pipeline.jobs.job_committer import JobCommitter, JobTables, Step, Written
 from odradek.pipeline.records.offset_range import OffsetRange
 from odradek.pipeline.tables.parquet import ParquetTable
 from odradek.pipeline.tables.table import FORMATS, Table, open_table
@@ -266,7 +266,9 @@ def test_mostly_dead_letters_commit_nothing(
     table, dead = made()
     table.create(SCHEMA)
     dead.create(LETTERS)
-    committer = Committer(JOB, table, FakeLog(), dead, DeadLetterLimit(0.05))
+    committer = JobCommitter(
+        JOB, JobTables(table, dead), FakeLog(), DeadLetterLimit(0.05)
+    )
     planned = [OffsetRange(*PLACE, 0, 200)]
     with pytest.raises(TooManyDeadLetters):
         committer.run(0, planned, writer(planned))
