@@ -5,7 +5,7 @@ Each request is counted, and an answer says how long its client must be quiet
 no short way goes through ``dispatch``, of whatever client. Of a client without a quota
 the short ways are those that it has when nobody has one: they let in nobody else. A
 client with one has short ways of its own, with its meters around them. Without any
-quota in the broker nothing of this is called.
+quota nothing of this is called.
 """
 
 from __future__ import annotations
