@@ -209,7 +209,8 @@ async def test_clients_that_share_a_connection_have_their_own_quotas(
         for _ in range(3):
             await ask_both(ways, LAST, asked, client_id="c")
             count = len(ways[0].mutes)
-            await ask_both(ways, LAST, asked, client_id="free")
+            for _ in range(3):  # the last one takes the short way
+                await ask_both(ways, LAST, asked, client_id="free")
             assert len(ways[0].mutes) == count
         assert count == 3
 
