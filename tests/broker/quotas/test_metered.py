@@ -148,7 +148,7 @@ async def test_who_has_a_quota_takes_short_ways_too(tmp_path: Path) -> None:
         await broker.set_quota("producer_byte_rate", 6_000)
         # 60,000 may be done at once: with this one it is a third more.
         answer = await broker.produce()
-        assert 3_000 < answer.throttle_time_ms < 5_000
+        assert 2_000 < answer.throttle_time_ms < 5_000
         assert muted(broker.server) == [True]
         names = [type(each).__name__ for each in decoded]
         assert names == ["AlterClientQuotasRequest", "ProduceRequest"]
@@ -166,7 +166,7 @@ async def test_the_short_way_says_how_long_to_be_quiet(
         answer = await broker.produce(acks)
         (stored,) = answer.responses[0].partition_responses
         assert stored.base_offset == 1
-        assert 9_000 < answer.throttle_time_ms < 10_000
+        assert 8_000 < answer.throttle_time_ms < 10_000
         assert muted(broker.server) == [True]
         assert decoded == []
 
