@@ -53,17 +53,19 @@ class SyncedSenders:
 
 
 def produce_bytes(
-    records: bytearray, acks: int, transactional_id: str | None = None
+    records: bytearray, acks: int, transactional_id: str | None = None, **header: str
 ) -> bytes:
-    frame = produce_frame(records, acks=acks, transactional_id=transactional_id)
+    frame = produce_frame(
+        records, acks=acks, transactional_id=transactional_id, **header
+    )
     return len(frame).to_bytes(4, "big") + frame
 
 
-def fetch_bytes() -> bytes:
+def fetch_bytes(client_id: str = "bench-client") -> bytes:
     wanted = FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=KIB)
     topic = FetchTopic(topic=TOPIC, partitions=[wanted])
     request = FetchRequest(max_wait_ms=0, min_bytes=1, max_bytes=KIB, topics=[topic])
-    return encode_request(request, FETCH_VERSION, 7, "bench-client")
+    return encode_request(request, FETCH_VERSION, 7, client_id)
 
 
 async def start(root: Path, durability: str = "none") -> Serving:
@@ -86,6 +88,17 @@ def cases() -> Iterator[Case]:
             yield Case(f"whole Produce, {label}", loop.case(sender.run), len(records))
         sender = Sender(serving, fetch_bytes())
         yield Case("whole Fetch, 1 KiB", loop.case(sender.run), KIB)
+        loop.run(serving.limit("limited"))
+        for label, client_id in (
+            ("another has a quota", "bench-client"),
+            ("with a quota", "limited"),
+        ):
+            produce = produce_bytes(small, 1, client_id=client_id)
+            sender = Sender(serving, produce)
+            name = f"whole Produce, 100 B, acks=1, {label}"
+            yield Case(name, loop.case(sender.run), len(small))
+            sender = Sender(serving, fetch_bytes(client_id))
+            yield Case(f"whole Fetch, 1 KiB, {label}", loop.case(sender.run), KIB)
         loop.run(serving.close())
         serving = loop.run(start(root / "synced", "commit"))
         senders = SyncedSenders(serving, produce_bytes(small, -1), 64)

@@ -54,8 +54,9 @@ def produce_frame(
     partition: int = 0,
     acks: int = -1,
     transactional_id: str | None = None,
+    client_id: str = "bench-client",
 ) -> memoryview:
     """A request without its length, writable, as the framing hands it out."""
     request = produce_request(records, partition, acks, transactional_id)
-    frame = encode_request(request, PRODUCE_VERSION, 7, "bench-client")
+    frame = encode_request(request, PRODUCE_VERSION, 7, client_id)
     return memoryview(bytearray(frame))[4:]

@@ -11,6 +11,7 @@ from odradek.broker.handlers import load as load_handlers
 from odradek.broker.memory.answer_memory import AnswerMemory
 from odradek.broker.memory.limits import LimitedLog, RequestMemory
 from odradek.broker.metadata.catalog.catalog import Catalog
+from odradek.broker.metadata.client_quotas import QuotaEntity
 from odradek.broker.metadata.resource_options import ResourceOptions
 from odradek.broker.metadata.topics import Topics
 from odradek.broker.network.admission import Admission
@@ -18,6 +19,7 @@ from odradek.broker.network.connection import Connection
 from odradek.broker.network.listener import Listener
 from odradek.broker.network.network import Network
 from odradek.broker.node.parts import Parts
+from odradek.broker.node.reconfiguration import follow_quotas
 from odradek.broker.replica.replica_manager import ReplicaManager
 from odradek.broker.requests.dispatch import Dispatcher
 from odradek.broker.requests.registry import registered_handlers
@@ -87,12 +89,20 @@ class Serving:
             log=LimitedLog(clock, print),
         )
         self._listener = Listener("PLAINTEXT", "127.0.0.1", 0, network)
+        follow_quotas(self.services, network)
 
     def connect(self) -> "tuple[Connection, NullTransport]":
         """A connection whose answers go nowhere."""
         connection, transport = Connection(self._listener), NullTransport()
         connection.connection_made(transport)
         return connection, transport
+
+    async def limit(self, client_id: str) -> None:
+        """Give a client quotas that it does not reach."""
+        keys = ("producer_byte_rate", "consumer_byte_rate", "request_percentage")
+        quotas = dict.fromkeys(keys, "1e12")
+        entity = QuotaEntity.of({"client-id": client_id})
+        await self.services.resources.alter(entity.resource, lambda _: quotas)
 
     async def close(self) -> None:
         await self.replica_manager.close()

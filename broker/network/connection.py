@@ -78,7 +78,10 @@ class Connection(asyncio.BufferedProtocol):
         self._listener = listener
         self._network = network
         self._busy_poll = network.busy_poll
-        self.use_entry()
+        dispatcher = network.dispatcher
+        self._dispatch = dispatcher.dispatch
+        if request_log.isEnabledFor(logging.DEBUG):
+            self._dispatch = dispatcher.dispatch_logged
         self._reader = FrameReader(
             network.options.socket_request_max_bytes,
             network.chunk,
@@ -182,13 +185,6 @@ class Connection(asyncio.BufferedProtocol):
         self._update_reading()
         # Not here and now: the handler that calls this has yet to give its answer.
         asyncio.get_running_loop().call_soon(self._close_if_finished)
-
-    def use_entry(self) -> None:
-        """Give requests from now on to what the dispatcher says, or logs."""
-        dispatcher = self._network.dispatcher
-        self._dispatch = dispatcher.entry
-        if request_log.isEnabledFor(logging.DEBUG):
-            self._dispatch = dispatcher.dispatch_logged
 
     def mute(self, wait_ms: int) -> None:
         """Start nothing and read nothing for a while: the client does too much."""

@@ -117,11 +117,6 @@ class Listener:
         if self._is_stopping and not self.connections:
             self._all_gone.set()
 
-    def use_entry(self) -> None:
-        """Have all connections ask the dispatcher anew where requests go."""
-        for connection in self.connections:
-            connection.use_entry()
-
     def watch(self, connection: Connection) -> None:
         """Look at this connection in every sweep until nothing of it is late."""
         self._watched.add(connection)

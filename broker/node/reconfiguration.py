@@ -11,13 +11,10 @@ from typing import TYPE_CHECKING
 from odradek.broker.metadata.resource_options import ResourceKind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from odradek.broker.compaction.cleaning import Cleaning
     from odradek.broker.config.options.broker_config import BrokerConfig
     from odradek.broker.metadata.resource_options import Resource
     from odradek.broker.network.admission import Admission
-    from odradek.broker.network.listener import Listener
     from odradek.broker.network.network import Network
     from odradek.broker.quotas.metered import MeteredDispatcher
     from odradek.broker.requests.services import Services
@@ -37,9 +34,7 @@ def follow_changes(services: Services, admission: Admission) -> None:
     services.live.watch(follow)
 
 
-def follow_quotas(
-    services: Services, network: Network, listeners: Sequence[Listener]
-) -> None:
+def follow_quotas(services: Services, network: Network) -> None:
     """Have requests measured while somebody has a quota."""
     metered: MeteredDispatcher | None = None  # until somebody has a quota
 
@@ -47,17 +42,13 @@ def follow_quotas(
         if resource is not None and resource.kind is not ResourceKind.QUOTA:
             return
         nonlocal metered
-        dispatcher = network.dispatcher
-        dispatcher.entry = dispatcher.dispatch
-        if services.quotas:
-            if metered is None:
-                from odradek.broker.quotas.metered import MeteredDispatcher
+        if metered is None and services.quotas:
+            from odradek.broker.quotas.metered import MeteredDispatcher
 
-                metered = MeteredDispatcher(dispatcher, services)
-                network.admission.is_over_quota = metered.is_address_over_quota
-            dispatcher.entry = metered.dispatch
-        for listener in listeners:
-            listener.use_entry()
+            metered = MeteredDispatcher(network.dispatcher, services)
+            network.admission.is_over_quota = metered.is_address_over_quota
+        if metered is not None:
+            metered.follow()
 
     services.resources.watch(follow)
     follow()

@@ -240,7 +240,7 @@ class Server:
             listener = Listener(address.name, address.host, address.port, self._network)
             await listener.start()
             self.listeners.append(listener)
-        follow_quotas(self.services, self._network, self.listeners)
+        follow_quotas(self.services, self._network)
         if config.http_listener is not None:
             await self._listen_for_http(config.http_listener)
 

@@ -22,29 +22,40 @@ class Windows(NamedTuple):
         """All of them together."""
         return self.samples * self.size_ms
 
+    @property
+    def elapsed_min_ms(self) -> int:
+        """What is reckoned is always reckoned over as much as this, or more."""
+        return max((self.samples - 1) * self.size_ms, 1)
+
 
 class Rate:
     """What happened, by windows."""
 
-    __slots__ = ("_of", "_windows")
+    __slots__ = ("_begun", "_ends_ms", "_of", "_windows", "amount")
 
     def __init__(self, windows: Windows) -> None:
         self._of = windows
         self._windows: deque[list[float]] = deque()  # begin in ms, amount
+        self._begun = [0.0, 0.0]  # the last of them
+        self._ends_ms = 0  # when that one ends
+        self.amount = 0.0  # of all that are not forgotten
 
-    def record(self, amount: float, now_ms: int) -> None:
-        """``amount`` more has happened."""
-        windows = self._windows
-        if not windows or now_ms - windows[-1][0] >= self._of.size_ms:
-            windows.append([now_ms, 0.0])
+    def record(self, amount: float, now_ms: int) -> bool:
+        """``amount`` more has happened. Whether a window has begun with it."""
+        begins = now_ms >= self._ends_ms
+        if begins:
+            self._ends_ms = now_ms + self._of.size_ms
+            self._begun = [now_ms, 0.0]
+            self._windows.append(self._begun)
             self._forget(now_ms)
-        windows[-1][1] += amount
+        self._begun[1] += amount
+        self.amount += amount
+        return begins
 
     def per_second(self, now_ms: int) -> float:
         """What happened in a second, on the average of the last ones."""
         self._forget(now_ms)
-        amount = sum(window[1] for window in self._windows)
-        return amount * 1000 / self._elapsed_ms(now_ms)
+        return self.amount * 1000 / self._elapsed_ms(now_ms)
 
     def excess_ms(self, limit: float, now_ms: int) -> int:
         """How long nothing may happen until it was ``limit`` a second again."""
@@ -62,9 +73,12 @@ class Rate:
         return not self._windows
 
     def _forget(self, now_ms: int) -> None:
-        windows = self._windows
-        while windows and now_ms - windows[0][0] >= self._of.span_ms:
-            windows.popleft()
+        windows, span_ms = self._windows, self._of.span_ms
+        if windows and now_ms - windows[0][0] >= span_ms:
+            while windows and now_ms - windows[0][0] >= span_ms:
+                windows.popleft()
+            # Added up anew: what is taken off again leaves its rounding behind.
+            self.amount = sum(window[1] for window in windows)
 
     def _elapsed_ms(self, now_ms: int) -> int:
         samples, size_ms = self._of

@@ -5,11 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from odradek.broker.metadata.client_quotas import ANONYMOUS
+
+from .short_ways import NO_SHORT_WAYS
+
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
 
     from .services import Services
+    from .short_ways import ShortWays
+
+_USER = "User:"  # the type of principal that there is
 
 
 def _nothing() -> None:
@@ -33,6 +40,18 @@ class ConnectionInfo:
     client_software_version: str = ""
     close: Callable[[], None] = _nothing
     mute: Callable[[int], None] = _ignore
+    principal: str = _USER + ANONYMOUS
+    short_ways: ShortWays = NO_SHORT_WAYS
+
+    @property
+    def user(self) -> str:
+        """The principal, without its type: what quotas know."""
+        return self.principal.removeprefix(_USER)
+
+    def become(self, principal: str) -> None:
+        """The client has shown who it is: nothing is remembered of who it was."""
+        self.principal = principal
+        self.short_ways = NO_SHORT_WAYS
 
     @classmethod
     def of(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
 from struct import Struct
 from struct import error as struct_error
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -36,17 +35,19 @@ from odradek.protocol.messages.api_versions import (
 )
 
 from .context import ConnectionInfo, RequestContext
-from .registry import Handler, error_builder, refused_reader, shortcut_maker
+from .registry import Handler, error_builder, refused_reader
 from .request_times import SAMPLED, RequestTimes
+from .short_ways import UsersShortWays
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from odradek.protocol.primitives import Buffer
     from odradek.protocol.schema import Request, Response
 
-    from .registry import Shortcut
     from .services import Services
+
+    Whole = Callable[[ConnectionInfo, memoryview], "Exchange"]
 
 _BULKY = frozenset({ApiKey.FETCH, ApiKey.SHARE_FETCH})
 # NamedTuple's own constructor costs three times as much as the tuple.
@@ -64,16 +65,15 @@ class Route:
     """How requests of one API in one version are read, handled and answered."""
 
     __slots__ = (
-        "_head_size",
         "_pack_head",
         "api_version",
         "decode",
         "encode",
         "function",
         "handler",
+        "head_size",
         "request_count",
         "response_class",
-        "shortcut",
         "times",
     )
 
@@ -91,13 +91,12 @@ class Route:
         self.function = function
         self.decode = decode
         self.response_class = handler.response_class
-        self.shortcut: Shortcut | None = None
         self.request_count = 0
         self.times = times or RequestTimes()
         self.encode = encoder(handler.response_class, response_version)
         is_flexible = has_flexible_header(handler.response_class, response_version)
         head = _FLEXIBLE_HEAD if is_flexible else _HEAD
-        self._head_size, self._pack_head = head.size, head.pack
+        self.head_size, self._pack_head = head.size, head.pack
 
     @property
     def name(self) -> str:
@@ -115,7 +114,7 @@ class Route:
         Records are not copied: they stay buffers of their own. A response may also be
         its body, as bytes or as a list of buffers of which the first is bytes.
         """
-        head_size = self._head_size
+        head_size = self.head_size
         if type(response) is bytes:
             size = head_size + len(response)
             out.append(self._pack_head(size - 4, correlation_id) + response)
@@ -136,9 +135,6 @@ class Exchange(NamedTuple):
     request: Any
 
 
-Entry = Callable[[ConnectionInfo, memoryview], Exchange | bytes]
-
-
 class Dispatcher:
     """Gives every request to its handler."""
 
@@ -147,17 +143,17 @@ class Dispatcher:
         self._handlers = handlers
         self.routes: dict[tuple[int, int], Route] = {}
         self.times: dict[str, RequestTimes] = {}  # by the name of the API
-        # Those that have one, by the bytes of API key and version.
-        self._short_routes: dict[bytes, Route] = {}
-        # What connections call: this, or what measures around it.
-        self.entry: Entry = self.dispatch
+        self.short_ways = UsersShortWays()
+        # For what takes no short way: this, or what measures around it.
+        self.whole: Whole = self.dispatch_whole
+        services.live.watch(lambda _: self.short_ways.forget())
 
     def dispatch(
         self, connection: ConnectionInfo, frame: memoryview
     ) -> Exchange | bytes:
         """Read the request in ``frame`` and call its handler.
 
-        By the route's short way, when it has one that this request is for. That may
+        By a short way, when its client has one that this request is for. That may
         give the whole frame of the answer at once, which is then all there is.
 
         Raises:
@@ -165,20 +161,21 @@ class Dispatcher:
         """
         try:
             (api,) = _API.unpack_from(frame)
-        except struct_error:  # not even that long
-            return self.dispatch_whole(connection, frame)
-        route = self._short_routes.get(api)
-        if route is None or route.shortcut is None:
-            return self.dispatch_whole(connection, frame)
+            way = connection.short_ways.by_api[api]
+        except (KeyError, struct_error):  # not known yet, or too short
+            return self._dispatch_first(connection, frame)
+        if way is None:
+            return self.whole(connection, frame)
+        route, shortcut = way
         began_s = 0.0 if route.request_count & SAMPLED else time.perf_counter()
         try:
-            answer = route.shortcut(frame)
+            answer = shortcut(connection, frame)
         except Exception as error:
             _, position = decode_request_header(frame)
             request, _ = route.decode(frame, position)
             answer = self.failure(route, request, error)
         if answer is None:
-            return self.dispatch_whole(connection, frame)
+            return self.whole(connection, frame)
         route.request_count += 1
         if began_s:
             answer = route.times.note(answer, began_s)
@@ -190,9 +187,7 @@ class Dispatcher:
     def dispatch_whole(self, connection: ConnectionInfo, frame: memoryview) -> Exchange:
         """By header, decoder and handler."""
         route, header, request = self.read(frame)
-        began_s = 0.0
-        if not route.request_count & SAMPLED:
-            began_s = time.perf_counter()
+        began_s = 0.0 if route.request_count & SAMPLED else time.perf_counter()
         route.request_count += 1
         api_key, api_version, correlation_id, client_id = header
         context = RequestContext(
@@ -227,7 +222,8 @@ class Dispatcher:
         route = self.routes.get((header.api_key, header.api_version))
         if route is None:
             header, position = self.read_header(frame)
-            route = self._add_route(frame, header)
+            route = self._find_route(header)
+            self.routes[header.api_key, header.api_version] = route
         try:
             request, _ = route.decode(frame, position)
         except MalformedRequest as error:
@@ -242,7 +238,7 @@ class Dispatcher:
     ) -> Exchange | bytes:
         """`dispatch`, with a line in the request log: what was to be changed is."""
         began_s = time.perf_counter()
-        exchange = self.entry(connection, frame)
+        exchange = self.dispatch(connection, frame)
         elapsed_ms = (time.perf_counter() - began_s) * 1000
         header, _ = decode_request_header(frame)
         request_log.debug(
@@ -284,15 +280,18 @@ class Dispatcher:
             raise MalformedRequest(f"{route.name} cannot say: {error}") from error
         return response
 
-    def _add_route(self, frame: memoryview, header: RequestHeader) -> Route:
-        route = self._find_route(header)
-        handler, version = route.handler, route.api_version
-        make = shortcut_maker(handler.request_class, version)
-        if make is not None and handler.handles_version(version):
-            route.shortcut = make(self._services, version)
-            self._short_routes[bytes(frame[:_VERSION_END])] = route
-        self.routes[header.api_key, version] = route
-        return route
+    def _dispatch_first(
+        self, connection: ConnectionInfo, frame: memoryview
+    ) -> Exchange | bytes:
+        """Of its API the first one for the short ways that the connection has."""
+        if connection.short_ways.is_stale:
+            connection.short_ways = self.short_ways.of(connection.user)
+            return self.dispatch(connection, frame)  # others may have been first
+        exchange = self.whole(connection, frame)
+        ways, route = connection.short_ways, exchange.route
+        if not ways.is_stale:
+            ways.learn(bytes(frame[:_VERSION_END]), route, self._services)
+        return exchange
 
     def _find_route(self, header: RequestHeader) -> Route:
         handler = self._handlers.get(header.api_key)

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from odradek.protocol.primitives import Buffer
     from odradek.protocol.schema import Request, Response
 
+    from .context import ConnectionInfo
+    from .short_ways import ShortWays
+
 ErrorBuilder = Callable[[Any, "KafkaError"], "Response | None"]
 
 RefusedReader = Callable[[memoryview, int], "tuple[Any, int]"]
@@ -87,9 +90,9 @@ class Offer(NamedTuple):
     modules: tuple[str, ...]
 
 
-# (services, version) -> (frame -> answer, or None)
-Shortcut = Callable[[memoryview], Any]
-ShortcutMaker = Callable[[Any, int], Shortcut]
+# (services, version, whose it is) -> (connection, frame -> answer, or None)
+Shortcut = Callable[["ConnectionInfo", memoryview], Any]
+ShortcutMaker = Callable[[Any, int, "ShortWays"], Shortcut]
 
 _handlers: dict[int, Handler] = {}
 _error_builders: dict[type[Request], ErrorBuilder] = {}
@@ -163,8 +166,10 @@ def shortcut(
 ) -> Callable[[_Maker], _Maker]:
     """Register what makes, for services and a version, a short way to the answer.
 
-    It is called with a whole frame before anything of it is decoded. When it returns
-    None it has changed nothing, and the handler is called as for any other request.
+    It is also told whose it is: what it remembers, ``ShortWays.admits`` must have let
+    in. It is called with a whole frame before anything of it is decoded. When it
+    returns None it has changed nothing, and the handler is called as for any other
+    request.
     """
 
     def register(maker: _Maker) -> _Maker:

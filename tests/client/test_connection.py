@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from odradek.broker import handlers
+from odradek.broker.config.live_config import LiveConfig
 from odradek.broker.config.options.broker_config import BrokerConfig
 from odradek.broker.memory.answer_memory import AnswerMemory
 from odradek.broker.memory.limits import LimitedLog, RequestMemory
@@ -39,6 +40,7 @@ def real_listener() -> Listener:
     services: Any = SimpleNamespace(
         bugs=Bugs(),
         config=config,
+        live=LiveConfig(config),
         wants_client_metrics=False,
         features=SimpleNamespace(epoch=0, level_of=lambda name: 0),
     )

@@ -16,8 +16,6 @@ import kafka
 from tests.clients import dropped_sockets as dropped_sockets
 from tests.patience import PATIENCE_S
 
-from . import dropped_sockets  # noqa: F401 - it mends kafka-python
-
 Headers = tuple[tuple[str, bytes | None], ...]
 UNCOMMITTED, COMMITTED = "read_uncommitted", "read_committed"
 

@@ -19,7 +19,7 @@ from odradek.broker.network.admission import Admission
 from odradek.broker.network.connection import Connection
 from odradek.broker.network.network import Network
 from odradek.broker.requests.context import ConnectionInfo
-from odradek.broker.requests.dispatch import Dispatcher, Entry, Exchange, Route
+from odradek.broker.requests.dispatch import Dispatcher, Exchange, Route
 from odradek.broker.requests.registry import NO_RESPONSE
 from odradek.broker.runtime.parked import Parked
 from odradek.protocol.errors import MalformedRequest
@@ -163,10 +163,6 @@ class WordDispatcher:
         self.started: list[str] = []
         self.failures: list[BaseException] = []
         self._count = 0
-
-    @property
-    def entry(self) -> Entry:
-        return self.dispatch
 
     def dispatch(self, connection: ConnectionInfo, frame: memoryview) -> Exchange:
         text = bytes(frame).decode()

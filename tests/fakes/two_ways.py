@@ -1,13 +1,18 @@
 """Two brokers that are told the same, one by short ways and one by long ones only."""
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import strategies as st
 
 from odradek.broker.handlers import load as load_handlers
+from odradek.broker.metadata.client_quotas import QuotaEntity
+from odradek.broker.quotas.metered import MeteredDispatcher
+from odradek.broker.requests.context import ConnectionInfo
 from odradek.broker.requests.dispatch import Dispatcher
 from odradek.broker.requests.registry import NO_RESPONSE, registered_handlers
 from odradek.broker.runtime.parked import Parked
@@ -16,24 +21,58 @@ from tests.fakes.files import FakeFiles
 from tests.fakes.replicas import LOG_DIR, Replicas, replicas
 
 TOPIC_ID = bytes(range(1, 17))
+PRINCIPALS = ("User:ANONYMOUS", "User:ANONYMOUS", "User:other")
+# Of whom there may be quotas, and which: one that is soon used up, and one that is not.
+LIMITS = st.tuples(
+    st.sampled_from(
+        [
+            {"client-id": "client"},
+            {"client-id": ""},
+            {"client-id": None},
+            {"user": "other"},
+            {"user": "ANONYMOUS", "client-id": "c"},
+        ]
+    ),
+    st.dictionaries(
+        st.sampled_from(["producer_byte_rate", "consumer_byte_rate"]),
+        st.sampled_from(["100", "1e9"]),
+    ),
+)
 
 
 class Way:
-    """A broker of its own, asked by frames."""
+    """A broker of its own, asked by frames on connections of several users."""
 
     def __init__(self, broker: Replicas, *, is_short: bool) -> None:
         self.broker = broker
         self.dispatcher = Dispatcher(broker.services, registered_handlers())
+        self.metered = MeteredDispatcher(self.dispatcher, broker.services)
         self.short_count = 0
+        self.mutes: list[tuple[int, int]] = []  # connection, milliseconds
+        self.connections = [
+            ConnectionInfo(mute=partial(self._note_mute, index), principal=principal)
+            for index, principal in enumerate(PRINCIPALS)
+        ]
         self._is_short = is_short
 
-    async def ask(self, frame: bytes) -> bytes | str:
+    def _note_mute(self, index: int, wait_ms: int) -> None:
+        self.mutes.append((index, wait_ms))
+
+    async def limit(
+        self, names: Mapping[str, str | None], quotas: Mapping[str, str]
+    ) -> None:
+        """Give an entity these quotas, and no others."""
+        resource = QuotaEntity.of(names).resource
+        await self.broker.services.resources.alter(resource, lambda _: quotas)
+        self.metered.follow()
+
+    async def ask(self, frame: bytes, connection: int = 0) -> bytes | str:
         """The bytes of the answer, or what there was instead."""
         if not self._is_short:
-            self.dispatcher._short_routes.clear()
+            self.dispatcher.short_ways.forget()
         try:
             exchange = self.dispatcher.dispatch(
-                self.broker.connection, memoryview(bytearray(frame))
+                self.connections[connection], memoryview(bytearray(frame))
             )
             if isinstance(exchange, bytes):
                 self.short_count += 1

@@ -10,7 +10,7 @@ from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.config.options.option import INT_MAX
-from odradek.broker.metadata.client_quotas import ANONYMOUS, QuotaKey
+from odradek.broker.metadata.client_quotas import QuotaKey
 from odradek.broker.replica.fetch_sessions import NO_SESSION, FetchSession
 from odradek.broker.replica.partition.fetch_reader import (
     FetchParams,
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from odradek.broker.requests.context import RequestContext
     from odradek.broker.requests.registry import Answer, Body, Settled
+    from odradek.broker.requests.services import Services
     from odradek.protocol.messages.fetch import FetchPartition
     from odradek.storage.files.files import Buffer
 
@@ -115,7 +116,8 @@ class Fetch:
         isolation = ISOLATIONS.get(request.isolation_level)
         bytes_max = ctx.services.config.fetch_max_bytes
         if ctx.services.quotas:
-            bytes_max = min(bytes_max, _quota_bytes(ctx))
+            quota = quota_bytes(ctx.services, ctx.connection.user, ctx.client_id)
+            bytes_max = min(bytes_max, quota)
         self._params = params_of(request, ctx.api_version, bytes_max)
         replica_id = request.replica_id
         if ctx.api_version >= FIRST_VERSION_WITH_REPLICA_STATE:
@@ -244,15 +246,13 @@ def params_of(request: FetchRequest, version: int, bytes_max: int) -> FetchParam
     )
 
 
-def _quota_bytes(ctx: RequestContext) -> int:
-    """The most that the client may be sent at once if it has read nothing of late.
+def quota_bytes(services: Services, user: str, client_id: str | None) -> int:
+    """The most that a client may be sent at once if it has read nothing of late.
 
     More than its quota's windows hold would make it wait in any case, and the longer,
     the more it is (Kafka's ``maxQuotaWindowBytes``).
     """
-    services = ctx.services
-    client_id = ctx.client_id or ""
-    quota = services.quotas.find(QuotaKey.FETCH, ANONYMOUS, client_id)
+    quota = services.quotas.find(QuotaKey.FETCH, user, client_id or "")
     if quota is None:
         return INT_MAX
     config = services.config

@@ -36,6 +36,7 @@ from .fetch import (
     ISOLATIONS,
     params_of,
     partition_data,
+    quota_bytes,
 )
 from .fetch_answers import NUMBERS, around_records, is_plain
 
@@ -43,7 +44,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from odradek.broker.replica.partition.fetch_reader import FetchResult
+    from odradek.broker.requests.context import ConnectionInfo
     from odradek.broker.requests.services import Services
+    from odradek.broker.requests.short_ways import ShortWays
     from odradek.storage.files.files import Buffer
 
 # Version 12 is the first in which lengths are varints and structs end with tags.
@@ -124,21 +127,22 @@ class UsualFetch:
         "_services",
         "_unopened",
         "_version",
+        "_ways",
     )
 
-    def __init__(self, services: Services, version: int) -> None:
+    def __init__(self, services: Services, version: int, ways: ShortWays) -> None:
         self._version = version
+        self._ways = ways
         self._by_id = version >= FIRST_VERSION_WITH_TOPIC_IDS
         self._known: KnownRequests[PartitionAsk] = KnownRequests()
         self._asks = self._known.by_bytes
         self._services = services
-        services.live.watch(lambda _: self._asks.clear())
         self._unopened = services.replica_manager.unopened_logs
         # From the client's id to the topic: tags, replica, wait, sizes, isolation,
         # session, one topic.
         self._lead = 33 if version >= FIRST_VERSION_WITH_REPLICA_STATE else 37
 
-    def __call__(self, frame: memoryview) -> Any:
+    def __call__(self, connection: ConnectionInfo, frame: memoryview) -> Any:
         """The answer, or a later one; None for what takes the long way."""
         if self._unopened or len(frame) > _SIZE_MAX:
             return None
@@ -175,21 +179,27 @@ class UsualFetch:
         except MalformedRequest:
             return None  # the long way will say so
         ask = None
-        if _is_usual(request) and self._has_its_offset_at(
-            position, frame, header.client_id, request
+        client_id = header.client_id
+        if (
+            _is_usual(request)
+            and self._ways.admits(client_id, request)
+            and self._has_its_offset_at(position, frame, client_id, request)
         ):
-            ask = self._ask_of(request)
+            ask = self._ask_of(request, client_id)
         self._asks[around] = ask
         return ask
 
-    def _ask_of(self, request: FetchRequest) -> PartitionAsk | None:
+    def _ask_of(
+        self, request: FetchRequest, client_id: str | None
+    ) -> PartitionAsk | None:
         name: str | None = request.topics[0].topic
         if self._by_id:
             known = self._services.metadata.by_id(request.topics[0].topic_id)
             name = None if known is None else known.name
         if name is None:
             return None
-        bytes_max = self._services.config.fetch_max_bytes
+        quota = quota_bytes(self._services, self._ways.user, client_id)
+        bytes_max = min(self._services.config.fetch_max_bytes, quota)
         return PartitionAsk(self._version, request, name, bytes_max)
 
     def _has_its_offset_at(

@@ -36,7 +36,9 @@ except ImportError:  # installed where there was no compiler
 
 if TYPE_CHECKING:
     from odradek.broker.replica.waiting.delayed_produce import AppendResult
+    from odradek.broker.requests.context import ConnectionInfo
     from odradek.broker.requests.services import Services
+    from odradek.broker.requests.short_ways import ShortWays
 
 # Version 9 is the first in which lengths are varints and structs end with tags.
 FIRST_VERSION = 9
@@ -122,10 +124,12 @@ class UsualProduce:
         "_metadata",
         "_unopened",
         "_version",
+        "_ways",
     )
 
-    def __init__(self, services: Services, version: int) -> None:
+    def __init__(self, services: Services, version: int, ways: ShortWays) -> None:
         self._version = version
+        self._ways = ways
         self._by_id = version >= FIRST_VERSION_WITH_TOPIC_IDS
         self._known: KnownRequests[ProduceHead] = KnownRequests()
         self._heads = self._known.by_bytes
@@ -133,7 +137,7 @@ class UsualProduce:
         self._unopened = services.replica_manager.unopened_logs
         self._metadata = services.metadata
 
-    def __call__(self, frame: memoryview) -> Any:
+    def __call__(self, connection: ConnectionInfo, frame: memoryview) -> Any:
         """The answer, or a `Parked` one; None for what takes the long way."""
         found = find_usual_batch(frame, self._by_id)
         if found is None or self._unopened:
@@ -158,7 +162,9 @@ class UsualProduce:
             request, _ = decoder(ProduceRequest, self._version)(frame, position)
         except MalformedRequest:
             return None  # the long way will say so
-        head = self._head_of(request, header.client_id, head_bytes)
+        head = None
+        if self._ways.admits(header.client_id, request):
+            head = self._head_of(request, header.client_id, head_bytes)
         self._heads[head_bytes] = head
         return head
 

@@ -4,6 +4,8 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from odradek.broker.node.server import Server
 from odradek.client.connection import Connection
 from odradek.protocol.errors import ErrorCode
@@ -46,10 +48,18 @@ class Served:
             self.connection.request, request, response, version
         )
 
-    async def set_quota(self, key: str, value: float) -> None:
+    @contextlib.asynccontextmanager
+    async def another(self, client_id: str) -> AsyncIterator["Served"]:
+        connection = await connected(self.server, client_id)
+        try:
+            yield Served(self.server, connection)
+        finally:
+            connection.close()
+
+    async def set_quota(self, key: str, value: float | None) -> None:
+        op = OpData(key=key, value=value or 0, remove=value is None)
         entry = AlteredQuotaEntry(
-            entity=[EntityData(entity_type="client-id", entity_name="c")],
-            ops=[OpData(key=key, value=value)],
+            entity=[EntityData(entity_type="client-id", entity_name="c")], ops=[op]
         )
         request = AlterClientQuotasRequest(entries=[entry])
         answer = await self.ask(request, AlterClientQuotasResponse, 1)
@@ -67,11 +77,7 @@ class Served:
 async def served(data_dir: Path) -> AsyncIterator[Served]:
     server = Server(config(data_dir))
     await server.start()
-    port = server.listeners[0].port
-    make: Callable[[], Connection] = lambda: Connection(  # noqa: E731
-        "127.0.0.1", port, client_id="c", timeout_s=PATIENCE_S
-    )
-    connection = await asyncio.to_thread(make)
+    connection = await connected(server, "c")
     try:
         await asyncio.to_thread(create_topic, connection)
         yield Served(server, connection)
@@ -81,6 +87,29 @@ async def served(data_dir: Path) -> AsyncIterator[Served]:
         assert server.bugs.count == 0
 
 
+async def connected(server: Server, client_id: str) -> Connection:
+    port = server.listeners[0].port
+    make: Callable[[], Connection] = lambda: Connection(  # noqa: E731
+        "127.0.0.1", port, client_id=client_id, timeout_s=PATIENCE_S
+    )
+    return await asyncio.to_thread(make)
+
+
+def count_decoded(server: Server) -> list[Any]:
+    """The requests that are decoded from now on: those that take the long way."""
+    dispatcher: Any = server._network.dispatcher
+    decoded: list[Any] = []
+    read = dispatcher.read
+
+    def note(frame: memoryview) -> Any:
+        found = read(frame)
+        decoded.append(found[2])
+        return found
+
+    dispatcher.read = note
+    return decoded
+
+
 def muted(server: Server) -> list[bool]:
     return [each._is_muted for each in server.listeners[0].connections]
 
@@ -88,10 +117,58 @@ def muted(server: Server) -> list[bool]:
 async def test_without_a_quota_nothing_is_measured(tmp_path: Path) -> None:
     async with served(tmp_path) as broker:
         dispatcher = broker.server._network.dispatcher
-        assert dispatcher.entry == dispatcher.dispatch
+        assert dispatcher.whole == dispatcher.dispatch_whole
         assert (await broker.produce()).throttle_time_ms == 0
         await broker.set_quota("producer_byte_rate", 1 << 30)
-        assert dispatcher.entry != dispatcher.dispatch
+        assert dispatcher.whole != dispatcher.dispatch_whole
+        await broker.set_quota("producer_byte_rate", None)
+        assert dispatcher.whole == dispatcher.dispatch_whole
+
+
+async def test_who_has_no_quota_takes_short_ways_whoever_has_one(
+    tmp_path: Path,
+) -> None:
+    async with served(tmp_path) as broker, broker.another("free") as free:
+        await broker.set_quota("producer_byte_rate", 1_000)
+        await free.produce()  # finds the way
+        decoded = count_decoded(broker.server)
+        for acks in (1, -1, 1):
+            assert (await free.produce(acks)).throttle_time_ms == 0
+        assert decoded == []
+        assert (await broker.produce()).throttle_time_ms > 9_000
+
+
+async def test_who_has_a_quota_takes_short_ways_too(tmp_path: Path) -> None:
+    async with served(tmp_path) as broker:
+        await broker.set_quota("producer_byte_rate", 100_000)
+        await broker.produce()  # finds the way
+        decoded = count_decoded(broker.server)
+        waits = [(await broker.produce(acks)).throttle_time_ms for acks in (1, -1)]
+        assert waits == [0, 0]
+        await broker.set_quota("producer_byte_rate", 6_000)
+        # 60,000 may be done at once: with this one it is a third more.
+        answer = await broker.produce()
+        assert 2_000 < answer.throttle_time_ms < 5_000
+        assert muted(broker.server) == [True]
+        names = [type(each).__name__ for each in decoded]
+        assert names == ["AlterClientQuotasRequest", "ProduceRequest"]
+
+
+@pytest.mark.parametrize("acks", [1, -1])
+async def test_the_short_way_says_how_long_to_be_quiet(
+    tmp_path: Path, acks: int
+) -> None:
+    async with served(tmp_path) as broker:
+        # Whole windows are 20,000 bytes: the first request is within them.
+        await broker.set_quota("producer_byte_rate", 2_100)
+        assert (await broker.produce(acks)).throttle_time_ms == 0
+        decoded = count_decoded(broker.server)
+        answer = await broker.produce(acks)
+        (stored,) = answer.responses[0].partition_responses
+        assert stored.base_offset == 1
+        assert 8_000 < answer.throttle_time_ms < 10_000
+        assert muted(broker.server) == [True]
+        assert decoded == []
 
 
 async def test_who_produces_too_much_is_told_and_muted(tmp_path: Path) -> None:
@@ -135,8 +212,12 @@ async def test_who_takes_the_loops_time_waits_a_second_at_most(tmp_path: Path) -
         await broker.set_quota("request_percentage", 0.000_001)
         answer = await broker.produce()
         assert 0 < answer.throttle_time_ms <= 1000
-        # It goes on when the time is over.
-        assert (await broker.produce()).responses[0].partition_responses
+        # It goes on when the time is over, by the short way.
+        decoded = count_decoded(broker.server)
+        answer = await broker.produce()
+        assert answer.responses[0].partition_responses
+        assert 0 < answer.throttle_time_ms <= 1000
+        assert decoded == []
 
 
 async def test_too_many_changes_of_topics_are_refused(tmp_path: Path) -> None:

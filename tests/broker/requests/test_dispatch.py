@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from odradek.broker.config.live_config import LiveConfig
 from odradek.broker.config.options.broker_config import BrokerConfig
 from odradek.broker.requests import registry
 from odradek.broker.requests.context import ConnectionInfo, RequestContext
@@ -19,6 +20,7 @@ from odradek.broker.requests.registry import (
     reads_refused,
     shortcut,
 )
+from odradek.broker.requests.short_ways import ShortWays
 from odradek.broker.runtime.bugs import Bugs
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import (
@@ -62,7 +64,8 @@ class Broker:
     def __init__(self) -> None:
         self.bugs = Bugs()
         config = BrokerConfig(request_objects_max=1000)
-        services: Any = SimpleNamespace(bugs=self.bugs, config=config)
+        live = LiveConfig(config)
+        services: Any = SimpleNamespace(bugs=self.bugs, config=config, live=live)
         self.dispatcher = Dispatcher(services, registry.registered_handlers())
         self.connection = ConnectionInfo()
 
@@ -104,7 +107,8 @@ def test_a_header_is_read_once_its_handler_is_loaded(
             declared[api_key] = HeartbeatRequest
             return default
 
-    services: Any = SimpleNamespace(bugs=broker.bugs)
+    live = LiveConfig(BrokerConfig())
+    services: Any = SimpleNamespace(bugs=broker.bugs, live=live)
     frame = memoryview(encode_request(HeartbeatRequest(), 4, 77, "me")[4:])
     header, _ = Dispatcher(services, Loading()).read_header(frame)
     assert header.client_id == "me"
@@ -149,10 +153,10 @@ def test_requests_of_too_many_objects_are_refused(broker: Broker) -> None:
 class Reciting:
     """A short way for requests that end with a certain byte."""
 
-    def __init__(self, services: Any, version: int) -> None:
+    def __init__(self, services: Any, version: int, ways: ShortWays) -> None:
         self.version = version
 
-    def __call__(self, frame: memoryview) -> Any:
+    def __call__(self, connection: ConnectionInfo, frame: memoryview) -> Any:
         if frame[-1] == 0xFF:
             raise KeyError("a bug")
         return HeartbeatResponse(error_code=9) if frame[-1] else None

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from odradek.broker import handlers
+from odradek.broker.config.live_config import LiveConfig
 from odradek.broker.config.options.broker_config import BrokerConfig
 from odradek.broker.metadata.features import KRAFT_VERSION, Features
 from odradek.broker.requests.context import ConnectionInfo
@@ -45,6 +46,7 @@ def ask(
     services: Any = SimpleNamespace(
         bugs=Bugs(),
         config=config,
+        live=LiveConfig(config),
         features=features,
         wants_client_metrics=False,
     )

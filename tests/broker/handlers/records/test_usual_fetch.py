@@ -22,7 +22,7 @@ from odradek.protocol.messages.fetch import (
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.storage.values.log_read import FetchIsolation
 from tests.fakes.replicas import batch_of, marker_of
-from tests.fakes.two_ways import TOPIC_ID, Way, two_ways
+from tests.fakes.two_ways import LIMITS, TOPIC_ID, Way, two_ways
 
 FIRST, LAST = usual_fetch.FIRST_VERSION, FetchRequest.max_version
 VERSIONS = pytest.mark.parametrize("version", range(FIRST, LAST + 1))
@@ -75,12 +75,17 @@ async def fill(way: Way) -> None:
 
 
 async def ask_both(
-    ways: tuple[Way, Way], version: int, asked: FetchRequest, **header: Any
+    ways: tuple[Way, Way],
+    version: int,
+    asked: FetchRequest,
+    connection: int = 0,
+    **header: Any,
 ) -> bytes | str:
     """The answer that both give."""
     frame = frame_of(version, asked, **header)
-    short, long = [await way.ask(frame) for way in ways]
+    short, long = [await way.ask(frame, connection) for way in ways]
     assert short == long
+    assert ways[0].mutes == ways[1].mutes
     return short
 
 
@@ -131,6 +136,58 @@ def test_both_ways_give_the_same(
             assert await ways[0].ask(mutated) == await ways[1].ask(mutated)
 
     asyncio.run(compare())
+
+
+STEPS = st.tuples(REQUESTS, st.sampled_from(["client", "c", None]), st.integers(0, 2))
+
+
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@given(st.integers(FIRST, LAST), st.lists(LIMITS | STEPS, min_size=4, max_size=12))
+def test_both_ways_give_the_same_with_quotas(
+    tmp_path_factory: pytest.TempPathFactory, version: int, steps: list[tuple[Any, ...]]
+) -> None:
+    async def compare() -> None:
+        async with two_ways(tmp_path_factory.mktemp("ways")) as ways:
+            for way in ways:
+                await fill(way)
+            for step in steps:
+                if len(step) == 2:
+                    for way in ways:
+                        await way.limit(*step)
+                    continue
+                asked, client_id, connection = step
+                for _ in range(3):
+                    await ask_both(
+                        ways, version, asked, connection, client_id=client_id
+                    )
+
+    asyncio.run(compare())
+
+
+async def test_who_has_a_quota_is_sent_what_its_windows_hold(tmp_path: Path) -> None:
+    async with two_ways(tmp_path) as ways:
+        for way in ways:
+            await fill(way)
+            await way.limit({"user": "other"}, {"consumer_byte_rate": "10"})
+        for _ in range(3):
+            whole = await ask_both(ways, LAST, request(), 0)
+            less = await ask_both(ways, LAST, request(), 2)
+            assert len(less) < 200 < 5000 < len(whole)
+        assert ways[0].short_count == 2 * (3 - 1)
+        assert [index for index, _ in ways[0].mutes] == [2, 2, 2]
+
+
+async def test_a_limit_that_changes_holds_for_what_is_known(tmp_path: Path) -> None:
+    async with two_ways(tmp_path) as ways:
+        for way in ways:
+            await fill(way)
+        for _ in range(2):
+            assert len(await ask_both(ways, LAST, request())) > 5000
+        for way in ways:
+            way.broker.services.live.change({"fetch.max.bytes": "1024"}, {})
+        for _ in range(3):
+            assert len(await ask_both(ways, LAST, request())) < 2000
+        assert ways[0].short_count == 1 + 2
 
 
 @VERSIONS

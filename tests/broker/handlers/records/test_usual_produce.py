@@ -22,7 +22,7 @@ from odradek.protocol.messages.produce import (
 )
 from odradek.protocol.topic_partition import TopicPartition
 from tests.fakes.replicas import batch_of
-from tests.fakes.two_ways import TOPIC_ID, Way, two_ways
+from tests.fakes.two_ways import LIMITS, TOPIC_ID, Way, two_ways
 
 FIRST, LAST = usual_produce.FIRST_VERSION, ProduceRequest.max_version
 VERSIONS = pytest.mark.parametrize("version", range(FIRST, LAST + 1))
@@ -58,12 +58,17 @@ def request(
 
 
 async def ask_both(
-    ways: tuple[Way, Way], version: int, asked: ProduceRequest, **header: Any
+    ways: tuple[Way, Way],
+    version: int,
+    asked: ProduceRequest,
+    connection: int = 0,
+    **header: Any,
 ) -> bytes | str:
     """The answer that both give."""
     frame = frame_of(version, asked, **header)
-    short, long = [await way.ask(frame) for way in ways]
+    short, long = [await way.ask(frame, connection) for way in ways]
     assert short == long
+    assert ways[0].mutes == ways[1].mutes
     assert [ways[0].log(index) for index in (0, 1)] == [
         ways[1].log(index) for index in (0, 1)
     ]
@@ -132,6 +137,84 @@ def test_both_ways_lead_to_the_same(
     asyncio.run(compare())
 
 
+STEPS = st.tuples(REQUESTS, st.sampled_from(["client", "c", None]), st.integers(0, 2))
+
+
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@given(
+    st.integers(FIRST, LAST),
+    st.lists(LIMITS | STEPS, min_size=4, max_size=12),
+    st.sampled_from(["none", "commit"]),
+)
+def test_both_ways_lead_to_the_same_with_quotas(
+    tmp_path_factory: pytest.TempPathFactory,
+    version: int,
+    steps: list[tuple[Any, ...]],
+    durability: str,
+) -> None:
+    async def compare() -> None:
+        folder = tmp_path_factory.mktemp("ways")
+        async with two_ways(folder, durability=durability) as ways:
+            for step in steps:
+                if len(step) == 2:
+                    for way in ways:
+                        await way.limit(*step)
+                    continue
+                asked, client_id, connection = step
+                for _ in range(3):
+                    await ask_both(
+                        ways, version, asked, connection, client_id=client_id
+                    )
+
+    asyncio.run(compare())
+
+
+async def test_what_is_remembered_of_one_user_is_not_used_for_another(
+    tmp_path: Path,
+) -> None:
+    asked = request(("t", 0, SOUND))
+    async with two_ways(tmp_path) as ways:
+        for _ in range(2):
+            for connection in (0, 1, 2):
+                await ask_both(ways, LAST, asked, connection)
+        assert ways[0].short_count == 4  # each user's first one finds the route
+        for way in ways:
+            await way.limit({"user": "other"}, {"producer_byte_rate": "1"})
+        for _ in range(3):
+            for connection in (0, 1, 2):
+                await ask_both(ways, LAST, asked, connection)
+        assert ways[0].short_count == 4 + 7
+        assert [index for index, _ in ways[0].mutes] == [2, 2, 2]
+
+
+async def test_a_quota_holds_from_the_next_request_on(tmp_path: Path) -> None:
+    asked = request(("t", 0, SOUND))
+    async with two_ways(tmp_path) as ways:
+        for quotas, count in (({}, 0), ({"producer_byte_rate": "1"}, 3), ({}, 3)):
+            for way in ways:
+                await way.limit({"client-id": "client"}, quotas)
+            for _ in range(3):
+                await ask_both(ways, LAST, asked)
+            assert len(ways[0].mutes) == count
+        assert ways[0].short_count == 6
+
+
+async def test_clients_that_share_a_connection_have_their_own_quotas(
+    tmp_path: Path,
+) -> None:
+    asked = request(("t", 0, SOUND))
+    async with two_ways(tmp_path) as ways:
+        for way in ways:
+            await way.limit({"client-id": "c"}, {"producer_byte_rate": "1"})
+        for _ in range(3):
+            await ask_both(ways, LAST, asked, client_id="c")
+            count = len(ways[0].mutes)
+            for _ in range(3):  # the last one takes the short way
+                await ask_both(ways, LAST, asked, client_id="free")
+            assert len(ways[0].mutes) == count
+        assert count == 3
+
+
 @pytest.mark.parametrize("durability", ["none", "commit"])
 @VERSIONS
 async def test_the_usual_request_takes_the_short_way(
@@ -149,7 +232,7 @@ async def test_acks_all_is_not_answered_before_the_sync_on_the_short_way(
 ) -> None:
     frame = frame_of(LAST, request(("t", 0, SOUND)))
     async with two_ways(tmp_path, durability="commit") as ways:
-        dispatcher, connection = ways[0].dispatcher, ways[0].broker.connection
+        dispatcher, connection = ways[0].dispatcher, ways[0].connections[0]
         await ways[0].ask(frame)  # finds the route
         request_frame = memoryview(bytearray(frame))
         answer: Any = dispatcher.dispatch_logged(connection, request_frame).answer
@@ -165,7 +248,7 @@ async def test_the_request_log_tells_of_short_ways(
 ) -> None:
     frame = memoryview(bytearray(frame_of(LAST, request(("t", 0, SOUND)))))
     async with two_ways(tmp_path, durability="none") as ways:
-        dispatcher, connection = ways[0].dispatcher, ways[0].broker.connection
+        dispatcher, connection = ways[0].dispatcher, ways[0].connections[0]
         with caplog.at_level(logging.DEBUG, "odradek.requests"):
             long, short = [
                 dispatcher.dispatch_logged(connection, memoryview(bytearray(frame)))
@@ -237,6 +320,7 @@ async def test_few_heads_are_kept(
         monkeypatch.setattr(usual_produce.UsualProduce, "_head_of", counted)
         for place in range(70):
             await ask_both(ways, 9, asked, client_id=f"client-{place % 7}")
-        route = ways[0].dispatcher._short_routes[bytes([0, 0, 0, 9])]
-        assert len(route.shortcut._heads) <= 3  # type: ignore[union-attr]
+        known = ways[0].connections[0].short_ways.by_api[bytes([0, 0, 0, 9])]
+        assert known is not None
+        assert len(known[1]._heads) <= 3  # type: ignore[attr-defined]
         assert 0 < len(calls) < 50
