@@ -25,7 +25,7 @@ class Append:
     def run(self, count: int) -> None:
         # The base offset of a produced batch is 0, and the log stamps its own.
         batch, zero = memoryview(self._batch), bytes(8)
-        append, now = self._log.append_as_leader, now_ms()
+        append, now = self._log.appender.append_as_leader, now_ms()
         for _ in range(count):
             batch[:8] = zero
             append(batch, EPOCH, now)

@@ -48,6 +48,6 @@ def filled_log(root: Path, batch: bytearray, size: int) -> UnifiedLog:
     """A log of ``size`` bytes of equal batches, all of which may be read."""
     log = new_log(root)
     for _ in range(size // len(batch)):
-        log.append_as_leader(memoryview(bytearray(batch)), EPOCH, now_ms())
-    log.update_high_watermark(log.log_end_offset)
+        log.appender.append_as_leader(memoryview(bytearray(batch)), EPOCH, now_ms())
+    log.visibility.raise_to(log.log_end_offset)
     return log

@@ -25,7 +25,7 @@ class Read:
         self._record_count = int.from_bytes(batch[57:61], "big")
 
     def run(self, count: int) -> None:
-        log, size, end = self._log, self._size, self._log.log_end_offset
+        log, size, end = self._log.reading, self._size, self._log.log_end_offset
         offset = 0
         for _ in range(count):
             data = log.read(offset, size, FetchIsolation.HIGH_WATERMARK)
@@ -48,14 +48,16 @@ def cases() -> Iterator[Case]:
 
         def read_anywhere(count: int) -> None:
             for place in range(count):
-                log.read(offsets[place % 1000], KIB, FetchIsolation.HIGH_WATERMARK)
+                log.reading.read(
+                    offsets[place % 1000], KIB, FetchIsolation.HIGH_WATERMARK
+                )
 
         yield Case("read 1 KiB anywhere", read_anywhere, len(one))
         end = log.log_end_offset
 
         def read_nothing(count: int) -> None:
             for _ in range(count):
-                log.read(end, KIB, FetchIsolation.HIGH_WATERMARK)
+                log.reading.read(end, KIB, FetchIsolation.HIGH_WATERMARK)
 
         yield Case("read at the end", read_nothing)
 

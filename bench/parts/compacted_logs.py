@@ -128,7 +128,7 @@ def clean(directory: Path, map_size: int) -> Round:
         Checkpointed(was_clean=False),
         Surroundings(files, now_ms),
     )
-    log.update_high_watermark(log.end_metadata)
+    log.visibility.raise_to(log.end_metadata)
     plan = plan_round(log, find_cleanable(log, 0, now_ms), now_ms, map_size)
     log.local.close()
     warm(directory)

@@ -291,7 +291,7 @@ class Cleaning:
         damage = await self._disk_threads.run(examination(log, found))
         if segment is None or log.local.segments.get(found.base_offset) is not segment:
             return
-        if not log.take_damage(segment, damage):
+        if not log.damage.take(segment, damage):
             raise found
 
     async def _run(self, log: UnifiedLog, cleanable: Cleanable) -> RoundEnd:

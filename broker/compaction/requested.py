@@ -156,8 +156,9 @@ class Compaction:
 
     def _obstacle(self, log: UnifiedLog) -> Compacted | None:
         """Why the records of the active segment cannot be cleaned yet."""
-        if log.first_unstable_offset >= 0:
-            reason = f"a transaction is open from offset {log.first_unstable_offset} on"
+        first_unstable = log.visibility.first_unstable_offset
+        if first_unstable >= 0:
+            reason = f"a transaction is open from offset {first_unstable} on"
             return Compacted(OPEN_TRANSACTION, reason)
         lag_ms = log.config.min_compaction_lag_ms
         youngest = log.local.active.largest_timestamp()

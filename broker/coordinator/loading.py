@@ -129,7 +129,9 @@ class Loader:
         has open is for the coordinator of transactions.
         """
         log = self._partition.log
-        is_aborted = log is None or log.has_aborted(place.producer_id, place.offset)
+        is_aborted = log is None or log.aborts.has_aborted(
+            place.producer_id, place.offset
+        )
         _logger.warning(
             "%s: the marker of producer %d is lost; its transaction from offset %d on"
             " was %s",

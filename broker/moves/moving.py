@@ -324,7 +324,7 @@ class Moving:
         if is_decided:
             with suppress(KafkaError):
                 await self._topics.move(partition.topic_partition, str(home))
-        log.release()
+        log.syncing.release()
         self._replica_manager.log_starts.release(partition)
         if partition.committer is not None:
             partition.committer.request_sync(partition)

@@ -62,7 +62,7 @@ class LogMove:
         It makes durable what the log has now, and returns whether that is all of it:
         if not, something was removed meanwhile.
         """
-        self.log.hold()
+        self.log.syncing.hold()
         plan, texts = self.future.plan(), self.future.texts()
         self._snapshot_offset = plan.end_offset
         logs = [self.log]
@@ -116,11 +116,11 @@ class LogMove:
         self._files.rename(self.future.directory, path)
         self.target.partitions[topic_partition] = path
         self.log.follow_directory(path)
-        self.log.release()
+        self.log.syncing.release()
 
     def abandon(self) -> Callable[[], None]:
         """Stay where the log is. On the loop; the job removes the copy."""
-        self.log.release()
+        self.log.syncing.release()
         self.target.checkpoints.forget(self.log.topic_partition)
 
         def remove() -> None:

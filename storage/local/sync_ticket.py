@@ -2,9 +2,9 @@
 
 A ticket is drawn on the loop, run in a disk thread, and handed back on the loop:
 
-    ticket = log.begin_sync()      # notes the end of the log, and what is unsynced
+    ticket = log.syncing.begin()      # notes the end of the log, and what is unsynced
     ticket.run()                   # waits for the disk; the log goes on appending
-    log.finish_sync(ticket)        # all below ticket.end is durable now
+    log.syncing.finish(ticket)        # all below ticket.end is durable now
 
 It holds values and files, nothing of the log's state. `run` does, in this order:
 

@@ -70,7 +70,9 @@ class FollowerLog:
         that is known to be the leader's too is below the high watermark.
         """
         if self.log.latest_epoch < 0:
-            self.log.truncate_to(self.log.high_watermark, now_ms, self._checkpoint)
+            self.log.truncation.truncate_to(
+                self.log.high_watermark, now_ms, self._checkpoint
+            )
         return self.fetch_offset
 
     def take(self, answer: LeaderAnswer, now_ms: int) -> AppendInfo | None:
@@ -87,7 +89,7 @@ class FollowerLog:
             self.truncate_to_divergence(answer.diverging, now_ms)
             return None
         info = self.append(answer.records, now_ms)
-        self.log.update_high_watermark_as_follower(answer.high_watermark)
+        self.log.visibility.follow_leader(answer.high_watermark)
         # A log start above what this replica has would be above its high watermark.
         log_start = min(answer.log_start_offset, self.log.high_watermark)
         self.log.increment_log_start(log_start, LogStartReason.LEADER_OFFSET_INCREMENT)
@@ -105,7 +107,7 @@ class FollowerLog:
         """
         log = self.log
         try:
-            return log.append_as_follower(records, now_ms)
+            return log.replica_appender.append_as_follower(records, now_ms)
         except UnexpectedAppendOffset as error:
             end = log.log_end_offset
             is_empty = end == log.log_start_offset
@@ -116,10 +118,10 @@ class FollowerLog:
                 error.first_offset,
                 end,
             )
-            log.truncate_fully_and_start_at(
+            log.truncation.truncate_fully_and_start_at(
                 error.first_offset, now_ms, checkpoint=self._checkpoint
             )
-            return log.append_as_follower(records, now_ms)
+            return log.replica_appender.append_as_follower(records, now_ms)
 
     def truncate_to_divergence(
         self, leader_end: EpochEndOffset, now_ms: int
@@ -140,7 +142,7 @@ class FollowerLog:
         else:
             offset = min(own.end_offset, leader_end.end_offset, end)
             is_complete = True
-        log.truncate_to(offset, now_ms, self._checkpoint)
+        log.truncation.truncate_to(offset, now_ms, self._checkpoint)
         return Truncation(offset, is_complete)
 
     def follow_out_of_range(
@@ -153,9 +155,9 @@ class FollowerLog:
         """
         log = self.log
         if leader_end < log.log_end_offset:
-            log.truncate_to(leader_end, now_ms, self._checkpoint)
+            log.truncation.truncate_to(leader_end, now_ms, self._checkpoint)
         elif leader_start > log.log_end_offset:
-            log.truncate_fully_and_start_at(
+            log.truncation.truncate_fully_and_start_at(
                 leader_start, now_ms, checkpoint=self._checkpoint
             )
         return log.log_end_offset

@@ -46,7 +46,7 @@ def delete_old_segments(log: "UnifiedLog", now_ms: int) -> list["LogSegment"]:
     """
     breached = delete_breached_segments(log, now_ms).values()
     # Last: what is taken is the caller's to remove, and nobody else knows of it.
-    return log.take_removed_segments() + list(chain.from_iterable(breached))
+    return log.truncation.take_removed_segments() + list(chain.from_iterable(breached))
 
 
 def delete_breached_segments(

@@ -34,10 +34,14 @@ def _no_checkpoint() -> None:
     """For a log whose checkpoints are not above the offset."""
 
 
-class LogTruncation(LogState):
-    """The log as it is cut."""
+class LogTruncation:
+    """Cuts a log, and keeps what it has taken out until somebody asks."""
 
-    _removed: tuple[LogSegment, ...] = ()
+    __slots__ = ("_removed", "_state")
+
+    def __init__(self, state: LogState) -> None:
+        self._state = state
+        self._removed: tuple[LogSegment, ...] = ()
 
     def truncate_to(
         self,
@@ -56,32 +60,34 @@ class LogTruncation(LogState):
             ValueError: ``offset`` is negative.
             KafkaStorageError: the disk fails; then the log has failed.
         """
-        self._check_writable()
+        state, marks = self._state, self._state.watermarks
+        local, producers = state.local, state.producers
+        state.check_writable()
         if offset < 0:
             raise ValueError(f"cannot truncate to offset {offset}")
-        end = self.local.end.offset
+        end = local.end.offset
         if offset >= end:
             # An epoch that began at the end, without records, may be another's.
-            self.epochs.truncate_from_end(end)
+            state.epochs.truncate_from_end(end)
             return False
-        if offset < self.local.segments.first.base_offset:
+        if offset < local.segments.first.base_offset:
             self.truncate_fully_and_start_at(offset, now_ms, checkpoint=checkpoint)
             return True
-        if offset < self.high_watermark:
-            self.lines(_log).warning(
+        if offset < marks.high.offset:
+            state.lines(_log).warning(
                 "truncated to %d, below the high watermark, %d",
                 offset,
-                self.high_watermark,
+                marks.high.offset,
             )
         with self._failing():
             self._fall_to(offset, checkpoint)
-            gone = self.local.truncate_to(offset, now_ms)
+            gone = local.truncate_to(offset, now_ms)
             self._forget(gone)
-            self.epochs.truncate_from_end(offset)
-            self.quarantine.truncate_from_end(offset)
+            state.epochs.truncate_from_end(offset)
+            state.quarantine.truncate_from_end(offset)
             self._tell_segments_of_quarantine()
-            rebuild_producers(self.local, self.producers, self.log_start_offset, now_ms)
-            self.producers.on_high_watermark(self.high_watermark)
+            rebuild_producers(local, producers, marks.log_start_offset, now_ms)
+            producers.on_high_watermark(marks.high.offset)
         return True
 
     def truncate_fully_and_start_at(
@@ -99,21 +105,22 @@ class LogTruncation(LogState):
         Raises:
             KafkaStorageError: the disk fails; then the log has failed.
         """
-        self._check_writable()
+        state = self._state
+        state.check_writable()
         if offset < 0:
             raise ValueError(f"a log cannot start at offset {offset}")
         with self._failing():
-            first = self.local.segments.first.base_offset
+            first = state.local.segments.first.base_offset
             self._fall_to(min(offset, first), checkpoint)
-            gone = self.local.truncate_fully_and_start_at(offset, now_ms)
+            gone = state.local.truncate_fully_and_start_at(offset, now_ms)
             start = offset if log_start is None else log_start
-            self._watermarks.begin_at(self.local.end, start)
+            state.watermarks.begin_at(state.local.end, start)
             self._forget(gone)
-            self.epochs.clear()
-            self.quarantine.clear()
+            state.epochs.clear()
+            state.quarantine.clear()
             self._remove_snapshots()
-            self.producers.clear()
-            self.producers.map_end_offset = offset
+            state.producers.clear()
+            state.producers.map_end_offset = offset
 
     @contextmanager
     def _failing(self) -> Iterator[None]:
@@ -121,19 +128,19 @@ class LogTruncation(LogState):
         try:
             yield
         except KafkaStorageError as error:
-            self.fail(error)
+            self._state.fail(error)
             raise
         except MISSING as error:
-            raise self.fail_without_files(error) from error
+            raise self._state.fail_without_files(error) from error
         except CorruptIndex as error:
             failure = KafkaStorageError(str(error))  # recovery makes the index anew
-            self.fail(failure)
+            self._state.fail(failure)
             raise failure from error
 
     def _fall_to(self, offset: int, checkpoint: Callable[[], None]) -> None:
         # Where no record follows, the place is that of the log end.
-        place = self.local.maybe_convert_to_offset_metadata(offset)
-        self._watermarks.fall_to(place._replace(offset=offset))
+        place = self._state.local.maybe_convert_to_offset_metadata(offset)
+        self._state.watermarks.fall_to(place._replace(offset=offset))
         checkpoint()
 
     def take_removed_segments(self) -> list[LogSegment]:
@@ -146,16 +153,18 @@ class LogTruncation(LogState):
         return removed
 
     def _forget(self, gone: list[LogSegment]) -> None:
-        end = self.local.end
+        end = self._state.local.end
         self._removed += tuple(gone)
-        self._watermarks.fall_to(end)
-        self._unsynced.note_truncation(end, gone)
+        self._state.watermarks.fall_to(end)
+        self._state.unsynced.note_truncation(end, gone)
 
     def _tell_segments_of_quarantine(self) -> None:
-        for segment in self.local.segments:
-            segment.quarantined = self.quarantine.of_segment(segment.base_offset)
+        quarantine = self._state.quarantine
+        for segment in self._state.local.segments:
+            segment.quarantined = quarantine.of_segment(segment.base_offset)
 
     def _remove_snapshots(self) -> None:
-        files, directory = self.local.files, self.directory
+        local = self._state.local
+        files, directory = local.files, local.directory
         for offset in list_snapshots(files, directory):
             files.unlink(snapshot_path(directory, offset))

@@ -31,8 +31,9 @@ from odradek.storage.local.local_log import LocalLog
 from odradek.storage.local.quarantine import Quarantine
 from odradek.storage.local.segments import LogSegments
 from odradek.storage.local.sync_ticket import Unsynced
-from odradek.storage.log.state import Loaded, LogParts
-from odradek.storage.log.unified_log import UnifiedLog
+from odradek.storage.local.watermarks import Watermarks
+from odradek.storage.log.state import LogState
+from odradek.storage.log.unified_log import Loaded, UnifiedLog
 from odradek.storage.producers.replay import ProducerReplay
 from odradek.storage.producers.snapshot import list_snapshots, snapshot_path
 from odradek.storage.producers.states import ProducerStates, load_newest_snapshot
@@ -90,14 +91,16 @@ def create_log(
         unsynced.note_new_directory(
             {PARTITION_METADATA_NAME: format_partition_metadata(topic_id)}
         )
-    parts = LogParts(
+    state = LogState(
+        topic_partition,
         local,
         LeaderEpochs(files, directory / EPOCHS_NAME),
         surroundings.no_producers(),
         unsynced,
         Quarantine(files, directory),
+        Watermarks(local, log_start_offset=0),
     )
-    return UnifiedLog(topic_partition, topic_id, parts, log_start_offset=0)
+    return UnifiedLog(topic_id, state)
 
 
 def load_log(
@@ -113,9 +116,8 @@ def load_log(
     Raises:
         KafkaStorageError: the disk fails; what is in the files never raises.
     """
-    loader = _Loader(directory, config, checkpointed, surroundings)
-    parts = loader.load()
-    log = UnifiedLog(topic_partition, topic_id, parts, loader.log_start_offset)
+    loader = _Loader(topic_partition, directory, config, checkpointed, surroundings)
+    log = UnifiedLog(topic_id, loader.load())
     log.loaded = loader.loaded
     return log
 
@@ -125,12 +127,14 @@ class _Loader:
 
     def __init__(
         self,
+        topic_partition: TopicPartition,
         directory: Path,
         config: LogConfig,
         checkpointed: Checkpointed,
         surroundings: Surroundings,
     ) -> None:
         self.log_start_offset = checkpointed.log_start_offset
+        self._topic_partition = topic_partition
         self._directory = directory
         self._lines = LogLines(_log, directory)
         self._config = config
@@ -149,7 +153,7 @@ class _Loader:
         """What `load` has done."""
         return Loaded(not self._was_clean, self._recovered_offsets, self._cut_bytes)
 
-    def load(self) -> LogParts:
+    def load(self) -> LogState:
         leftovers = remove_leftovers(self._files, self._directory)
         self._has_new_names = leftovers.has_new_names
         segments = self._open_segments(leftovers.names)
@@ -175,7 +179,15 @@ class _Loader:
         producers.on_high_watermark(local.end.offset)
         self._set_quarantined(segments)
         unsynced = self._make_durable(local)
-        return LogParts(local, self._epochs, producers, unsynced, self._quarantine)
+        return LogState(
+            self._topic_partition,
+            local,
+            self._epochs,
+            producers,
+            unsynced,
+            self._quarantine,
+            Watermarks(local, self.log_start_offset),
+        )
 
     def _open_segments(self, names: list[str]) -> LogSegments:
         bases = segment_bases(names)

@@ -76,8 +76,9 @@ class LogSegment(SegmentReader):
         path = segment_path(directory, base_offset, TRANSACTION_INDEX + suffix)
         self.transactions = TransactionIndex(files, path, base_offset)
         self._jitter_ms = _draw_jitter(config)
-        self.config = config
         self._first_timestamp = NO_TIMESTAMP
+        self._last_offset_max = base_offset + RELATIVE_OFFSET_MAX
+        self.config = config
         self._suffix = suffix
 
     @classmethod
@@ -115,6 +116,17 @@ class LogSegment(SegmentReader):
         self._offset_entries_max = config.segment_index_bytes // INDEX_ENTRY_SIZE
         time_entries = config.segment_index_bytes // TIME_INDEX_ENTRY_SIZE
         self._time_entries_max = time_entries - 1  # one is for when it is sealed
+        self._begin_with(self._first_timestamp)
+
+    def _begin_with(self, first_timestamp: int) -> None:
+        """Note the largest timestamp of the first batch; -1: it has none, or is not.
+
+        Event time says when to roll: how much later than the first batch another is.
+        The wall clock only counts where records have no timestamps.
+        """
+        self._first_timestamp = first_timestamp
+        start = first_timestamp if first_timestamp >= 0 else self.created_ms
+        self._roll_at_ms = start + self._age_ms_max
 
     @property
     def size(self) -> int:
@@ -152,10 +164,10 @@ class LogSegment(SegmentReader):
         """
         log = self.log
         position = log.size
-        assert 0 <= last_offset - self.base_offset <= RELATIVE_OFFSET_MAX, last_offset
+        assert self.base_offset <= last_offset <= self._last_offset_max, last_offset
         log.append(batch)
         if not position:
-            self._first_timestamp = max_timestamp
+            self._begin_with(max_timestamp)
         self.indexes.note(
             position, len(batch), last_offset, max_timestamp, offset_of_max
         )
@@ -176,21 +188,17 @@ class LogSegment(SegmentReader):
         Raises:
             DiskFull, StorageFailure: as `File.append`.
         """
-        log, indexes, first = self.log, self.indexes, self._first_timestamp
+        log = self.log
         position, size = log.size, len(batch)
-        if (  # as in `should_roll`
+        if (
             not position
-            or position > self._size_max - size
-            or first < 0
-            or max_timestamp - first > self._age_ms_max
-            or indexes.offsets.count >= self._offset_entries_max
-            or indexes.times.count >= self._time_entries_max
-            or last_offset - self.base_offset > RELATIVE_OFFSET_MAX
+            or self._first_timestamp < 0
+            or self.should_roll(size, max_timestamp, last_offset, max_timestamp)
         ):
             return False
         stamp_sized(batch, base_offset, size, leader_epoch)
         log.append(batch)
-        indexes.note(position, size, last_offset, max_timestamp, last_offset)
+        self.indexes.note(position, size, last_offset, max_timestamp, last_offset)
         return True
 
     def begin_tail(self) -> LogTail:
@@ -207,9 +215,9 @@ class LogSegment(SegmentReader):
         position, data = self.log.size, memoryview(batches)
         self.log.append(batches)
         if not position:
-            self._first_timestamp = read_header(batches).max_timestamp
+            self._begin_with(read_header(batches).max_timestamp)
         walk = BatchWalk(len(data))
-        offsets = self.base_offset, self.base_offset + RELATIVE_OFFSET_MAX
+        offsets = self.base_offset, self._last_offset_max
         while data:
             run = walk.run(data, position, offsets, checks_crc=False)
             assert run is not None, position
@@ -221,21 +229,14 @@ class LogSegment(SegmentReader):
         self, incoming_size: int, max_timestamp: int, last_offset: int, now_ms: int
     ) -> bool:
         """Whether a batch like this belongs into a new segment."""
-        size = self.log.size
-        if size > self._size_max - incoming_size:
-            return True
-        if size:
-            # Event time: how much later than the first batch this one is. The wall
-            # clock only counts where records have no timestamps.
-            first = self._first_timestamp
-            age = max_timestamp - first if first >= 0 else now_ms - self.created_ms
-            if age > self._age_ms_max:
-                return True
-        indexes = self.indexes
+        size, indexes = self.log.size, self.indexes
+        now_ms = max_timestamp if self._first_timestamp >= 0 else now_ms
         return (
-            indexes.offsets.count >= self._offset_entries_max
+            size > self._size_max - incoming_size
+            or (now_ms > self._roll_at_ms and size > 0)
+            or indexes.offsets.count >= self._offset_entries_max
             or indexes.times.count >= self._time_entries_max
-            or not 0 <= last_offset - self.base_offset <= RELATIVE_OFFSET_MAX
+            or not self.base_offset <= last_offset <= self._last_offset_max
         )
 
     def activate(self, log_end: int | None = None) -> Recovery:
@@ -266,10 +267,10 @@ class LogSegment(SegmentReader):
         return recovery
 
     def _load_first_timestamp(self) -> None:
-        self._first_timestamp = NO_TIMESTAMP
-        start = self.log.read_at(0, BATCH_OVERHEAD)
+        start, first_timestamp = self.log.read_at(0, BATCH_OVERHEAD), NO_TIMESTAMP
         if len(start) == BATCH_OVERHEAD:
-            self._first_timestamp = read_header(start).max_timestamp
+            first_timestamp = read_header(start).max_timestamp
+        self._begin_with(first_timestamp)
 
     def truncate_to(self, offset: int, now_ms: int) -> int:
         """Cut before the batch that holds ``offset``. Returns the bytes that went.

@@ -81,17 +81,17 @@ class Journal:
             self.aborted.update(offsets)
 
     def _append(self, batch: bytearray, origin: AppendOrigin) -> int:
-        info = self.log.append_as_leader(
+        info = self.log.appender.append_as_leader(
             memoryview(batch), self.leader_epoch, NOW, origin
         )
         return info.base_offset
 
     def sync(self) -> None:
-        ticket = self.log.begin_sync()
+        ticket = self.log.syncing.begin()
         if ticket is not None:
             ticket.run()
-            self.log.finish_sync(ticket)
-        self.log.update_high_watermark(self.log.durable_end)
+            self.log.syncing.finish(ticket)
+        self.log.visibility.raise_to(self.log.durable_end)
 
     def readable(self, *, committed: bool) -> dict[int, NewRecord]:
         """What a consumer must get."""

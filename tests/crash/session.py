@@ -120,7 +120,9 @@ class PartitionAccount:
         self._append(marker, AppendOrigin.COORDINATOR)
 
     def _append(self, batch: bytearray, origin: AppendOrigin) -> None:
-        self.log.append_as_leader(memoryview(batch), self.leader_epoch, NOW, origin)
+        self.log.appender.append_as_leader(
+            memoryview(batch), self.leader_epoch, NOW, origin
+        )
         self._batches.append(bytes(batch))
         for record in iterate(memoryview(batch)):
             self.promised.written.setdefault(record.offset, set()).add(record.value)
@@ -129,13 +131,13 @@ class PartitionAccount:
         self, with_snapshot: bool = False, meanwhile: Callable[[], None] | None = None
     ) -> None:
         """Acknowledge what is in the log now, not what comes ``meanwhile``."""
-        ticket = self.log.begin_sync(with_snapshot)
+        ticket = self.log.syncing.begin(with_snapshot)
         if meanwhile is not None:
             meanwhile()
         if ticket is not None:
             ticket.run()
-            self.log.finish_sync(ticket)
-        self.log.update_high_watermark(self.log.recovery_point)
+            self.log.syncing.finish(ticket)
+        self.log.visibility.raise_to(self.log.recovery_point)
         self.acknowledge()
 
     def acknowledge(self) -> None:
@@ -201,9 +203,11 @@ class PartitionAccount:
         )
         checkpoint = self._session.checkpoint
         if is_fully:
-            self.log.truncate_fully_and_start_at(offset, NOW, checkpoint=checkpoint)
+            self.log.truncation.truncate_fully_and_start_at(
+                offset, NOW, checkpoint=checkpoint
+            )
         else:
-            self.log.truncate_to(offset, NOW, checkpoint)
+            self.log.truncation.truncate_to(offset, NOW, checkpoint)
         # Others go on from here.
         for state in self.log.producers:
             self._sequences[state.producer_id] = state.last_sequence + 1

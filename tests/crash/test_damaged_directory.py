@@ -67,7 +67,7 @@ def whole(is_clean: bool) -> tuple[FakeFiles, dict[int, bytes | None]]:
     manager.register(log)
     records = values(log)
     assert records.keys() == set(range(36)) - {12, 13, 14}
-    assert log.quarantined_batches == 1
+    assert len(log.damage) == 1
     log.increment_log_start(4)
     manager.log_starts_job([ROOT])()
     manager.checkpoint_job()()

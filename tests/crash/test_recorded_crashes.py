@@ -219,7 +219,7 @@ def check_retries(manager: LogManager, promises: Promises) -> None:
             header = read_header(batch)
             if header.base_offset >= promised.start_max:
                 again = memoryview(bytearray(8) + batch[8:])  # as the client sent it
-                info = log.append_as_leader(again, log.latest_epoch, NOW)
+                info = log.appender.append_as_leader(again, log.latest_epoch, NOW)
                 assert info.is_duplicate
                 assert info.base_offset == header.base_offset
         assert log.log_end_offset == end

@@ -106,7 +106,9 @@ def append(
     now_ms: int = NOW,
 ) -> AppendInfo:
     """Append one batch as it is."""
-    return log.append_as_leader(memoryview(batch), leader_epoch, now_ms, origin)
+    return log.appender.append_as_leader(
+        memoryview(batch), leader_epoch, now_ms, origin
+    )
 
 
 def marker(
@@ -123,11 +125,11 @@ def marker(
 
 def sync(log: UnifiedLog, with_snapshot: bool = False) -> None:
     """What the committer does: all at once, and the high watermark follows."""
-    ticket = log.begin_sync(with_snapshot)
+    ticket = log.syncing.begin(with_snapshot)
     if ticket is not None:
         ticket.run()
-        log.finish_sync(ticket)
-    log.update_high_watermark(log.recovery_point)
+        log.syncing.finish(ticket)
+    log.visibility.raise_to(log.recovery_point)
 
 
 def read_all(

@@ -49,7 +49,7 @@ def followed(name: str, source: Path) -> tuple[UnifiedLog, FakeFiles]:
         data = path.read_bytes()
         for position, header in scan(data):
             batch = data[position : position + header.size]
-            info = log.append_as_follower(batch, now_ms)
+            info = log.replica_appender.append_as_follower(batch, now_ms)
             assert info.last_offset == header.last_offset
     sync(log)
     return log, files

@@ -224,12 +224,12 @@ def test_its_times_are_found(name: str) -> None:
         log = manager.get(TopicPartition(topic, int(number)))
         assert log is not None
         for timestamp, expected in answer.get("offsets_for_time", {}).items():
-            found = log.find_offset(int(timestamp))
+            found = log.reading.find_offset(int(timestamp))
             is_lost = name in NEWEST_IS_DAMAGED and expected["offset"] == 135
             if not is_lost and (expected["offset"] >= 0 or not misses_the_last):
                 assert (found.offset if found else -1) == expected["offset"]
         largest = answer["offsets"]["max_timestamp"]
-        found = log.find_offset(MAX_TIMESTAMP)
+        found = log.reading.find_offset(MAX_TIMESTAMP)
         if name in NEWEST_IS_DAMAGED:
             assert found is None or found.offset == 134
         elif largest["offset"] >= 0 or not misses_the_last:
@@ -244,7 +244,7 @@ def test_it_is_written_to_and_opened_again(name: str) -> None:
     for log in manager.logs():
         records = data_records(log)
         batch = build_batch([NewRecord(b"new", b"value", case.now_ms)])
-        info = log.append_as_leader(memoryview(batch), 100, case.now_ms)
+        info = log.appender.append_as_leader(memoryview(batch), 100, case.now_ms)
         before[log.topic_partition] = [
             *records,
             Record(info.base_offset, case.now_ms, b"new", b"value"),
@@ -339,8 +339,8 @@ def test_a_flipped_bit_costs_one_batch_where_kafka_drops_all_that_follow() -> No
         )
         log = log_of(case.start(), "tt-0")
         assert log.log_end_offset == 136
-        assert log.quarantined_batches == 1
-        assert log_of(case.start(), "tt-0").quarantined_batches == 1
+        assert len(log.damage) == 1
+        assert len(log_of(case.start(), "tt-0").damage) == 1
 
 
 def test_a_segment_that_is_missing_is_reported_and_passed_over() -> None:
@@ -385,7 +385,7 @@ def test_zeros_behind_a_cleanly_stopped_log_are_cut_where_kafka_does_not_start()
     again.files.extend(path, bytes(1000))
     log = log_of(again.start(), "plain-0")
     assert (again.files.size(path), log.log_end_offset) == (size, end)
-    assert not log.quarantined_batches
+    assert not len(log.damage)
 
 
 def test_t082_delete_dir_loads_without_recovery() -> None:

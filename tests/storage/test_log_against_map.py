@@ -62,15 +62,15 @@ class LogAgainstMap(RuleBasedStateMachine):
     @rule(with_snapshot=st.booleans())
     @precondition(lambda self: self.ticket is None)
     def begin_sync(self, with_snapshot: bool) -> None:
-        self.ticket = self.log.begin_sync(with_snapshot)
+        self.ticket = self.log.syncing.begin(with_snapshot)
 
     @rule()
     @precondition(lambda self: self.ticket is not None)
     def finish_sync(self) -> None:
         assert self.ticket is not None
         self.ticket.run()
-        self.log.finish_sync(self.ticket)
-        self.log.update_high_watermark(self.log.recovery_point)
+        self.log.syncing.finish(self.ticket)
+        self.log.visibility.raise_to(self.log.recovery_point)
         self.ticket = None
 
     @rule()
@@ -95,11 +95,13 @@ class LogAgainstMap(RuleBasedStateMachine):
         end = self.start + int(share * (self.end - self.start))
         if is_fully:
             end += 3
-            self.log.truncate_fully_and_start_at(end, NOW, checkpoint=self.follow)
+            self.log.truncation.truncate_fully_and_start_at(
+                end, NOW, checkpoint=self.follow
+            )
             self.start = end
             self.batches.clear()
         else:
-            self.log.truncate_to(end, NOW, self.follow)
+            self.log.truncation.truncate_to(end, NOW, self.follow)
         cut = end
         while self.batches and self.batches[-1][1] > end:
             cut = self.batches.pop()[0]  # as a whole

@@ -72,7 +72,7 @@ def test_t094_corrupt_snapshot_falls_back_to_previous() -> None:
 def test_a_snapshot_above_the_end_is_not_believed() -> None:
     log = filled(batches=10)
     produce(log, 3, producer=Producer(9, 0, 0))
-    ticket = log.begin_sync(with_snapshot=True)
+    ticket = log.syncing.begin(with_snapshot=True)
     assert ticket
     files = files_of(log)
     files.power_cut()

@@ -142,7 +142,7 @@ class LogAgainstList(RuleBasedStateMachine):
     def truncate(self, share: float) -> None:
         bases = [each.header.base_offset for each in self.batches]
         offset = max([self.start, *bases[int(share * len(bases)) :][:1]])
-        self.log.truncate_to(offset, NOW, self.write_checkpoint)
+        self.log.truncation.truncate_to(offset, NOW, self.write_checkpoint)
         if offset < self.end:
             self.end = offset
             self._keep(lambda batch: batch.header.next_offset <= offset)
@@ -256,7 +256,7 @@ class LogAgainstList(RuleBasedStateMachine):
     )
     def read(self, share: float, size_max: int, isolation: FetchIsolation) -> None:
         offset = self.start + int(share * (self.end - self.start))
-        limit = self.log.end_offset(isolation).offset
+        limit = self.log.visibility.end_offset(isolation).offset
         data = self.log.read(offset, size_max, isolation, may_block=True)
         found = [
             (header, bytes(data.records[at : at + header.size]))

@@ -37,12 +37,12 @@ from tests.storage.logs import (
 def test_a_sync_under_way_makes_nothing_durable_behind_it() -> None:
     log = filled()
     produce(log, 3)
-    ticket = log.begin_sync(with_snapshot=True)
+    ticket = log.syncing.begin(with_snapshot=True)
     assert ticket is not None
-    log.truncate_to(46, NOW)
+    log.truncation.truncate_to(46, NOW)
     produce(log, 30)
     ticket.run()
-    log.finish_sync(ticket)
+    log.syncing.finish(ticket)
     assert log.recovery_point == 46
     # Its producers are those of records that are gone.
     assert max(list_snapshots(files_of(log), DIRECTORY)) <= 46
@@ -84,9 +84,11 @@ def interrupted(cut: str, nth: int) -> tuple[UnifiedLog, int, int] | None:
     files.fail(nth=nth)
     with suppress(KafkaStorageError):
         if cut == "fully":
-            log.truncate_fully_and_start_at(46, NOW, checkpoint=write_checkpoint)
+            log.truncation.truncate_fully_and_start_at(
+                46, NOW, checkpoint=write_checkpoint
+            )
         else:
-            log.truncate_to(int(cut), NOW, write_checkpoint)
+            log.truncation.truncate_to(int(cut), NOW, write_checkpoint)
     files.heal()
     return (log, *checkpoint) if log.is_failed else None
 
@@ -110,7 +112,7 @@ def test_a_kill_at_any_step_leaves_a_log(cut: str, is_power_cut: bool) -> None:
         if cut != "fully":
             assert len(found) >= int(cut) - 2, (cut, nth)
         # As a follower would: it is truncated again, and goes on.
-        again.truncate_to(min(46, again.log_end_offset), NOW)
+        again.truncation.truncate_to(min(46, again.log_end_offset), NOW)
         assert produce(again).base_offset == again.log_end_offset - 1
     assert nth > 5
 
@@ -119,16 +121,16 @@ def test_a_disk_that_fails_is_final() -> None:
     log = filled()
     files_of(log).fail("rename")
     with pytest.raises(KafkaStorageError):
-        log.truncate_to(3, NOW)
+        log.truncation.truncate_to(3, NOW)
     assert log.is_failed
     with pytest.raises(KafkaStorageError):
-        log.truncate_to(3, NOW)
+        log.truncation.truncate_to(3, NOW)
 
 
 def test_a_new_log_can_be_truncated() -> None:
     log = new_log(FakeFiles())
-    assert not log.truncate_to(0, NOW)
-    log.truncate_fully_and_start_at(0, NOW)
+    assert not log.truncation.truncate_to(0, NOW)
+    log.truncation.truncate_fully_and_start_at(0, NOW)
     assert produce(log).base_offset == 0
 
 
@@ -141,13 +143,13 @@ def test_real_files_are_cut_and_go_on(tmp_path: Path) -> None:
         produce(log, 3)
     sync(log)
     for timestamp in (NOW, NOW + 1):
-        log.find_offset(timestamp)  # sealed indexes are mapped now
+        log.reading.find_offset(timestamp)  # sealed indexes are mapped now
     for offset in (250, 151, 40, 2):
-        assert log.truncate_to(offset, NOW)
+        assert log.truncation.truncate_to(offset, NOW)
         for _ in range(30):
             produce(log, 3)
         sync(log)
-        for segment in log.take_removed_segments():
+        for segment in log.truncation.take_removed_segments():
             segment.delete_files()
     expected = read_all(log)
     assert [record.offset for record in expected] == list(range(2, 92))

@@ -54,7 +54,7 @@ def calls_of(action: Callable[[], object]) -> int:
 
 
 STEPS: dict[str, Callable[[UnifiedLog], object]] = {
-    "checkpoint": lambda log: log.begin_sync(with_snapshot=True),
+    "checkpoint": lambda log: log.syncing.begin(with_snapshot=True),
     "roll": lambda log: log.roll(NOW),
     "expiry of some": lambda log: next(log.producers.remove_expired(NOW + DAY_MS)),
     "expiry of none": lambda log: next(log.producers.remove_expired(NOW)),
@@ -72,7 +72,7 @@ def test_a_step_takes_the_loop_no_longer_when_they_are_many(name: str) -> None:
 
 def test_a_snapshot_is_of_its_offset_whatever_comes_before_it_is_written() -> None:
     log = log_with(FEW)
-    ticket = log.begin_sync(with_snapshot=True)
+    ticket = log.syncing.begin(with_snapshot=True)
     assert ticket
     expected = {state.producer_id: state.last_offset for state in log.producers}
     for producer_id in range(0, FEW + 50, 7):
@@ -82,7 +82,7 @@ def test_a_snapshot_is_of_its_offset_whatever_comes_before_it_is_written() -> No
         pass
     assert not len(log.producers)
     ticket.run()
-    log.finish_sync(ticket)
+    log.syncing.finish(ticket)
     written = files_of(log).content(snapshot_path(DIRECTORY, FEW))
     assert {
         each.producer_id: each.last_offset for each in parse_producers(written)

@@ -88,7 +88,7 @@ def assert_rest_is_read(
     assert set(range(BATCHES * COUNT)) - hit <= set(found)
     for number in range(BATCHES):
         wanted = NOW + 1000 * number
-        record = again.find_offset(wanted)
+        record = again.reading.find_offset(wanted)
         sound = [offset for offset in found if offset >= COUNT * number]
         assert (record.offset if record else None) == (sound[0] if sound else None)
     assert consumed(again, 200) == found
@@ -203,9 +203,9 @@ def test_truncation_in_and_around_damage(offset: int) -> None:
     files.flip(name, 2 * SIZE + 70)
     again = reopened(log, was_clean=True, recovery_point=BATCHES * COUNT)
     assert 66 not in consumed(again, 1 << 20)
-    again.truncate_to(offset, NOW)
+    again.truncation.truncate_to(offset, NOW)
     assert again.log_end_offset == offset
-    again.update_high_watermark(offset)
+    again.visibility.raise_to(offset)
     # As in Kafka nothing is at the offsets of a batch that was cut with its last ones.
     end = offset if 66 <= offset < 69 else offset // 3 * 3
     before = consumed(again, 1 << 20, end)
@@ -225,8 +225,8 @@ def test_deleted_segments_take_their_damage_along() -> None:
     files.flip(NAMES[0], 70)
     again = reopened(log, was_clean=True, recovery_point=BATCHES * COUNT)
     assert 0 not in consumed(again, 1 << 20)
-    assert again.quarantined_batches == 1
+    assert len(again.damage) == 1
     again.increment_log_start(40)
     delete_old_segments(again, NOW)
-    assert again.quarantined_batches == 0
+    assert len(again.damage) == 0
     assert not files.exists(DIRECTORY / "quarantine")

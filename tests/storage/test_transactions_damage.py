@@ -135,7 +135,7 @@ def test_a_damaged_commit_marker_is_reported_and_its_transaction_waits() -> None
     damage(model, model.batches[1][0], 64, was_clean=False)
     assert model.log.last_stable_offset == 0
     assert committed_reads(model, 1 << 20) == []
-    model.log.update_high_watermark(model.log.log_end_offset)
+    model.log.visibility.raise_to(model.log.log_end_offset)
     model.take(COMMIT)
     model.take(Step("sync"))
     assert model.log.last_stable_offset == model.log.log_end_offset

@@ -122,7 +122,7 @@ class Model:
     def _truncate(self, count: int) -> None:
         ends = [header.base_offset for header, _ in self.batches[-count:]]
         offset = max([self.log.log_start_offset, *ends[:1]])
-        self.log.truncate_to(offset, NOW)
+        self.log.truncation.truncate_to(offset, NOW)
         self._drop_from(offset)
         self._sync(with_snapshot=False)  # before that, a power cut undoes it
 

@@ -85,9 +85,11 @@ def outcome(log: UnifiedLog, each: dict[str, Any], *, is_short: bool) -> Any:
     """Where the batch is, or what was said against it."""
     batch = memoryview(batch_of(each))
     try:
-        if is_short and (placed := log.append_usual(batch, each["epoch"], NOW)):
+        if is_short and (
+            placed := log.appender.append_usual(batch, each["epoch"], NOW)
+        ):
             return placed
-        info = log.append_as_leader(batch, each["epoch"], NOW)
+        info = log.appender.append_as_leader(batch, each["epoch"], NOW)
     except KafkaError as error:
         return type(error), str(error)
     return info.base_offset, info.last_offset + 1, info.log_start_offset
@@ -129,9 +131,9 @@ def test_what_clients_send_takes_the_short_way(producer: Producer) -> None:
         batches.append(batch_of({**USUAL, "producer": who}))
     append(log, batches[0])  # the segment's first
     for offset in (1, 2):
-        placed = log.append_usual(memoryview(batches[offset]), EPOCH, NOW)
+        placed = log.appender.append_usual(memoryview(batches[offset]), EPOCH, NOW)
         assert placed == (offset, offset + 1, 0)
-    assert log.append_usual(memoryview(bytes(batches[0])), EPOCH, NOW) is None
+    assert log.appender.append_usual(memoryview(bytes(batches[0])), EPOCH, NOW) is None
     assert log.log_end_offset == 3
 
 
@@ -142,13 +144,13 @@ def test_a_write_of_the_short_way_that_fails_changes_nothing() -> None:
     before = all_of(log, files)
     files.fail("append", error=errno.ENOSPC)
     with pytest.raises(DiskFull):
-        log.append_usual(memoryview(batch_of(USUAL)), EPOCH, NOW)
+        log.appender.append_usual(memoryview(batch_of(USUAL)), EPOCH, NOW)
     assert all_of(log, files) == before
     files.fail("append", error=errno.EIO)
     with pytest.raises(StorageFailure):
-        log.append_usual(memoryview(batch_of(USUAL)), EPOCH, NOW)
+        log.appender.append_usual(memoryview(batch_of(USUAL)), EPOCH, NOW)
     assert log.is_failed
-    assert log.append_usual(memoryview(batch_of(USUAL)), EPOCH, NOW) is None
+    assert log.appender.append_usual(memoryview(batch_of(USUAL)), EPOCH, NOW) is None
 
 
 def test_a_producer_of_whom_something_is_awaited_takes_the_long_way() -> None:
@@ -157,7 +159,7 @@ def test_a_producer_of_whom_something_is_awaited_takes_the_long_way() -> None:
     follows = log.producers.follows
     assert follows(7, 0, 1) is log.producers.get(7)
     assert follows(7, 0, 2) is follows(8, 0, 0) is None
-    log.start_verification(8, 0, 0, NOW)
+    log.producers.start_verification(8, 0, 0, NOW)
     assert follows(7, 0, 1) is None
 
 
@@ -183,6 +185,6 @@ def test_what_is_special_is_left_to_the_long_way(
     earlier = all_of(log, files)
     batch = batch_of({**USUAL, **special})
     as_sent = bytes(batch)
-    assert log.append_usual(memoryview(batch), EPOCH, NOW + 1001) is None
+    assert log.appender.append_usual(memoryview(batch), EPOCH, NOW + 1001) is None
     assert all_of(log, files) == earlier
     assert batch == as_sent

@@ -129,14 +129,16 @@ class PartitionFamilies:
         self.start.add(start, label_text)
         self.end.add(end, label_text)
         self.segments.add(len(log.local.segments), label_text)
-        stable = log.end_offset(FetchIsolation.TXN_COMMITTED).offset
+        stable = log.visibility.end_offset(FetchIsolation.TXN_COMMITTED).offset
         self.unstable.add(high_watermark - stable, label_text)
         self.undurable.add(max(end - log.recovery_point, 0), label_text)
-        quarantined = log.quarantined_batches
+        quarantined = len(log.damage)
         if quarantined:
             self.quarantined.add(quarantined, label_text)
         self._producer_id_count += len(log.producers)
-        self._late_count += log.has_late_transaction(*self._now_and_timeout_max_ms)
+        self._late_count += log.producers.has_late_transaction(
+            *self._now_and_timeout_max_ms
+        )
 
     def _add_copies(self) -> None:
         """The copies that moves to another log directory have made so far."""

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from odradek.broker.durability.committer import DirectoryCommitter
     from odradek.protocol.topic_partition import TopicPartition
     from odradek.storage.files.files import Buffer
+    from odradek.storage.log.appender import Placed
     from odradek.storage.log.unified_log import UnifiedLog
-    from odradek.storage.log.writer import Placed
     from odradek.storage.producers.append_info import AppendInfo, AppendOrigin
     from odradek.storage.producers.verification_state import VerificationGuard
     from odradek.storage.values.log_config import LogConfig
@@ -113,10 +113,10 @@ class Partition(ReadablePartition):
         self.log = log
         self.committer = committer
         if self._verifications is not None:
-            log.continue_verifications(self._verifications)
+            log.producers.verifications = self._verifications
             self._verifications = None
         if self.replication is None:
-            log.update_high_watermark(log.end_metadata)
+            log.visibility.raise_to(log.end_metadata)
         self.epoch_start_offset = log.log_end_offset
         self.durable_log_start = log.log_start_offset
 
@@ -205,7 +205,7 @@ class Partition(ReadablePartition):
         now_ms: int,
         epoch_bump: bool = False,
     ) -> VerificationGuard | None:
-        """What `UnifiedLog.start_verification` says; nothing is written for it.
+        """What `ProducerStates.start_verification` says; nothing is written for it.
 
         The guard holds also when the log is made between now and its append.
 
@@ -216,7 +216,7 @@ class Partition(ReadablePartition):
             self.check_leader()
         batch = producer_id, sequence, producer_epoch, now_ms, epoch_bump
         if self.log is not None:
-            return self.log.start_verification(*batch)
+            return self.log.producers.start_verification(*batch)
         if self._verifications is None:
             self._verifications = VerificationStates()
         return self._verifications.start(*batch)
@@ -232,7 +232,7 @@ class Partition(ReadablePartition):
     ) -> AppendInfo:
         """Write one batch, or several of a coordinator. Returns before it is durable.
 
-        ``guard`` and ``transaction_version``: see `LogWriter.append_as_leader`.
+        ``guard`` and ``transaction_version``: see `Appender.append_as_leader`.
 
         Raises:
             NotLeaderOrFollower, NotEnoughReplicas: nothing was written.
@@ -246,9 +246,9 @@ class Partition(ReadablePartition):
         if log is None or not self.is_written:
             log = self._host.begin_log(self)
         if isinstance(batch, tuple):
-            info = log.append_jointly(batch, self.leader_epoch, now_ms, guard)
+            info = log.joint_appender.append(batch, self.leader_epoch, now_ms, guard)
         else:
-            info = log.append_as_leader(
+            info = log.appender.append_as_leader(
                 batch, self.leader_epoch, now_ms, origin, guard, transaction_version
             )
         if not info.is_duplicate:
@@ -258,7 +258,7 @@ class Partition(ReadablePartition):
     def append_usual(self, batch: memoryview, now_ms: int) -> Placed | None:
         """`append` a client's batch that has nothing special about it.
 
-        None, and nothing was done, where it has; see `LogWriter.append_usual`.
+        None, and nothing was done, where it has; see `Appender.append_usual`.
         """
         log = self.log
         if (
@@ -268,7 +268,7 @@ class Partition(ReadablePartition):
             or not self.replicas.is_leader
         ):
             return None
-        placed = log.append_usual(batch, self.leader_epoch, now_ms)
+        placed = log.appender.append_usual(batch, self.leader_epoch, now_ms)
         if placed is not None:
             self._follow_append(log, now_ms)
         return placed
@@ -279,7 +279,7 @@ class Partition(ReadablePartition):
         host = self._host
         if not host.bounds_by_durability:
             if self.replication is None:
-                log.raise_high_watermark_to_end()
+                log.visibility.raise_to_end()
             else:
                 self.raise_high_watermark()
             host.check_waiting(self)
@@ -316,12 +316,12 @@ class Partition(ReadablePartition):
         self._is_dirty = False
         if self.log is None or self.refusal is not None:
             return None
-        return self.log.begin_sync(with_snapshot)
+        return self.log.syncing.begin(with_snapshot)
 
     def finish_sync(self, ticket: Any) -> None:
         """What the ticket stands for is durable."""
         if self.log is not None:
-            self.log.finish_sync(ticket)
+            self.log.syncing.finish(ticket)
 
     def on_durable(self) -> None:
         """The durable offset has moved."""
@@ -352,7 +352,7 @@ class Partition(ReadablePartition):
             return
         if self._host.bounds_by_durability:
             if self.replication is None:
-                log.raise_high_watermark_to_durable()
+                log.visibility.raise_to_durable()
             else:
                 self.raise_high_watermark()
         self._host.check_all_waiting(self)
@@ -366,7 +366,7 @@ class Partition(ReadablePartition):
         end: OffsetMetadata | None = log.durable_end if is_bound else log.end_metadata
         if self.replication is not None and end is not None:
             end = self.replication.replicated_end(end)
-        return end is not None and log.update_high_watermark(end)
+        return end is not None and log.visibility.raise_to(end)
 
     # Log start: the records below it are deleted
 

@@ -154,11 +154,15 @@ class ReadablePartition:
         log = self.log
         if log is None:
             return 0, 0, 0
-        return log.visible_offsets()
+        return log.visibility.offsets()
 
     def end_offset(self, isolation: FetchIsolation) -> OffsetMetadata:
         """Up to where a reader of that isolation sees records."""
-        return _BEGINNING if self.log is None else self.log.end_offset(isolation)
+        return (
+            _BEGINNING
+            if self.log is None
+            else self.log.visibility.end_offset(isolation)
+        )
 
     def read(
         self,
@@ -177,7 +181,9 @@ class ReadablePartition:
         """
         if self.log is not None:
             try:
-                return self.log.read(offset, size_max, isolation, min_one, may_block)
+                return self.log.reading.read(
+                    offset, size_max, isolation, min_one, may_block
+                )
             except MISSING as error:
                 raise _files_gone(error) from error
         if offset != 0:
@@ -196,7 +202,7 @@ class ReadablePartition:
         """
         if self.log is not None:
             try:
-                return self.log.find_offset(timestamp, may_block)
+                return self.log.reading.find_offset(timestamp, may_block)
             except MISSING as error:
                 raise _files_gone(error) from error
         if timestamp in (EARLIEST, EARLIEST_LOCAL):

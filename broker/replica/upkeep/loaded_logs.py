@@ -35,7 +35,7 @@ class LoadedLogs:
         self._recovered_count += loaded.is_recovered
         self._recovered_offsets += loaded.recovered_offsets
         self._cut_bytes += loaded.cut_bytes
-        self._damaged_count += log.quarantined_batches
+        self._damaged_count += len(log.damage)
         is_changed = loaded.recovered_offsets or loaded.cut_bytes
         log.lines(_logger).log(
             logging.INFO if is_changed else logging.DEBUG,

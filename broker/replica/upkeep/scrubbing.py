@@ -133,7 +133,7 @@ class Scrubbing:
             return
         try:
             for position in scrub.damaged:
-                log.quarantine_damage(
+                log.damage.meet(
                     DamagedBatch(segment.base_offset, position, "found by scrubbing")
                 )
             if scrub.index_fault:

@@ -144,7 +144,7 @@ async def test_t125_acks_all_isr_shrinks_after_append(tmp_path: Path) -> None:
         partition.make_leader(led_by(1, 1, 2))
         future = append(broker, t0)
         log = broker.log_of(t0)
-        log.update_high_watermark(log.end_metadata)  # before anybody has looked
+        log.visibility.raise_to(log.end_metadata)  # before anybody has looked
         partition.make_leader(led_by(1, 1, partition_epoch=1))
         partition.check_all_waiting()
         assert codes(await future) == [ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND]

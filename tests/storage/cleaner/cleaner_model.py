@@ -315,7 +315,8 @@ class Model:
         for isolation in (COMMITTED, UNCOMMITTED):
             found = list(self._read(self.start, isolation))
             self._check_read(found, isolation)
-            offset = self.chance.randint(self.start, log.end_offset(isolation).offset)
+            end = log.visibility.end_offset(isolation)
+            offset = self.chance.randint(self.start, end.offset)
             assert list(self._read(offset, isolation)) == [
                 each for each in found if each.offset >= offset
             ]
@@ -327,7 +328,7 @@ class Model:
         return consume(self.log, offset, isolation, self.chance)
 
     def _check_read(self, found: list[Record], isolation: FetchIsolation) -> None:
-        end = self.log.end_offset(isolation).offset
+        end = self.log.visibility.end_offset(isolation).offset
         offsets = [each.offset for each in found]
         assert offsets == sorted(set(offsets))
         for each in found:
@@ -389,7 +390,7 @@ class Model:
 
     def _check_times(self) -> None:
         timestamp = NOW + self.chance.randrange(1100)
-        found = self.log.find_offset(timestamp)
+        found = self.log.reading.find_offset(timestamp)
         later = (
             record.offset
             for _, batch in batches_from(self.log, self.start)

@@ -47,14 +47,18 @@ def put(
     records = [NewRecord(key, value, timestamp) for key, value in pairs]
     batch = memoryview(build_batch(records, **fields))
     # Not as a client: no transaction is asked for, no sequence checked.
-    return log.append_as_leader(batch, EPOCH, NOW, AppendOrigin.REPLICATION).base_offset
+    return log.appender.append_as_leader(
+        batch, EPOCH, NOW, AppendOrigin.REPLICATION
+    ).base_offset
 
 
 def end(log: UnifiedLog, producer_id: int, *, commits: bool, epoch: int = 0) -> int:
     """Append a marker; its offset."""
     kind = ControlType.COMMIT if commits else ControlType.ABORT
     batch = build_marker_batch(EndTxnMarker(kind, 0), producer_id, epoch, NOW)
-    info = log.append_as_leader(memoryview(batch), EPOCH, NOW, AppendOrigin.COORDINATOR)
+    info = log.appender.append_as_leader(
+        memoryview(batch), EPOCH, NOW, AppendOrigin.COORDINATOR
+    )
     return info.base_offset
 
 
@@ -66,7 +70,7 @@ def write(log: UnifiedLog, text: str) -> None:
         else:
             value = None if word[1:] == "-" else word[1:].encode()
             put(log, (word[:1].encode(), value))
-    log.update_high_watermark(log.end_metadata)
+    log.visibility.raise_to(log.end_metadata)
 
 
 def clean(
@@ -76,7 +80,7 @@ def clean(
     map_size: int = MAP_SIZE,
 ) -> tuple[int, CleaningStats]:
     """One round over all that may be cleaned; where the next one begins."""
-    log.update_high_watermark(log.end_metadata)
+    log.visibility.raise_to(log.end_metadata)
     cleanable = find_cleanable(log, first_dirty, now_ms)
     plan = plan_round(log, cleanable, now_ms, map_size)
     cleaning = CleaningRound(log.local.files, plan)

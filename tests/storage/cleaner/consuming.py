@@ -14,7 +14,7 @@ def consume(
     log: UnifiedLog, start: int, isolation: FetchIsolation, chance: Random
 ) -> Iterator[Record]:
     """The records that it hands out from ``start`` on; it comes to the end."""
-    offset, end = start, log.end_offset(isolation).offset
+    offset, end = start, log.visibility.end_offset(isolation).offset
     while offset < end:
         size_max = chance.choice([1, 300, 5000])
         data = log.read(offset, size_max, isolation, may_block=True)

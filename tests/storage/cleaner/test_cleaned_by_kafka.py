@@ -52,8 +52,8 @@ def clean(manager: LogManager, log: UnifiedLog, now_ms: int) -> None:
 
 def put(log: UnifiedLog, key: bytes, value: bytes, now_ms: int) -> None:
     batch = build_batch([NewRecord(key, value, now_ms)])
-    log.append_as_leader(memoryview(batch), log.latest_epoch or 0, now_ms)
-    log.update_high_watermark(log.end_metadata)
+    log.appender.append_as_leader(memoryview(batch), log.latest_epoch or 0, now_ms)
+    log.visibility.raise_to(log.end_metadata)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_it_is_cleaned_further(name: str, has_tombstones: bool) -> None:
     manager = case.start()
     (log,) = manager.logs()
     now_ms, end = case.now_ms, log.log_end_offset
-    log.update_high_watermark(log.end_metadata)
+    log.visibility.raise_to(log.end_metadata)
     before = table_of(log)
     assert before
     assert bool(tombstones(log)) == has_tombstones
@@ -97,5 +97,5 @@ def test_it_is_cleaned_further(name: str, has_tombstones: bool) -> None:
     assert manager.close()
     (log,) = case.start().logs()
     assert log.log_end_offset == end + 3
-    log.update_high_watermark(log.end_metadata)
+    log.visibility.raise_to(log.end_metadata)
     assert table_of(log) == expected

@@ -16,7 +16,7 @@ def test_the_range_is_that_of_the_damage_and_the_log_is_not_touched() -> None:
     entry = job()
     assert (entry.segment_base, entry.start, entry.end) == (0, 70, 140)
     assert (entry.base_offset, entry.last_offset) == (1, 1)
-    assert not log.quarantined_batches
+    assert not len(log.damage)
 
 
 def test_a_segment_that_is_gone_is_not_examined() -> None:

@@ -13,7 +13,7 @@ KEYS = (b"a", b"b", b"c", b"d")
 
 
 def built(log: UnifiedLog, first_dirty: int = 0, size: int = MAP_SIZE) -> OffsetMap:
-    log.update_high_watermark(log.end_metadata)
+    log.visibility.raise_to(log.end_metadata)
     plan = plan_round(log, find_cleanable(log, first_dirty, NOW), NOW, size)
     files = log.local.files
     return build_offset_map(files, with_details(files, plan))

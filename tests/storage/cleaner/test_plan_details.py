@@ -14,7 +14,7 @@ def filled(files: FakeFiles | None = None) -> UnifiedLog:
     put(log, (b"a", b"1"), producer_id=1, producer_epoch=0, is_transactional=True)
     write(log, "b1 c1 | b2 |")
     end(log, 1, commits=False)  # in the active segment
-    log.update_high_watermark(log.end_metadata)
+    log.visibility.raise_to(log.end_metadata)
     return log
 
 
@@ -24,7 +24,7 @@ def test_sizes_and_aborted_transactions_are_those_of_the_files() -> None:
     for segment in log.local.segments:
         segment.flush_indexes()
     log = reopened(log, was_clean=True, recovery_point=log.log_end_offset)
-    log.update_high_watermark(log.end_metadata)
+    log.visibility.raise_to(log.end_metadata)
     plan = plan_round(log, find_cleanable(log, 0, NOW), NOW, MAP_SIZE)
     assert not plan.segments[0].offset_index_size
     plan = with_details(log.local.files, plan)

@@ -202,7 +202,7 @@ def test_a_tombstone_stays_while_older_values_lie_in_a_segment_with_damage() -> 
     with pytest.raises(DamageFound) as found:
         clean(log)
     damage = found.value
-    log.quarantine_damage(DamagedBatch(damage.base_offset, damage.position, "found"))
+    log.damage.meet(DamagedBatch(damage.base_offset, damage.position, "found"))
     next_dirty, stats = clean(log)
     counts = stats.records_read, stats.records_written
     assert counts == (1, 1), "the segment that stays as it is does not count"
@@ -234,7 +234,7 @@ def test_a_cleaned_log_is_the_same_after_a_restart() -> None:
     again = reopened(log)
     assert content(again) == content(log) == "2a2 3c1 4b2 5z1"
     assert again.log_end_offset == log.log_end_offset
-    found = again.find_offset(NOW)
+    found = again.reading.find_offset(NOW)
     assert found is not None
     assert found.offset == 2
 

@@ -46,7 +46,7 @@ def filled(files: FakeFiles | None = None, rounds: int = 12) -> UnifiedLog:
         produce(log, 1, producer=transactional, is_transactional=True)
         marker(log, ControlType.ABORT if number % 3 else ControlType.COMMIT)
     sync(log)
-    log.update_high_watermark(log.end_metadata)
+    log.visibility.raise_to(log.end_metadata)
     return log
 
 
@@ -126,7 +126,7 @@ def test_a_log_that_is_cut_is_copied_anew() -> None:
     future = future_of(log)
     plan = future.plan()
     future.copy(plan, ALL)
-    log.truncate_to(log.log_end_offset // 2, NOW)
+    log.truncation.truncate_to(log.log_end_offset // 2, NOW)
     assert future.missing(future.plan()) == log.size
     for _ in range(9):
         produce(log, 2, value=b"other")
@@ -134,7 +134,7 @@ def test_a_log_that_is_cut_is_copied_anew() -> None:
     late = FutureLog(log.local.files, log, TARGET.with_name("late-0.x-future"))
     late.create()
     plan = late.plan()
-    log.truncate_to(log.log_end_offset - 1, NOW)
+    log.truncation.truncate_to(log.log_end_offset - 1, NOW)
     with pytest.raises(FileNotFoundError):
         late.copy(plan, ALL)
 
@@ -145,25 +145,25 @@ def test_the_log_goes_on_in_the_copy() -> None:
     before, end = read_all(log), log.log_end_offset
     recovery_point = log.recovery_point
     produce(log, 1)
-    old_ticket = log.begin_sync()
+    old_ticket = log.syncing.begin()
     future = future_of(log)
     future.copy(future.plan(), ALL)
     future.write(future.texts())
-    log.hold()
-    assert log.begin_sync() is None
+    log.syncing.hold()
+    assert log.syncing.begin() is None
     old = future.hand_over(log.log_end_offset)
     assert {each.directory for each in old} == {DIRECTORY}
     assert log.directory == TARGET
-    log.release()
+    log.syncing.release()
     # What a sync of the old files says is of the old files.
     assert old_ticket is not None
     old_ticket.run()
-    log.finish_sync(old_ticket)
+    log.syncing.finish(old_ticket)
     assert log.recovery_point == recovery_point
     produce(log, 3)
     sync(log, with_snapshot=True)
     assert log.recovery_point == log.log_end_offset == end + 4
-    log.update_high_watermark(log.end_metadata)
+    log.visibility.raise_to(log.end_metadata)
     assert read_all(log)[: len(before)] == before
     aborted = log.read(0, ALL, FetchIsolation.TXN_COMMITTED, may_block=True).aborted
     assert aborted
@@ -190,5 +190,5 @@ def test_damage_is_known_in_the_copy() -> None:
     future.hand_over(log.log_end_offset)
     # This process has written the bytes and trusts them; the copy is verified.
     assert read_all(log)[0].offset == 2
-    assert log.quarantined_batches == 1
+    assert len(log.damage) == 1
     assert files.exists(TARGET / "quarantine")

@@ -272,7 +272,7 @@ def test_records_are_whole_with_real_files(tmp_path: Path) -> None:
         assert log.log_end_offset == 20 * round_
         for _ in range(20):
             batch = build_batch([NewRecord(b"k", bytes(100), NOW)])
-            log.append_as_leader(memoryview(batch), round_, NOW)
+            log.appender.append_as_leader(memoryview(batch), round_, NOW)
         if round_ != 1:
             assert manager.close()
         else:

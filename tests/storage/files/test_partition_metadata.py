@@ -53,7 +53,7 @@ def test_whatever_is_durable_of_a_new_log_is_durable_with_its_topic_id() -> None
         files = FakeFiles()
         log = new_log(files)
         produce(log)
-        ticket = log.begin_sync()
+        ticket = log.syncing.begin()
         assert ticket is not None
         files.fail(nth=step)
         try:

@@ -130,11 +130,11 @@ def test_a_log_that_is_cut_is_written_ahead_again() -> None:
     for _ in range(6):
         produce(log, 3)
     sync(log)
-    log.truncate_to(3, NOW)
+    log.truncation.truncate_to(3, NOW)
     assert zeros_of(log) == 0
     produce(log, 1)
     assert len(content(log)) == SEGMENT_BYTES
-    log.truncate_fully_and_start_at(50, NOW)
+    log.truncation.truncate_fully_and_start_at(50, NOW)
     produce(log, 1)
     assert len(content(log)) == SEGMENT_BYTES
     assert offsets(log) == [50]

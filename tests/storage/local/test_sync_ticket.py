@@ -26,7 +26,7 @@ from tests.storage.logs import (
 
 
 def begun(log: UnifiedLog, with_snapshot: bool = False) -> SyncTicket:
-    ticket = log.begin_sync(with_snapshot)
+    ticket = log.syncing.begin(with_snapshot)
     assert ticket is not None
     return ticket
 
@@ -92,7 +92,7 @@ def test_a_file_system_that_was_synced_leaves_the_rest_to_do() -> None:
     files.counts.clear()
     ticket.run()
     assert files.counts["sync"] == 1  # the leader epochs
-    log.finish_sync(ticket)
+    log.syncing.finish(ticket)
     files.power_cut()
     assert offsets(reopened(log, recovery_point=1)) == [0]
 
@@ -107,7 +107,7 @@ def test_a_snapshot_goes_with_the_indexes_and_replaces_the_last() -> None:
     assert not files.exists(DIRECTORY / f"{10:020d}.snapshot")
     assert f"{20:020d}.snapshot" in names_after_power_cut(files)
     assert files.content(f"{0:020d}.index")
-    assert log.begin_sync(with_snapshot=True) is None
+    assert log.syncing.begin(with_snapshot=True) is None
 
 
 def test_a_snapshot_beside_a_segment_stays() -> None:
@@ -144,13 +144,13 @@ def test_small_files_without_room_come_with_the_next_ticket() -> None:
     for nth in range(1, len(ticket.texts) + 1):
         files.fail("append", nth=nth, error=errno.ENOSPC)
     ticket.run()
-    log.finish_sync(ticket)
+    log.syncing.finish(ticket)
     assert log.recovery_point == 1
     assert not files.exists(DIRECTORY / "partition.metadata")
     sync(log)
     assert files.exists(DIRECTORY / "partition.metadata")
     assert files.exists(DIRECTORY / "leader-epoch-checkpoint")
-    assert log.begin_sync() is None
+    assert log.syncing.begin() is None
 
 
 def test_a_snapshot_without_room_is_left_out() -> None:
@@ -174,8 +174,8 @@ def test_a_partition_deleted_meanwhile_is_no_failure() -> None:
     files.rename(DIRECTORY, gone)
     log.retire(gone)
     ticket.run()
-    log.finish_sync(ticket)
-    assert log.begin_sync() is None
+    log.syncing.finish(ticket)
+    assert log.syncing.begin() is None
 
 
 def test_a_roll_leaves_its_snapshot_to_the_sync() -> None:
@@ -202,14 +202,14 @@ def test_a_snapshot_whose_segment_is_gone_is_not_left_behind() -> None:
     for number in range(3, 5):
         produce(log, producer=Producer(7, 0, number))
         log.roll(NOW)
-    log.update_high_watermark(4)
+    log.visibility.raise_to(4)
     log.increment_log_start(4)
     assert len(delete_old_segments(log, NOW)) == 4
     ticket.run()
     assert list_snapshots(files, DIRECTORY) == [1, 2, 3]
-    log.finish_sync(ticket)
+    log.syncing.finish(ticket)
     assert list_snapshots(files, DIRECTORY) == []
-    log.update_high_watermark(5)
+    log.visibility.raise_to(5)
     log.increment_log_start(5)
     assert len(delete_old_segments(log, NOW)) == 1
     sync(log)
@@ -231,15 +231,15 @@ def test_truncation_takes_from_a_ticket_what_is_gone() -> None:
     for _ in range(5):
         produce(log, 2, value=bytes(40))
     ticket = begun(log, with_snapshot=True)
-    log.truncate_to(5, NOW)
+    log.truncation.truncate_to(5, NOW)
     ticket.run()
-    log.finish_sync(ticket)
+    log.syncing.finish(ticket)
     assert log.recovery_point == 5
     again = begun(log)
     assert again.has_new_names  # files were renamed
     again.run()
-    log.finish_sync(again)
-    assert log.begin_sync() is None
+    log.syncing.finish(again)
+    assert log.syncing.begin() is None
 
 
 def test_a_directory_that_somebody_removed_is_a_failure() -> None:
@@ -252,7 +252,7 @@ def test_a_directory_that_somebody_removed_is_a_failure() -> None:
     files.rmtree(DIRECTORY)
     ticket.run()
     with pytest.raises(StorageFailure, match="gone"):
-        log.finish_sync(ticket)
+        log.syncing.finish(ticket)
     assert log.is_failed
     assert log.recovery_point == 1
 
@@ -266,4 +266,4 @@ def test_a_directory_that_was_renamed_for_deletion_is_none() -> None:
     files.rename(DIRECTORY, target)
     log.retire(target)
     ticket.run()
-    log.finish_sync(ticket)
+    log.syncing.finish(ticket)

@@ -106,9 +106,12 @@ def test_the_high_watermark_rises_to_the_end_as_if_it_were_asked_to() -> None:
                 logs.produce(log)
             if step == "fail":
                 log.fail(KafkaStorageError("a disk is gone"))
-        straight.raise_high_watermark_to_end()
-        asked.update_high_watermark(asked.end_metadata)
-        assert straight.high_watermark_metadata == asked.high_watermark_metadata
+        straight.visibility.raise_to_end()
+        asked.visibility.raise_to(asked.end_metadata)
+        assert (
+            straight.visibility.high_watermark_metadata
+            == asked.visibility.high_watermark_metadata
+        )
         assert straight.last_stable_offset == asked.last_stable_offset, step
     assert straight.high_watermark < straight.log_end_offset
 
@@ -124,20 +127,20 @@ def test_the_high_watermark_rises_to_what_is_durable_as_if_it_were_asked_to() ->
                 logs.marker(log, ControlType.COMMIT)
             elif step != "nothing":
                 logs.produce(log)
-            ticket = log.begin_sync()
+            ticket = log.syncing.begin()
             if step == "roll":
                 log.roll(0)
             elif step == "during":
                 logs.produce(log)
             if ticket is not None:
                 ticket.run()
-                log.finish_sync(ticket)
+                log.syncing.finish(ticket)
             if step == "fail":
                 log.fail(KafkaStorageError("a disk is gone"))
-        straight.raise_high_watermark_to_durable()
-        asked.update_high_watermark(asked.durable_end)
-        high = straight.high_watermark_metadata
-        assert high == asked.high_watermark_metadata, step
+        straight.visibility.raise_to_durable()
+        asked.visibility.raise_to(asked.durable_end)
+        high = straight.visibility.high_watermark_metadata
+        assert high == asked.visibility.high_watermark_metadata, step
         assert straight.last_stable_offset == asked.last_stable_offset, step
     assert high.segment_base_offset > 0
 
@@ -204,7 +207,7 @@ def test_a_log_start_that_a_failing_disk_does_not_find_stays() -> None:
     log = logs.new_log(files, segment_bytes=10_000)
     for _ in range(3):
         logs.produce(log, 2)
-    log.raise_high_watermark_to_end()
+    log.visibility.raise_to_end()
     files.fail("read")
     with pytest.raises(KafkaStorageError):
         log.increment_log_start(4)

@@ -103,7 +103,7 @@ def test_t170_follower_hw_and_start_applied_after_append() -> None:
     leading, following = leader(), follower()
     following.take(fetch(leading, following), NOW)
     before = following.fetch_offset
-    following.log.update_high_watermark_as_follower(2)
+    following.log.visibility.follow_leader(2)
     leading.increment_log_start(4)
     answer = fetch(leading, following)
     info = following.take(answer, NOW)
@@ -167,7 +167,7 @@ def test_t168_follower_mid_batch_log_start_after_delete_records() -> None:
     assert following.log.local.segments.first.base_offset == 3
     assert following.log.log_end_offset == info.last_offset + 1
     assert checkpoints[-1] == 3  # the recovery point went back
-    following.log.update_high_watermark_as_follower(30)
+    following.log.visibility.follow_leader(30)
     catch_up(leading, following)
     assert following.log.log_start_offset == 4
     assert read_all(following.log) == read_all(leading)
@@ -181,7 +181,7 @@ def test_only_an_empty_log_starts_at_the_batch() -> None:
         following.append(records, NOW)
     assert (raised.value.first_offset, raised.value.last_offset) == (27, 29)
     empty = follower()
-    empty.log.truncate_fully_and_start_at(40, NOW)
+    empty.log.truncation.truncate_fully_and_start_at(40, NOW)
     with pytest.raises(UnexpectedAppendOffset):
         empty.append(records, NOW)  # it ends below 40 altogether
     assert empty.fetch_offset == 40
@@ -215,7 +215,7 @@ def test_without_epochs_the_leaders_end_counts() -> None:
 
 def test_without_epochs_it_begins_at_the_high_watermark() -> None:
     following = follower(leader())
-    following.log.update_high_watermark_as_follower(12)
+    following.log.visibility.follow_leader(12)
     assert following.begin(NOW) == 30
     following.log.epochs.clear()
     assert following.begin(NOW) == 12

@@ -26,8 +26,8 @@ def test_t056_records_between_hw_and_leo_with_compaction_gaps() -> None:
     log = new_log()
     produce(log, 5)
     sync(log)
-    log.append_as_follower(compacted(5, 14, 3), NOW)
-    log.append_as_follower(compacted(40, 49, 2), NOW)
+    log.replica_appender.append_as_follower(compacted(5, 14, 3), NOW)
+    log.replica_appender.append_as_follower(compacted(40, 49, 2), NOW)
     assert offsets_above_high_watermark(log) == 45
     assert log.count_records_above_high_watermark() == 5
     sync(log)

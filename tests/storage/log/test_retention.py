@@ -101,7 +101,7 @@ def test_what_truncation_took_out_goes_although_retention_could_not() -> None:
     log = filled(retention_ms=0)
     files = log.local.files
     assert isinstance(files, FakeFiles)
-    log.truncate_to(4, NOW)
+    log.truncation.truncate_to(4, NOW)
     files.fail("rename", error=errno.ENOSPC)
     files.fail("unlink", error=errno.ENOSPC)
     with pytest.raises(KafkaStorageError):
@@ -188,7 +188,7 @@ def test_a_failed_log_keeps_everything() -> None:
     files = log.local.files
     assert isinstance(files, FakeFiles)
     produce(log)
-    ticket = log.begin_sync()
+    ticket = log.syncing.begin()
     assert ticket
     files.fail("sync")
     with pytest.raises(StorageFailure) as raised:
@@ -249,7 +249,7 @@ def test_an_empty_segment_is_not_beyond_a_size_that_is_unlimited() -> None:
     log = new_log(retention_ms=-1, retention_bytes=-1)
     log.roll(NOW, 10)
     log.roll(NOW, 20)
-    log.append_as_follower(batch(20), NOW)
+    log.replica_appender.append_as_follower(batch(20), NOW)
     sync(log)
     assert counts(log) == {}
     assert segments_of(log) == [0, 10, 20]

@@ -46,7 +46,7 @@ def latest(text: str) -> dict[str, str]:
 
 
 def cleaned_of(log: UnifiedLog, first_dirty: int = 0) -> CleanedSegment:
-    log.update_high_watermark(log.end_metadata)
+    log.visibility.raise_to(log.end_metadata)
     cleanable = find_cleanable(log, first_dirty, NOW)
     cleaning = CleaningRound(log.local.files, plan_round(log, cleanable, NOW, MAP_SIZE))
     cleaned = cleaning.clean_next()

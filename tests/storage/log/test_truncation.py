@@ -33,7 +33,7 @@ def bases(log: UnifiedLog) -> list[int]:
 
 def test_t028_truncate_mid_batch_cuts_whole_batch() -> None:
     log = filled()  # batches of three records
-    assert log.truncate_to(46, NOW)
+    assert log.truncation.truncate_to(46, NOW)
     assert log.log_end_offset == 46
     assert offsets(log) == list(range(45))
     assert produce(log, 2).base_offset == 46
@@ -43,7 +43,7 @@ def test_t028_truncate_mid_batch_cuts_whole_batch() -> None:
 def test_indexes_are_cut_and_grow_again() -> None:
     log = filled()
     last = log.local.segments.last
-    log.truncate_to(last.base_offset + 6, NOW)
+    log.truncation.truncate_to(last.base_offset + 6, NOW)
     entries = log.local.active.indexes
     assert entries.offsets.last.offset < log.log_end_offset
     assert entries.times.last.offset < log.log_end_offset
@@ -58,7 +58,7 @@ def test_indexes_are_cut_and_grow_again() -> None:
 def test_a_segment_that_begins_there_stays_as_an_empty_one() -> None:
     log = filled()
     base = bases(log)[2]
-    log.truncate_to(base, NOW)
+    log.truncation.truncate_to(base, NOW)
     assert bases(log)[-1] == base == log.log_end_offset
     assert log.local.active.size == 0
 
@@ -67,7 +67,7 @@ def test_t029_truncate_to_zero_resets_created_time_and_roll_timer() -> None:
     log = new_log(segment_bytes=10_000, segment_ms=HOUR)
     produce(log, timestamp=NOW - 30 * HOUR)
     produce(log, timestamp=NOW - 30 * HOUR)
-    log.truncate_to(0, NOW + HOUR)
+    log.truncation.truncate_to(0, NOW + HOUR)
     assert log.local.active.created_ms == NOW + HOUR
     # Its first timestamp is forgotten: a batch 30 hours later does not roll.
     assert not produce(log, timestamp=NOW).has_rolled
@@ -78,7 +78,7 @@ def test_at_or_above_the_end_only_the_epochs_are_cut() -> None:
     log.assign_epoch(9)  # without any record
     end = log.log_end_offset
     for offset in (end, end + 5):
-        assert not log.truncate_to(offset, NOW)
+        assert not log.truncation.truncate_to(offset, NOW)
     assert log.log_end_offset == end
     assert log.latest_epoch == 4
 
@@ -86,9 +86,9 @@ def test_at_or_above_the_end_only_the_epochs_are_cut() -> None:
 def test_a_negative_offset_is_refused() -> None:
     log = filled()
     with pytest.raises(ValueError, match="-1"):
-        log.truncate_to(-1, NOW)
+        log.truncation.truncate_to(-1, NOW)
     with pytest.raises(ValueError, match="-1"):
-        log.truncate_fully_and_start_at(-1, NOW)
+        log.truncation.truncate_fully_and_start_at(-1, NOW)
     assert not log.is_failed
 
 
@@ -96,11 +96,11 @@ def test_epochs_are_cut_with_the_records() -> None:
     log = new_log()
     for epoch in (1, 3, 5):
         produce(log, 5, leader_epoch=epoch)
-    log.truncate_to(10, NOW)
+    log.truncation.truncate_to(10, NOW)
     assert [tuple(entry) for entry in log.epochs.entries] == [(1, 0), (3, 5)]
-    log.truncate_to(7, NOW)
+    log.truncation.truncate_to(7, NOW)
     assert log.epoch_end_offset(3) == (3, 7)
-    log.truncate_fully_and_start_at(100, NOW)
+    log.truncation.truncate_fully_and_start_at(100, NOW)
     assert not log.epochs.entries
 
 
@@ -112,13 +112,13 @@ def test_t055_hw_lowered_by_truncation_producer_and_lso_recomputed() -> None:
     produce(log, 2, producer=Producer(8, 0, 2))
     sync(log)
     assert (log.high_watermark, log.last_stable_offset) == (8, 8)
-    log.truncate_to(5, NOW)
+    log.truncation.truncate_to(5, NOW)
     assert (log.high_watermark, log.recovery_point, log.log_end_offset) == (5, 5, 5)
-    assert log.last_stable_offset == log.first_unstable_offset == 0
+    assert log.last_stable_offset == log.visibility.first_unstable_offset == 0
     assert producers(log) == {7: (0, 2, 2), 8: (0, 1, 4)}
     assert log.producers.map_end_offset == 5
     assert not list(log.local.active.transactions.entries())
-    assert log.high_watermark_metadata == log.end_metadata
+    assert log.visibility.high_watermark_metadata == log.end_metadata
     marker(log, ControlType.COMMIT)
     sync(log)
     assert log.last_stable_offset == log.high_watermark == 6
@@ -133,18 +133,18 @@ def test_transactions_that_ended_below_the_high_watermark_hide_nothing() -> None
     for _ in range(2):
         produce(log, 2)
     sync(log)
-    log.truncate_to(6, NOW)
-    assert (log.first_unstable_offset, log.last_stable_offset) == (-1, 6)
+    log.truncation.truncate_to(6, NOW)
+    assert (log.visibility.first_unstable_offset, log.last_stable_offset) == (-1, 6)
 
 
 def test_a_high_watermark_below_stays() -> None:
     log = new_log()
     produce(log, 3)
     sync(log)
-    before = log.high_watermark_metadata
+    before = log.visibility.high_watermark_metadata
     produce(log, 3)
-    log.truncate_to(5, NOW)
-    assert log.high_watermark_metadata == before
+    log.truncation.truncate_to(5, NOW)
+    assert log.visibility.high_watermark_metadata == before
 
 
 def test_producers_are_as_they_were_there() -> None:
@@ -155,7 +155,7 @@ def test_producers_are_as_they_were_there() -> None:
         before[again.log_end_offset] = producers(again)
         produce(again, 3, producer=Producer(number % 2, 0, 3 * (number // 2)))
     for offset in reversed(before):
-        log.truncate_to(offset, NOW)
+        log.truncation.truncate_to(offset, NOW)
         assert producers(log) == before[offset], offset
 
 
@@ -165,7 +165,7 @@ def test_snapshots_behind_it_go() -> None:
     snapshots = list_snapshots(files_of(log), DIRECTORY)
     assert len(snapshots) > 2
     offset = bases(log)[2] + 1
-    log.truncate_to(offset, NOW)
+    log.truncation.truncate_to(offset, NOW)
     left = list_snapshots(files_of(log), DIRECTORY)
     assert left == [each for each in snapshots if each <= offset] != []
 
@@ -173,7 +173,7 @@ def test_snapshots_behind_it_go() -> None:
 def test_the_log_start_falls_along() -> None:
     log = filled()
     log.increment_log_start(50)
-    log.truncate_to(48, NOW)
+    log.truncation.truncate_to(48, NOW)
     assert (log.log_start_offset, log.log_end_offset) == (48, 48)
 
 
@@ -182,7 +182,7 @@ def test_below_the_first_segment_the_log_begins_anew() -> None:
     log.increment_log_start(50)
     delete_old_segments(log, NOW)
     assert bases(log)[0] > 3
-    assert log.truncate_to(3, NOW)
+    assert log.truncation.truncate_to(3, NOW)
     assert (log.log_start_offset, log.high_watermark, log.log_end_offset) == (3, 3, 3)
     assert bases(log) == [3]
     assert produce(log).base_offset == 3
@@ -190,13 +190,13 @@ def test_below_the_first_segment_the_log_begins_anew() -> None:
 
 def test_truncate_fully_and_start_at_forgets_everything() -> None:
     log = filled()
-    log.truncate_fully_and_start_at(1000, NOW)
+    log.truncation.truncate_fully_and_start_at(1000, NOW)
     assert bases(log) == [1000]
     assert (log.log_start_offset, log.recovery_point, log.high_watermark) == (1000,) * 3
     assert not len(log.producers)
     assert log.producers.map_end_offset == 1000
     assert not list_snapshots(files_of(log), DIRECTORY)
-    log.truncate_fully_and_start_at(2000, NOW, log_start=500)
+    log.truncation.truncate_fully_and_start_at(2000, NOW, log_start=500)
     assert (log.log_start_offset, log.log_end_offset) == (500, 2000)
     assert produce(log).base_offset == 2000
 
@@ -206,12 +206,12 @@ def test_files_wait_for_their_removal() -> None:
     gone = [base for base in bases(log) if base > 40]
     data = log.read(60, 1000, FetchIsolation.LOG_END).records
     kept = bytes(data)
-    log.truncate_to(40, NOW)
+    log.truncation.truncate_to(40, NOW)
     names = files_of(log).listdir(DIRECTORY)
     assert {f"{base:020d}.log.deleted" for base in gone} <= set(names)
     removed = delete_old_segments(log, NOW)
     assert sorted(segment.base_offset for segment in removed) == gone
-    assert log.take_removed_segments() == []
+    assert log.truncation.take_removed_segments() == []
     for segment in removed:
         segment.delete_files()
     assert not [name for name in files_of(log).listdir(DIRECTORY) if "deleted" in name]
@@ -232,11 +232,11 @@ def test_the_quarantine_is_told() -> None:
     )
     log.quarantine.add(entry)
     segment.quarantined = log.quarantine.of_segment(segment.base_offset)
-    log.truncate_to(segment.base_offset, NOW)
-    assert (log.quarantined_batches, list(log.local.active.quarantined)) == (0, [])
+    log.truncation.truncate_to(segment.base_offset, NOW)
+    assert (len(log.damage), list(log.local.active.quarantined)) == (0, [])
     log.quarantine.add(entry)
-    log.truncate_fully_and_start_at(0, NOW)
-    assert log.quarantined_batches == 0
+    log.truncation.truncate_fully_and_start_at(0, NOW)
+    assert len(log.damage) == 0
 
 
 def test_checkpoints_are_written_before_any_file_changes() -> None:
@@ -255,5 +255,5 @@ def truncate_watched(log: UnifiedLog, offset: int) -> list[tuple[int, int]]:
         assert files_of(log).listdir(DIRECTORY) == names
         seen.append((log.recovery_point, log.log_start_offset))
 
-    log.truncate_to(offset, NOW, checkpoint)
+    log.truncation.truncate_to(offset, NOW, checkpoint)
     return seen

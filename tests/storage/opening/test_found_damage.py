@@ -72,7 +72,7 @@ def test_t070_zero_filled_preallocated_tail_is_truncated(
     files_of(log).extend(path, bytes(zeros))
     again = reopened(log, was_clean=was_clean, recovery_point=90)
     assert (files_of(log).size(path), again.log_end_offset) == (size, 90)
-    assert not again.quarantined_batches
+    assert not len(again.damage)
     produce(again, 3)
     assert offsets(again) == list(range(93))
 
@@ -135,7 +135,7 @@ def test_a_recovery_point_that_is_too_low_takes_nothing_away() -> None:
     for recovery_point in (1, 84, 86, 87, 89):
         again = reopened(log, was_clean=True, recovery_point=recovery_point)
         assert offsets(again) == list(range(90))
-        assert not again.quarantined_batches
+        assert not len(again.damage)
 
 
 @pytest.mark.parametrize("recovery_point", [0, 87])
@@ -170,7 +170,7 @@ def test_gaps_that_compaction_left_are_no_holes() -> None:
         log.local.end = log.local.end._replace(offset=10)
         produce(log, 3)
         sync(log)
-        assert reopened(log).quarantined_batches == count
+        assert len(reopened(log).damage) == count
 
 
 def test_the_first_segment_missing_raises_the_log_start() -> None:

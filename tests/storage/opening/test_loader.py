@@ -32,7 +32,7 @@ def test_a_closed_log_is_as_it_was() -> None:
     assert again.recovery_point == again.high_watermark == again.log_end_offset == 90
     assert producers(again) == producers(log)
     assert again.latest_epoch == log.latest_epoch
-    assert again.begin_sync() is None
+    assert again.syncing.begin() is None
 
 
 def test_t066_clean_shutdown_scans_nothing() -> None:
@@ -214,7 +214,7 @@ def test_below_the_recovery_point_the_end_is_kept_and_passed_over() -> None:
 
 
 def read_all_from(log: UnifiedLog, offset: int) -> list[object]:
-    log.update_high_watermark(log.log_end_offset)
+    log.visibility.raise_to(log.log_end_offset)
     log.increment_log_start(offset)
     return [*read_all(log)]
 

@@ -35,10 +35,10 @@ def test_recovery_begins_with_the_batch_at_the_recovery_point() -> None:
     log = new_log(segment_bytes=1 << 20, index_interval_bytes=100)
     for number in range(2000):
         produce(log, 1, producer=Producer(1, 0, number), value=bytes(1000))
-    ticket = log.begin_sync(with_snapshot=True)
+    ticket = log.syncing.begin(with_snapshot=True)
     assert ticket
     ticket.run()
-    log.finish_sync(ticket)
+    log.syncing.finish(ticket)
     produce(log, 1)
     files_of(log).counts.clear()
     again = reopened(log, recovery_point=2000)

@@ -61,7 +61,7 @@ def test_t075_overflow_segment_split_on_load(was_clean: bool) -> None:
     assert [segment.base_offset for segment in again.local.segments] == PARTS
     assert batch_offsets(again) == OFFSETS
     assert again.log_end_offset == END
-    assert not again.quarantined_batches
+    assert not len(again.damage)
     for offset in OFFSETS:
         assert len(again.read(offset, 1, may_block=True).records)
     assert produce(again, value=b"v").base_offset == END

@@ -132,15 +132,17 @@ def do(log: UnifiedLog, action: str, number: int) -> None:
     elif action == "roll" and log.local.active.size:
         log.roll(NOW)
     elif action == "truncate":
-        log.truncate_to(max(log.log_start_offset, log.log_end_offset - number % 5), NOW)
+        log.truncation.truncate_to(
+            max(log.log_start_offset, log.log_end_offset - number % 5), NOW
+        )
     elif action == "delete":
         log.increment_log_start(min(log.high_watermark, number % 20))
     elif action == "follow":
         copy = new_log(FakeFiles())
-        copy.truncate_fully_and_start_at(log.log_end_offset, NOW)
+        copy.truncation.truncate_fully_and_start_at(log.log_end_offset, NOW)
         produce(copy, 2, value=b"sent")
-        log.append_as_follower(copied(copy), NOW)
-    log.update_high_watermark(log.log_end_offset)
+        log.replica_appender.append_as_follower(copied(copy), NOW)
+    log.visibility.raise_to(log.log_end_offset)
 
 
 def copied(log: UnifiedLog) -> Buffer:
@@ -187,7 +189,7 @@ def test_large_batches_are_kept_only_for_readers_at_the_end() -> None:
 
     def append(size: int) -> None:
         produce(log, 1, value=b"v" * size)
-        log.update_high_watermark(log.log_end_offset)
+        log.visibility.raise_to(log.log_end_offset)
 
     append(5000)
     assert files.tails.size == 0

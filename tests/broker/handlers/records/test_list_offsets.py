@@ -127,7 +127,7 @@ async def test_t047_list_offsets_timestamp_beyond_hw_returns_minus_one_none(
         assert ask(broker, at(-1)) == found(1)
         debugging = ask(broker, at(-1), replica_id=-2)
         assert debugging == found(2), "a debugging reader sees the log end"
-        broker.log_of(T0).update_high_watermark(2)
+        broker.log_of(T0).visibility.raise_to(2)
         assert ask(broker, at(NOW_MS + 1)) == found(1, NOW_MS + 5000)
 
 

@@ -27,12 +27,13 @@ class FakeLog:
     log_start_offset = 0
 
     def __init__(self) -> None:
+        self.visibility = self.reading = self  # it has no parts
         self.high_watermark = self.last_stable_offset = 5
         self.is_cold = False
         self.reads: list[bool] = []
         self.epochs: dict[int, tuple[int, int]] = {}
 
-    def visible_offsets(self) -> tuple[int, int, int]:
+    def offsets(self) -> tuple[int, int, int]:
         return self.high_watermark, self.last_stable_offset, self.log_start_offset
 
     def read(

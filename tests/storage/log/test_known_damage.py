@@ -33,10 +33,10 @@ def damaged() -> UnifiedLog:
 
 def test_a_reader_passes_over_a_damaged_batch() -> None:
     log = damaged()
-    assert log.quarantined_batches == 0
+    assert len(log.damage) == 0
     found = [record.offset for record in read_all(log)]
     assert found == [*range(12), *range(15, 30)]
-    assert log.quarantined_batches == 1
+    assert len(log.damage) == 1
     empty = read_header(log.read(13, 1000).records)
     assert (empty.base_offset, empty.last_offset, empty.records_count) == (12, 14, 0)
 
@@ -60,39 +60,39 @@ def test_time_is_looked_up_behind_damage() -> None:
     size = len(files_of(log).content("00000000000000000000.log")) // 10
     files_of(log).flip("00000000000000000000.log", 4 * size + 70)
     again = reopened(log, was_clean=True, recovery_point=30)
-    found = again.find_offset(NOW + 4)
+    found = again.reading.find_offset(NOW + 4)
     assert found == (NOW + 5, 15, EPOCH)
-    assert again.quarantined_batches == 1
+    assert len(again.damage) == 1
 
 
 def test_the_log_goes_on_behind_damage() -> None:
     log = damaged()
     log.increment_log_start(13)
     assert produce(log).base_offset == 30
-    assert log.update_high_watermark(31)
+    assert log.visibility.raise_to(31)
     assert len(read_all(log, HIGH_WATERMARK)) == 16
-    log.truncate_to(13, NOW)
+    log.truncation.truncate_to(13, NOW)
     assert (log.log_end_offset, log.log_start_offset) == (13, 13)
     assert produce(log).base_offset == 13
 
 
 def test_a_high_watermark_behind_damage_finds_its_place() -> None:
     log = damaged()
-    log.update_high_watermark_as_follower(21)
+    log.visibility.follow_leader(21)
     found = [record.offset for record in read_all(log, HIGH_WATERMARK)]
     assert found == [*range(12), *range(15, 21)]
-    assert not log.high_watermark_metadata.is_message_only
+    assert not log.visibility.high_watermark_metadata.is_message_only
 
 
 def test_damage_that_stays_in_the_way_is_not_looked_at_for_ever() -> None:
     log = damaged()
     with pytest.raises(DamagedBatch):
-        log.quarantine_damage(DamagedBatch(999, 0, "no such segment"))
+        log.damage.meet(DamagedBatch(999, 0, "no such segment"))
     segment = log.local.active
     read_all(log)
     position = next(iter(log.quarantine)).start
     with pytest.raises(CorruptMessage):
-        log.quarantine_damage(DamagedBatch(segment.base_offset, position, "again"))
+        log.damage.meet(DamagedBatch(segment.base_offset, position, "again"))
 
 
 @pytest.mark.parametrize("was_clean", [True, False])
@@ -109,4 +109,4 @@ def test_what_was_appended_behind_bytes_that_nobody_has_read_is_sound(
     header = read_header(log.read(15, 1000).records)
     assert (header.base_offset, header.last_offset) == (15, 17)
     assert header.batch_length > 6000
-    assert log.quarantined_batches == 0
+    assert len(log.damage) == 0

@@ -14,16 +14,24 @@ from odradek.storage.producers.append_info import AppendInfo, AppendOrigin
 from odradek.storage.validation.batch_analysis import analyse
 from odradek.storage.validation.validator import validate
 
-from .writer import LogWriter
+from .replica_appender import ReplicaAppender
+from .state import LogState
 
 if TYPE_CHECKING:
     from odradek.storage.producers.verification_state import VerificationGuard
 
 
-class JointWriter(LogWriter):
+class JointAppender:
     """The log as a coordinator sees it, whose decision may take several batches."""
 
-    def append_jointly(
+    __slots__ = ("_replica_appender", "_state")
+
+    def __init__(self, state: LogState, replica_appender: ReplicaAppender) -> None:
+        """``replica_appender`` writes what has its offsets: here they are given."""
+        self._state = state
+        self._replica_appender = replica_appender
+
+    def append(
         self,
         batches: Sequence[Buffer],
         leader_epoch: int,
@@ -38,30 +46,31 @@ class JointWriter(LogWriter):
             DiskFull: nothing was written; it may be tried again.
             KafkaStorageError: the log has failed.
         """
-        self._check_writable()
-        config, offset = self.local.config, self.local.end.offset
+        state = self._state
+        state.check_writable()
+        config, offset = state.local.config, state.local.end.offset
         size, size_max = sum(map(len, batches)), config.segment_bytes
         if size > size_max:
             raise RecordListTooLarge(f"{size} bytes, segment.bytes is {size_max}")
         origin, stamped = AppendOrigin.COORDINATOR, []
         for each in batches:
-            valid = validate(each, config, now_ms, origin, self.topic_partition)
+            valid = validate(each, config, now_ms, origin, state.topic_partition)
             header = valid.header
             if header.producer_id >= 0:
-                self.producers.check(header, valid.batch, origin, guard)
+                state.producers.check(header, valid.batch, origin, guard)
             stamp(valid.batch, offset, leader_epoch)
             stamped.append(valid.batch)
             offset += header.last_offset_delta + 1
         data = memoryview(b"".join(stamped))
         found = analyse(data)
-        has_rolled = self._write_replicated(found, data, now_ms)
-        self.appended_bytes += len(data)
+        has_rolled = self._replica_appender.write(found, data, now_ms)
+        state.appended_bytes += len(data)
         return AppendInfo(
             found.first_offset,
             found.last_offset,
             found.max_timestamp,
             -1,
-            self.log_start_offset,
+            state.watermarks.log_start_offset,
             len(data),
             has_rolled=has_rolled,
             last_offset_of_first_batch=found.batches[0][1].last_offset,

@@ -36,7 +36,7 @@ def offsets_of(log: UnifiedLog) -> list[int]:
 
 
 def followed(log: UnifiedLog, *batches: bytearray) -> AppendInfo:
-    return log.append_as_follower(b"".join(batches), NOW)
+    return log.replica_appender.append_as_follower(b"".join(batches), NOW)
 
 
 def test_a_follower_writes_what_it_got_as_it_is() -> None:
@@ -151,7 +151,7 @@ def test_transactions_of_many_batches_in_one_append() -> None:
     for each in (leader, log):
         assert list(each.local.active.transactions.entries()) == [(7, 0, 3, 4)]
         assert each.producers.first_unstable_offset == 0
-        each.update_high_watermark(each.log_end_offset)
+        each.visibility.raise_to(each.log_end_offset)
         assert each.last_stable_offset == 7
 
 
@@ -180,7 +180,10 @@ def test_a_raft_leader_gave_offsets_and_its_epoch() -> None:
     stamp(second, 2, 7)
     for epoch in (6, 8):
         with pytest.raises(InvalidRecord, match="leader epoch 7"):
-            log.append_as_raft_leader(first + second, epoch, NOW)
+            log.replica_appender.append_as_raft_leader(first + second, epoch, NOW)
     assert log.log_end_offset == 0
-    assert log.append_as_raft_leader(first + second, 7, NOW).last_offset == 3
+    assert (
+        log.replica_appender.append_as_raft_leader(first + second, 7, NOW).last_offset
+        == 3
+    )
     assert log.latest_epoch == 7

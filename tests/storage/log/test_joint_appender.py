@@ -57,7 +57,7 @@ def state(log: UnifiedLog) -> object:
         log.local.end,
         log.local.size,
         log.epochs.entries,
-        log.first_unstable_offset,
+        log.visibility.first_unstable_offset,
         producers,
         [segment.base_offset for segment in log.local.segments],
         log.appended_bytes,
@@ -69,7 +69,7 @@ def test_it_is_as_if_they_had_come_one_by_one(producer_id: int) -> None:
     together, one_by_one = new_log(), new_log()
     for log in (together, one_by_one):
         produce(log, 2, leader_epoch=EPOCH - 1)
-    info = together.append_jointly(
+    info = together.joint_appender.append(
         batches(3, 1, 2, producer_id=producer_id), EPOCH, NOW
     )
     for each in batches(3, 1, 2, producer_id=producer_id):
@@ -99,15 +99,15 @@ def test_what_cannot_be_written_leaves_nothing(
     written = log.local.size
     files.fail(nth=nth, error=error)
     try:
-        log.append_jointly(batches(1, 1, producer_id=7), EPOCH, NOW)
+        log.joint_appender.append(batches(1, 1, producer_id=7), EPOCH, NOW)
         files.heal()
     except KafkaStorageError:
         files.heal()
         assert (offsets(log), log.local.size) == ([0, 1], written)
         assert log.producers.get(7) is None
-        log.append_jointly(batches(1, 1, producer_id=7), EPOCH, NOW)
+        log.joint_appender.append(batches(1, 1, producer_id=7), EPOCH, NOW)
     assert offsets(log) == [0, 1, 2, 3]
-    assert log.first_unstable_offset == 2
+    assert log.visibility.first_unstable_offset == 2
 
 
 def test_one_that_is_refused_keeps_all_from_being_written() -> None:
@@ -124,15 +124,15 @@ def test_one_that_is_refused_keeps_all_from_being_written() -> None:
     )
     before = state(log)
     with pytest.raises(InvalidTxnState):  # not of the transaction that is open
-        log.append_jointly((good, memoryview(bad)), EPOCH, NOW)
+        log.joint_appender.append((good, memoryview(bad)), EPOCH, NOW)
     assert state(log) == before
 
 
 def test_they_lie_in_one_segment() -> None:
     log = new_log(segment_bytes=220)
     produce(log)
-    log.append_jointly(batches(1, 1, 1), EPOCH, NOW)
+    log.joint_appender.append(batches(1, 1, 1), EPOCH, NOW)
     assert [each.base_offset for each in log.local.segments] == [0, 1]
     with pytest.raises(RecordListTooLarge):
-        log.append_jointly(batches(1, 1, 1, 1, 1), EPOCH, NOW)
+        log.joint_appender.append(batches(1, 1, 1, 1, 1), EPOCH, NOW)
     assert log.log_end_offset == 4

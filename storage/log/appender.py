@@ -1,0 +1,198 @@
+"""Appending to a log: a batch is checked, gets its place, and goes to the segment.
+
+Invariant: an append is checked completely before anything changes: a refused batch
+leaves producers, epochs and segments as they were.
+"""
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from odradek.protocol.errors import RecordListTooLarge
+from odradek.protocol.record_batch import (
+    COMPRESSION_MASK,
+    CONTROL,
+    next_sequence,
+    stamp,
+)
+from odradek.storage.files.files import MISSING, Buffer, StorageFailure
+from odradek.storage.local.local_log import KEPT_SIZE_MAX
+from odradek.storage.producers.append_info import (
+    AppendInfo,
+    AppendOrigin,
+    info_of_duplicate,
+)
+from odradek.storage.producers.state import BatchMetadata
+from odradek.storage.validation.usual_batch import check_usual, usual_batch
+from odradek.storage.validation.validator import ValidBatch, validate
+from odradek.storage.values.offset_metadata import OffsetMetadata
+
+from .abort_index import AbortIndex
+from .state import LogState
+
+if TYPE_CHECKING:
+    from odradek.storage.producers.verification_state import VerificationGuard
+
+# A batch's base offset, the offset behind it, and where the log starts.
+Placed: TypeAlias = tuple[int, int, int]
+_new = tuple.__new__
+
+
+class Appender:
+    """The log as a leader sees it, who appends batch by batch."""
+
+    __slots__ = ("_aborts", "_epochs", "_local", "_producers", "_state", "_watermarks")
+
+    def __init__(self, state: LogState, aborts: AbortIndex) -> None:
+        self._state = state
+        self._aborts = aborts
+        # Not through the state: every append asks for each of them, some twice.
+        self._local = state.local
+        self._epochs = state.epochs
+        self._producers = state.producers
+        self._watermarks = state.watermarks
+
+    def append_as_leader(
+        self,
+        batch: Buffer,
+        leader_epoch: int,
+        now_ms: int,
+        origin: AppendOrigin = AppendOrigin.CLIENT,
+        guard: "VerificationGuard | None" = None,
+        transaction_version: int = 0,
+    ) -> AppendInfo:
+        """Validate one batch, give it offsets, write it. Not durable on return.
+
+        The bytes may be changed in place: offset, epoch, and where the topic says so,
+        timestamps. A retry of a batch that was stored is answered as it was then.
+        ``guard`` is what `start_verification` gave for the batch's transaction,
+        ``transaction_version`` what the coordinator said with an end marker.
+
+        Raises:
+            KafkaError: what `log_validator` and `producer_append` refuse.
+            RecordListTooLarge: more than a segment takes.
+            DiskFull: nothing was written; it may be tried again.
+            KafkaStorageError: the log has failed.
+        """
+        state, local = self._state, self._local
+        if state.failure is not None:
+            state.check_writable()
+        config = local.config
+        valid = usual_batch(batch, local.usual_rules, now_ms) or validate(
+            batch, config, now_ms, origin, state.topic_partition
+        )
+        header = valid.header
+        size, size_max = len(valid.batch), config.segment_bytes
+        if size > size_max:
+            raise RecordListTooLarge(f"{size} bytes, segment.bytes is {size_max}")
+        if header.producer_id >= 0:
+            duplicate = self._producers.check(
+                header, valid.batch, origin, guard, transaction_version
+            )
+            if duplicate is not None:
+                return info_of_duplicate(duplicate, self._watermarks.log_start_offset)
+        return self._write(valid, leader_epoch, now_ms)
+
+    def append_usual(
+        self, batch: memoryview, leader_epoch: int, now_ms: int
+    ) -> Placed | None:
+        """What `append_as_leader` does with the batch that nearly every client sends.
+
+        None, and nothing was done, where anything is special: the batch, the topic, its
+        place in the log. Then it is for `append_as_leader`.
+
+        Raises:
+            KafkaError: as there.
+        """
+        state, local = self._state, self._local
+        rules, size = local.usual_rules, len(batch)
+        if (
+            rules is None
+            or batch.readonly
+            or size > rules[0]
+            or state.failure is not None
+            or leader_epoch != self._epochs.latest_epoch
+        ):
+            return None
+        fields = check_usual(batch, now_ms, rules[1], rules[2], rules[3])
+        if fields is None or fields[5]:
+            return None
+        delta, max_timestamp, producer_id = fields[6], fields[8], fields[9]
+        producer, epoch, sequence = None, fields[10], fields[11]
+        if producer_id >= 0:
+            producer = self._producers.follows(producer_id, epoch, sequence)
+            if producer is None:
+                return None
+        active, (base_offset, segment_base, position) = local.active, local.end
+        last_offset = base_offset + delta
+        try:
+            if not active.append_usual(
+                batch, base_offset, last_offset, max_timestamp, leader_epoch
+            ):
+                return None
+        except StorageFailure as error:
+            state.fail(error)
+            raise
+        except MISSING as error:
+            raise state.fail_without_files(error) from error
+        next_offset = last_offset + 1
+        local.end = _new(OffsetMetadata, (next_offset, segment_base, position + size))
+        if size > KEPT_SIZE_MAX or active.tail is None:
+            local.keep(batch, base_offset)
+        else:
+            active.tail.add(batch, position, base_offset, next_offset)
+        if producer is not None:
+            last_sequence = next_sequence(sequence, delta)
+            added = last_sequence, last_offset, delta, max_timestamp
+            producer.add_batch(epoch, _new(BatchMetadata, added))
+        self._producers.map_end_offset = next_offset
+        state.appended_bytes += size
+        return base_offset, next_offset, self._watermarks.log_start_offset
+
+    def _write(self, valid: ValidBatch, leader_epoch: int, now_ms: int) -> AppendInfo:
+        batch, header, max_timestamp, log_append_time_ms = valid
+        state, local, producers = self._state, self._local, self._producers
+        attributes = header.attributes
+        base_offset = local.end.offset
+        last_offset = base_offset + header.last_offset_delta
+        size = len(batch)
+        stamp(batch, base_offset, leader_epoch)
+        try:
+            has_rolled = local.active.should_roll(
+                size, max_timestamp, last_offset, now_ms
+            )
+            if has_rolled:
+                state.roll(now_ms)
+            local.append(batch, last_offset, max_timestamp, last_offset)
+            if attributes & CONTROL:
+                self._aborts.note_marker(header, batch, base_offset, now_ms)
+        except StorageFailure as error:
+            state.fail(error)
+            raise
+        except MISSING as error:
+            raise state.fail_without_files(error) from error
+        local.keep(batch, base_offset)
+        if leader_epoch > self._epochs.latest_epoch:
+            self._epochs.assign(leader_epoch, base_offset)
+        if header.producer_id >= 0:
+            completed = producers.add(header, batch, base_offset, max_timestamp)
+            if completed is not None:
+                producers.complete(completed)
+        producers.map_end_offset = last_offset + 1
+        state.appended_bytes += size
+        log_start = self._watermarks.log_start_offset
+        # The tuple's own constructor takes half the time of the class's.
+        return _new(
+            AppendInfo,
+            (
+                base_offset,
+                last_offset,
+                max_timestamp,
+                log_append_time_ms,
+                log_start,
+                size,
+                False,
+                has_rolled,
+                attributes & COMPRESSION_MASK,
+                last_offset,
+                last_offset,
+            ),
+        )

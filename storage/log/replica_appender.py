@@ -1,0 +1,150 @@
+"""Appending batches that have their offsets already, as another replica made them.
+
+Invariant: all batches of an append are checked before the first one is written, and
+they reach the segment in one call. When the disk gets full none of them is there.
+"""
+
+from odradek.protocol.errors import InvalidRecord, KafkaStorageError, RecordListTooLarge
+from odradek.protocol.record_batch import BatchHeader
+from odradek.storage.files.files import MISSING, Buffer, StorageFailure
+from odradek.storage.producers.append_info import AppendInfo, AppendOrigin
+from odradek.storage.validation.batch_analysis import (
+    BatchAnalysis,
+    UnexpectedAppendOffset,
+    analyse,
+)
+
+from .abort_index import AbortIndex
+from .state import LogState
+from .truncation import LogTruncation
+
+
+class ReplicaAppender:
+    """The log as those see it who append batches as they were sent."""
+
+    __slots__ = ("_aborts", "_state", "_truncation")
+
+    def __init__(
+        self, state: LogState, aborts: AbortIndex, truncation: LogTruncation
+    ) -> None:
+        self._state = state
+        self._aborts = aborts
+        self._truncation = truncation
+
+    def append_as_follower(self, batches: Buffer, now_ms: int) -> AppendInfo:
+        """Write batches as a leader has them, in one call. Not durable on return.
+
+        Nothing is assigned: offsets and epochs are those in the batches. A last batch
+        that was cut is left out; without any whole one nothing is done, and the
+        offsets returned are -1.
+
+        Raises:
+            CorruptMessage, OffsetsOutOfOrder: as `batch_analysis.analyse`.
+            UnexpectedAppendOffset: they begin below the log end.
+            RecordListTooLarge: more than a segment takes.
+            DiskFull: nothing was written; it may be tried again.
+            KafkaStorageError: the log has failed.
+        """
+        return self._append_as_sent(batches, now_ms, AppendOrigin.REPLICATION)
+
+    def _append_as_sent(
+        self, batches: Buffer, now_ms: int, origin: AppendOrigin
+    ) -> AppendInfo:
+        state = self._state
+        state.check_writable()
+        found = analyse(batches)
+        start, end = state.watermarks.log_start_offset, state.local.end.offset
+        if not found.batches:
+            return AppendInfo(-1, -1, -1, -1, start)
+        if found.first_offset < end:
+            raise UnexpectedAppendOffset(found, start, end)
+        size, size_max = found.valid_size, state.local.config.segment_bytes
+        if size > size_max:
+            raise RecordListTooLarge(f"{size} bytes, segment.bytes is {size_max}")
+        view = memoryview(batches)[:size]
+        for position, header in found.batches:
+            if header.producer_id >= 0:
+                batch = view[position : position + header.size]
+                state.producers.check(header, batch, origin)
+        has_rolled = self.write(found, view, now_ms)
+        first = found.batches[0][1]
+        return AppendInfo(
+            found.first_offset,
+            found.last_offset,
+            found.max_timestamp,
+            -1,
+            start,
+            size,
+            has_rolled=has_rolled,
+            compression=first.compression,
+            last_offset_of_first_batch=first.last_offset,
+            offset_of_max_timestamp=found.offset_of_max_timestamp,
+        )
+
+    def append_as_raft_leader(
+        self, batches: Buffer, leader_epoch: int, now_ms: int
+    ) -> AppendInfo:
+        """Write batches that the leader of a Raft quorum has made of its records.
+
+        It gave them offsets and its epoch.
+
+        Raises:
+            InvalidRecord: a batch of another epoch than ``leader_epoch``.
+            KafkaError: as `append_as_follower`.
+        """
+        for _, header in analyse(batches).batches:
+            if header.partition_leader_epoch != leader_epoch:
+                raise InvalidRecord(
+                    f"the batch at offset {header.base_offset} has leader epoch"
+                    f" {header.partition_leader_epoch}, not {leader_epoch}"
+                )
+        return self._append_as_sent(batches, now_ms, AppendOrigin.RAFT_LEADER)
+
+    def write(self, found: BatchAnalysis, data: memoryview, now_ms: int) -> bool:
+        """Write checked batches in one call, and note what they change.
+
+        ``found`` is what `analyse` says of ``data``. Returns whether a segment began.
+
+        Raises:
+            DiskFull: nothing was written; it may be tried again.
+            KafkaStorageError: the log has failed.
+        """
+        state, local = self._state, self._state.local
+        end = local.end.offset
+        latest = found.max_timestamp, found.offset_of_max_timestamp
+        try:
+            has_rolled = local.active.should_roll(
+                len(data), latest[0], found.last_offset, now_ms
+            )
+            if has_rolled:
+                # The segment is called after what it begins with, as the leader's is.
+                state.roll(now_ms, found.first_offset)
+            local.append(data, found.last_offset, *latest)
+            for position, header in found.batches:
+                batch = data[position : position + header.size]
+                self._note_replicated(header, batch, now_ms)
+        except StorageFailure as error:
+            state.fail(error)
+            raise
+        except MISSING as error:
+            raise state.fail_without_files(error) from error
+        except KafkaStorageError:  # no room, or too many open files
+            if local.end.offset > end:
+                self._truncation.truncate_to(end, now_ms)
+            raise
+        return has_rolled
+
+    def _note_replicated(
+        self, header: BatchHeader, batch: memoryview, now_ms: int
+    ) -> None:
+        base_offset = header.base_offset
+        producers, epochs = self._state.producers, self._state.epochs
+        if header.partition_leader_epoch > epochs.latest_epoch:
+            epochs.assign(header.partition_leader_epoch, base_offset)
+        if header.producer_id >= 0:
+            if header.is_control:
+                self._aborts.note_marker(header, batch, base_offset, now_ms)
+            completed = producers.add(header, batch, base_offset, header.max_timestamp)
+            if completed is not None:
+                producers.complete(completed)
+        producers.map_end_offset = header.next_offset

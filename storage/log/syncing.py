@@ -1,0 +1,78 @@
+"""Making a log durable; see `sync_ticket`.
+
+Invariant: the durable offset rises only when the ticket up to there was run.
+"""
+
+import logging
+
+from odradek.storage.local.sync_ticket import SyncTicket
+
+from .state import LogState
+
+_log = logging.getLogger(__name__)
+
+
+class Syncing:
+    """Draws a log's tickets and takes them back."""
+
+    __slots__ = ("_is_held", "_state")
+
+    def __init__(self, state: LogState) -> None:
+        self._state = state
+        self._is_held = False  # nothing becomes durable
+
+    def begin(self, with_snapshot: bool = False) -> SyncTicket | None:
+        """What must reach the disk for all that is in the log; None when it has.
+
+        ``with_snapshot`` adds the indexes of the active segment and a producer
+        snapshot, so that a recovery need not begin further back.
+        """
+        state = self._state
+        if state.failure is not None or self._is_held:
+            return None
+        end, durable = state.local.end.offset, state.watermarks.durable.offset
+        if _log.isEnabledFor(logging.DEBUG):
+            text = "flushed up to offset %d, durable up to %d"
+            state.lines(_log).debug(text, end, durable)
+        return state.unsynced.draw(
+            state.local,
+            state.epochs,
+            end > durable,
+            state.producers if with_snapshot else None,
+        )
+
+    def finish(self, ticket: SyncTicket) -> None:
+        """Note that ``ticket`` was run: the log is durable up to its end.
+
+        Raises:
+            StorageFailure: the directory of the log is gone; the log has failed.
+        """
+        state = self._state
+        if state.failure is not None or not state.unsynced.has_drawn(ticket):
+            return
+        if ticket.has_lost_directory:
+            gone = FileNotFoundError("the directory is gone")
+            raise state.fail_without_files(gone)
+        state.unsynced.take_back(ticket, state.local.segments, state.epochs)
+        state.watermarks.raise_durable(ticket.end)
+
+    def flush(self, with_snapshot: bool = False) -> None:
+        """Make everything durable now. Waits for the disk.
+
+        Raises:
+            StorageFailure: the log must `fail` with it.
+        """
+        ticket = self.begin(with_snapshot)
+        if ticket is not None:
+            ticket.run()
+            self.finish(ticket)
+
+    # While the log moves to another log directory: see `log_move`
+
+    def hold(self) -> None:
+        """Let nothing become durable that is not, until `release`."""
+        self._is_held = True
+
+    def release(self) -> None:
+        """Let the next sync make durable what there is."""
+        self._is_held = False
