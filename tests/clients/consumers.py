@@ -192,10 +192,6 @@ class KafkaPythonConsumer:
         if settings.pattern is not None:
             self._consumer.subscribe(pattern=settings.pattern, listener=listener)
         else:
-            # Or, if it leads the group, it may give nobody anything at first, and have
-            # all of them join again when it knows the topic.
-            for topic in settings.topics:
-                self._consumer.partitions_for_topic(topic)
             self._consumer.subscribe(list(settings.topics), listener=listener)
 
     def poll(self, seconds: float) -> list[Found]:

@@ -40,6 +40,7 @@ class Member:
         self.found: list[Found] = []
         self.assignment: frozenset[Place] = frozenset()
         self.failure: BaseException | None = None
+        self.poll_count = 0
         self._orders: queue.SimpleQueue[Callable[[Consumer], None]] = (
             queue.SimpleQueue()
         )
@@ -72,6 +73,7 @@ class Member:
                 self._orders.get()(consumer)
             self.found += consumer.poll(POLL_S)
             self.assignment = consumer.assignment()
+            self.poll_count += 1
 
     def do(self, action: Callable[[Consumer], Result]) -> Result:
         """Have the thread do it between two polls; what comes of that."""
@@ -115,6 +117,26 @@ def until(condition: Callable[[], object], what: str, *members: Member) -> None:
             states = [(len(each.found), sorted(each.partitions)) for each in members]
             raise AssertionError(f"not {what}: {states}")
         time.sleep(0.01)
+
+
+def settle(*members: Member, polls: int = 20) -> None:
+    """Wait until nobody was given anything for so many polls of everybody.
+
+    A client may join once more after it has its share: kafka-python when the topics
+    that it leads the group with have only come to be known by then.
+    """
+    given: list[int] = []
+    counts: list[int] = []
+
+    def is_quiet() -> bool:
+        nonlocal given, counts
+        now = [len(each.rebalances.given) for each in members]
+        if now != given:
+            given, counts = now, [each.poll_count for each in members]
+        pairs = zip(members, counts, strict=True)
+        return all(each.poll_count >= count + polls for each, count in pairs)
+
+    until(is_quiet, "settled", *members)
 
 
 def shares(*members: Member, partitions: int) -> bool:

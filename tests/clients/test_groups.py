@@ -11,7 +11,7 @@ import pytest
 from tests.broker_process import BrokerProcess
 from tests.clients.adapters import QUICKLY, Confluent, Message
 from tests.clients.consumers import COOPERATIVE, NAMES, Place, Settings
-from tests.clients.members import Member, has_read, shares, until
+from tests.clients.members import Member, has_read, settle, shares, until
 from tests.clients.questions import committed, describe, member_ids
 
 PARTITIONS = 4
@@ -104,6 +104,7 @@ def test_a_static_member_returns_unnoticed(
     until(lambda: shares(*members, partitions=PARTITIONS), "shared", *members)
     # The leader is the first one in the list; what goes is a follower, then it.
     for place in (2, 0):
+        settle(*members)
         others = [each for each in members if each is not members[place]]
         noticed = [len(each.rebalances.given) for each in others]
         owned = [each.assignment for each in members]
