@@ -8,6 +8,7 @@ import contextlib
 import gc
 import logging
 import os
+import signal
 from collections.abc import Callable, Generator
 from pathlib import Path
 
@@ -17,6 +18,11 @@ from hypothesis import HealthCheck, settings
 # A JVM that lives for a minute is best off without its second compiler: a start of
 # Spark costs half of the processor's time.
 os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
+# A shell ignores SIGINT for what it runs in the background, and children inherit that:
+# none of them could be interrupted.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # How long an example takes depends on what the machine does beside; so does how fast
 # examples are made. Which are tried is left to chance, but where a change is judged.
