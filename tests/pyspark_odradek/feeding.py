@@ -1,5 +1,6 @@
 """Topics of every kind, written by librdkafka, to be read by Spark."""
 
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -21,6 +22,10 @@ def create(
     admin = AdminClient({"bootstrap.servers": address})
     wanted = NewTopic(topic, partitions, 1, config=config or {})
     admin.create_topics([wanted])[topic].result(PATIENCE_S)
+    # Apache Kafka's controller has made it; its brokers hear of that a moment later.
+    deadline = time.monotonic() + PATIENCE_S
+    while admin.list_topics(topic).topics[topic].error is not None:
+        assert time.monotonic() < deadline
 
 
 def delete(address: str, topic: str) -> None:

@@ -16,7 +16,6 @@ from client.address import Address
 from client.cluster import Cluster
 from client.group_offsets import committed_offsets
 from client.records_deletion import delete_records
-from client.topics import NewTopic, create_topic
 from protocol.topic_partition import TopicPartition
 from pyspark_odradek import sink as sink_module
 from pyspark_odradek.committer import Committer, Step
@@ -210,7 +209,7 @@ def replay(
 ) -> None:
     """The dead letters of the sink go to another topic, each once."""
     again = f"{topic}-again"
-    create_topic(kafka, NewTopic(again, 3))
+    create(address, again, 3)
     letters = TableSource("delta", str(folder / "rows-dead-letters"), {})
     wanted = Replay(topic=topic, keeps_partition=True)
     counts = []

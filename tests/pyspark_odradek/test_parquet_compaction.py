@@ -7,6 +7,7 @@ from pathlib import Path
 from pyspark_odradek.parquet_compaction import compact_parquet
 from pyspark_odradek.parquet_table import ParquetTable
 from pyspark_odradek.table_compaction import rewrite_here
+from tests.client.live import wait_until
 from tests.pyspark_odradek.fake_job import JOB, run_batches
 from tests.pyspark_odradek.table_readers import rows_of
 
@@ -31,13 +32,20 @@ def test_readers_see_each_row_once_all_the_time(tmp_path: Path) -> None:
             if seen != ROWS:
                 wrong.append(seen)
 
+    def one_more() -> None:
+        before = reads
+        wait_until(lambda: reads > before)
+
     thread = threading.Thread(target=read)
     thread.start()
-    for size in (4000, 8000, 1 << 20):
-        compact_parquet(location, size, rewrite_here)
-    is_over.set()
-    thread.join()
-    assert reads
+    try:
+        for size in (4000, 8000, 1 << 20):
+            one_more()
+            compact_parquet(location, size, rewrite_here)
+        one_more()
+    finally:
+        is_over.set()
+        thread.join()
     assert not wrong
     assert len(list(location.glob("*.parquet"))) == 1
 
