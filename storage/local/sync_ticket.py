@@ -209,6 +209,11 @@ class Unsynced:
             if ticket.end.offset > end.offset:
                 ticket.end = end
 
+    def forget_snapshots(self) -> None:
+        """Those that are due, and those that were written: their log is gone."""
+        self._snapshots.clear()
+        self._last_snapshot = NO_OFFSET
+
     def note_snapshot(self, offset: int) -> None:
         """There is a durable snapshot at ``offset``, beside no segment."""
         self._last_snapshot = offset

@@ -165,6 +165,7 @@ class LogTruncation:
 
     def _remove_snapshots(self) -> None:
         local = self._state.local
+        self._state.unsynced.forget_snapshots()
         files, directory = local.files, local.directory
         for offset in list_snapshots(files, directory):
             files.unlink(snapshot_path(directory, offset))

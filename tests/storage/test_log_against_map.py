@@ -241,3 +241,15 @@ def test_truncation_among_offsets_that_hold_nothing_is_checkpointed() -> None:
     assert machine.checkpoint == 1
     machine.crash(is_power_cut=False, share=0)
     machine.it_holds_what_it_should()
+
+
+def test_a_snapshot_that_is_due_goes_with_the_log_that_it_is_of() -> None:
+    """Its offset may be where the log begins anew."""
+    log = LogAgainstMap()
+    log.append(count=2, value=b"")
+    log.crash(is_power_cut=False, share=0.0)
+    log.roll()
+    log.truncate(is_fully=True, share=0.0)
+    log.stop(share=0.0)
+    log.append(count=2, value=b"")
+    log.it_holds_what_it_should()
