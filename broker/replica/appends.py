@@ -262,7 +262,8 @@ class Appends:
         batch: Buffer | tuple[Buffer, ...],
     ) -> AppendResult:
         size = sum(map(len, batch)) if isinstance(batch, tuple) else len(batch)
-        self.refusals.note(found, size, error)
+        if found is not None:
+            self.refusals.note(found, size, error)
         if isinstance(error, DecompressedTooLarge):
             is_ratio = isinstance(error, RatioTooHigh)
             limit = "ratio.max" if is_ratio else "max.bytes"

@@ -78,7 +78,11 @@ class OldFormat(NotOneBatch):
     flaw = Flaw.MAGIC
 
 
-class UnknownFormat(CorruptMessage):
+class NoBatch(CorruptMessage):
+    """A length or a format that no batch can have."""
+
+
+class UnknownFormat(NoBatch):
     """The batch has a format that does not exist yet."""
 
     flaw = Flaw.MAGIC
@@ -193,7 +197,7 @@ def delimit(data: Buffer) -> tuple[memoryview, BatchHeader]:
 
     Raises:
         NotOneBatch: no whole batch, more than one, or of a format before v2.
-        CorruptMessage: a length or format that no batch can have.
+        NoBatch: a length or a format that no batch can have.
     """
     view = memoryview(data)
     if len(view) >= BATCH_OVERHEAD:  # nearly always it is just one batch
@@ -209,7 +213,7 @@ def delimit(data: Buffer) -> tuple[memoryview, BatchHeader]:
             f"the batch has format v{view[_MAGIC_END - 1]}; only v2 is taken"
         )
     if size < BATCH_OVERHEAD:
-        raise CorruptMessage(f"a batch of {size} bytes is shorter than its header")
+        raise NoBatch(f"a batch of {size} bytes is shorter than its header")
     if size != len(view):
         if _batch_size(view[size:]) >= 0:
             raise NotOneBatch("there is more than one batch in the record set")
@@ -254,7 +258,7 @@ def _batch_size(view: memoryview) -> int:
         return -1
     length = int.from_bytes(view[8:LOG_OVERHEAD], "big", signed=True)
     if length < _OLD_BATCH_LENGTH_MIN:
-        raise CorruptMessage(
+        raise NoBatch(
             f"a batch length of {length} is less than the smallest possible,"
             f" {_OLD_BATCH_LENGTH_MIN}"
         )

@@ -32,7 +32,7 @@ _TRAFFIC = {
     "bytesrejected": "Bytes of batches that were refused as too large.",
     "totalproducerequests": "Produces: a request counts once for each partition.",
     "failedproducerequests": "Those that failed: for other reasons than that the batch"
-    " was too large or corrupt, the partition not there, or not led.",
+    " was too large or corrupt, the topic internal, or the partition not led.",
     "totalfetchrequests": "Fetches: a request counts once for each partition.",
     "failedfetchrequests": "Those that failed: for other reasons than that the offset,"
     " the partition or the leader epoch is not there.",
@@ -158,14 +158,7 @@ class PartitionFamilies:
     def __iter__(self) -> Iterator[Family]:
         self._add_copies()
         manager = self._services.replica_manager
-        refusals = manager.appends.refusals
-        unknown = refusals.of_no_partition
         total = self._sum.plus(manager.past_traffic)
-        total = total._replace(
-            bytes_rejected=total.bytes_rejected + unknown.rejected_bytes,
-            produces=total.produces + unknown.count,
-            failed_produces=total.failed_produces + unknown.failed_count,
-        )
         for family, count in zip(self._traffic, total, strict=True):
             family.add(count)
         for value in vars(self).values():
@@ -173,7 +166,7 @@ class PartitionFamilies:
                 yield value
         yield from self._traffic
         yield from self._of_producers()
-        yield from flaw_families(refusals)
+        yield from flaw_families(manager.appends.refusals)
 
     def _of_producers(self) -> Iterator[Family]:
         producers = gauge(

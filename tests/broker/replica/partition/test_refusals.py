@@ -40,31 +40,28 @@ def with_byte(position: int, value: int) -> bytearray:
     return batch
 
 
+OUT_OF_ORDER = Flaw.OFFSET_OR_SEQUENCE
+CORRUPT, INVALID = ErrorCode.CORRUPT_MESSAGE, ErrorCode.INVALID_RECORD
+WRONG_SEQUENCE = {"producer_id": 5, "producer_epoch": 0, "base_sequence": -1}
+
+
 @pytest.mark.parametrize(
-    ("batch", "code", "flaw"),
+    ("batch", "code", "flaw", "counted"),
     [
-        (with_byte(16, 3), ErrorCode.CORRUPT_MESSAGE, Flaw.MAGIC),
-        (with_byte(16, 1), ErrorCode.INVALID_RECORD, Flaw.MAGIC),
-        (with_byte(-1, 77), ErrorCode.CORRUPT_MESSAGE, Flaw.CHECKSUM),
-        (
-            changed(good(), base_offset=7),
-            ErrorCode.INVALID_RECORD,
-            Flaw.OFFSET_OR_SEQUENCE,
-        ),
-        (
-            changed(good(), last_offset_delta=1),
-            ErrorCode.INVALID_RECORD,
-            Flaw.OFFSET_OR_SEQUENCE,
-        ),
-        (
-            changed(good(), producer_id=5, producer_epoch=0, base_sequence=-1),
-            ErrorCode.INVALID_RECORD,
-            Flaw.OFFSET_OR_SEQUENCE,
-        ),
+        (with_byte(16, 3), CORRUPT, Flaw.MAGIC, (0, 0, 0)),
+        (with_byte(16, 1), INVALID, Flaw.MAGIC, (0, 0, 0)),
+        (with_byte(-1, 77), CORRUPT, Flaw.CHECKSUM, (1, 0, 0)),
+        (changed(good(), base_offset=7), INVALID, OUT_OF_ORDER, (1, 1, 0)),
+        (changed(good(), last_offset_delta=1), INVALID, OUT_OF_ORDER, (1, 1, 0)),
+        (changed(good(), **WRONG_SEQUENCE), INVALID, OUT_OF_ORDER, (1, 1, 0)),
     ],
 )
 async def test_what_is_wrong_with_a_batch_is_counted(
-    tmp_path: Path, batch: bytearray, code: ErrorCode, flaw: Flaw
+    tmp_path: Path,
+    batch: bytearray,
+    code: ErrorCode,
+    flaw: Flaw,
+    counted: tuple[int, int, int],
 ) -> None:
     async with replicas(tmp_path) as broker:
         t0 = await broker.create_topic()
@@ -72,8 +69,26 @@ async def test_what_is_wrong_with_a_batch_is_counted(
         assert not refusals(broker).flaws
         assert code_of(broker, t0, memoryview(batch)) == code
         assert refusals(broker).flaws == {flaw: 1}
-        is_failed = code is ErrorCode.INVALID_RECORD
-        assert refused(broker, t0) == (1, is_failed, 0)
+        assert refused(broker, t0) == counted
+
+
+@pytest.mark.parametrize(
+    ("batch", "code"),
+    [
+        (b"", INVALID),
+        (good()[:-1], INVALID),
+        (good() * 2, INVALID),
+        (changed(good(), batch_length=7), CORRUPT),
+        (changed(good(), batch_length=40), CORRUPT),
+    ],
+)
+async def test_what_is_not_one_batch_is_no_request(
+    tmp_path: Path, batch: bytes, code: ErrorCode
+) -> None:
+    async with replicas(tmp_path) as broker:
+        t0 = await broker.create_topic()
+        assert code_of(broker, t0, batch) == code
+        assert refused(broker, t0) == (0, 0, 0)
 
 
 async def test_records_without_the_key_that_they_need_are_counted(
@@ -108,12 +123,21 @@ async def test_bytes_of_what_is_too_large_are_counted(tmp_path: Path) -> None:
         assert refused(broker, t1) == (1, 0, len(larger))
 
 
-async def test_what_is_for_no_partition_counts_there(tmp_path: Path) -> None:
+async def test_what_is_for_no_partition_is_no_request(tmp_path: Path) -> None:
     async with replicas(tmp_path) as broker:
         code = code_of(broker, NOWHERE, batch_of(b"v"))
         assert code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        found = refusals(broker).of_no_partition
-        assert (found.count, found.failed_count) == (1, 0)
+        assert not refusals(broker).flaws
+
+
+async def test_records_of_clients_for_an_internal_topic_are_no_failure(
+    tmp_path: Path,
+) -> None:
+    async with replicas(tmp_path) as broker:
+        place = await broker.create_topic("__consumer_offsets")
+        code = code_of(broker, place, batch_of(b"v"))
+        assert code == ErrorCode.INVALID_TOPIC_EXCEPTION
+        assert refused(broker, place) == (1, 0, 0)
 
 
 async def test_a_disk_without_room_is_a_failure(tmp_path: Path) -> None:
