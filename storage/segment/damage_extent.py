@@ -4,6 +4,10 @@ Or it is no more than an offset that can be put right.
 
 A reader only knows where it stumbled. A mangled length leads it into the middle of
 another batch, so the damage may lie before that place, never behind it.
+
+A batch that the scan finds sound is never taken for damage, whatever a reader says of
+it: its records may have been acknowledged. What led the reader astray may be an index
+that changed on its disk, or bytes that came over wrong once.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,6 +34,10 @@ Damage: TypeAlias = QuarantineEntry | OffsetRepair
 _ANCHOR_TRIES = 4
 
 
+class NoDamage(CorruptMessage):
+    """A reader stumbled, and every batch up to there is sound."""
+
+
 class _Anchor(NamedTuple):
     """A valid batch, or the start of the segment."""
 
@@ -49,15 +57,14 @@ def find_extent(
     lies before that, from the start. Waits for the disk.
 
     Raises:
-        CorruptMessage: every batch up to ``position`` is valid.
+        NoDamage: every batch up to ``position`` is valid.
     """
     start = _Anchor(0, segment.base_offset)
-    anchor = _anchor_before(segment, position)
-    for first, refused in ((anchor, -1), (start, -1), (start, position)):
-        for entry in _gaps(segment, first, position, next_base, refused):
+    for first in (_anchor_before(segment, position), start):
+        for entry in _gaps(segment, first, position, next_base):
             if not _is_known(entry, known):
                 return entry
-    raise CorruptMessage(f"{segment.log.path}: no damage up to position {position}")
+    raise NoDamage(f"{segment.log.path}: no damage up to position {position}")
 
 
 def is_offset_wrong(segment: "SegmentReader", position: int) -> bool:
@@ -131,12 +138,11 @@ def _gaps(
     anchor: _Anchor,
     position: int,
     next_base: int,
-    refused: int,
 ) -> Iterator[Damage]:
     """The bytes from ``anchor`` on that hold no valid batch, and wrong offsets.
 
-    Those that begin behind ``position`` are left out. The batch at ``refused`` counts
-    as damaged, as does one that reaches into the next segment.
+    Those that begin behind ``position`` are left out. A batch that reaches into the
+    next segment counts as damaged.
     """
     log = segment.log
     end, next_offset, epoch = *anchor, NO_LEADER_EPOCH
@@ -155,8 +161,6 @@ def _gaps(
         repairs = scan.recovery().repairs[repairs_seen:]
         repairs_seen += len(repairs)
         yield from repairs
-        if at == refused:
-            continue
         if epoch == NO_LEADER_EPOCH:
             epoch = header.partition_leader_epoch
         if at > end:

@@ -2,7 +2,6 @@
 
 import pytest
 
-from odradek.protocol.errors import CorruptMessage
 from odradek.protocol.record_batch import read_header
 from odradek.storage.log.unified_log import UnifiedLog
 from odradek.storage.segment.batch_verification import DamagedBatch
@@ -91,8 +90,41 @@ def test_damage_that_stays_in_the_way_is_not_looked_at_for_ever() -> None:
     segment = log.local.active
     read_all(log)
     position = next(iter(log.quarantine)).start
-    with pytest.raises(CorruptMessage):
-        log.damage.meet(DamagedBatch(segment.base_offset, position, "again"))
+    again = DamagedBatch(segment.base_offset, position, "again")
+    log.damage.meet(again)
+    with pytest.raises(DamagedBatch):
+        log.damage.meet(again)
+
+
+@pytest.mark.parametrize("bit", range(64))
+def test_an_index_that_changes_on_its_disk_costs_no_record(bit: int) -> None:
+    """This process has made it, and does not doubt it."""
+    log = filled()
+    first = next(iter(log.local.segments))
+    assert first.indexes.are_certain
+    files_of(log).flip("00000000000000000000.index", bit // 8, bit % 8)
+    first.forget_places()  # they are in memory no more
+    for offset in range(first.next_base):
+        data = log.read(offset, 100).records
+        header = read_header(data)
+        assert header.base_offset <= offset <= header.last_offset
+        assert header.records_count == 3
+    assert len(log.damage) == 0
+
+
+def test_a_batch_that_is_sound_is_never_passed_over(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    log = filled()
+    base_offset = log.local.active.base_offset
+    met = DamagedBatch(base_offset, 0, "no valid batch")
+    log.damage.meet(met)
+    assert "no valid batch; the log is sound there" in caplog.text
+    with pytest.raises(DamagedBatch):
+        log.damage.meet(met)
+    log.damage.meet(met)
+    assert len(log.damage) == 0
+    assert len(read_all(log)) == 90
 
 
 @pytest.mark.parametrize("was_clean", [True, False])

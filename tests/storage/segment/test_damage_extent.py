@@ -1,9 +1,12 @@
 import pytest
 
-from odradek.protocol.errors import CorruptMessage
 from odradek.storage.formats.quarantine_entry import QuarantineEntry
 from odradek.storage.scan.result import OffsetRepair
-from odradek.storage.segment.damage_extent import find_extent, is_offset_wrong
+from odradek.storage.segment.damage_extent import (
+    NoDamage,
+    find_extent,
+    is_offset_wrong,
+)
 from odradek.storage.segment.log_segment import LogSegment
 from tests.fakes.files import FakeFiles
 from tests.storage.batches import append, batch, new_segment, reopened
@@ -93,17 +96,12 @@ def test_damaged_index_does_not_matter() -> None:
     assert extent(files, segment, 20 * SIZE)[:5] == places(20)
 
 
-def test_sound_batch_that_a_reader_refuses_is_the_damage() -> None:
-    """So a reader always gets on."""
+@pytest.mark.parametrize("position", [0, 20 * SIZE, 20 * SIZE + 5])
+def test_no_sound_batch_is_ever_the_damage(position: int) -> None:
+    """Whatever a reader says of it: its records may have been acknowledged."""
     files = FakeFiles()
-    segment = sealed(files)
-    assert extent(files, segment, 20 * SIZE)[:5] == places(20)
-
-
-def test_place_inside_sound_batches_is_none() -> None:
-    files = FakeFiles()
-    with pytest.raises(CorruptMessage):
-        extent(files, sealed(files), 20 * SIZE + 5)
+    with pytest.raises(NoDamage):
+        extent(files, sealed(files), position)
 
 
 def test_an_index_that_is_wrong_is_told_from_an_offset_that_is() -> None:
