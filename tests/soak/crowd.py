@@ -43,6 +43,11 @@ LIVES = 8  # turns after which a client is started anew
 BROKEN_BYTES = 5 << 20
 
 IDEMPOTENT = {"enable.idempotence": True, "linger.ms": 2}
+TAIL = {
+    "group.id": "tail",
+    "auto.offset.reset": "earliest",
+    "max.poll.interval.ms": PATIENCE_S * 1000,  # a turn may take long
+}
 RETAINED = {
     "segment.bytes": str(2 << 20),
     "retention.bytes": str(RETAINED_BYTES),
@@ -135,8 +140,7 @@ class Crowd:
     # Consumers
 
     def _new_tail(self) -> confluent_kafka.Consumer:
-        options = {"group.id": "tail", "auto.offset.reset": "earliest"}
-        consumer = confluent_kafka.Consumer(self._options(**options))
+        consumer = confluent_kafka.Consumer(self._options(**TAIL))
         consumer.subscribe([NUMBERS])
         return consumer
 
