@@ -113,6 +113,7 @@ class Replicas:
         catalog: Catalog,
         files: FakeFiles,
         threads: DiskThreads | None = None,
+        answers: AnswerMemory | None = None,
         **options: Any,
     ) -> None:
         options.setdefault("log_min_free_bytes", 0)
@@ -135,7 +136,7 @@ class Replicas:
         self.logs.open()
         compare_directories(self.topics, self.logs)
         self.committer = FakeCommitter()
-        self.answers = AnswerMemory()
+        self.answers = answers or AnswerMemory()
         self.manager = ReplicaManager(
             config=self.config,
             clock=self.clock,

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable
 from pathlib import Path
 
+from odradek.broker.memory.answer_memory import AnswerMemory
 from odradek.protocol.topic_partition import TopicPartition
 from tests.broker.replica.test_fetch_executor import SIZE, append, at, fetch, offsets
 from tests.fakes.files import FakeFiles
@@ -75,6 +76,35 @@ async def test_what_a_cold_fetch_has_read_counts_until_it_is_answered(
         results = await fetch(broker, *map(at, wanted))
         assert used == [0, 2 * SIZE, 4 * SIZE, 5 * SIZE, 0]
         assert offsets(results) == [[0, 1], [0, 1], [0], []]
+
+
+async def test_cold_fetches_of_several_partitions_keep_to_what_is_left(
+    tmp_path: Path,
+) -> None:
+    """Each of them wants a quarter of all the memory, eight at once."""
+    files, answers = FakeFiles(), AnswerMemory(limit=64 * SIZE)
+    async with replicas(tmp_path, files, answers=answers) as broker:
+        await broker.create_topic(partitions=8)
+        wanted = [TopicPartition("t", partition) for partition in range(8)]
+        for each in wanted:
+            append(broker, each, 2)
+        await broker.commit()
+        for each in wanted:
+            files.chill(str(LOG_DIR / str(each) / "00000000000000000000.log"))
+        used: list[int] = []
+        change = answers.change
+
+        def note(delta: int) -> None:
+            change(delta)
+            used.append(answers.used)
+
+        answers.change = note  # type: ignore[method-assign]
+        fetches = [fetch(broker, *map(at, wanted)) for _ in range(8)]
+        found = await asyncio.gather(*fetches)
+        sizes = [sum(len(each.records) for each in results) for results in found]
+        assert all(2 * SIZE <= size <= 6 * SIZE for size in sizes), sizes
+        assert 2 * SIZE <= max(used) <= 48 * SIZE, "a quarter is for small answers"
+        assert answers.used == 0
 
 
 async def test_a_cold_fetch_may_have_to_wait_for_more(tmp_path: Path) -> None:
