@@ -26,7 +26,7 @@ from odradek.protocol.records import NewRecord
 from odradek.protocol.topic_partition import TopicPartition
 from tests.apache_kafka.node import KafkaNode, running_kafka
 from tests.broker.cli.records.test_produce import typed
-from tests.client.live import connected, settle, wait_until
+from tests.client.live import connected, produce, settle, wait_until
 from tests.client.test_producer import records_in
 
 Captured = pytest.CaptureFixture[str]
@@ -87,6 +87,22 @@ def test_topics(ours: Ours) -> None:
     assert ours("topic", "delete", "t") == ["t: deleted"]
     ours("topic", "delete", "t", code=1)
     assert "UNKNOWN_TOPIC_OR_PARTITION" in ours.error
+
+
+def test_where_the_log_of_a_partition_ends(ours: Ours, cluster: Cluster) -> None:
+    """What it has told for a moment only is no end: nothing is between."""
+    create_topic(cluster, NewTopic("ends", 2))
+    produce(cluster, "ends", 1, [1, 2, 3])
+    (found,) = ours.json("topic", "describe", "ends")
+    assert [
+        (each["start"], each["end"], each["logEnd"]) for each in found["partitions"]
+    ] == [(0, 0, 0), (0, 3, 3)]
+    table = ours("topic", "describe", "ends")[-3:]
+    assert table[0].split()[-4:] == ["START", "END", "LOG-END", "RECORDS"]
+    assert [line.split()[-4:] for line in table[1:]] == [
+        ["0", "0", "0", "0"],
+        ["0", "3", "3", "3"],
+    ]
 
 
 def test_options(ours: Ours) -> None:

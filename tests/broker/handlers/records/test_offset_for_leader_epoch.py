@@ -111,6 +111,15 @@ async def test_whoever_asks_is_answered(tmp_path: Path, replica_id: int) -> None
         assert await answers(broker, asked) == [(0, 5, 3)] * 2
 
 
+async def test_what_no_consumer_sees_yet_is_told(tmp_path: Path) -> None:
+    """So an operator can see what lies between high watermark and log end."""
+    async with replicas(tmp_path) as broker:
+        await two_epochs(broker)
+        broker.manager.append_records({T0: batch_of(b"v")}, acks=1, timeout_ms=1000)
+        assert broker.manager.partition(T0).high_watermark == 3
+        assert await answers(broker, asking(5)) == [(0, 5, 4)]
+
+
 async def test_a_partition_that_was_never_written(tmp_path: Path) -> None:
     async with replicas(tmp_path) as broker:
         await broker.create_topic()
