@@ -107,7 +107,7 @@ class LocalLog:
     def append(
         self, batch: Buffer, last_offset: int, max_timestamp: int, offset_of_max: int
     ) -> None:
-        """Write stamped batches to the active segment and move the end behind them.
+        """Write a stamped batch to the active segment and move the end behind it.
 
         Raises:
             DiskFull, StorageFailure: nothing was appended.
@@ -118,6 +118,16 @@ class LocalLog:
         self.end = _new(
             OffsetMetadata, (last_offset + 1, active.base_offset, active.log.size)
         )
+
+    def append_batches(self, batches: Buffer, last_offset: int) -> None:
+        """`append` of several, in one call and as if each had come alone.
+
+        Raises:
+            DiskFull, StorageFailure: nothing was appended.
+        """
+        active = self.active
+        active.append_batches(batches)
+        self.end = OffsetMetadata(last_offset + 1, active.base_offset, active.log.size)
 
     def keep(self, batch: Buffer, base_offset: int) -> None:
         """Keep the batch that was just appended, for readers at the end."""

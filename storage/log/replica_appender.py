@@ -111,15 +111,14 @@ class ReplicaAppender:
         """
         state, local = self._state, self._state.local
         end = local.end.offset
-        latest = found.max_timestamp, found.offset_of_max_timestamp
         try:
             has_rolled = local.active.should_roll(
-                len(data), latest[0], found.last_offset, now_ms
+                len(data), found.max_timestamp, found.last_offset, now_ms
             )
             if has_rolled:
                 # The segment is called after what it begins with, as the leader's is.
                 state.roll(now_ms, found.first_offset)
-            local.append(data, found.last_offset, *latest)
+            local.append_batches(data, found.last_offset)
             for position, header in found.batches:
                 batch = data[position : position + header.size]
                 self._note_replicated(header, batch, now_ms)

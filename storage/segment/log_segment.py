@@ -157,7 +157,7 @@ class LogSegment(SegmentReader):
     def append(
         self, batch: Buffer, last_offset: int, max_timestamp: int, offset_of_max: int
     ) -> None:
-        """Write batches that end at ``last_offset``; nothing changes when it fails.
+        """Write a batch that ends at ``last_offset``; nothing changes when it fails.
 
         Raises:
             DiskFull, StorageFailure: as `File.append`.

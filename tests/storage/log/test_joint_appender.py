@@ -10,9 +10,11 @@ from odradek.protocol.errors import (
     KafkaStorageError,
     RecordListTooLarge,
 )
+from odradek.protocol.record_batch import read_header
 from odradek.protocol.records import NewRecord, build_batch
 from odradek.storage.log.unified_log import UnifiedLog
 from odradek.storage.producers.append_info import AppendOrigin
+from odradek.storage.values.log_read import FetchIsolation
 from tests.fakes.files import FakeFiles
 from tests.storage.logs import (
     EPOCH,
@@ -84,6 +86,18 @@ def test_it_is_as_if_they_had_come_one_by_one(producer_id: int) -> None:
     sync(together)
     again = reopened(together, recovery_point=together.log_end_offset)
     assert read_all(again) == read_all(together)
+
+
+def test_each_of_them_is_found_later(caplog: pytest.LogCaptureFixture) -> None:
+    log = new_log(segment_bytes=100_000, index_interval_bytes=100)
+    for _ in range(5):
+        log.joint_appender.append(batches(*[1] * 20), EPOCH, NOW)
+    assert log.local.active.indexes.offsets.count == 49  # of every second batch
+    for offset in range(100):
+        header = read_header(log.read(offset, 1, FetchIsolation.LOG_END).records)
+        assert (header.base_offset, header.records_count) == (offset, 1)
+    assert len(log.damage) == 0
+    assert not caplog.records
 
 
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EDQUOT, errno.EMFILE])
