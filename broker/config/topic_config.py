@@ -219,15 +219,73 @@ _TABLE = (
 TOPIC_OPTIONS: dict[str, TopicOption] = {entry.known.name: entry for entry in _TABLE}
 """Every option of a topic by its name, in the order in which they are listed."""
 
+# What a log has from the broker, and what from its topic: where they call it so. The
+# last one wins where two are for the same.
+_OF_BROKERS = {
+    entry.field: entry.attribute
+    for entry in _TABLE
+    if entry.field is not None and entry.attribute is not None
+}
+_OF_TOPICS = {
+    entry.known.name: entry.field for entry in _TABLE if entry.field is not None
+}
 
-def validate_topic_options(options: Mapping[str, str], broker: BrokerConfig) -> None:
-    """See that a topic can have ``options``.
+
+class ChosenOptions(dict[str, str]):
+    """The options that a topic sets, by name, as texts. Never changed once made.
+
+    A text is parsed once, when its value is first asked for.
+    """
+
+    __slots__ = ("_parsed",)
+
+    def __init__(self, texts: Mapping[str, str] | None = None) -> None:
+        super().__init__(texts or {})
+        self._parsed: dict[str, Any] | None = None
+
+    @classmethod
+    def of(cls, texts: Mapping[str, str]) -> "ChosenOptions":
+        """The same options; those that are chosen ones already, as they are."""
+        return texts if isinstance(texts, ChosenOptions) else cls(texts)
+
+    def changed_to(self, texts: Mapping[str, str]) -> "ChosenOptions":
+        """Others in their place, where only what differs is parsed.
+
+        Raises:
+            InvalidConfig: one does not exist, or has a value that it cannot have.
+        """
+        made, had = ChosenOptions(texts), self._parsed or {}
+        made._parsed = {
+            name: had[name]
+            if name in had and self[name] == text
+            else _parse(name, text)
+            for name, text in texts.items()
+        }
+        return made
+
+    @property
+    def parsed(self) -> Mapping[str, Any]:
+        """Their values, by name.
+
+        Raises:
+            InvalidConfig: one does not exist, or has a value that it cannot have.
+        """
+        if self._parsed is None:
+            self._parsed = {name: _parse(name, text) for name, text in self.items()}
+        return self._parsed
+
+
+def validate_topic_options(
+    options: Mapping[str, str], broker: BrokerConfig
+) -> ChosenOptions:
+    """The options, which a topic can have.
 
     Raises:
         InvalidConfig: one does not exist, has a value it cannot have, or two of
             them contradict each other. The message names it.
     """
-    values = _parsed(options)
+    chosen = ChosenOptions.of(options)
+    values = chosen.parsed
     smallest = values.get("min.compaction.lag.ms")
     largest = values.get("max.compaction.lag.ms")
     if smallest is None:
@@ -239,16 +297,18 @@ def validate_topic_options(options: Mapping[str, str], broker: BrokerConfig) -> 
             f"conflict topic config setting min.compaction.lag.ms ({smallest}) > "
             f"max.compaction.lag.ms ({largest})"
         )
+    return chosen
 
 
 def log_config(options: Mapping[str, str], broker: BrokerConfig) -> LogConfig:
     """What the logs of a topic with ``options`` are run by."""
-    values = _parsed(options)
-    chosen: dict[str, Any] = {}
-    for name, entry in TOPIC_OPTIONS.items():
-        value = values.get(name, entry.default(broker))
-        if entry.field is not None and value is not None:
-            chosen[entry.field] = value
+    values = ChosenOptions.of(options).parsed
+    chosen: dict[str, Any] = {
+        field: getattr(broker, attribute) for field, attribute in _OF_BROKERS.items()
+    }
+    for name, field in _OF_TOPICS.items():
+        if name in values:
+            chosen[field] = values[name]
     chosen["cleanup_policy"] = frozenset(chosen["cleanup_policy"])
     chosen["decompressed_max_bytes"] = broker.request_decompressed_max_bytes
     chosen["decompressed_ratio_max"] = broker.request_decompressed_ratio_max
@@ -281,10 +341,6 @@ def _entry(name: str) -> TopicOption:
     if name not in TOPIC_OPTIONS:
         raise unknown_option(name)
     return TOPIC_OPTIONS[name]
-
-
-def _parsed(options: Mapping[str, str]) -> dict[str, Any]:
-    return {name: _parse(name, text) for name, text in options.items()}
 
 
 def _parse(name: str, text: str) -> Any:

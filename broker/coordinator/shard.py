@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import logging
 from enum import Enum
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from odradek.broker.replica.appends import AppendTerms
-from odradek.broker.replica.partition.partition import ACKS_ALL
+from odradek.broker.replica.waiting.awaited_appends import AwaitedAppend
+from odradek.broker.replica.waiting.delayed_produce import AppendResult
 from odradek.broker.runtime.parked import Parked
 from odradek.protocol.errors import (
     CoordinatorLoadInProgress,
@@ -25,7 +26,6 @@ from odradek.protocol.errors import (
     NotCoordinator,
 )
 from odradek.protocol.record_batch import NO_SEQUENCE
-from odradek.storage.producers.append_info import AppendOrigin
 
 from .batches import NOBODY, batch_of, in_batches, in_segments, marker_batch
 from .coordinator_error import as_coordinator_error
@@ -35,12 +35,12 @@ from .timers import Timers
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from odradek.broker.replica.partition.partition import Partition
     from odradek.broker.replica.replica_manager import ReplicaManager
-    from odradek.broker.replica.waiting.delayed_produce import AppendResult
+    from odradek.broker.replica.waiting.delayed_produce import PendingAppend
     from odradek.broker.runtime.clock import Clock
     from odradek.broker.runtime.parked import T
     from odradek.protocol.topic_partition import TopicPartition
-    from odradek.storage.files.files import Buffer
     from odradek.storage.producers.verification_state import VerificationGuard
 
     from .batches import Encoded
@@ -76,18 +76,6 @@ class ShardHost(Protocol):
         """Report an exception that nobody expected."""
 
 
-class _Append:
-    """What was written and is not durable yet.
-
-    ``waiters`` are told the code of the error that the append ended with, or 0.
-    """
-
-    __slots__ = ("waiters",)
-
-    def __init__(self) -> None:
-        self.waiters: list[Callable[[int], object]] = []
-
-
 class Shard(Generic[S]):
     """Applies decisions to one partition of the log and to its state."""
 
@@ -101,7 +89,8 @@ class Shard(Generic[S]):
         self.phase = Phase.LOADING
         self.timers = Timers(host.clock, self._on_timer)
         self._host = host
-        self._appends: list[_Append] = []
+        # The last of what was written, which may not be durable yet.
+        self._pending: PendingAppend | None = None
         self.state = make_state(self)
 
     # Phases
@@ -161,88 +150,68 @@ class Shard(Generic[S]):
             KafkaError: nothing was written, and nothing has changed. Of more records
                 than a segment takes, those of the segments before are kept.
         """
-        if not decision.records:
-            if decision.then is not None:
-                self._host.run_soon(decision.then)
-            if decision.reads_state and self._appends:
-                return self._answer_behind(self._appends[-1], decision, refuse)
-            told: T | Parked[T] = decision.response
-            return told
-        try:
-            append = self._append(decision)
-        except KafkaError as error:
-            if decision.undo is not None:
-                decision.undo(error)
-            raise
-        if append is None:  # durable, or as durable as it has to be
-            if decision.then is not None:
-                self._host.run_soon(decision.then)
-            response: T | Parked[T] = decision.response
-            return response
-        return self._answer_behind(append, decision, refuse)
+        result: AppendResult | None = None
+        if decision.records:
+            try:
+                result = self._append(decision)
+            except KafkaError as error:
+                if decision.undo is not None:
+                    decision.undo(error)
+                raise
+        elif decision.reads_state and self._pending is not None:
+            result = self._not_durable(self._pending)
+        if result is not None:
+            return self._answer_behind(result, decision, refuse)
+        if decision.then is not None:
+            self._host.run_soon(decision.then)
+        response: T | Parked[T] = decision.response
+        return response
 
-    def _append(self, decision: Decision) -> _Append | None:
+    def _append(self, decision: Decision) -> AppendResult | None:
         """Write and replay the records of a decision. None: nobody has to wait."""
         try:
             partition = self._host.replica_manager.partition(self.topic_partition)
         except KafkaError as error:  # the topic was deleted
             raise as_coordinator_error(error.code) from error
-        append, config = None, partition.config
+        result, config = None, partition.config
         now_ms, producer = self._host.clock.now_ms(), decision.producer
         batches = [
             (some, batch_of(some, producer, now_ms))
             for some in in_batches(decision.records, config.max_message_bytes)
         ]
         for together in in_segments(batches, config.segment_bytes):
-            base_offset = partition.log_end_offset
-            append = self._append_together(decision, together, base_offset, now_ms)
-        return append
+            if result is not None:  # nobody is answered behind these, but they may fail
+                self._wait(result, None, self._fail_late)
+            result = self._append_together(partition, decision, together, now_ms)
+        return result
 
     def _append_together(
         self,
+        partition: Partition,
         decision: Decision,
         together: list[tuple[list[Encoded], memoryview]],
-        base_offset: int,
         now_ms: int,
-    ) -> _Append | None:
+    ) -> AppendResult | None:
         """Write batches, all of them or none, and replay them."""
+        base_offset = partition.log_end_offset
         batches = tuple(batch for _, batch in together)
-        is_one = len(batches) == 1
-        result = self._write(batches[0] if is_one else batches, decision.guard)
-        if not isinstance(result, Parked) and result.error_code:
+        result, pending = self._host.replica_manager.appends.append_as_coordinator(
+            partition,
+            batches[0] if len(batches) == 1 else batches,
+            now_ms,
+            decision.guard,
+        )
+        if result.error_code:
             raise as_coordinator_error(result.error_code)
         if decision.is_replayed:
             producer = decision.producer or NOBODY
             for some, _ in together:
                 self._replay(some, base_offset, now_ms, producer)
                 base_offset += len(some)
-        return self._begun(result) if isinstance(result, Parked) else None
-
-    def _write(
-        self,
-        batch: Buffer | tuple[Buffer, ...],
-        guard: VerificationGuard | None = None,
-        transaction_version: int = 0,
-    ) -> AppendResult | Parked[AppendResult]:
-        """What became of a batch; `Parked`: it is written, but not durable yet."""
-        topic_partition = self.topic_partition
-        return self._host.replica_manager.append_records(
-            {topic_partition: batch},
-            acks=ACKS_ALL,
-            timeout_ms=NO_TIMEOUT_MS,
-            terms=AppendTerms(
-                AppendOrigin.COORDINATOR,
-                guards=None if guard is None else {topic_partition: guard},
-                transaction_version=transaction_version,
-            ),
-            finish=lambda results: results[topic_partition],
-        )
-
-    def _begun(self, result: Parked[AppendResult]) -> _Append:
-        append = _Append()
-        self._appends.append(append)
-        result.listen(lambda parked: self._on_appended(append, parked))
-        return append
+        if pending is None:
+            return None
+        self._pending = pending
+        return result
 
     def _replay(
         self,
@@ -264,44 +233,82 @@ class Shard(Generic[S]):
         self.fail(bug)
         return CoordinatorNotAvailable()
 
+    # Answers
+
     def _answer_behind(
-        self, append: _Append, decision: Decision, refuse: Refuse[T]
+        self, result: AppendResult, decision: Decision, refuse: Refuse[T]
     ) -> T | Parked[T]:
-        """The answer, once ``append`` is durable."""
+        """The answer, once what ended with ``result`` is durable.
+
+        Mostly it waits among the appends themselves, and nobody is asked in between.
+        """
+
+        def give_up(failed: AppendResult) -> T:
+            return self._give_up(decision, refuse, failed.error_code)
+
+        awaited = self._wait(result, decision.response, give_up)
         passes = isinstance(decision.response, Parked)
+        if decision.then is None and not passes:
+            return awaited
         answer = decision.response if passes else Parked()
-
-        def release(code: int) -> None:
-            if not code:
-                if decision.then is not None:
-                    self._host.run_soon(decision.then)
-                if not passes:
-                    answer.set_result(decision.response)
-                return
-            error = as_coordinator_error(code)
-            try:
-                if decision.undo is not None:
-                    decision.undo(error)
-            finally:
-                if not answer.done():
-                    answer.set_result(refuse(error))
-
-        append.waiters.append(release)
+        awaited.listen(partial(self._pass_on, decision, answer))
         return answer
 
-    def _on_appended(self, append: _Append, parked: Parked) -> None:
-        self._appends.remove(append)
+    def _wait(
+        self,
+        result: AppendResult,
+        response: Any,
+        give_up: Callable[[AppendResult], Any],
+    ) -> AwaitedAppend:
+        """Keep ``response`` until what was written is durable.
+
+        ``give_up`` makes another one if it never will be.
+        """
+        assert self._pending is not None
+        partition, _, must_be_durable = self._pending
+        awaited = AwaitedAppend(response, result, give_up)
+        host = self._host
+        host.replica_manager.appends.awaiting.add(
+            partition, awaited, must_be_durable, NO_TIMEOUT_MS, host.clock.now_ms()
+        )
+        return awaited
+
+    def _not_durable(self, pending: PendingAppend) -> AppendResult | None:
+        """What a reader waits for as if it were his. None: all of it is durable."""
+        partition, next_offset, must_be_durable = pending
+        if partition.acknowledgement(next_offset, must_be_durable) is None:
+            return AppendResult(ErrorCode.NONE, next_offset=next_offset)
+        self._pending = None
+        return None
+
+    def _pass_on(
+        self, decision: Decision, answer: Parked, awaited: AwaitedAppend
+    ) -> None:
+        """Something follows, or the answer is given by somebody else."""
+        if awaited.has_failed:
+            if not answer.done():
+                answer.follow(awaited)
+            return
+        if decision.then is not None:
+            self._host.run_soon(decision.then)
+        if answer is not awaited.response:
+            answer.follow(awaited)
+
+    def _give_up(self, decision: Decision, refuse: Refuse[T], code: int) -> T:
+        """The answer when records never will be durable."""
+        self.fail(ErrorCode(code).name)
+        error = as_coordinator_error(code)
         try:
-            code = parked.result().error_code
-        except KafkaError as raised:
-            code = raised.code
-        if code:
-            self.fail(ErrorCode(code).name)
-        for release in append.waiters:
-            try:
-                release(code)
-            except Exception as bug:  # the others are answered all the same
-                self._host.record_bug(f"answers of {self.topic_partition}", bug)
+            if decision.undo is not None:
+                decision.undo(error)
+        except Exception as bug:  # there is an answer all the same
+            self._host.record_bug(f"answers of {self.topic_partition}", bug)
+        return refuse(error)
+
+    def _fail_late(self, failed: AppendResult) -> int:
+        """What was replayed never will be durable: the state is ahead of the log."""
+        self.fail(ErrorCode(failed.error_code).name)
+        return int(failed.error_code)
 
     # Transactions
 
@@ -345,16 +352,21 @@ class Shard(Generic[S]):
             partition = self._host.replica_manager.partition(self.topic_partition)
             place = Place(partition.log_end_offset, now_ms, *producer)
             batch = marker_batch(producer, is_commit, coordinator_epoch, now_ms)
-            result = self._write(memoryview(batch), None, transaction_version)
-            if isinstance(result, Parked) or not result.error_code:
+            appends = self._host.replica_manager.appends
+            result, pending = appends.append_as_coordinator(
+                partition,
+                memoryview(batch),
+                now_ms,
+                transaction_version=transaction_version,
+            )
+            if not result.error_code:
                 self._replay_marker(place, is_commit)
         except KafkaError as error:
             return error.code
-        if not isinstance(result, Parked):
+        if pending is None:
             return int(result.error_code)
-        answer: Parked[int] = Parked()
-        self._begun(result).waiters.append(answer.set_result)
-        return answer
+        self._pending = pending
+        return self._wait(result, int(ErrorCode.NONE), self._fail_late)
 
     def _replay_marker(self, place: Place, is_commit: bool) -> None:
         try:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+from odradek.broker.config.topic_config import ChosenOptions
 
 from .topic_names import INTERNAL_TOPICS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class PartitionInfo(NamedTuple):
@@ -29,7 +34,7 @@ class Topic:
     name: str
     topic_id: bytes
     partitions: list[PartitionInfo]
-    options: dict[str, str] = field(default_factory=dict)
+    options: ChosenOptions = field(default_factory=ChosenOptions)
     new_leader_epoch: int = 0
 
     @property
@@ -43,4 +48,4 @@ class NewTopic(NamedTuple):
 
     name: str
     partition_count: int
-    options: dict[str, str]
+    options: Mapping[str, str]

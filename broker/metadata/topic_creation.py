@@ -44,8 +44,7 @@ def check_wanted(wanted: WantedTopic, config: BrokerConfig) -> NewTopic:
         KafkaError: something about it is not possible; the message says what.
     """
     check_name(wanted.name)
-    options = _given(wanted.options)
-    validate_topic_options(options, config)
+    options = validate_topic_options(_given(wanted.options), config)
     if wanted.assignments:
         partition_count = _count_assigned(wanted, config.node_id)
     else:

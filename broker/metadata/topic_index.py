@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from odradek.broker.config.topic_config import ChosenOptions
 from odradek.protocol.errors import (
     InvalidPartitions,
     InvalidTopic,
@@ -141,16 +142,17 @@ class TopicIndex:
             self._reserved[deletion.name] = count
 
     def _load(self, store: CatalogStore) -> None:
+        chosen: dict[bytes, dict[str, str]] = {}
+        for topic_id, name, value in store.options():
+            chosen.setdefault(topic_id, {})[name] = value
         for row in store.topics():
             if row.is_deleting:
                 self.deletions[row.topic_id] = Deletion(*row[:3])
                 continue
             epoch = row.leader_epoch
             partitions = [PartitionInfo(n, epoch) for n in range(row.partition_count)]
-            self._add(Topic(row.name, row.topic_id, partitions, {}, epoch))
-        for topic_id, name, value in store.options():
-            if topic_id in self._by_id:
-                self._by_id[topic_id].options[name] = value
+            options = ChosenOptions(chosen.get(row.topic_id))
+            self._add(Topic(row.name, row.topic_id, partitions, options, epoch))
         for stored in store.partitions():
             topic = self._by_id.get(stored.topic_id)
             if topic is not None and _has(topic, stored.partition):

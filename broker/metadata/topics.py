@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from odradek.broker.config.topic_config import ChosenOptions
 from odradek.protocol.errors import InvalidTopic, KafkaError
 from odradek.protocol.uuids import random_uuid
 
@@ -71,7 +72,7 @@ class Topics(TopicIndex):
             KafkaStorageError: the catalogue cannot be written.
         """
         (made,) = await self.create_topics(
-            [NewTopic(name, partition_count, dict(options or {}))]
+            [NewTopic(name, partition_count, options or {})]
         )
         if isinstance(made, KafkaError):
             raise made
@@ -128,7 +129,7 @@ class Topics(TopicIndex):
         return results
 
     async def alter_options(
-        self, name: str, decide_options: Callable[[Mapping[str, str]], dict[str, str]]
+        self, name: str, decide_options: Callable[[ChosenOptions], Mapping[str, str]]
     ) -> None:
         """Replace a topic's options by what ``decide_options`` makes of them.
 
@@ -139,7 +140,7 @@ class Topics(TopicIndex):
 
         def decide() -> Change:
             topic = self.known(name)
-            options = decide_options(topic.options)
+            options = ChosenOptions.of(decide_options(topic.options))
 
             def apply(_: None) -> None:
                 topic.options = options
@@ -265,7 +266,8 @@ class Topics(TopicIndex):
                 continue
             new[key] = name
             partitions = [PartitionInfo(number, 0) for number in range(count)]
-            results.append(Topic(name, random_uuid(), partitions, dict(options)))
+            chosen = ChosenOptions.of(options)
+            results.append(Topic(name, random_uuid(), partitions, chosen))
         return results
 
     def _why_not_widened(self, name: str, count: int) -> KafkaError | None:

@@ -1,7 +1,8 @@
 """Appends to partitions: what each became, and which answers have to wait.
 
-The change is made before anything here returns; what waits is only the answer, as a
-`DelayedProduce` in the purgatory, for the high watermark or for a sync.
+The change is made before anything here returns; what waits is only the answer, in the
+purgatory, for the high watermark or for a sync: with others as an `AwaitedAppend`, or,
+with several batches, as a `DelayedProduce`.
 
 All of it is in the path of every small produce, where a call costs 0.3 µs: hence the
 questions that are nearly always answered No stand before the calls, not inside them.
@@ -22,7 +23,7 @@ from odradek.storage.validation.validator import NotOneBatch, RatioTooHigh
 
 from .partition.partition import ACKS_ALL, Partition
 from .partition.refusals import Refusals
-from .waiting.awaited_appends import AwaitedAppend, AwaitingAppends
+from .waiting.awaited_appends import AwaitedFrame, AwaitingAppends
 from .waiting.delayed_produce import AppendResult, DelayedProduce, PendingAppend
 from .waiting.patience import append_timeout_ms
 
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
 AppendResults = dict["TopicPartition", AppendResult]
 
 _ACKS = (0, 1, ACKS_ALL)
-_CLIENT = AppendOrigin.CLIENT
+_CLIENT, _COORDINATOR = AppendOrigin.CLIENT, AppendOrigin.COORDINATOR
 # NamedTuple's own constructor costs three times as much as the tuple.
 _new = tuple.__new__
 # Kafka tells the log start only where the batch itself was at fault (and was one).
@@ -121,7 +122,7 @@ class Appends:
         self.no_room_count = 0  # appends that were refused for want of room
         self._partitions = partitions
         self._waiting = waiting
-        self._awaiting = AwaitingAppends(waiting, clock)
+        self.awaiting = AwaitingAppends(waiting, clock)
         self._config = config
         self._clock = clock
         self._checkpointer = checkpointer
@@ -195,8 +196,8 @@ class Appends:
             fields = (0, base_offset, -1, log_start, next_offset, None, None)
             result = _new(AppendResult, fields)
             frame = ask.frame(correlation_id, base_offset, -1, log_start)
-            answer = AwaitedAppend(frame, result, ask.respond)
-            self._awaiting.add(found, answer, must_sync, ask.timeout_ms, now_ms)
+            answer = AwaitedFrame(frame, result, ask.respond)
+            self.awaiting.add(found, answer, must_sync, ask.timeout_ms, now_ms)
             return answer
         return ask.frame(correlation_id, base_offset, -1, log_start)
 
@@ -212,15 +213,38 @@ class Appends:
         result, waits = self._note(found, info, ask.acks, now_ms)
         if waits is not None:
             frame = ask.frame(correlation_id, *result[1:4])
-            answer = AwaitedAppend(frame, result, ask.respond)
+            answer = AwaitedFrame(frame, result, ask.respond)
             if info.is_duplicate:
-                self._awaiting.add_alone(found, answer, waits[2], ask.timeout_ms)
+                self.awaiting.add_alone(found, answer, waits[2], ask.timeout_ms)
             else:
-                self._awaiting.add(found, answer, waits[2], ask.timeout_ms, now_ms)
+                self.awaiting.add(found, answer, waits[2], ask.timeout_ms, now_ms)
             return answer
         if result.error_code:
             return ask.respond(result)
         return ask.frame(correlation_id, *result[1:4])
+
+    def append_as_coordinator(
+        self,
+        found: Partition,
+        batch: Buffer | tuple[Buffer, ...],
+        now_ms: int,
+        guard: VerificationGuard | None = None,
+        transaction_version: int = 0,
+    ) -> tuple[AppendResult, PendingAppend | None]:
+        """Append a batch of a coordinator, or several: all of them or none.
+
+        What became of it and, where it is not durable yet but has to be, what whoever
+        answers must wait for, with ``awaiting``.
+        """
+        if now_ms != self._sampled_ms:
+            self._sample(now_ms)
+        try:
+            info = found.append(
+                batch, ACKS_ALL, _COORDINATOR, now_ms, guard, transaction_version
+            )
+        except KafkaError as error:
+            return self._refused(found.topic_partition, found, error, batch), None
+        return self._note(found, info, ACKS_ALL, now_ms)
 
     def _now_ms(self) -> int:
         now_ms = self._clock.now_ms()

@@ -36,6 +36,7 @@ from odradek.broker.config.live_config import (
 from odradek.broker.config.options.error import OptionError
 from odradek.broker.config.options.option import Kind, Option
 from odradek.broker.config.topic_config import (
+    ChosenOptions,
     find_topic_option,
     topic_default,
     validate_topic_options,
@@ -215,13 +216,12 @@ async def _alter(
 async def _alter_topic(
     services: Services, name: str, edit: _Edit, validate_only: bool
 ) -> None:
-    def decide(options: Options) -> dict[str, str]:
+    def decide(options: ChosenOptions) -> ChosenOptions:
         config = services.config
         after = edit.apply(
             options, find_topic_option, lambda name: topic_default(name, config)
         )
-        validate_topic_options(after, config)
-        return after
+        return validate_topic_options(options.changed_to(after), config)
 
     if not name:
         raise InvalidRequest("Default topic resources are not allowed.")

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from odradek.broker.config.described import describe_topic
+from odradek.broker.config.topic_config import ChosenOptions
 from odradek.broker.metadata.topic import NewTopic, Topic
 from odradek.broker.metadata.topic_creation import (
     WantedTopic,
@@ -162,7 +163,7 @@ def _wanted(topic: CreatableTopic) -> WantedTopic:
 
 def _unmade(new: NewTopic) -> Topic:
     """The topic that would be made; its id means nothing (Kafka sends one too)."""
-    return Topic(new.name, random_uuid(), [], new.options)
+    return Topic(new.name, random_uuid(), [], ChosenOptions.of(new.options))
 
 
 class _ShownOptions:

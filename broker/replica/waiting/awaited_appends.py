@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from odradek.broker.runtime.parked import ParkedFrame
+from odradek.broker.runtime.parked import Parked
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.topic_partition import TopicPartition
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _NONE = int(ErrorCode.NONE)
 
 
-class AwaitedAppend(ParkedFrame):
+class AwaitedAppend(Parked):
     """The answer to one append, made as soon as that is written.
 
     It is kept as ``response`` until it is true. ``finish`` makes another one of
@@ -44,7 +44,7 @@ class AwaitedAppend(ParkedFrame):
 
     def __init__(
         self,
-        response: bytes,
+        response: Any,
         result: AppendResult,
         finish: Callable[[AppendResult], Any],
     ) -> None:
@@ -55,15 +55,28 @@ class AwaitedAppend(ParkedFrame):
         self._result = result
         self._finish = finish
 
+    @property
+    def has_failed(self) -> bool:
+        """Whether the answer, which is there, says what went wrong."""
+        return self.error is not None or self._result.error_code != _NONE
+
     def answer(self, error_code: int) -> None:
         """Let it be true, or say what went wrong."""
         if error_code:
+            self._result = self._result._replace(error_code=error_code)
             try:
-                result = self._result._replace(error_code=error_code)
-                self.response = self._finish(result)
+                self.response = self._finish(self._result)
             except Exception as error:  # a bug; it is recorded where it is told
                 self.error = error
         self._settle()
+
+
+class AwaitedFrame(AwaitedAppend):
+    """The same where the answer is a whole frame, unless something goes wrong."""
+
+    __slots__ = ()
+
+    is_framed = True
 
 
 class AwaitedAppends(DelayedOperation[TopicPartition]):
@@ -182,12 +195,16 @@ class AwaitingAppends:
         timeout_ms: int,
         now_ms: int,
     ) -> None:
-        """``append`` waits, behind those that came before it to the same partition."""
+        """``append`` waits, behind those that came before it to the same partition.
+
+        Its ``next_offset`` may be older than theirs: then it waits apart from them.
+        """
         group = partition.awaited
         if (
             group is None
             or group.timeout_ms != timeout_ms
             or group.must_be_durable is not must_be_durable
+            or group.appends[-1].next_offset > append.next_offset
             or (group.seen_ms != now_ms and not self._is_open(group, now_ms))
         ):
             group = self.add_alone(partition, append, must_be_durable, timeout_ms)

@@ -19,6 +19,7 @@ from odradek.protocol.errors import (
     NotCoordinator,
 )
 from tests.broker.coordinator.tally import (
+    TOPIC,
     Counted,
     Tallies,
     TallyBroker,
@@ -86,6 +87,25 @@ async def test_what_follows_runs_behind_the_durable_record(broker: TallyBroker) 
     assert ran == ["then"]
 
 
+async def test_answers_to_one_sync_wait_as_one(broker: TallyBroker) -> None:
+    waiting = broker.replicas.manager.produces
+    answers = [broker.add("a"), broker.add("a"), broker.read("a")]
+    assert (waiting.delayed_count, waiting.watched_count) == (3, 1)
+    await broker.replicas.commit()
+    assert [answer.result() for answer in answers] == [1, 2, 2]
+    assert waiting.delayed_count == 0
+
+
+async def test_nothing_follows_what_is_not_durable(broker: TallyBroker) -> None:
+    ran: list[str] = []
+    answer = broker.add("a", then=lambda: ran.append("then"))
+    broker.replicas.files.fail("sync", error=errno.EIO)
+    broker.replicas.sync()
+    await asyncio.sleep(0)
+    assert answer.result().code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert ran == []
+
+
 async def test_a_refused_decision_writes_nothing(broker: TallyBroker) -> None:
     def decide(state: Tallies) -> Decision:
         raise InvalidRequest("no")
@@ -145,6 +165,21 @@ async def test_a_parked_answer_of_the_coordinator_passes_through(
     assert not parked.done()
 
 
+async def test_a_parked_answer_is_refused_after_a_failed_sync(
+    broker: TallyBroker,
+) -> None:
+    parked, answered = Parked(), Parked()
+    for answer in parked, answered:
+        broker.runtime.act(
+            "a", lambda _, it=answer: Decision(it, [Counted("a", 1)]), refuse
+        )
+    answered.set_result("earlier")
+    broker.replicas.files.fail("sync", error=errno.EIO)
+    broker.replicas.sync()
+    assert parked.result().code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert answered.result() == "earlier"
+
+
 async def test_what_is_not_replayed_is_written_all_the_same(
     broker: TallyBroker,
 ) -> None:
@@ -197,6 +232,31 @@ async def test_records_of_several_batches_are_answered_behind_the_last(
     assert [place.offset for place in broker.state("a").places] == list(range(6))
     await broker.replicas.commit()
     assert answer.result() == "done"
+
+
+async def test_records_that_were_kept_and_never_are_durable_end_the_shard(
+    broker: TallyBroker,
+) -> None:
+    """Nobody waits for them: what was decided is refused, for want of room."""
+    small = {"cleanup.policy": "compact", "internal.segment.bytes": "1100000"}
+    await broker.replicas.topics.alter_options(TOPIC, lambda _: small)
+    broker.add("a")
+    await broker.replicas.commit()
+    names = [f"{number}-" + "x" * 300_000 for number in range(6)]
+
+    def decide(state: Tallies) -> Decision:
+        return Decision("done", [Counted(name, 1) for name in names])
+
+    broker.replicas.files.fail("append", nth=2, error=errno.ENOSPC)
+    answer = broker.runtime.act("a", decide, refuse)
+    assert answer.code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    shard = first_shard(broker)
+    assert 1 < len(shard.state.counts) < 7
+    assert shard.phase is Phase.ACTIVE
+    broker.replicas.files.heal()
+    broker.replicas.files.fail("sync", error=errno.EIO)
+    broker.replicas.sync()
+    assert shard.phase is Phase.FAILED
 
 
 async def test_an_answer_that_raises_keeps_no_other_from_being_given(

@@ -1,3 +1,4 @@
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,9 @@ from odradek.protocol.errors import (
     InvalidTopic,
     KafkaError,
 )
+from odradek.protocol.topic_partition import TopicPartition
+from tests.fakes.counted_options import counted_options
+from tests.fakes.replicas import replicas
 
 CONFIG = BrokerConfig(num_partitions=4)
 
@@ -27,6 +31,18 @@ def test_what_is_said_is_done() -> None:
         wanted(partition_count=3, options={"retention.ms": "1"}), CONFIG
     )
     assert made == ("t", 3, {"retention.ms": "1"})
+
+
+async def test_what_was_checked_is_not_parsed_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsed = counted_options(monkeypatch)
+    async with replicas(tmp_path) as broker:
+        made = check_wanted(wanted(options={"flush.ms": "1"}), CONFIG)
+        await broker.topics.create_topics([made])
+        partition = broker.manager.partition(TopicPartition("t", 0))
+        assert partition.config.flush_ms == 1
+        assert parsed == ["1"]
 
 
 def test_minus_one_is_the_brokers_default() -> None:

@@ -307,6 +307,32 @@ async def test_internal_topics_take_records_from_coordinators_only(
         assert codes(append(broker, offsets, acks=1, terms=OF_A_COORDINATOR)) == [0]
 
 
+@pytest.mark.parametrize("durability", ["commit", "none"])
+async def test_a_coordinator_is_told_what_to_wait_for(
+    tmp_path: Path, durability: str
+) -> None:
+    async with replicas(tmp_path, durability=durability) as broker:
+        t0 = await broker.create_topic()
+        partition, appends = broker.manager.partition(t0), broker.manager.appends
+        now_ms = broker.clock.now_ms()
+        several = batch_of(b"v"), batch_of(b"v", b"v")
+        result, pending = appends.append_as_coordinator(partition, several, now_ms)
+        assert (result.error_code, result.base_offset, result.next_offset) == (0, 0, 3)
+        waits = (partition, 3, False) if durability == "commit" else None
+        assert pending == waits
+
+
+async def test_a_coordinator_is_told_why_its_batch_is_refused(tmp_path: Path) -> None:
+    async with replicas(tmp_path) as broker:
+        t0 = await broker.create_topic(max_message_bytes="60")
+        partition, appends = broker.manager.partition(t0), broker.manager.appends
+        now_ms = broker.clock.now_ms()
+        refused = appends.append_as_coordinator(partition, batch_of(b"v"), now_ms)
+        assert refused[0].error_code == ErrorCode.MESSAGE_TOO_LARGE
+        assert refused[1] is None
+        assert partition.log_end_offset == 0
+
+
 async def test_little_space_refuses_clients_and_not_coordinators(
     tmp_path: Path,
 ) -> None:

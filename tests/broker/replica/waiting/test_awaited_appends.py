@@ -186,6 +186,27 @@ async def test_a_repetition_does_not_speak_for_those_behind_it() -> None:
     assert (first.done(), second.done(), again.done()) == (True, False, True)
 
 
+async def test_what_is_older_waits_apart() -> None:
+    """It may have been written before, and be asked for after, what others wrote."""
+    waits = Waits()
+    waits.append()
+    second = waits.append()
+    waits.next_offset = 0
+    older = waits.append()
+    waits.reach(1)
+    assert (older.done(), second.done()) == (True, False)
+    waits.reach(2)
+    assert second.done()
+
+
+async def test_what_has_failed_says_so() -> None:
+    waits = Waits()
+    well, late = waits.append(), waits.append()
+    waits.reach(1)
+    waits.clock.advance(2 * TIMEOUT_MS)
+    assert (well.has_failed, late.has_failed) == (False, True)
+
+
 async def test_a_listener_that_raises_takes_no_answer_from_the_others(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
