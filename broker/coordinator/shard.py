@@ -276,10 +276,10 @@ class Shard(Generic[S]):
     def _not_durable(self, pending: PendingAppend) -> AppendResult | None:
         """What a reader waits for as if it were his. None: all of it is durable."""
         partition, next_offset, must_be_durable = pending
-        if partition.acknowledgement(next_offset, must_be_durable) is None:
-            return AppendResult(ErrorCode.NONE, next_offset=next_offset)
-        self._pending = None
-        return None
+        if partition.acknowledgement(next_offset, must_be_durable) == ErrorCode.NONE:
+            self._pending = None
+            return None
+        return AppendResult(ErrorCode.NONE, next_offset=next_offset)
 
     def _pass_on(
         self, decision: Decision, answer: Parked, awaited: AwaitedAppend

@@ -16,6 +16,7 @@ from odradek.protocol.errors import (
     ErrorCode,
     InvalidRequest,
     KafkaError,
+    KafkaStorageError,
     NotCoordinator,
 )
 from tests.broker.coordinator.tally import (
@@ -150,6 +151,18 @@ async def test_after_a_failed_sync_the_shard_is_not_available(
     assert shard.phase is Phase.FAILED
     assert isinstance(shard.state.unloaded, CoordinatorNotAvailable)
     assert broker.add("a").code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+
+async def test_what_is_read_between_a_failed_sync_and_its_news_is_refused(
+    broker: TallyBroker,
+) -> None:
+    broker.add("a")
+    shard = broker.runtime.shard(broker.runtime.partition_of("a"))
+    broker.replicas.log_of(shard.topic_partition).fail(KafkaStorageError())
+    reading = broker.read("a")
+    assert not reading.done()
+    broker.replicas.manager.partition(shard.topic_partition).check_all_waiting()
+    assert reading.result().code == ErrorCode.COORDINATOR_NOT_AVAILABLE
 
 
 async def test_a_parked_answer_of_the_coordinator_passes_through(
