@@ -117,6 +117,7 @@ WALKS = (
     Walk("commit", "OffsetCommit", Asker.commit, Asker.commit),
     Walk("begin", "first Produce of a transaction", Asker.begin, after=Asker.end),
     Walk("end", "EndTxn", Asker.end, Asker.begin),
+    Walk("alter", "IncrementalAlterConfigs", Asker.alter, Asker.choose),
 )
 
 

@@ -6,6 +6,12 @@ from typing import Any
 
 from odradek.client.connection import Connection
 from odradek.protocol.errors import ErrorCode
+from odradek.protocol.messages.configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
 from odradek.protocol.messages.fetch import (
     FetchPartition,
     FetchRequest,
@@ -44,6 +50,7 @@ from odradek.protocol.records import BatchFields, NewRecord, build_batch
 TOPIC = "walks"
 GROUP = TRANSACTIONAL_ID = "walker"
 PRODUCE_VERSION, FETCH_VERSION, COMMIT_VERSION = 12, 16, 9
+TOPIC_RESOURCE = 2
 MIB = 1 << 20
 TRIES, PAUSE_S = 100, 0.1
 
@@ -208,6 +215,25 @@ class Asker:
         if answer.error_code != ErrorCode.CONCURRENT_TRANSACTIONS:
             self._end_offset = answer.base_offset + 2  # a marker will follow
         return int(answer.error_code)
+
+    # Options
+
+    def alter(self) -> None:
+        """Change one of the options that the topic sets, in both its partitions."""
+        self._alter(("retention.ms", str(time.time_ns() // 1_000_000)))
+
+    def choose(self) -> None:
+        """Let the topic set some options."""
+        self._alter(("retention.ms", "-1"), ("segment.ms", "9000"), ("flush.ms", "90"))
+
+    def _alter(self, *options: tuple[str, str]) -> None:
+        configs = [AlterableConfig(name=name, value=value) for name, value in options]
+        resource = AlterConfigsResource(
+            resource_type=TOPIC_RESOURCE, resource_name=TOPIC, configs=configs
+        )
+        request = IncrementalAlterConfigsRequest(resources=[resource])
+        answer = self._link.request(request, IncrementalAlterConfigsResponse)
+        assert not answer.responses[0].error_code, answer
 
     def _find_topic(self) -> bytes | None:
         topics = [MetadataRequestTopic(name=TOPIC)]

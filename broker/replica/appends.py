@@ -131,7 +131,7 @@ class Appends:
 
     def append(
         self,
-        entries: Mapping[TopicPartition, Buffer | tuple[Buffer, ...]],
+        entries: Mapping[TopicPartition, Buffer],
         acks: int,
         timeout_ms: int,
         finish: Callable[[AppendResults], T],

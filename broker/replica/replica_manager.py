@@ -248,7 +248,7 @@ class ReplicaManager:
 
     def append_records(
         self,
-        entries: Mapping[TopicPartition, Buffer | tuple[Buffer, ...]],
+        entries: Mapping[TopicPartition, Buffer],
         *,
         acks: int,
         timeout_ms: int,
@@ -256,8 +256,6 @@ class ReplicaManager:
         finish: Callable[[AppendResults], T] | None = None,
     ) -> T | Parked[T]:
         """Append one batch to each partition; ``finish`` makes the answer of results.
-
-        A coordinator may give several for one: all of them are written, or none.
 
         Returns the answer, or a `Parked` one when ``acks`` or ``flush.messages``
         make it wait. What waits longer than ``timeout_ms`` is answered

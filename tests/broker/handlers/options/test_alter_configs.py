@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from odradek.broker.handlers.options.alter_configs import (
-    handle_incremental_alter_configs,
     refuse_alter_configs,
     refuse_incremental_alter_configs,
 )
@@ -21,9 +20,6 @@ from odradek.protocol.messages.configs import (
     ReplacedConfigsResource,
     ReplacingConfig,
 )
-from odradek.protocol.topic_partition import TopicPartition
-from tests.fakes.counted_options import counted_options
-from tests.fakes.replicas import replicas
 from tests.fakes.topics import TopicBroker, topic_broker
 
 if TYPE_CHECKING:
@@ -79,28 +75,6 @@ async def test_options_of_a_topic_change(tmp_path: Path, version: int) -> None:
         }
         await changed(broker, a_change(("cleanup.policy", SUBTRACT, "delete")))
         assert broker.topics.known("a").options["cleanup.policy"] == "compact"
-
-
-async def test_only_what_changes_is_parsed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    parsed = counted_options(monkeypatch)
-    async with replicas(tmp_path) as broker:
-        options = {"flush_ms": "1", "segment_ms": "2", "retention_ms": "3"}
-        await broker.create_topic("a", 2, **options)
-        partitions = [
-            broker.manager.partition(TopicPartition("a", number)) for number in (0, 1)
-        ]
-        assert sorted(parsed) == ["1", "2", "3"], "once, for both partitions"
-        parsed.clear()
-        request = IncrementalAlterConfigsRequest(
-            resources=[a_change(("flush.ms", SET, "4"))]
-        )
-        answer = await handle_incremental_alter_configs(broker.context(1), request)
-        assert answer.responses[0].error_code == ErrorCode.NONE
-        assert parsed == ["4"]
-        configs = [each.config for each in partitions]
-        assert [(each.flush_ms, each.segment_ms) for each in configs] == [(4, 2)] * 2
 
 
 async def test_validate_only_changes_nothing(tmp_path: Path) -> None:
