@@ -3,16 +3,14 @@
 import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from odradek.broker.coordinator.decision import Decision, Place
 from odradek.broker.coordinator.runtime import CoordinatorRuntime
+from odradek.broker.coordinator.shard import Shard
 from odradek.protocol.errors import InvalidRequest, KafkaError
 from tests.fakes.files import FakeFiles
 from tests.fakes.replicas import Replicas, replicas
-
-if TYPE_CHECKING:
-    from odradek.broker.coordinator.shard import Shard
 
 TOPIC = "__tallies"
 PARTITIONS = 3
@@ -93,6 +91,10 @@ class TallyBroker:
 
     def state(self, name: str) -> Tallies:
         return self.runtime.shard(self.runtime.partition_of(name)).state
+
+
+def first_shard(broker: TallyBroker) -> Shard[Tallies]:
+    return broker.runtime.shard(broker.runtime.partition_of("a"))
 
 
 def refuse(error: KafkaError) -> KafkaError:

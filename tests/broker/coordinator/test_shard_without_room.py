@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 
 from odradek.broker.coordinator.decision import Decision
-from odradek.broker.coordinator.shard import Phase, Shard
+from odradek.broker.coordinator.shard import Phase
 from odradek.broker.replica.upkeep.written_partitions import RETRY_MS
 from odradek.protocol.errors import ErrorCode, KafkaError
 from tests.broker.coordinator.tally import (
     Counted,
     Tallies,
     TallyBroker,
+    first_shard,
     refuse,
     tally_broker,
 )
@@ -24,10 +25,6 @@ from tests.fakes.replicas import full_catalog
 async def broker(tmp_path: Path) -> AsyncIterator[TallyBroker]:
     async with tally_broker(tmp_path) as made:
         yield made
-
-
-def first_shard(broker: TallyBroker) -> Shard[Tallies]:
-    return broker.runtime.shard(broker.runtime.partition_of("a"))
 
 
 async def test_without_room_in_the_catalogue_a_shard_waits_and_goes_on(
