@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-import pickle
 import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from odradek.storage.cleaner.framing import LENGTH, send
+from odradek.storage.cleaner.framing import LENGTH, loaded, send
 from odradek.storage.cleaner.plan import CleanedSegment, RoundEnd
 from odradek.storage.cleaner.unfinished import remove_unfinished
 
@@ -139,7 +138,7 @@ async def _connect(
 
 async def _receive(messages: asyncio.StreamReader) -> Any:
     (size,) = LENGTH.unpack(await messages.readexactly(LENGTH.size))
-    return pickle.loads(await messages.readexactly(size))
+    return loaded(await messages.readexactly(size))
 
 
 def _tell(process: Process) -> None:

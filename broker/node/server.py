@@ -19,7 +19,6 @@ from odradek.broker.adoption.check import check_adopted, with_known_node_id
 from odradek.broker.config.live_config import LiveConfig
 from odradek.broker.durability.committer import Committer
 from odradek.broker.handlers import OfferedHandlers
-from odradek.broker.handlers.topics.topic_deletion import finish_interrupted
 from odradek.broker.memory.limits import LimitedLog, RequestMemory
 from odradek.broker.metadata.catalog.catalog import Catalog
 from odradek.broker.metadata.catalog.store import make_directory
@@ -186,7 +185,12 @@ class Server:
             make_lock=threading.Lock,
         )
         log_manager.open(topics.known_partition)
-        finish_interrupted(topics, log_manager)
+        if topics.deletions:
+            from odradek.broker.handlers.topics.topic_deletion import (
+                finish_interrupted,
+            )
+
+            finish_interrupted(topics, log_manager)
         compare_directories(topics, log_manager)
         disk_threads = DiskThreads(config.disk_threads)
         committer = Committer(self._clock, config)

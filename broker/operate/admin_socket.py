@@ -12,7 +12,6 @@ the data directory is ours, so one that is there before us is that of a dead bro
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import os
 import socket
@@ -166,6 +165,8 @@ class _Connection:
 
     async def send(self, value: Mapping[str, Any]) -> None:
         """Raises ConnectionError when nobody reads it."""
+        import json  # most brokers are never asked
+
         self._writer.write(json.dumps(value, ensure_ascii=False).encode() + b"\n")
         await self._writer.drain()
 
@@ -200,6 +201,8 @@ def _bind(address: str) -> socket.socket:
 
 def _parsed(line: bytes) -> tuple[str, Request]:
     """The name of a request, and what else it says."""
+    import json
+
     try:
         request = json.loads(line)
     except (ValueError, RecursionError) as error:

@@ -1,6 +1,8 @@
-"""Messages between a broker and the process that cleans: pickles with a length."""
+"""Messages between a broker and the process that cleans: pickles with a length.
 
-import pickle
+A broker may never clean anything: pickle is loaded with the first message.
+"""
+
 from struct import Struct
 from typing import IO, Any
 
@@ -9,6 +11,8 @@ LENGTH = Struct(">I")
 
 def send(target: IO[bytes], message: Any) -> None:
     """Write a message."""
+    import pickle
+
     data = pickle.dumps(message)
     target.write(LENGTH.pack(len(data)) + data)
     target.flush()
@@ -27,4 +31,11 @@ def receive(source: IO[bytes]) -> Any:
     message = source.read(size)
     if len(message) < size:
         raise EOFError
+    return loaded(message)
+
+
+def loaded(message: bytes) -> Any:
+    """What a message is, without its length."""
+    import pickle
+
     return pickle.loads(message)

@@ -17,13 +17,13 @@ import re
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from enum import Enum
+from functools import cached_property
 from pathlib import Path
-from typing import Final, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
 
 from odradek.protocol.errors import KafkaStorageError
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.protocol.uuids import random_uuid
-from odradek.storage.cleaner.cleaner_checkpoint import CleanerCheckpoint
 from odradek.storage.files.checkpoints import Checkpointed
 from odradek.storage.files.files import MISSING, Files, StorageFailure
 from odradek.storage.files.meta_properties import (
@@ -39,6 +39,9 @@ from odradek.storage.files.partition_metadata import (
 )
 
 from .checkpoints import DirectoryCheckpoints, DirectoryFailure, MakeLock
+
+if TYPE_CHECKING:
+    from odradek.storage.cleaner.cleaner_checkpoint import CleanerCheckpoint
 
 LOCK_NAME: Final = ".lock"
 CLEAN_MARKER_NAME: Final = ".kafka_cleanshutdown"
@@ -161,7 +164,6 @@ class LogDirectory:
     ) -> None:
         self.path = path
         self.checkpoints = DirectoryCheckpoints(files, path, make_lock)
-        self.cleaner_checkpoint = CleanerCheckpoint(files, path)
         self.partitions: dict[TopicPartition, Path] = {}
         self.deleted: dict[Path, TopicPartition] = {}
         self.futures: dict[Path, TopicPartition] = {}
@@ -170,6 +172,13 @@ class LogDirectory:
         self.failure: KafkaStorageError | None = None
         self._files = files
         self._lock: Releasable | None = None
+
+    @cached_property
+    def cleaner_checkpoint(self) -> "CleanerCheckpoint":
+        """Up to where its logs were cleaned. Not needed to open the directory."""
+        from odradek.storage.cleaner.cleaner_checkpoint import CleanerCheckpoint
+
+        return CleanerCheckpoint(self._files, self.path)
 
     def open(self, cluster_id: str, node_id: int, take_lock: TakeLock) -> None:
         """Take possession of the directory, made if need be.

@@ -13,13 +13,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from odradek.protocol.errors import InconsistentTopicId, KafkaStorageError
 from odradek.protocol.topic_partition import TopicPartition
-from odradek.storage.cleaner.cleaner_checkpoint import CleanerCheckpoint
 from odradek.storage.files.files import MISSING, Files, StorageFailure
 from odradek.storage.files.meta_properties import META_PROPERTIES_NAME
 from odradek.storage.files.partition_metadata import write_partition_metadata
-from odradek.storage.log.retention import delete_old_segments
-from odradek.storage.values.log_config import LogConfig
-from odradek.storage.values.log_lines import LogLines
 
 from .checkpoints import DirectoryFailure, MakeLock, writing_job
 from .log_directories import LogDirectories, Lookup
@@ -27,16 +23,17 @@ from .log_directory import DirectoryKind, DirectoryLock, LogDirectory, TakeLock
 from .removals import Removals
 
 if TYPE_CHECKING:
+    from odradek.storage.cleaner.cleaner_checkpoint import CleanerCheckpoint
     from odradek.storage.log.unified_log import UnifiedLog
     from odradek.storage.opening.loader import Surroundings
     from odradek.storage.segment.log_segment import LogSegment
+    from odradek.storage.values.log_config import LogConfig
 
     from .log_move import LogMove
 
 CloseAll: TypeAlias = "Callable[[Iterable[UnifiedLog]], Iterable[bool]]"
 
 _DAY_MS = 86_400_000
-
 _log = logging.getLogger(__name__)
 
 
@@ -131,7 +128,7 @@ class LogManager:
         self,
         topic_partition: TopicPartition,
         topic_id: bytes,
-        config: LogConfig,
+        config: "LogConfig",
         now_ms: int,
     ) -> "UnifiedLog":
         """Open a log that is on disk, recovered if need be, durable to its end.
@@ -148,8 +145,10 @@ class LogManager:
         path = home.partitions[topic_partition]
         found = self.topic_id_of(topic_partition)
         if found is None:
-            lines = LogLines(_log, path)
-            lines.warning("it does not say of which topic it is; it does now")
+            from odradek.storage.values.log_lines import LogLines
+
+            told = "it does not say of which topic it is; it does now"
+            LogLines(_log, path).warning(told)
             write_partition_metadata(self.files, path, topic_id)
         elif found != topic_id:
             raise InconsistentTopicId(
@@ -179,7 +178,7 @@ class LogManager:
         self,
         topic_partition: TopicPartition,
         topic_id: bytes,
-        config: LogConfig,
+        config: "LogConfig",
         directory: Path | str | None,
         now_ms: int,
     ) -> "UnifiedLog":
@@ -287,11 +286,13 @@ class LogManager:
         Raises:
             KafkaStorageError: the disk fails, or is full.
         """
+        from odradek.storage.log.retention import delete_old_segments
+
         gone = delete_old_segments(log, now_ms)
         self.remove_later(log, gone, now_ms)
         return len(gone)
 
-    def cleaner_checkpoint(self, log: "UnifiedLog") -> CleanerCheckpoint:
+    def cleaner_checkpoint(self, log: "UnifiedLog") -> "CleanerCheckpoint":
         """Where it is written down up to where a log was cleaned."""
         return self._homes[log.topic_partition].cleaner_checkpoint
 

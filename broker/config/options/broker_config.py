@@ -6,7 +6,7 @@ the fields. A topic's options are in ``topic_config``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,6 +14,7 @@ from odradek.protocol.uuids import from_text
 
 from .coordinator import GroupOptions, TransactionOptions
 from .error import OptionError
+from .frozen_table import frozen_table
 from .log import LogOptions
 from .network import NetworkOptions
 from .option import ONE_COPY, Kind, Option, option
@@ -53,7 +54,7 @@ class Changes(NamedTuple):
     here: Mapping[str, str]
 
 
-@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+@frozen_table
 class BrokerConfig(NetworkOptions, LogOptions, GroupOptions, TransactionOptions):
     """Every option of the broker, with Kafka's names, defaults, bounds and meaning.
 
@@ -88,7 +89,7 @@ class BrokerConfig(NetworkOptions, LogOptions, GroupOptions, TransactionOptions)
         read=_paths,
         aliases=("log.dir",),
     )
-    metadata_log_dir: Path | None = option(  # noqa: RUF009 - a Path is a value
+    metadata_log_dir: Path | None = option(
         None,
         "metadata.log.dir",
         "Directory of the catalogue. Unset: the first of log.dirs.",
