@@ -98,8 +98,8 @@ class Compaction:
         except KafkaError as error:
             return Compacted(Obstacle.GIVEN_UP, str(error))
         log = partition.log
-        if partition.refusal is not None:
-            return Compacted(Obstacle.OFFLINE, str(partition.refusal))
+        if partition.leadership.refusal is not None:
+            return Compacted(Obstacle.OFFLINE, str(partition.leadership.refusal))
         if not partition.config.is_compacted:
             policies = ",".join(sorted(partition.config.cleanup_policy))
             return Compacted(NOT_COMPACTED, f"its cleanup.policy is {policies}")

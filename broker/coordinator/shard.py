@@ -194,7 +194,7 @@ class Shard(Generic[S]):
             for some in in_batches(decision.records, config.max_message_bytes)
         ]
         for together in in_segments(batches, config.segment_bytes):
-            base_offset = partition.log_end_offset
+            base_offset = partition.view.log_end_offset
             append = self._append_together(decision, together, base_offset, now_ms)
         return append
 
@@ -343,7 +343,7 @@ class Shard(Generic[S]):
         try:
             self.check_active()
             partition = self._host.replica_manager.partition(self.topic_partition)
-            place = Place(partition.log_end_offset, now_ms, *producer)
+            place = Place(partition.view.log_end_offset, now_ms, *producer)
             batch = marker_batch(producer, is_commit, coordinator_epoch, now_ms)
             result = self._write(memoryview(batch), None, transaction_version)
             if isinstance(result, Parked) or not result.error_code:
