@@ -46,7 +46,9 @@ def cases() -> Iterator[Case]:
 
 
 def park(host: Host, partition: Partition) -> "Future[Any]":
-    wanted = PartitionFetch(partition.topic_partition, partition.log_end_offset, KIB)
+    wanted = PartitionFetch(
+        partition.topic_partition, partition.view.log_end_offset, KIB
+    )
     return host.executor.fetch(PARAMS, [wanted], lambda results: results)
 
 

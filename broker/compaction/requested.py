@@ -98,8 +98,8 @@ class Compaction:
         except KafkaError as error:
             return Compacted(Obstacle.GIVEN_UP, str(error))
         log = partition.log
-        if partition.refusal is not None:
-            return Compacted(Obstacle.OFFLINE, str(partition.refusal))
+        if partition.leadership.refusal is not None:
+            return Compacted(Obstacle.OFFLINE, str(partition.leadership.refusal))
         if not partition.config.is_compacted:
             policies = ",".join(sorted(partition.config.cleanup_policy))
             return Compacted(NOT_COMPACTED, f"its cleanup.policy is {policies}")
@@ -182,7 +182,7 @@ class Compaction:
 def _what_is_left(log: UnifiedLog, obstacle: Compacted | None) -> str | None:
     """Why not everything was cleaned; None when it was."""
     reasons = [obstacle.reason] if obstacle is not None and obstacle.reason else []
-    count = sum(bool(each.quarantined) for each in log.local.segments)
+    count = sum(bool(each.reader.quarantined) for each in log.local.segments)
     if count:
         segments = "1 segment" if count == 1 else f"{count} segments"
         reasons.append(f"{segments} with damage left unchanged")

@@ -63,8 +63,8 @@ class Loader:
         Raises:
             KafkaError: the log cannot be read.
         """
-        offset = self._partition.log_start_offset
-        while offset < self._partition.log_end_offset:
+        offset = self._partition.view.log_start_offset
+        while offset < self._partition.view.log_end_offset:
             data = await self._read(offset)
             next_offset = offset
             for position, header in scan(data):
@@ -89,7 +89,7 @@ class Loader:
         may_block = False
         while True:
             try:
-                read = self._partition.read(
+                read = self._partition.view.read(
                     offset,
                     self._read_size,
                     isolation,

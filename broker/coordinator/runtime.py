@@ -181,7 +181,7 @@ class CoordinatorRuntime(Generic[S]):
         found = self.replica_manager.partition(topic_partition)
         shard = Shard(topic_partition, self._make_state, self)
         self._shards[partition] = shard
-        if found.log is None and found.refusal is None:  # never written
+        if found.log is None and found.leadership.refusal is None:  # never written
             shard.activate()
             return shard
         self._wanted.append(partition)
@@ -205,7 +205,7 @@ class CoordinatorRuntime(Generic[S]):
         try:
             await self.replica_manager.open([topic_partition])
             partition = self.replica_manager.partition(topic_partition)
-            partition.check_leader()
+            partition.leadership.check()
             loader = Loader(
                 partition, shard.state, self._disk_threads, self._load_buffer_size
             )

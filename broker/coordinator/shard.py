@@ -193,7 +193,7 @@ class Shard(Generic[S]):
         now_ms: int,
     ) -> AppendResult | None:
         """Write batches, all of them or none, and replay them."""
-        base_offset = partition.log_end_offset
+        base_offset = partition.view.log_end_offset
         batches = tuple(batch for _, batch in together)
         result, pending = self._host.replica_manager.appends.append_as_coordinator(
             partition,
@@ -276,7 +276,10 @@ class Shard(Generic[S]):
     def _not_durable(self, pending: PendingAppend) -> AppendResult | None:
         """What a reader waits for as if it were his. None: all of it is durable."""
         partition, next_offset, must_be_durable = pending
-        if partition.acknowledgement(next_offset, must_be_durable) == ErrorCode.NONE:
+        if (
+            partition.view.acknowledgement(next_offset, must_be_durable)
+            == ErrorCode.NONE
+        ):
             self._pending = None
             return None
         return AppendResult(ErrorCode.NONE, next_offset=next_offset)
@@ -350,7 +353,7 @@ class Shard(Generic[S]):
         try:
             self.check_active()
             partition = self._host.replica_manager.partition(self.topic_partition)
-            place = Place(partition.log_end_offset, now_ms, *producer)
+            place = Place(partition.view.log_end_offset, now_ms, *producer)
             batch = marker_batch(producer, is_commit, coordinator_epoch, now_ms)
             appends = self._host.replica_manager.appends
             result, pending = appends.append_as_coordinator(

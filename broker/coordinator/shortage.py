@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from odradek.broker.replica.upkeep.free_space import free_bytes
 from odradek.protocol.errors import KafkaError
-from odradek.storage.directory.reserve import has_room
+from odradek.storage.directory.disk_reserve import has_room
 
 from .shard import Phase
 

@@ -42,7 +42,7 @@ class TopicIndex:
         self._by_name: dict[str, Topic] = {}
         self._by_id: dict[bytes, Topic] = {}
         self._collisions: dict[str, str] = {}
-        self._reserved: dict[str, int] = {}
+        self._reserved_names: dict[str, int] = {}
         self.deletions: dict[bytes, Deletion] = {}
         # Those whose directories could not be renamed, to be tried again.
         self.interrupted_deletions: set[bytes] = set()
@@ -102,7 +102,7 @@ class TopicIndex:
 
     def is_reserved(self, name: str) -> bool:
         """Whether a deleted topic of that name still has its directories."""
-        return name in self._reserved
+        return name in self._reserved_names
 
     def check_new_name(self, name: str) -> None:
         """See that a topic of that name can be made now.
@@ -113,7 +113,7 @@ class TopicIndex:
         """
         if name in self._by_name:
             raise TopicAlreadyExists(f"Topic '{name}' already exists.")
-        if name in self._reserved:
+        if name in self._reserved_names:
             raise TopicAlreadyExists(f"Topic '{name}' is being deleted; try again.")
         other = self._collisions.get(collision_key(name))
         if other is not None:
@@ -137,9 +137,9 @@ class TopicIndex:
 
     def release_name(self, deletion: Deletion) -> None:
         """Let the name be used again: the directories have another one now."""
-        count = self._reserved.pop(deletion.name, 0) - 1
+        count = self._reserved_names.pop(deletion.name, 0) - 1
         if count > 0:
-            self._reserved[deletion.name] = count
+            self._reserved_names[deletion.name] = count
 
     def _load(self, store: CatalogStore) -> None:
         chosen: dict[bytes, dict[str, str]] = {}
@@ -159,7 +159,7 @@ class TopicIndex:
                 topic.partitions[stored.partition] = PartitionInfo(*stored[1:])
         for deletion in self.deletions.values():
             if deletion.name not in self._by_name:
-                self._reserve(deletion)
+                self._reserve_name(deletion)
 
     def _add(self, topic: Topic) -> None:
         self._by_name[topic.name] = topic
@@ -177,11 +177,13 @@ class TopicIndex:
         self._remove(topic)
         deletion = Deletion(topic.topic_id, topic.name, len(topic.partitions))
         self.deletions[topic.topic_id] = deletion
-        self._reserve(deletion)
+        self._reserve_name(deletion)
         return deletion
 
-    def _reserve(self, deletion: Deletion) -> None:
-        self._reserved[deletion.name] = self._reserved.get(deletion.name, 0) + 1
+    def _reserve_name(self, deletion: Deletion) -> None:
+        self._reserved_names[deletion.name] = (
+            self._reserved_names.get(deletion.name, 0) + 1
+        )
 
 
 def _has(topic: Topic, number: int) -> bool:

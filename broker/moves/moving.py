@@ -121,7 +121,7 @@ class Moving:
                 return
             under_way.is_wanted = False
             del self.moves[topic_partition]
-        partition.check_leader()
+        partition.leadership.check()
         log = partition.log
         if log is None:
             await self._topics.move(topic_partition, str(directory))

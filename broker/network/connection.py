@@ -4,14 +4,8 @@ Requests are started in the order in which they came. A handler that returns a
 coroutine blocks the ones behind it; one that returns a future does not, only its
 answer keeps its place. Frames that may not start yet wait in the backlog, and
 while there is one nothing is read. A fetch does not start before the answers in front
-of it have left, nor while the broker's memory for answers is full.
-
-The socket is not read while
-- frames wait in the backlog,
-- the client leaves too many of its answers unread,
-- too many requests wait for their answers,
-- the client has done more than its quota (``mute``),
-- the broker's memory for requests is full, and this connection is part of it.
+of it have left, nor while the broker's memory for answers is full. When the socket is
+not read, `reading_gate` says.
 """
 
 from __future__ import annotations
@@ -32,6 +26,7 @@ from odradek.protocol.framing import FrameReader
 from .backlog import Backlog
 from .deadlines import Deadlines
 from .held_memory import HeldMemory
+from .reading_gate import BACKLOG, FINISHING, FULL, MEMORY, MUTED, ReadingGate
 from .response_queue import ResponseQueue
 
 if TYPE_CHECKING:
@@ -51,11 +46,9 @@ class Connection(asyncio.BufferedProtocol):
         "_deadlines",
         "_dispatch",
         "_frame_count",
+        "_gate",
         "_is_blocked",
         "_is_closed",
-        "_is_finishing",
-        "_is_muted",
-        "_is_reading",
         "_listener",
         "_memory",
         "_network",
@@ -64,11 +57,11 @@ class Connection(asyncio.BufferedProtocol):
         "_task",
         "_task_size",
         "_transport",
-        "_waits_for_memory",
         "info",
     )
 
     info: ConnectionInfo
+    _gate: ReadingGate
     _memory: HeldMemory
     _transport: asyncio.Transport
     _responses: ResponseQueue
@@ -93,9 +86,6 @@ class Connection(asyncio.BufferedProtocol):
         self._deadlines = Deadlines(network.options, network.clock.monotonic_ms())
         # Set once the client is let in; until then nothing is served.
         self._is_closed = self._is_blocked = True
-        self._is_finishing = self._is_muted = False
-        self._is_reading = True
-        self._waits_for_memory = False
 
     # What the event loop calls.
 
@@ -114,6 +104,7 @@ class Connection(asyncio.BufferedProtocol):
         self.info = ConnectionInfo.of(
             transport, self._listener.name, self.finish, self.mute
         )
+        self._gate = ReadingGate(transport)
         self._memory = HeldMemory(network, peer[0])
         self._responses = ResponseQueue(
             transport,
@@ -155,7 +146,7 @@ class Connection(asyncio.BufferedProtocol):
         self._listener.watch(self)
         if self._is_full():
             self._is_blocked = True
-            self._update_reading()
+            self._gate.shut(FULL)
 
     def resume_writing(self) -> None:
         """All of it has left."""
@@ -169,6 +160,7 @@ class Connection(asyncio.BufferedProtocol):
         self._is_closed = self._is_blocked = True
         self._listener.remove(self)
         self._network.admission.release(self.info.peer_host)
+        self._gate.let_go()
         self._responses.close()
         self._backlog.clear()
         self._reader.close()
@@ -181,17 +173,17 @@ class Connection(asyncio.BufferedProtocol):
 
     def finish(self) -> None:
         """Start nothing more, and close once the answers under way are sent."""
-        self._is_finishing = self._is_blocked = True
-        self._update_reading()
+        self._is_blocked = True
+        self._gate.shut(FINISHING)
         # Not here and now: the handler that calls this has yet to give its answer.
         asyncio.get_running_loop().call_soon(self._close_if_finished)
 
     def mute(self, wait_ms: int) -> None:
         """Start nothing and read nothing for a while: the client does too much."""
-        if self._is_muted or self._is_closed:
+        if self._is_closed or self._gate.is_shut_for(MUTED):
             return
-        self._is_muted = self._is_blocked = True
-        self._update_reading()
+        self._is_blocked = True
+        self._gate.shut(MUTED)
         self._network.clock.call_later(wait_ms, self._unmute)
 
     def abort(self) -> None:
@@ -200,8 +192,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def memory_freed(self) -> None:
         """Read on: there is memory for requests again."""
-        self._waits_for_memory = False
-        self._update_reading()
+        self._gate.open(MEMORY)
 
     def room_made(self) -> None:
         """Start the fetch that has waited for memory."""
@@ -217,7 +208,8 @@ class Connection(asyncio.BufferedProtocol):
         has_unread = self._responses.is_held or self._transport.is_closing()
         # When it is for want of memory that we do not read, the half-received
         # frames are what fills the memory, and no excuse.
-        is_excused = not self._is_reading and not self._waits_for_memory
+        gate = self._gate
+        is_excused = gate.reasons != 0 and not gate.is_shut_for(MEMORY)
         if pending and self._deadlines.is_frame_late(
             now_ms, self._frame_count, pending, is_excused, network.memory.is_full
         ):
@@ -269,7 +261,7 @@ class Connection(asyncio.BufferedProtocol):
                     self._wait_for(exchange, len(frame))
             if waiting and self._is_full():
                 self._is_blocked = True
-                self._update_reading()
+                self._gate.shut(FULL)
         responses.flush_soon(self._busy_poll)
         if self._busy_poll is not None and not waiting:
             self._busy_poll.note_answered()
@@ -278,7 +270,7 @@ class Connection(asyncio.BufferedProtocol):
         if self._backlog.size:
             self._account()
             self._memory.wait_for_room(self)
-            self._update_reading()
+            self._gate.shut(BACKLOG)
 
     def _wait_for(self, exchange: Exchange, size: int) -> None:
         """Queue an answer that comes from somewhere else."""
@@ -308,10 +300,15 @@ class Connection(asyncio.BufferedProtocol):
             self._memory.count_answers(responses.unread_size)
         if not self._is_blocked or self._is_closed:
             return  # mostly: nothing has had to wait
-        if self._is_finishing:
+        gate = self._gate
+        if gate.is_shut_for(FINISHING):
             self._close_if_finished()
             return
-        self._is_blocked = self._task is not None or self._is_muted or self._is_full()
+        if self._is_full():
+            gate.shut(FULL)
+        else:
+            gate.open(FULL)
+        self._is_blocked = self._task is not None or gate.is_shut_for(FULL | MUTED)
         if self._backlog.size and not self._is_blocked:
             try:
                 self._serve(self._backlog.take())
@@ -320,10 +317,11 @@ class Connection(asyncio.BufferedProtocol):
                 return
         if self._memory.requests_size:
             self._account()
-        self._update_reading()
+        if not self._backlog.size:
+            gate.open(BACKLOG)
 
     def _unmute(self) -> None:
-        self._is_muted = False
+        self._gate.open(MUTED)
         self._go_on()
 
     def _is_full(self) -> bool:
@@ -337,24 +335,7 @@ class Connection(asyncio.BufferedProtocol):
             or (responses.unread_size > 0 and self._network.answers.is_full)
         )
 
-    # Reading, memory, and the end.
-
-    def _update_reading(self) -> None:
-        if self._is_closed:
-            return
-        is_wanted = not (
-            self._backlog.size
-            or self._is_muted
-            or self._waits_for_memory
-            or self._is_finishing
-            or self._is_full()
-        )
-        if is_wanted != self._is_reading:
-            self._is_reading = is_wanted
-            if is_wanted:
-                self._transport.resume_reading()
-            else:
-                self._transport.pause_reading()
+    # Memory, and the end.
 
     def _account(self) -> None:
         """Tell the shared memory what requests of this connection take of it."""
@@ -366,9 +347,8 @@ class Connection(asyncio.BufferedProtocol):
             self._network.memory.leave(self)
             return
         self._listener.watch(self)
-        if not self._waits_for_memory and memory.must_wait(self):
-            self._waits_for_memory = True
-            self._update_reading()
+        if not self._gate.is_shut_for(MEMORY) and memory.must_wait(self):
+            self._gate.shut(MEMORY)
 
     def _refuse(self, error: MalformedRequest) -> None:
         """The client does not speak the protocol: say so in the log, and close."""
@@ -388,6 +368,7 @@ class Connection(asyncio.BufferedProtocol):
         """Send what is encoded, then close."""
         self._responses.flush()
         self._is_closed = self._is_blocked = True
+        self._gate.let_go()
         self._listener.watch(self)
         self._transport.close()
 

@@ -270,7 +270,7 @@ class Appends:
         # Unless it is bound to what is durable, the high watermark has risen.
         if acks and (must_sync or (acks == ACKS_ALL and self._is_durable_first)):
             if info.is_duplicate:  # else it cannot be durable yet
-                error_code = found.acknowledgement(next_offset, must_sync)
+                error_code = found.view.acknowledgement(next_offset, must_sync)
             else:
                 error_code = None
             if error_code is None:
@@ -329,7 +329,7 @@ def refusal(found: Partition | None, error: KafkaError) -> AppendResult:
     log_start_offset = -1
     is_before_log = isinstance(error, NotOneBatch)
     if not (found is None or is_before_log or error.code in _WITHOUT_LOG_START):
-        log_start_offset = found.log_start_offset
+        log_start_offset = found.view.log_start_offset
     return AppendResult(
         error.code,
         log_start_offset=log_start_offset,

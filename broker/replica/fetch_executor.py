@@ -102,8 +102,9 @@ class FetchExecutor:
             return  # it is not there, or was deleted while others were read
         found.fetch_count += clients
         if result.records:
-            if found.log is not None:
-                found.log.fetched_bytes += len(result.records) * clients
+            log = found.view.log
+            if log is not None:
+                log.fetched_bytes += len(result.records) * clients
         elif result.error_code and result.error_code not in _EXPECTED:
             found.failed_fetch_count += clients
 

@@ -82,7 +82,7 @@ class RecordDeletion:
         delayed = DelayedDeleteRecords(results, pending, parked, finish)
         self._waiting.watch(delayed, pending, max(timeout_ms, DISK_TIMEOUT_MS))
         for partition, first_kept in pending.values():
-            if partition.durable_log_start < first_kept:
+            if partition.durable_log_start.offset < first_kept:
                 self._log_starts.write(partition)
         return parked
 
@@ -92,12 +92,12 @@ def _delete(partition: Partition, offset: int) -> int:
 
     `HIGH_WATERMARK` gives up everything that is replicated.
     """
-    partition.check_leader()
+    partition.leadership.check()
     if "delete" not in partition.config.cleanup_policy:
         raise PolicyViolation("the topic's cleanup.policy is not delete")
     if offset == HIGH_WATERMARK:
-        offset = partition.high_watermark
-    if not 0 <= offset <= partition.high_watermark:
+        offset = partition.view.high_watermark
+    if not 0 <= offset <= partition.view.high_watermark:
         raise OffsetOutOfRange
     if partition.log is not None:
         partition.log.increment_log_start(offset)

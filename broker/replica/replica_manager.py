@@ -207,9 +207,11 @@ class ReplicaManager:
         made.is_internal = topic.is_internal
         made.is_written = info.written
         if self._log_manager.has_directory(topic_partition):
-            made.refusal = KafkaStorageError(f"{topic_partition} is not open yet")
+            made.leadership.refusal = KafkaStorageError(
+                f"{topic_partition} is not open yet"
+            )
         elif info.written:
-            made.refusal = KafkaStorageError(
+            made.leadership.refusal = KafkaStorageError(
                 f"{topic_partition} was written, and its directory is gone"
             )
         self._partitions[topic_partition] = made
@@ -220,12 +222,12 @@ class ReplicaManager:
     ) -> None:
         if self._partitions.get(partition.topic_partition) is not partition:
             return  # deleted meanwhile; the log manager closes the log
-        partition.leader_epoch = leader_epoch
-        partition.refusal = None
+        partition.leadership.epoch = leader_epoch
+        partition.leadership.refusal = None
         self._use_log(partition, log)
 
     def _use_log(self, partition: Partition, log: UnifiedLog) -> None:
-        log.assign_epoch(partition.leader_epoch)
+        log.assign_epoch(partition.leadership.epoch)
         committer = self._committer.for_directory(log.directory.parent)
         partition.use_log(log, committer)
         if committer.failure is not None:

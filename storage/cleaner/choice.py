@@ -54,7 +54,7 @@ def find_cleanable(log: "UnifiedLog", first_dirty: int, now_ms: int) -> Cleanabl
     clean = dirty = 0
     oldest_dirty: LogSegment | None = None
     for segment in log.local.segments.values(0, max(end_offset, 0)):
-        following = segment.next_base
+        following = segment.reader.next_base
         if following <= first_dirty:
             clean += segment.size
         else:
@@ -110,7 +110,10 @@ def plan_round(
         log.directory,
         tuple(
             SourceSegment(
-                each.base_offset, each.next_base, each.size, bool(each.quarantined)
+                each.base_offset,
+                each.reader.next_base,
+                each.size,
+                bool(each.reader.quarantined),
             )
             for each in segments.values(0, end_offset)
         ),

@@ -27,7 +27,7 @@ from odradek.storage.files.checkpoints import (
 from odradek.storage.files.files import MISSING, DiskFull, Files, StorageFailure
 from odradek.storage.formats.checkpoint import CheckpointError
 
-from .reserve import Reserve
+from .disk_reserve import DiskReserve
 
 if TYPE_CHECKING:
     from odradek.storage.log.unified_log import UnifiedLog
@@ -73,7 +73,7 @@ class DirectoryCheckpoints:
         self._taken_count = 0
         self._gone_count = 0
         self._written: dict[str, TakenOffsets] = {}
-        self._reserve = Reserve(files, directory)
+        self._reserve = DiskReserve(files, directory)
 
     def load(self, partitions: Collection[TopicPartition]) -> None:
         """Read them, as far as they speak of partitions that are there.

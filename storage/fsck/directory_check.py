@@ -6,13 +6,13 @@ from typing import Final
 
 from odradek.protocol.errors import KafkaStorageError
 from odradek.protocol.topic_partition import TopicPartition
+from odradek.storage.directory.disk_reserve import PROBE_NAME, RESERVE_NAME
 from odradek.storage.directory.log_directory import (
     CLEAN_MARKER_NAME,
     LOCK_NAME,
     DirectoryKind,
     parse_directory_name,
 )
-from odradek.storage.directory.reserve import PROBE_NAME, RESERVE_NAME
 from odradek.storage.files.checkpoints import (
     CLEANER_OFFSETS_NAME,
     HIGH_WATERMARKS_NAME,

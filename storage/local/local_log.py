@@ -137,7 +137,8 @@ class LocalLog:
                 return
             self._kept_for_readers -= size
         end_offset, _, end_position = self.end
-        tail = self.active.tail or self.active.begin_tail()
+        reader = self.active.reader
+        tail = reader.tail or reader.begin_tail(self.files.tails)
         tail.add(batch, end_position - size, base_offset, end_offset)
 
     def read(
@@ -197,7 +198,7 @@ class LocalLog:
         if segment is None or offset > self.end.offset:
             raise OffsetOutOfRange(f"Offset {offset} is not in the log.")
         while segment is not None:
-            found = segment.find(offset, may_block)
+            found = segment.reader.find(offset, may_block)
             if found is not None:
                 return OffsetMetadata(offset, segment.base_offset, found[0])
             segment = self.segments.higher(segment.base_offset)
@@ -332,12 +333,13 @@ def _read_segment(
         end = segment.log.size
     else:
         end = 0  # where the readable part ends is not known: nothing
-    if segment.tail is not None:
-        kept = segment.tail.read(start_offset, end, size_max, min_one)
+    reader = segment.reader
+    if reader.tail is not None:
+        kept = reader.tail.read(start_offset, end, size_max, min_one)
         if kept is not None:
             metadata = _new(OffsetMetadata, (start_offset, base_offset, kept.position))
             return _new(FetchedData, (metadata, *kept[1:], None))
-    data = segment.read(start_offset, end, size_max, min_one, may_block)
+    data = reader.read(start_offset, end, size_max, min_one, may_block)
     if data is None:
         return None
     position, records, incomplete = data
@@ -346,6 +348,6 @@ def _read_segment(
         and position + len(records) == end
         and (base_offset == max_metadata.segment_base_offset)
     ):
-        segment.remember((start_offset, position), (max_metadata.offset, end))
+        reader.remember((start_offset, position), (max_metadata.offset, end))
     metadata = _new(OffsetMetadata, (start_offset, base_offset, position))
     return _new(FetchedData, (metadata, records, incomplete, None))

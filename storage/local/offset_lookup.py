@@ -57,7 +57,7 @@ def _first_not_earlier(
 ) -> TimestampOffset | None:
     for segment in local.segments:
         if segment.max_timestamp >= timestamp:
-            found = segment.find_offset_by_timestamp(
+            found = segment.reader.find_offset_by_timestamp(
                 timestamp, log_start_offset, may_block
             )
             if found is not None:
@@ -78,4 +78,4 @@ def _with_max_timestamp(local: LocalLog, may_block: bool) -> TimestampOffset | N
     latest = max(local.segments, key=lambda segment: segment.max_timestamp)
     if latest.max_timestamp == NO_TIMESTAMP:
         return None
-    return latest.find_offset_by_timestamp(latest.max_timestamp, 0, may_block)
+    return latest.reader.find_offset_by_timestamp(latest.max_timestamp, 0, may_block)

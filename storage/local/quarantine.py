@@ -97,7 +97,7 @@ class Quarantine:
         with the offset below ``next_base``: the next segment's base or the log end.
         """
         return find_extent(
-            segment, position, next_base, self.of_segment(segment.base_offset)
+            segment.reader, position, next_base, self.of_segment(segment.base_offset)
         )
 
     def take(self, segment: "LogSegment", damage: Damage) -> bool:
@@ -127,7 +127,7 @@ class Quarantine:
             )
         if not self.add(damage):
             return False
-        segment.quarantined = self.of_segment(segment.base_offset)
+        segment.reader.quarantined = self.of_segment(segment.base_offset)
         return True
 
     def truncate_from_end(self, offset: int) -> None:

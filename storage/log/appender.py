@@ -135,10 +135,11 @@ class Appender:
             raise state.fail_without_files(error) from error
         next_offset = last_offset + 1
         local.end = _new(OffsetMetadata, (next_offset, segment_base, position + size))
-        if size > KEPT_SIZE_MAX or active.tail is None:
+        tail = active.reader.tail
+        if size > KEPT_SIZE_MAX or tail is None:
             local.keep(batch, base_offset)
         else:
-            active.tail.add(batch, position, base_offset, next_offset)
+            tail.add(batch, position, base_offset, next_offset)
         if producer is not None:
             last_sequence = next_sequence(sequence, delta)
             added = last_sequence, last_offset, delta, max_timestamp

@@ -161,7 +161,7 @@ class LogTruncation:
     def _tell_segments_of_quarantine(self) -> None:
         quarantine = self._state.quarantine
         for segment in self._state.local.segments:
-            segment.quarantined = quarantine.of_segment(segment.base_offset)
+            segment.reader.quarantined = quarantine.of_segment(segment.base_offset)
 
     def _remove_snapshots(self) -> None:
         local = self._state.local

@@ -210,8 +210,8 @@ class _Loader:
     def _set_quarantined(self, segments: LogSegments) -> None:
         for segment in segments:
             entries = self._quarantine.of_segment(segment.base_offset)
-            if entries or segment.quarantined:
-                segment.quarantined = entries
+            if entries or segment.reader.quarantined:
+                segment.reader.quarantined = entries
 
     def _make_segment(self, base_offset: int) -> LogSegment:
         self._has_new_names = True

@@ -57,7 +57,7 @@ class ProducerReplay:
         """
         position = indexed_position(segment, start)
         self.begin(segment, start, position, end)
-        limit = segment.next_base - segment.base_offset - 1
+        limit = segment.reader.next_base - segment.base_offset - 1
         expected = Expected(
             None, segment.indexes.next_base, limit, segment.indexes.has_gaps
         )

@@ -23,7 +23,6 @@ from odradek.storage.values.file_names import (
 )
 from odradek.storage.values.log_config import LogConfig
 
-from .batch_verification import BatchVerification
 from .log_segment import LogSegment
 
 CHUNK_BYTES: Final = 4 << 20
@@ -115,8 +114,8 @@ class SegmentCopy:
     def handed_over(self) -> LogSegment:
         """The segment for the log. What readers get of it is verified as if found."""
         segment = self.segment
-        segment.verification = BatchVerification(segment.size, segment.base_offset)
-        segment.quarantined = self.source.quarantined
+        segment.reader.distrust()
+        segment.reader.quarantined = self.source.reader.quarantined
         segment.config = self.source.config
         return segment
 

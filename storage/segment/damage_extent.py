@@ -46,7 +46,7 @@ class _Anchor(NamedTuple):
 
 
 def find_extent(
-    segment: "SegmentReader",
+    reader: "SegmentReader",
     position: int,
     next_base: int,
     known: Sequence[QuarantineEntry],
@@ -59,21 +59,21 @@ def find_extent(
     Raises:
         NoDamage: every batch up to ``position`` is valid.
     """
-    start = _Anchor(0, segment.base_offset)
-    for first in (_anchor_before(segment, position), start):
-        for entry in _gaps(segment, first, position, next_base):
+    start = _Anchor(0, reader.base_offset)
+    for first in (_anchor_before(reader, position), start):
+        for entry in _gaps(reader, first, position, next_base):
             if not _is_known(entry, known):
                 return entry
-    raise NoDamage(f"{segment.log.path}: no damage up to position {position}")
+    raise NoDamage(f"{reader.log.path}: no damage up to position {position}")
 
 
-def is_offset_wrong(segment: "SegmentReader", position: int) -> bool:
+def is_offset_wrong(reader: "SegmentReader", position: int) -> bool:
     """Whether a valid batch is at ``position`` that does not begin where it says.
 
     It reads the log from the index entry before ``position`` on. Waits for the disk.
     """
-    next_base, end = segment.next_base, segment.indexes.next_base
-    scan = _scan(segment, _anchor_before(segment, position), next_base, end)
+    next_base, end = reader.next_base, reader.indexes.next_base
+    scan = _scan(reader, _anchor_before(reader, position), next_base, end)
     for at, header, _ in scan:
         if at > position or at + header.size > position:
             break
@@ -81,33 +81,31 @@ def is_offset_wrong(segment: "SegmentReader", position: int) -> bool:
     if any(each.position == position for each in found.repairs):
         return True
     ranges = [(each.start, each.end) for each in found.damaged]
-    if not _size_at(segment, position) or not any(
+    if not _size_at(reader, position) or not any(
         start <= position < end
         for start, end in [*ranges, (found.valid_end, found.size)]
     ):
         return False
-    batch = segment.log.read_at(position, _size_at(segment, position))
+    batch = reader.log.read_at(position, _size_at(reader, position))
     return check_crc(batch, read_header(batch))
 
 
 def _scan(
-    segment: "SegmentReader", anchor: _Anchor, next_base: int, end: int | None
+    reader: "SegmentReader", anchor: _Anchor, next_base: int, end: int | None
 ) -> BatchScan:
     expected = Expected(
         anchor.base_offset,
         end,
-        next_base - segment.base_offset - 1,
-        segment.indexes.has_gaps,
-        segment.indexes.claims(),
+        next_base - reader.base_offset - 1,
+        reader.indexes.has_gaps,
+        reader.indexes.claims(),
     )
-    return BatchScan(
-        segment.log, anchor.position, segment.base_offset, expected=expected
-    )
+    return BatchScan(reader.log, anchor.position, reader.base_offset, expected=expected)
 
 
-def _anchor_before(segment: "SegmentReader", position: int) -> _Anchor:
+def _anchor_before(reader: "SegmentReader", position: int) -> _Anchor:
     """A valid, indexed batch before ``position``."""
-    log, offsets = segment.log, segment.indexes.offsets
+    log, offsets = reader.log, reader.indexes.offsets
     for _ in range(_ANCHOR_TRIES):
         try:
             entry = offsets.before_position(position)
@@ -116,25 +114,25 @@ def _anchor_before(segment: "SegmentReader", position: int) -> _Anchor:
         position = entry.position
         if not position:
             break
-        batch = log.read_at(position, _size_at(segment, position))
+        batch = log.read_at(position, _size_at(reader, position))
         if batch:
             header = read_header(batch)
             if header.last_offset == entry.offset and check_crc(batch, header):
                 return _Anchor(position, header.base_offset)
-    return _Anchor(0, segment.base_offset)
+    return _Anchor(0, reader.base_offset)
 
 
-def _size_at(segment: "SegmentReader", position: int) -> int:
+def _size_at(reader: "SegmentReader", position: int) -> int:
     """The bytes of the batch at ``position``; 0 when it cannot be whole."""
     try:
-        size = read_header(segment.log.read_at(position, BATCH_OVERHEAD)).size
+        size = read_header(reader.log.read_at(position, BATCH_OVERHEAD)).size
     except CorruptMessage:
         return 0
-    return size if BATCH_OVERHEAD <= size <= segment.log.size - position else 0
+    return size if BATCH_OVERHEAD <= size <= reader.log.size - position else 0
 
 
 def _gaps(
-    segment: "SegmentReader",
+    reader: "SegmentReader",
     anchor: _Anchor,
     position: int,
     next_base: int,
@@ -144,18 +142,16 @@ def _gaps(
     Those that begin behind ``position`` are left out. A batch that reaches into the
     next segment counts as damaged.
     """
-    log = segment.log
+    log = reader.log
     end, next_offset, epoch = *anchor, NO_LEADER_EPOCH
 
     def gap(gap_end: int, gap_next: int) -> QuarantineEntry:
-        place = LogPlace(segment.base_offset, next_offset)
+        place = LogPlace(reader.base_offset, next_offset)
         reason = next(damaged_parts(log, end, gap_end, place)).reason
         byte_range, offsets = (end, gap_end), (next_offset, gap_next - 1)
-        return QuarantineEntry(
-            segment.base_offset, *byte_range, *offsets, reason, epoch
-        )
+        return QuarantineEntry(reader.base_offset, *byte_range, *offsets, reason, epoch)
 
-    scan = _scan(segment, anchor, next_base, next_base)
+    scan = _scan(reader, anchor, next_base, next_base)
     repairs_seen = 0
     for at, header, _ in scan:
         repairs = scan.recovery().repairs[repairs_seen:]

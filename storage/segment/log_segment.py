@@ -40,15 +40,17 @@ from odradek.storage.values.log_config import LogConfig
 
 from .indexes import SegmentIndexes
 from .reader import SegmentReader
-from .tail import LogTail
 
 _OFFSET_SIZE = 8
 
 _logger = logging.getLogger(__name__)
 
 
-class LogSegment(SegmentReader):
-    """The batches from ``base_offset`` on, up to the next segment's."""
+class LogSegment:
+    """The batches from ``base_offset`` on, up to the next segment's.
+
+    ``reader`` finds and reads them; it shares ``log`` and ``indexes``.
+    """
 
     def __init__(  # noqa: PLR0913 - once for each segment, by the log alone
         self,
@@ -68,11 +70,12 @@ class LogSegment(SegmentReader):
         self.directory = directory
         self.created_ms = now_ms
         path = segment_path(directory, base_offset, LOG + suffix)
-        log = files.open(path, create=create)
-        indexes = SegmentIndexes(
+        self.base_offset = base_offset
+        self.log = log = files.open(path, create=create)
+        self.indexes = SegmentIndexes(
             files, directory, base_offset, log, config.index_interval_bytes, suffix
         )
-        super().__init__(base_offset, log, indexes)
+        self.reader = SegmentReader(base_offset, log, self.indexes)
         path = segment_path(directory, base_offset, TRANSACTION_INDEX + suffix)
         self.transactions = TransactionIndex(files, path, base_offset)
         self._jitter_ms = _draw_jitter(config)
@@ -97,7 +100,7 @@ class LogSegment(SegmentReader):
             segment.log.truncate(0)
         segment.indexes.start()
         segment.transactions.clear()
-        segment.verification.trust(0)
+        segment.reader.verification.trust(0)
         return segment
 
     @property
@@ -201,11 +204,6 @@ class LogSegment(SegmentReader):
         self.indexes.note(position, size, last_offset, max_timestamp, last_offset)
         return True
 
-    def begin_tail(self) -> LogTail:
-        """Keep what is appended from now on, for readers at the end."""
-        self.tail = LogTail(self.files.tails)
-        return self.tail
-
     def append_batches(self, batches: Buffer) -> None:
         """Write whole, sound batches, with index entries as if each had come alone.
 
@@ -263,7 +261,7 @@ class LogSegment(SegmentReader):
         self._load_first_timestamp()
         recovery = self.indexes.recover(from_position, on_run, recovery_point)
         if not recovery.damaged and not recovery.repairs:
-            self.verification.trust(from_position)
+            self.reader.verification.trust(from_position)
         return recovery
 
     def _load_first_timestamp(self) -> None:
@@ -278,9 +276,9 @@ class LogSegment(SegmentReader):
         The segment is active afterwards.
         """
         self.activate()
-        found = self.find(offset)
+        found = self.reader.find(offset)
         size = self.log.size
-        self.forget_places()
+        self.reader.forget_places()
         self.indexes.truncate_to(offset)
         self.transactions.truncate_to(offset)
         if found is not None:
@@ -294,8 +292,8 @@ class LogSegment(SegmentReader):
         """Remove the bytes from ``position`` on, where no index entry points."""
         if position < self.log.size:
             self.log.truncate(position)
-            self.verification.trust(position)
-            self.forget_places()
+            self.reader.verification.trust(position)
+            self.reader.forget_places()
 
     def put_right(self, repair: OffsetRepair) -> None:
         """Write the offset at which a batch begins, where the file says another.
@@ -306,7 +304,7 @@ class LogSegment(SegmentReader):
         start = bytearray(self.log.read_at(repair.position, BATCH_OVERHEAD))
         stamp_base_offset(start, repair.base_offset)
         self.log.overwrite(repair.position, start[:_OFFSET_SIZE])
-        self.forget_places()
+        self.reader.forget_places()
         _logger.warning(
             "%s: the batch at position %d: %s, and is put right",
             *(self.log.path, repair.position, repair.reason),
@@ -340,7 +338,7 @@ class LogSegment(SegmentReader):
 
     def close(self) -> None:
         """Seal, and let go of the files. They open again if asked."""
-        self.forget_places()
+        self.reader.forget_places()
         self.log.trim()
         self.indexes.close()
         self.transactions.close()
@@ -382,7 +380,7 @@ class LogSegment(SegmentReader):
         for kind in SEGMENT_KINDS:
             name = kind + self._suffix
             self.files.unlink(segment_path(self.directory, self.base_offset, name))
-        self.forget_places()
+        self.reader.forget_places()
         self.indexes.let_go()
         self.transactions.close()
         self.log.close()

@@ -21,7 +21,7 @@ _FOLLOWERS = 8
 
 
 def is_gap_before(
-    segment: "SegmentReader",
+    reader: "SegmentReader",
     position: int,
     header: BatchHeader,
     expected_offset: int,
@@ -34,31 +34,31 @@ def is_gap_before(
     Raises:
         ColdRead: ``may_block`` is False and the headers behind it are not cached.
     """
-    if _is_followed(segment, position, header, may_block):
+    if _is_followed(reader, position, header, may_block):
         return True
     expected = Expected(
         expected_offset,
-        segment.indexes.next_base,
-        segment.next_base - segment.base_offset - 1,
-        segment.indexes.has_gaps,
-        segment.indexes.claims(),
+        reader.indexes.next_base,
+        reader.next_base - reader.base_offset - 1,
+        reader.indexes.has_gaps,
+        reader.indexes.claims(),
     )
-    scan = BatchScan(segment.log, position, segment.base_offset, expected=expected)
+    scan = BatchScan(reader.log, position, reader.base_offset, expected=expected)
     for at, confirmed, _ in scan:
         return at == position and confirmed.base_offset == header.base_offset
     return False
 
 
 def _is_followed(
-    segment: "SegmentReader", position: int, header: BatchHeader, may_block: bool
+    reader: "SegmentReader", position: int, header: BatchHeader, may_block: bool
 ) -> bool:
     """Whether indexes and many batches behind it agree with a batch."""
-    for indexed in segment.indexes.claims().between(position, position + 1):
+    for indexed in reader.indexes.claims().between(position, position + 1):
         if indexed.offset != header.last_offset:
             return False
     for _ in range(_FOLLOWERS):
         position, next_offset = position + header.size, header.next_offset
-        start = segment.log.read_at(position, BATCH_OVERHEAD, may_block)
+        start = reader.log.read_at(position, BATCH_OVERHEAD, may_block)
         if len(start) < BATCH_OVERHEAD:
             return False
         header = read_header(start)
@@ -67,7 +67,7 @@ def _is_followed(
             or header.size < BATCH_OVERHEAD
             or header.last_offset_delta < 0
             or header.base_offset < next_offset
-            or header.last_offset >= segment.next_base
+            or header.last_offset >= reader.next_base
         ):
             return False
     return True

@@ -27,9 +27,10 @@ from .batch_verification import BatchVerification, DamagedBatch, VerifiedRun
 from .damage_extent import is_offset_wrong
 from .indexes import SegmentIndexes
 from .offset_gap import is_gap_before
+from .tail import LogTail
 
 if TYPE_CHECKING:
-    from .tail import LogTail
+    from odradek.storage.files.tail_memory import TailMemory
 
 _LOOKUP_SIZE = 8192
 _SEARCH_SIZE = 65536
@@ -55,10 +56,14 @@ class SegmentReader:
         self.log = log
         self.indexes = indexes
         self.end_at(None)
-        self.verification = BatchVerification(log.size, base_offset)
+        self.distrust()
         self._known = {base_offset: 0}
         self.tail: LogTail | None = None  # until a batch is kept
         self._quarantined: tuple[QuarantineEntry, ...] = ()
+
+    def distrust(self) -> None:
+        """Verify whatever is in the file by now as if it had been found there."""
+        self.verification = BatchVerification(self.log.size, self.base_offset)
 
     def end_at(self, next_base: int | None) -> None:
         """Take offsets from ``next_base`` on for another segment's; None: no other."""
@@ -129,6 +134,11 @@ class SegmentReader:
             data = self.log.read_at(position, size, may_block)
         records = self._verified(data[:size], position, may_block)
         return _new(SegmentRead, (position, records, limit < batch_size))
+
+    def begin_tail(self, memory: "TailMemory") -> LogTail:
+        """Keep what is appended from now on, for who reads at the end."""
+        self.tail = LogTail(memory)
+        return self.tail
 
     def remember(self, first: tuple[int, int], last: tuple[int, int]) -> None:
         """Keep offset and position of where a read up to the log end began and ended.

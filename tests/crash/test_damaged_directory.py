@@ -58,7 +58,7 @@ def whole(is_clean: bool) -> tuple[FakeFiles, dict[int, bytes | None]]:
         produce(log, 3, value=b"%d" % number, leader_epoch=number // 4)
     segment = log.local.segments.floor(DAMAGED)
     assert segment is not None
-    found = segment.find(DAMAGED)
+    found = segment.reader.find(DAMAGED)
     assert found is not None
     manager.close()
     files.flip(segment.log.path, found[0] + 70)

@@ -94,7 +94,7 @@ def test_every_offset_and_timestamp_is_found(name: str) -> None:
         segment = case.open(base)
         for expected in case.expected(base, ".log"):
             for offset in range(expected["baseOffset"], expected["lastOffset"] + 1):
-                found = segment.read(offset, None, 1)
+                found = segment.reader.read(offset, None, 1)
                 assert found is not None
                 assert found.position == expected["position"]
                 assert len(found.records) == expected["size"]

@@ -75,7 +75,7 @@ class LogAgainstList(RuleBasedStateMachine):
     def search(self, timestamp: int) -> None:
         found = None
         for segment in self.log.segments:
-            found = found or segment.find_offset_by_timestamp(timestamp)
+            found = found or segment.reader.find_offset_by_timestamp(timestamp)
         offsets = [
             offset
             for first, last, _ in self.batches

@@ -136,7 +136,7 @@ def test_r5_batch_damaged_at_any_byte_is_all_that_is_lost(
 ) -> None:
     segment = whole().local.segments.floor(base_offset)
     assert segment is not None
-    found = segment.find(base_offset)
+    found = segment.reader.find(base_offset)
     assert found is not None
     position, size = found
     content = files_of(whole()).content(segment.log.path)
@@ -168,7 +168,7 @@ def test_r5_batch_damaged_at_any_byte_is_all_that_is_lost(
 @pytest.mark.parametrize("start", starts())
 def test_r4_log_cut_at_any_byte_of_the_last_batch(start: Start) -> None:
     active = whole().local.active
-    found = active.find(LAST)
+    found = active.reader.find(LAST)
     assert found is not None
     content = files_of(whole()).content(active.log.path)
     expected = [each for each in read(whole()) if each[0] < LAST]

@@ -89,7 +89,7 @@ def test_nor_one_beside_a_segment_that_was_read_again() -> None:
     last = log.local.active.base_offset
     found = log.local.segments.floor(last - 1)
     assert found
-    batch = found.find(last - 1)
+    batch = found.reader.find(last - 1)
     assert batch
     files_of(log).flip(found.log.path, batch[0] + 80)
     again = reopened(log, recovery_point=40)
@@ -144,7 +144,7 @@ def test_an_epoch_that_leaps_is_not_believed() -> None:
     log = filled(batches=5)
     produce(log, 3)
     active = log.local.active
-    found = active.find(15)
+    found = active.reader.find(15)
     assert found
     files_of(log).flip(active.log.path, found[0] + 12)  # 2**24
     again = reopened(log, recovery_point=15)

@@ -195,7 +195,7 @@ class LogAgainstList(RuleBasedStateMachine):
         base_offset = batch.header.base_offset
         segment = self.log.local.segments.floor(base_offset)
         assert segment is not None
-        found = segment.find(base_offset)
+        found = segment.reader.find(base_offset)
         assert found is not None
         if is_clean:
             assert self.log.close()

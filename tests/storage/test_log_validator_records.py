@@ -21,7 +21,7 @@ from odradek.storage.validation.validator import (
     RatioTooHigh,
 )
 from odradek.storage.values.log_config import LogConfig
-from tests.storage.produced import (
+from tests.storage.produced_batches import (
     CONFIG,
     COORDINATOR,
     HOUR,

@@ -102,7 +102,7 @@ class LogMarkerWriter:
         marker = Marker(
             ProducerIdentity(markers.producer_id, markers.producer_epoch),
             markers.is_commit,
-            coordinator.leader_epoch,
+            coordinator.leadership.epoch,
             markers.client_version,
         )
         self.write_each(marker, markers.partitions, on_done)

@@ -70,7 +70,7 @@ def _wanted(offsets: _Offsets, hidden: Hidden) -> Hidden:
         key: each
         for key, each in hidden.items()
         if offsets[key] == HIGH_WATERMARK
-        or each.partition.high_watermark < offsets[key] <= each.offset
+        or each.partition.view.high_watermark < offsets[key] <= each.offset
     }
 
 

@@ -83,7 +83,7 @@ def _active_producers(
     services: Services, topic_partition: TopicPartition
 ) -> list[ProducerState]:
     partition = services.replica_manager.partition(topic_partition)
-    partition.check_leader()
+    partition.leadership.check()
     if partition.log is None:  # never written
         return []
     return [

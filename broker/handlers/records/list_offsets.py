@@ -195,17 +195,17 @@ class Listing:
             self._check_seen(self._seen[topic_partition].error_code)
         partition = self._ctx.services.replica_manager.partition(topic_partition)
         if self._request.replica_id == DEBUGGING_CONSUMER:
-            partition.check_replica(wanted.current_leader_epoch)
+            partition.leadership.check_replica(wanted.current_leader_epoch)
         else:
-            partition.check_leader(wanted.current_leader_epoch)
+            partition.leadership.check(wanted.current_leader_epoch)
         if timestamp == LATEST:
             self._check_known(partition)
             answer.offset = self._end_of(partition)
-            answer.leader_epoch = partition.leader_epoch
+            answer.leader_epoch = partition.leadership.epoch
             return
         if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
             return
-        found = partition.find_offset(timestamp, may_block)
+        found = partition.view.find_offset(timestamp, may_block)
         if found is None:
             return
         if timestamp not in (EARLIEST, EARLIEST_LOCAL):
@@ -234,7 +234,7 @@ class Listing:
             OffsetNotAvailable, LeaderNotAvailable: the client is to ask again.
         """
         is_client = self._isolation is not FetchIsolation.LOG_END
-        if is_client and partition.is_high_watermark_lagging:
+        if is_client and partition.view.is_high_watermark_lagging:
             raise self._not_known()
 
     def _check_seen(self, error_code: int) -> None:
@@ -256,10 +256,10 @@ class Listing:
 
     def _end_of(self, partition: Partition) -> int:
         if self._isolation is FetchIsolation.HIGH_WATERMARK:
-            return partition.high_watermark
+            return partition.view.high_watermark
         if self._isolation is FetchIsolation.TXN_COMMITTED:
-            return partition.last_stable_offset
-        return partition.log_end_offset
+            return partition.view.last_stable_offset
+        return partition.view.log_end_offset
 
 
 @answers_errors(ListOffsetsRequest)

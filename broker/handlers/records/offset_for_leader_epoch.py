@@ -76,8 +76,8 @@ def _end_of_epoch(
     end = EpochEndOffset(partition=wanted.partition)
     try:
         partition = replica_manager.partition(TopicPartition(topic, wanted.partition))
-        partition.check_leader(wanted.current_leader_epoch)
-        found = partition.epoch_end_offset(wanted.leader_epoch)
+        partition.leadership.check(wanted.current_leader_epoch)
+        found = partition.view.epoch_end_offset(wanted.leader_epoch)
         end.leader_epoch, end.end_offset = found
     except KafkaError as error:
         end.error_code = error.code

@@ -108,7 +108,7 @@ def _check(services: Services, marker: Marker, topic_partition: TopicPartition) 
         CoordinatorLoadInProgress: it is not known yet who owns it.
         KafkaError: the partition is not ours.
     """
-    services.replica_manager.partition(topic_partition).check_leader()
+    services.replica_manager.partition(topic_partition).leadership.check()
     if services.config.inter_broker_apis_enable:
         return
     if marker.is_commit:

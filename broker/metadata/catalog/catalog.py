@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from odradek.broker.runtime.disk_threads import DiskThreads
 from odradek.protocol.errors import KafkaError, KafkaStorageError
 from odradek.protocol.uuids import random_uuid, to_text
-from odradek.storage.directory.reserve import Reserve, has_room
+from odradek.storage.directory.disk_reserve import DiskReserve, has_room
 from odradek.storage.files.files import DiskFull, OsFiles
 
 from .recovery import BACKUP, open_store
@@ -70,7 +70,7 @@ class Catalog:
         self._directory = directory
         self._backup = directory / BACKUP
         self._files = OsFiles()
-        self._reserve = Reserve(self._files, directory, RESERVE_NAME)
+        self._reserve = DiskReserve(self._files, directory, RESERVE_NAME)
         self._reserve.keep()
         self._threads = DiskThreads(1, "catalogue")
         self._waiting: deque[tuple[_Decide, asyncio.Future[Any]]] = deque()

@@ -165,15 +165,15 @@ def read_partition(
     try:
         partition = find(topic_partition)
         if params.needs_leader:
-            partition.check_leader(epoch)
+            partition.leadership.check(epoch)
         else:
-            partition.check_replica(epoch)
+            partition.leadership.check_replica(epoch)
         diverging = None
         if last_fetched_epoch >= 0:
-            diverging = partition.diverging_epoch(offset, last_fetched_epoch)
+            diverging = partition.view.diverging_epoch(offset, last_fetched_epoch)
         # Before the read: a reader must not be told that it has seen everything
         # up to a watermark that rose behind what it gets.
-        high_watermark, last_stable_offset, log_start_offset = partition.offsets()
+        high_watermark, last_stable_offset, log_start_offset = partition.view.offsets()
         if diverging is not None:
             return FetchResult(
                 ErrorCode.NONE,
@@ -182,7 +182,7 @@ def read_partition(
                 log_start_offset,
                 diverging_epoch=diverging,
             )
-        place, records, is_incomplete, aborted = partition.read(
+        place, records, is_incomplete, aborted = partition.view.read(
             offset,
             max_bytes if max_bytes < size_max else size_max,
             params.isolation,

@@ -10,15 +10,17 @@ it are looked at, and not before the catalogue says that the partition is writte
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from odradek.protocol.errors import KafkaError, KafkaStorageError, NotEnoughReplicas
+from odradek.protocol.errors import KafkaError, NotEnoughReplicas
 from odradek.storage.producers.verification_state import VerificationStates
 from odradek.storage.values.log_config import UNLIMITED
 
-from .readable_partition import ReadablePartition
+from .durable_log_start import DurableLogStart
+from .leadership import Leadership
 from .replica_state import ReplicaState
 from .replication import Replication
+from .view import PartitionView
 
 if TYPE_CHECKING:
     from odradek.broker.durability.committer import DirectoryCommitter
@@ -31,55 +33,43 @@ if TYPE_CHECKING:
     from odradek.storage.values.log_config import LogConfig
     from odradek.storage.values.offset_metadata import OffsetMetadata
 
+    from .host import PartitionHost
+    from .refusals import Refused
     from .replica_state import LeaderAndIsr
-    from .replication import Cluster
 
 ACKS_ALL = -1
 
 
-class PartitionHost(Protocol):
-    """What a partition asks of the replica manager."""
+class Partition:
+    """One partition, and how it changes. Used by the loop's thread alone.
 
-    bounds_by_durability: bool
-    cluster: Cluster | None  # None: every partition has one replica
-
-    def begin_log(self, partition: Partition) -> UnifiedLog:
-        """The log of a partition of which the catalogue does not know it is written."""
-
-    def record_written(self, partition: Partition) -> None:
-        """See that the catalogue knows, then call ``on_written``."""
-
-    def check_waiting(self, partition: Partition) -> None:
-        """The high watermark or the durable offset moved, or something is over."""
-
-    def check_all_waiting(self, partition: Partition) -> None:
-        """The same, and for who waits for records to be deleted, or to be seen."""
-
-    def check_log_end_fetches(self, partition: Partition) -> None:
-        """The log end moved."""
-
-    def sync_within(self, partition: Partition, delay_ms: int) -> None:
-        """Sync the partition in ``delay_ms`` at the latest."""
-
-
-class Partition(ReadablePartition):
-    """One partition. Used by the loop's thread alone."""
+    What can be asked of it is in its ``view``. Counted since the start: batches that
+    were appended, or were there already (``append_count``) and others (``refused``),
+    fetches, and those that failed.
+    """
 
     __slots__ = (
         "_first_dirty_ms",
         "_host",
         "_is_dirty",
-        "_log_start_error",
         "_verifications",
+        "append_count",
         "awaited",
         "committer",
         "config",
         "durable_log_start",
+        "failed_fetch_count",
+        "fetch_count",
         "has_flush_options",
         "is_internal",
         "is_written",
+        "leadership",
         "log_end_fetch_count",
+        "refused",
         "replication",
+        "topic_id",
+        "topic_partition",
+        "view",
     )
 
     def __init__(
@@ -91,34 +81,44 @@ class Partition(ReadablePartition):
         replicas: ReplicaState,
         host: PartitionHost,
     ) -> None:
-        super().__init__(topic_partition, topic_id, leader_epoch, replicas)
+        self.topic_partition = topic_partition
+        self.topic_id = topic_id
+        self.leadership = Leadership(leader_epoch, replicas)
+        self.view = PartitionView(self.leadership)
+        self.durable_log_start = DurableLogStart()
+        self.append_count = self.fetch_count = self.failed_fetch_count = 0
+        self.refused: Refused | None = None  # nothing was
         self.committer: DirectoryCommitter | None = None
         self.awaited: Any = None  # `AwaitedAppends` that another append may join
         self.is_internal = self.is_written = False
-        self.log_end_fetch_count = self.durable_log_start = 0
+        self.log_end_fetch_count = 0
         self.replication: Replication | None = None  # None: there is no other replica
-        self._log_start_error: KafkaError | None = None
         self._verifications: VerificationStates | None = None  # while there is no log
         self._host = host
         self._is_dirty, self._first_dirty_ms = False, 0
         self.update_config(config)
 
     def __repr__(self) -> str:
-        return f"Partition({self.topic_partition}, epoch {self.leader_epoch})"
+        return f"Partition({self.topic_partition}, epoch {self.leadership.epoch})"
 
     # What it is made of
 
+    @property
+    def log(self) -> UnifiedLog | None:
+        """Its log, once it is opened or created."""
+        return self.view.log
+
     def use_log(self, log: UnifiedLog, committer: DirectoryCommitter) -> None:
         """Serve ``log`` from now on; all of it is durable or none of it is there."""
-        self.log = log
+        self.view.log = log
         self.committer = committer
         if self._verifications is not None:
             log.producers.verifications = self._verifications
             self._verifications = None
         if self.replication is None:
             log.visibility.raise_to(log.end_metadata)
-        self.epoch_start_offset = log.log_end_offset
-        self.durable_log_start = log.log_start_offset
+        self.leadership.epoch_start_offset = log.log_end_offset
+        self.durable_log_start.offset = log.log_start_offset
 
     def update_config(self, config: LogConfig) -> None:
         """Follow the options of the topic."""
@@ -126,26 +126,30 @@ class Partition(ReadablePartition):
         self.has_flush_options = (
             config.flush_messages != UNLIMITED or config.flush_ms != UNLIMITED
         )
-        self._look_at_replicas()
-        if self.log is not None:
-            self.log.update_config(config)
+        self._use_replicas(self.leadership.replicas)
+        if self.view.log is not None:
+            self.view.log.update_config(config)
 
     def make_leader(self, decided: LeaderAndIsr) -> bool:
         """Lead, as the controller decided. Returns whether we did not lead before.
 
         An epoch that we lead in already keeps its start.
         """
-        before = self.replicas
+        before = self.leadership.replicas
         if decided.partition_epoch < before.partition_epoch:
             return False
-        is_new_epoch = decided.leader_epoch > self.leader_epoch
+        is_new_epoch = decided.leader_epoch > self.leadership.epoch
         if is_new_epoch:
-            self.leader_epoch = decided.leader_epoch
-            self.epoch_start_offset = self.log_end_offset
-            if self.log is not None:
-                self.log.assign_epoch(decided.leader_epoch)
-        self.replicas = ReplicaState(decided.replicas, before.in_sync)
-        self.use_in_sync(decided.in_sync, decided.partition_epoch)
+            self.leadership.begin_epoch(decided.leader_epoch, self.view.log_end_offset)
+            if self.view.log is not None:
+                self.view.log.assign_epoch(decided.leader_epoch)
+        self._use_replicas(
+            ReplicaState(
+                decided.replicas,
+                decided.in_sync,
+                partition_epoch=decided.partition_epoch,
+            )
+        )
         if len(decided.replicas) == 1:
             self.replication = None
         else:
@@ -162,38 +166,36 @@ class Partition(ReadablePartition):
 
     def make_follower(self, decided: LeaderAndIsr) -> bool:
         """Follow another broker. Returns whether its leader epoch is new to us."""
-        if decided.partition_epoch < self.replicas.partition_epoch:
+        if decided.partition_epoch < self.leadership.replicas.partition_epoch:
             return False
-        is_new_epoch = decided.leader_epoch > self.leader_epoch
-        self.leader_epoch = decided.leader_epoch
+        is_new_epoch = decided.leader_epoch > self.leadership.epoch
+        self.leadership.epoch = decided.leader_epoch
         self.replication = None
-        self.replicas = ReplicaState(
-            decided.replicas, (), False, decided.partition_epoch
+        self._use_replicas(
+            ReplicaState(decided.replicas, (), False, decided.partition_epoch)
         )
-        self._look_at_replicas()
         self.check_all_waiting()
         return is_new_epoch
 
     def use_in_sync(self, in_sync: tuple[int, ...], partition_epoch: int) -> None:
         """These replicas are in sync from now on."""
-        self.replicas = self.replicas._replace(
-            in_sync=in_sync, partition_epoch=partition_epoch
+        self._use_replicas(
+            self.leadership.replicas._replace(
+                in_sync=in_sync, partition_epoch=partition_epoch
+            )
         )
-        self._look_at_replicas()
 
     def refuse(self, error: KafkaError) -> None:
         """Serve nothing any more: the partition is deleted, or its files are gone."""
-        self.refusal = error
+        self.leadership.refusal = error
         self.check_all_waiting()
 
     def check_all_waiting(self) -> None:
         """Have everybody look again who waits for anything here."""
         self._host.check_all_waiting(self)
 
-    def _look_at_replicas(self) -> None:
-        self.has_enough_in_sync = self.replicas.has_enough_in_sync(
-            self.config.min_insync_replicas
-        )
+    def _use_replicas(self, replicas: ReplicaState) -> None:
+        self.leadership.use_replicas(replicas, self.config.min_insync_replicas)
 
     # Append
 
@@ -212,11 +214,10 @@ class Partition(ReadablePartition):
         Raises:
             NotLeaderOrFollower, InvalidProducerEpoch: as an append would.
         """
-        if self.refusal is not None or not self.replicas.is_leader:
-            self.check_leader()
+        self.leadership.check()
         batch = producer_id, sequence, producer_epoch, now_ms, epoch_bump
-        if self.log is not None:
-            return self.log.producers.start_verification(*batch)
+        if self.view.log is not None:
+            return self.view.log.producers.start_verification(*batch)
         if self._verifications is None:
             self._verifications = VerificationStates()
         return self._verifications.start(*batch)
@@ -238,18 +239,19 @@ class Partition(ReadablePartition):
             NotLeaderOrFollower, NotEnoughReplicas: nothing was written.
             KafkaError: what the log refuses.
         """
-        if self.refusal is not None or not self.replicas.is_leader:
-            self.check_leader()
-        if acks == ACKS_ALL and not self.has_enough_in_sync:
+        leadership = self.leadership
+        if leadership.refusal is not None or not leadership.replicas.is_leader:
+            leadership.check()
+        if acks == ACKS_ALL and not leadership.has_enough_in_sync:
             raise NotEnoughReplicas
-        log = self.log
+        log = self.view.log
         if log is None or not self.is_written:
             log = self._host.begin_log(self)
         if isinstance(batch, tuple):
-            info = log.joint_appender.append(batch, self.leader_epoch, now_ms, guard)
+            info = log.joint_appender.append(batch, leadership.epoch, now_ms, guard)
         else:
             info = log.appender.append_as_leader(
-                batch, self.leader_epoch, now_ms, origin, guard, transaction_version
+                batch, leadership.epoch, now_ms, origin, guard, transaction_version
             )
         if not info.is_duplicate:
             self._follow_append(log, now_ms)
@@ -260,15 +262,15 @@ class Partition(ReadablePartition):
 
         None, and nothing was done, where it has; see `Appender.append_usual`.
         """
-        log = self.log
+        log, leadership = self.view.log, self.leadership
         if (
             log is None
-            or self.refusal is not None
-            or not self.has_enough_in_sync
-            or not self.replicas.is_leader
+            or leadership.refusal is not None
+            or not leadership.has_enough_in_sync
+            or not leadership.replicas.is_leader
         ):
             return None
-        placed = log.appender.append_usual(batch, self.leader_epoch, now_ms)
+        placed = log.appender.append_usual(batch, leadership.epoch, now_ms)
         if placed is not None:
             self._follow_append(log, now_ms)
         return placed
@@ -296,7 +298,7 @@ class Partition(ReadablePartition):
 
     def must_sync_now(self, now_ms: int) -> bool:
         """Whether ``flush.messages`` or ``flush.ms`` is reached. Begins the sync."""
-        log, config = self.log, self.config
+        log, config = self.view.log, self.config
         if not self._is_dirty or log is None:
             return False
         if (
@@ -314,18 +316,18 @@ class Partition(ReadablePartition):
     def begin_sync(self, with_snapshot: bool = False) -> Any:
         """The ticket of what is to be synced now; None when there is nothing."""
         self._is_dirty = False
-        if self.log is None or self.refusal is not None:
+        if self.view.log is None or self.leadership.refusal is not None:
             return None
-        return self.log.syncing.begin(with_snapshot)
+        return self.view.log.syncing.begin(with_snapshot)
 
     def finish_sync(self, ticket: Any) -> None:
         """What the ticket stands for is durable."""
-        if self.log is not None:
-            self.log.syncing.finish(ticket)
+        if self.view.log is not None:
+            self.view.log.syncing.finish(ticket)
 
     def on_durable(self) -> None:
         """The durable offset has moved."""
-        if self.refusal is not None:
+        if self.leadership.refusal is not None:
             return  # deleted; its name may be another topic's by now
         if not self.is_written:
             # The row goes in behind the files: a power cut between the two must
@@ -342,13 +344,13 @@ class Partition(ReadablePartition):
 
     def fail(self, error: KafkaError) -> None:
         """Refuse writes for good; what is durable can still be read."""
-        if self.log is not None:
-            self.log.fail(error)
+        if self.view.log is not None:
+            self.view.log.fail(error)
         self.check_all_waiting()
 
     def _follow_durable_offset(self) -> None:
-        log = self.log
-        if log is None or self.refusal is not None:
+        log = self.view.log
+        if log is None or self.leadership.refusal is not None:
             return
         if self._host.bounds_by_durability:
             if self.replication is None:
@@ -359,7 +361,7 @@ class Partition(ReadablePartition):
 
     def raise_high_watermark(self) -> bool:
         """Raise it as far as all copies that count hold the log. Whether it moved."""
-        log = self.log
+        log = self.view.log
         if log is None:
             return False
         is_bound = self._host.bounds_by_durability
@@ -373,28 +375,15 @@ class Partition(ReadablePartition):
     @property
     def low_watermark(self) -> int:
         """The lowest offset that a replica may hold, whatever crashes."""
-        own = self.durable_log_start
+        own = self.durable_log_start.offset
         return own if self.replication is None else self.replication.low_watermark(own)
 
     def on_log_start_durable(self, log_start_offset: int) -> None:
         """No crash brings back what is below."""
-        self.durable_log_start = max(log_start_offset, self.durable_log_start)
+        self.durable_log_start.raise_to(log_start_offset)
         self.check_all_waiting()
 
     def on_log_start_unwritten(self, error: KafkaError) -> None:
         """The log start could not be made durable: who waits for that is told."""
-        self._log_start_error = error
-        self.check_all_waiting()
-        self._log_start_error = None
-
-    def check_log_start(self) -> None:
-        """See that a log start that is not durable yet may still become so.
-
-        Raises:
-            KafkaError: it will not.
-        """
-        error = self._log_start_error
-        if error is None and self.log is not None and self.log.is_failed:
-            error = KafkaStorageError("the log has failed")
-        if error is not None:
-            raise type(error)(str(error))
+        with self.durable_log_start.failing(error):
+            self.check_all_waiting()

@@ -71,7 +71,7 @@ class Replication:
     ) -> None:
         """Lead as the controller decided; what was proposed before is void."""
         self.proposal = None
-        now_ms, end = self._cluster.now_ms(), self._partition.log_end_offset
+        now_ms, end = self._cluster.now_ms(), self._partition.view.log_end_offset
         known, self.followers = self.followers, {}
         for broker_id in decided.replicas:
             if broker_id == self._cluster.node_id:
@@ -97,7 +97,7 @@ class Replication:
         None while fewer are in sync than the topic demands: nothing is replicated
         then. Who is about to join counts as well, lest the watermark run away from it.
         """
-        if not self._partition.has_enough_in_sync:
+        if not self._partition.leadership.has_enough_in_sync:
             return None
         in_sync = self._maximal_in_sync()
         lowest = own
@@ -121,12 +121,12 @@ class Replication:
         )
 
     def _maximal_in_sync(self) -> tuple[int, ...]:
-        in_sync = self._partition.replicas.in_sync
+        in_sync = self._partition.leadership.replicas.in_sync
         return in_sync if self.proposal is None else in_sync + self.proposal.in_sync
 
     def _is_joining(self, follower: Follower) -> bool:
         cluster = self._cluster
-        end = self._partition.log_end_offset
+        end = self._partition.view.log_end_offset
         return follower.is_caught_up(
             end, cluster.now_ms(), cluster.lag_max_ms
         ) and cluster.may_be_in_sync(follower.broker_id, follower.broker_epoch)
@@ -160,7 +160,7 @@ class Replication:
         follower.note_fetch(
             place,
             log_start_offset,
-            partition.log_end_offset,
+            partition.view.log_end_offset,
             self._cluster.now_ms(),
             broker_epoch,
         )
@@ -174,8 +174,8 @@ class Replication:
     def shrink(self) -> None:
         """Propose to go on without those that lag behind. Called from time to time."""
         cluster, partition = self._cluster, self._partition
-        now_ms, end = cluster.now_ms(), partition.log_end_offset
-        in_sync = partition.replicas.in_sync
+        now_ms, end = cluster.now_ms(), partition.view.log_end_offset
+        in_sync = partition.leadership.replicas.in_sync
         lagging = [
             follower.broker_id
             for follower in self.followers.values()
@@ -204,32 +204,33 @@ class Replication:
         That is all up to the high watermark, and to the beginning of our leader epoch:
         before that, records below may still be known to the leader alone.
         """
-        partition = self._partition
+        leadership = self._partition.leadership
+        in_sync = leadership.replicas.in_sync
         if (
             self.proposal is None
-            and follower.broker_id not in partition.replicas.in_sync
-            and follower.end.offset >= partition.high_watermark
-            and follower.end.offset >= partition.epoch_start_offset
+            and follower.broker_id not in in_sync
+            and follower.end.offset >= self._partition.view.high_watermark
+            and follower.end.offset >= leadership.epoch_start_offset
             and self._cluster.may_be_in_sync(follower.broker_id, follower.broker_epoch)
         ):
-            self._propose((*partition.replicas.in_sync, follower.broker_id))
+            self._propose((*in_sync, follower.broker_id))
 
     def _propose(self, in_sync: tuple[int, ...]) -> None:
-        partition = self._partition
+        leadership = self._partition.leadership
         self.proposal = LeaderAndIsr(
             self._cluster.node_id,
-            partition.leader_epoch,
-            partition.replicas.replicas,
+            leadership.epoch,
+            leadership.replicas.replicas,
             in_sync,
-            partition.replicas.partition_epoch,
+            leadership.replicas.partition_epoch,
         )
-        self._cluster.alter_in_sync(partition, self.proposal)
+        self._cluster.alter_in_sync(self._partition, self.proposal)
 
     def _commit(self, decided: LeaderAndIsr) -> None:
-        partition = self._partition
+        partition, leadership = self._partition, self._partition.leadership
         if (
-            decided.leader_epoch != partition.leader_epoch
-            or decided.partition_epoch < partition.replicas.partition_epoch
+            decided.leader_epoch != leadership.epoch
+            or decided.partition_epoch < leadership.replicas.partition_epoch
         ):
             return  # of another time
         self.proposal = None

@@ -146,7 +146,8 @@ class LogOpener:
 
     async def _set_aside(self, partition: Partition) -> None:
         """Clear the way for the log of ``partition``."""
-        topic_partition, not_open = partition.topic_partition, partition.refusal
+        topic_partition, leadership = partition.topic_partition, partition.leadership
+        not_open = leadership.refusal
         try:
             self._log_manager.set_aside(topic_partition)
             self._strangers.discard(topic_partition)
@@ -155,17 +156,17 @@ class LogOpener:
         except KafkaStorageError as error:
             self._refuse(partition, error)
             return
-        if partition.refusal is not_open:  # else deleted meanwhile
-            partition.refusal = None
+        if leadership.refusal is not_open:  # else deleted meanwhile
+            leadership.refusal = None
 
     async def _begin_epoch(self, partition: Partition, log: UnifiedLog) -> int:
         epoch = log.latest_epoch
         if not self._log_manager.was_clean:
             epoch += 1
-        if epoch > partition.leader_epoch:
+        if epoch > partition.leadership.epoch:
             await self._topics.set_leader_epochs({partition.topic_partition: epoch})
             return epoch
-        return partition.leader_epoch
+        return partition.leadership.epoch
 
     def _refuse(self, partition: Partition, error: Exception) -> None:
         topic_partition = partition.topic_partition

@@ -88,7 +88,7 @@ class LogStartCheckpointer:
             del self._tasks[directory]
 
     async def _write(self, directory: Path, partitions: Iterable[Partition]) -> None:
-        taken = [(each, each.log_start_offset) for each in partitions]
+        taken = [(each, each.view.log_start_offset) for each in partitions]
         try:
             try:
                 await self._run_job(directory)
@@ -117,7 +117,7 @@ class LogStartCheckpointer:
         delay_ms = 0
         for partition in partitions:
             log = partition.log
-            if log is not None and partition.refusal is None:
+            if log is not None and partition.leadership.refusal is None:
                 with suppress(KafkaError):
                     self._log_manager.delete_old_segments(log, now_ms)
                     delay_ms = max(delay_ms, log.config.file_delete_delay_ms)

@@ -93,9 +93,9 @@ class Scrubbing:
                 plan = ScrubPlan(
                     log.directory,
                     base_offset,
-                    segment.next_base,
+                    segment.reader.next_base,
                     segment.size,
-                    segment.quarantined,
+                    segment.reader.quarantined,
                 )
                 return _Scrubbed(log, segment, SegmentScrub(self._files, plan))
         return None

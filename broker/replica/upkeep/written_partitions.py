@@ -107,7 +107,7 @@ class WrittenPartitions:
         """Whether the catalogue has room. Those that it has taken are told."""
         by_directory: dict[str, dict[TopicPartition, Partition]] = {}
         for topic_partition, partition in batch.items():
-            if partition.refusal is not None:
+            if partition.leadership.refusal is not None:
                 self._forget([partition])
                 continue  # deleted; its name may be another topic's by now
             assert partition.committer is not None

@@ -115,7 +115,7 @@ class AwaitedAppends(DelayedOperation[TopicPartition]):
     def try_complete_for(self, key: TopicPartition) -> bool:
         """Answer those that it acknowledges. Whether that was all."""
         appends, is_durable = self.appends, self.must_be_durable
-        acknowledgement = self.partition.acknowledgement
+        acknowledgement = self.partition.view.acknowledgement
         # Mostly one sync is for all of them, and the last one speaks for the others.
         if acknowledgement(appends[-1].next_offset, is_durable) == _NONE:
             self.is_completed = True

@@ -39,10 +39,10 @@ class DelayedDeleteRecords(DelayedAnswer[DeleteRecordsResult, PendingDeletion]):
     def _look_at(self, key: TopicPartition) -> None:
         partition, offset = self._pending[key]
         try:
-            partition.check_leader()
+            partition.leadership.check()
             low_watermark = partition.low_watermark
             if low_watermark < offset:
-                partition.check_log_start()
+                partition.durable_log_start.check(partition.log)
                 return
             result = DeleteRecordsResult(ErrorCode.NONE, low_watermark)
         except KafkaError as error:

@@ -206,10 +206,10 @@ class DelayedFetch(DelayedOperation[TopicPartition]):
         try:
             partition = self._find(key)
             if self.params.needs_leader:
-                partition.check_leader(wanted.current_leader_epoch)
+                partition.leadership.check(wanted.current_leader_epoch)
             else:
-                partition.check_replica(wanted.current_leader_epoch)
-            if wanted.last_fetched_epoch >= 0 and partition.diverging_epoch(
+                partition.leadership.check_replica(wanted.current_leader_epoch)
+            if wanted.last_fetched_epoch >= 0 and partition.view.diverging_epoch(
                 wanted.fetch_offset, wanted.last_fetched_epoch
             ):
                 return True
@@ -217,12 +217,12 @@ class DelayedFetch(DelayedOperation[TopicPartition]):
             return True  # the answer will say what it is
         if start.is_message_only:
             return False
-        end = partition.end_offset(self.params.isolation)
+        end = partition.view.end_offset(self.params.isolation)
         if end.offset == start.offset:
             # Nothing new, though a roll may have put the end into a new segment.
             return False
         if end.offset < start.offset:
-            return start.offset > partition.log_end_offset  # the log was truncated
+            return start.offset > partition.view.log_end_offset  # the log was truncated
         if end.segment_base_offset != start.segment_base_offset:
             return True
         size = min(end.position - start.position, wanted.max_bytes)

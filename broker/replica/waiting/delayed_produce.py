@@ -54,7 +54,7 @@ class DelayedProduce(DelayedAnswer[AppendResult, PendingAppend]):
 
     def _look_at(self, key: TopicPartition) -> None:
         partition, next_offset, must_be_durable = self._pending[key]
-        error_code = partition.acknowledgement(next_offset, must_be_durable)
+        error_code = partition.view.acknowledgement(next_offset, must_be_durable)
         if error_code is None:
             return
         del self._pending[key]

@@ -91,8 +91,10 @@ def hidden_end(partition: Partition) -> int | None:
     log = partition.log
     if log is None or log.high_watermark == log.log_end_offset:
         return None  # as nearly always
-    is_ours_alone = partition.replicas.is_leader and partition.replication is None
-    if not is_ours_alone or partition.is_high_watermark_lagging:
+    is_ours_alone = (
+        partition.leadership.replicas.is_leader and partition.replication is None
+    )
+    if not is_ours_alone or partition.view.is_high_watermark_lagging:
         return None
     return None if log.is_failed else log.log_end_offset
 
@@ -105,9 +107,9 @@ class _DelayedEnds(DelayedAnswer[Seen, HiddenEnd]):
     def _look_at(self, key: TopicPartition) -> None:
         partition, offset = self._pending[key]
         log = partition.log
-        if partition.refusal is not None:
-            self._results[key] = Seen(partition.refusal.code)
-        elif partition.high_watermark < offset:
+        if partition.leadership.refusal is not None:
+            self._results[key] = Seen(partition.leadership.refusal.code)
+        elif partition.view.high_watermark < offset:
             if log is not None and not log.is_failed:
                 return
             self._results[key] = Seen(ErrorCode.KAFKA_STORAGE_ERROR)

@@ -132,7 +132,7 @@ async def test_damage_is_quarantined_and_the_rest_is_cleaned(
         assert not cleaning.uncleanable
         assert len(log.damage) == 1
         first, *_ = log.local.segments
-        assert first.quarantined
+        assert first.reader.quarantined
         assert len(log.local.segments) == 3, "the others are one now"
         assert "offsets 1 to 1, are passed over" in caplog.text
 
@@ -251,7 +251,7 @@ async def test_all_damage_is_cleaned_around(tmp_path: Path) -> None:
         await cleaning.clean_due()
         assert not cleaning.uncleanable
         assert len(log.damage) == 2
-        damaged = [each for each in log.local.segments if each.quarantined]
+        damaged = [each for each in log.local.segments if each.reader.quarantined]
         assert [each.base_offset for each in damaged] == [0, 9]
         assert await cleaning.clean(log.topic_partition) is None, "all is clean"
 

@@ -82,7 +82,7 @@ class Rig:
         return decoded(answer, version)
 
     def end_offset(self, topic_partition: TopicPartition = T0) -> int:
-        return self.broker.manager.partition(topic_partition).log_end_offset
+        return self.broker.manager.partition(topic_partition).view.log_end_offset
 
     async def delete_topic(self) -> None:
         topic = self.broker.topics.get("t")

@@ -246,11 +246,11 @@ async def test_nothing_is_durable_in_one_directory_alone(
         asking = [
             asyncio.ensure_future(with_client(disks.server, each)) for each in questions
         ]
-        await until(lambda: disks.partition.log_end_offset == 41)
-        await until(lambda: disks.partition.log_start_offset == 7)
+        await until(lambda: disks.partition.view.log_end_offset == 41)
+        await until(lambda: disks.partition.view.log_start_offset == 7)
         await asyncio.sleep(0.05)
         assert not any(task.done() for task in asking)
-        assert disks.partition.high_watermark == 40
+        assert disks.partition.view.high_watermark == 40
         goes_on.set()
         assert await asyncio.gather(*asking) == [40, ErrorCode.NONE]
         await disks.moved()

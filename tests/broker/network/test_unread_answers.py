@@ -129,6 +129,19 @@ async def test_who_keeps_the_memory_full_serves_itself_no_further() -> None:
     assert len(client.answers) == 3
 
 
+async def test_who_fills_the_memory_out_of_the_backlog_is_read_again() -> None:
+    client = Client(queued_max_response_bytes=1000)
+    client.ask("wait:1", "park:2", "big:2000")
+    await settle()
+    client.dispatcher.resolve("wait:1")
+    await settle()
+    assert client.listener.network.answers.is_full
+    client.dispatcher.resolve("park:2")
+    await settle()
+    assert client.answers == ["wait:1", "park:2", "2000"]
+    assert client.transport.is_reading_now
+
+
 async def test_a_reader_that_trickles_is_cut_while_memory_is_short() -> None:
     trickling = Client(queued_max_response_bytes=400_000)
     steady = Client(trickling.listener)

@@ -337,9 +337,9 @@ async def test_retention_is_on_the_clock_of_the_broker(tmp_path: Path) -> None:
         partition = server.services.replica_manager.partition(TopicPartition("t", 0))
         for _ in range(12):
             await clock.tick(300_000)
-        assert partition.log_start_offset == 0
+        assert partition.view.log_start_offset == 0
         await clock.tick(300_000)
-        assert partition.log_start_offset == 1
+        assert partition.view.log_start_offset == 1
         await clock.tick(60_000)
         await until(lambda: not any(tmp_path.rglob("*.deleted")))
     finally:

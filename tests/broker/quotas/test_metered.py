@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from odradek.broker.network.reading_gate import MUTED
 from odradek.broker.node.server import Server
 from odradek.client.connection import Connection
 from odradek.protocol.errors import ErrorCode
@@ -111,7 +112,8 @@ def count_decoded(server: Server) -> list[Any]:
 
 
 def muted(server: Server) -> list[bool]:
-    return [each._is_muted for each in server.listeners[0].connections]
+    connections = server.listeners[0].connections
+    return [each._gate.is_shut_for(MUTED) for each in connections]
 
 
 async def test_without_a_quota_nothing_is_measured(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ async def test_acks_1_is_answered_after_the_write(tmp_path: Path) -> None:
         results = append(broker, t0, acks=1)
         assert results[t0].error_code == ErrorCode.NONE
         assert (results[t0].base_offset, results[t0].next_offset) == (0, 1)
-        assert broker.manager.partition(t0).high_watermark == 0
+        assert broker.manager.partition(t0).view.high_watermark == 0
 
 
 async def test_acks_all_is_answered_after_the_sync(tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ async def test_acks_all_is_answered_after_the_sync(tmp_path: Path) -> None:
         assert not future.done()
         await broker.commit()
         assert codes(await future) == [ErrorCode.NONE]
-        assert broker.manager.partition(t0).high_watermark == 1
+        assert broker.manager.partition(t0).view.high_watermark == 1
         info = broker.topics.partition(t0)
         assert info is not None
         assert info.written
@@ -59,7 +59,7 @@ async def test_the_first_answer_waits_for_the_catalogue_too(tmp_path: Path) -> N
         future = append(broker, t0)
         broker.sync()
         assert broker.log_of(t0).recovery_point == 1
-        assert broker.manager.partition(t0).high_watermark == 0
+        assert broker.manager.partition(t0).view.high_watermark == 0
         await broker.commit()
         assert codes(await future) == [ErrorCode.NONE]
         future = append(broker, t0)
@@ -74,7 +74,7 @@ async def test_without_commit_acks_all_is_answered_after_the_write(
     async with replicas(tmp_path, durability=durability) as broker:
         t0 = await broker.create_topic()
         assert codes(append(broker, t0)) == [ErrorCode.NONE]
-        assert broker.manager.partition(t0).high_watermark == 1
+        assert broker.manager.partition(t0).view.high_watermark == 1
 
 
 async def test_a_batch_that_unpacks_to_too_much_is_refused_and_counted(
@@ -130,7 +130,7 @@ async def test_t124_min_isr_effective_cap(tmp_path: Path) -> None:
         broker.manager.cluster = FakeCluster()
         partition.make_leader(led_by(1, 1))
         assert codes(append(broker, t0)) == [ErrorCode.NOT_ENOUGH_REPLICAS]
-        assert partition.log_end_offset == 1, "nothing was written"
+        assert partition.view.log_end_offset == 1, "nothing was written"
         assert codes(append(broker, t0, acks=1)) == [ErrorCode.NONE]
 
 
@@ -148,7 +148,7 @@ async def test_t125_acks_all_isr_shrinks_after_append(tmp_path: Path) -> None:
         partition.make_leader(led_by(1, 1, partition_epoch=1))
         partition.check_all_waiting()
         assert codes(await future) == [ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND]
-        assert partition.log_end_offset == 2, "the data remains"
+        assert partition.view.log_end_offset == 2, "the data remains"
 
 
 async def test_the_high_watermark_waits_while_too_few_are_in_sync(
@@ -164,10 +164,10 @@ async def test_the_high_watermark_waits_while_too_few_are_in_sync(
         future = append(broker, t0, timeout_ms=1000)
         partition.make_leader(led_by(1, 1, partition_epoch=1))
         broker.sync()
-        assert (partition.high_watermark, future.done()) == (1, False)
+        assert (partition.view.high_watermark, future.done()) == (1, False)
         broker.clock.advance(1100)
         assert codes(await future) == [ErrorCode.REQUEST_TIMED_OUT]
-        assert partition.log_end_offset == 2, "the data remains"
+        assert partition.view.log_end_offset == 2, "the data remains"
 
 
 async def test_t129_delayed_produce_timeout_mixed(tmp_path: Path) -> None:
@@ -254,7 +254,7 @@ async def test_a_duplicate_waits_until_its_original_is_durable(tmp_path: Path) -
         assert not second.done()
         await broker.commit()
         assert (await first)[t0].base_offset == (await second)[t0].base_offset == 0
-        assert broker.manager.partition(t0).log_end_offset == 1
+        assert broker.manager.partition(t0).view.log_end_offset == 1
         assert codes(send()) == [ErrorCode.NONE], "at once: it is durable already"
 
 
@@ -330,7 +330,7 @@ async def test_a_coordinator_is_told_why_its_batch_is_refused(tmp_path: Path) ->
         refused = appends.append_as_coordinator(partition, batch_of(b"v"), now_ms)
         assert refused[0].error_code == ErrorCode.MESSAGE_TOO_LARGE
         assert refused[1] is None
-        assert partition.log_end_offset == 0
+        assert partition.view.log_end_offset == 0
 
 
 async def test_little_space_refuses_clients_and_not_coordinators(
@@ -367,7 +367,7 @@ async def test_a_failed_sync_refuses_writes_and_serves_what_is_durable(
         assert codes(await lost) == [ErrorCode.KAFKA_STORAGE_ERROR]
         assert codes(append(broker, t0)) == [ErrorCode.KAFKA_STORAGE_ERROR]
         partition = broker.manager.partition(t0)
-        data = partition.read(0, 1000, FetchIsolation.LOG_END, min_one=True)
+        data = partition.view.read(0, 1000, FetchIsolation.LOG_END, min_one=True)
         assert len(data.records) == len(batch_of(b"v")), "the first batch alone"
         other = await broker.create_topic("other")
         assert codes(append(broker, other)) == [ErrorCode.KAFKA_STORAGE_ERROR]

@@ -315,7 +315,7 @@ async def test_a_new_epoch_wakes_fetches_that_name_the_old_one(tmp_path: Path) -
         t0 = await broker.create_topic()
         waiting = fetch(broker, at(t0, current_leader_epoch=0))
         partition = broker.manager.partition(t0)
-        partition.leader_epoch = 1
+        partition.leadership.epoch = 1
         broker.manager.check_waiting(partition)
         (result,) = await waiting
         assert result.error_code == ErrorCode.FENCED_LEADER_EPOCH

@@ -12,7 +12,7 @@ from odradek.broker.replica.partition.fetch_reader import (
     FetchResult,
     PartitionFetch,
 )
-from odradek.broker.replica.partition.partition import Partition
+from odradek.broker.replica.partition.view import PartitionView
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.storage.values.log_read import FetchIsolation
 from tests.fakes.files import FakeFiles
@@ -127,7 +127,7 @@ async def test_a_read_that_fails_is_told_to_all(tmp_path: Path) -> None:
         t0 = await broker.create_topic()
         waiting = [fetch(broker, at(t0)) for _ in range(3)]
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(Partition, "read", fail)
+            patch.setattr(PartitionView, "read", fail)
             append(broker, t0)
             await broker.commit()
         for each in waiting:

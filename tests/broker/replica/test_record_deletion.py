@@ -75,7 +75,7 @@ async def test_t136_delete_records_waits_low_watermark(tmp_path: Path) -> None:
         await filled(broker)
         answer = delete(broker, 2)
         partition = broker.manager.partition(T0)
-        assert partition.log_start_offset == 2, "nobody reads it any more"
+        assert partition.view.log_start_offset == 2, "nobody reads it any more"
         assert (partition.low_watermark, answer.done()) == (0, False)
         assert await answer == {T0: result(2)}
         assert b"t 0 2" in broker.files.content(CHECKPOINT)
@@ -91,7 +91,7 @@ async def test_t136_it_waits_for_every_living_replica(tmp_path: Path) -> None:
         cluster.dead.add(3)
         follower = partition.replication.follower(2, has_epoch=False)
         answer = delete(broker, 3)
-        await until(lambda: partition.durable_log_start == 3)
+        await until(lambda: partition.durable_log_start.offset == 3)
         partition.replication.note_fetch(follower, OffsetMetadata(5), 2)
         assert not answer.done()
         partition.replication.note_fetch(follower, OffsetMetadata(5), 3)
@@ -122,7 +122,7 @@ async def test_offsets_that_are_refused(tmp_path: Path) -> None:
         out_of_range = refused(ErrorCode.OFFSET_OUT_OF_RANGE)
         assert await deleted(broker, 6) == out_of_range, "above the high watermark"
         assert await deleted(broker, -2) == out_of_range
-        assert broker.manager.partition(T0).log_start_offset == 0
+        assert broker.manager.partition(T0).view.log_start_offset == 0
 
 
 async def test_below_the_log_start_it_answers_where_the_log_begins(
@@ -255,11 +255,11 @@ async def test_t053_delete_records_past_open_txn_start(tmp_path: Path) -> None:
         append(broker, 3)
         await broker.commit()
         partition = broker.manager.partition(T0)
-        assert partition.last_stable_offset == 1
+        assert partition.view.last_stable_offset == 1
         assert await deleted(broker, 3) == result(3)
-        assert partition.offsets() == (5, 3, 3)
+        assert partition.view.offsets() == (5, 3, 3)
         committed = FetchIsolation.TXN_COMMITTED
-        assert partition.read(3, 1000, committed, min_one=True).records == b""
+        assert partition.view.read(3, 1000, committed, min_one=True).records == b""
         broker.manager.append_records(
             {T0: marker_of(7, commits=False)},
             acks=1,
@@ -267,7 +267,7 @@ async def test_t053_delete_records_past_open_txn_start(tmp_path: Path) -> None:
             terms=OF_A_COORDINATOR,
         )
         await broker.commit()
-        assert partition.offsets() == (6, 6, 3)
+        assert partition.view.offsets() == (6, 6, 3)
 
 
 # Crashes
@@ -332,9 +332,11 @@ class Story:
         ) as broker:
             await broker.manager.open([T0])
             partition = broker.manager.partition(T0)
-            assert self.promised <= partition.log_start_offset, "it came back"
-            assert partition.high_watermark >= self.end, "an acknowledged one is lost"
-            self.end = partition.high_watermark
+            assert self.promised <= partition.view.log_start_offset, "it came back"
+            assert partition.view.high_watermark >= self.end, (
+                "an acknowledged one is lost"
+            )
+            self.end = partition.view.high_watermark
             for _ in range(30):
                 if files.left is None:
                     await self.step(broker)
@@ -354,7 +356,7 @@ class Story:
         if what == 0:
             append(broker, self.chance.randrange(1, 6))
             await broker.commit()
-            self.end = broker.manager.partition(T0).high_watermark
+            self.end = broker.manager.partition(T0).view.high_watermark
         elif what < 3:
             await self.delete(broker)
         elif what == 3:
@@ -375,7 +377,7 @@ class Story:
 
         partition = broker.manager.partition(T0)
         waiting: list[Any] = []
-        for offset in (self.chance.randrange(partition.high_watermark + 1), -1):
+        for offset in (self.chance.randrange(partition.view.high_watermark + 1), -1):
             if self.chance.random() < 0.3:
                 round_of_all = broker.manager.checkpointer.write()
                 waiting.append(asyncio.ensure_future(round_of_all))

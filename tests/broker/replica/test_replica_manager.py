@@ -46,7 +46,7 @@ async def epochs_after_a_start(
         info = broker.topics.partition(t0)
         assert info is not None
         await broker.commit()
-        return info.leader_epoch, broker.manager.partition(t0).leader_epoch
+        return info.leader_epoch, broker.manager.partition(t0).leadership.epoch
 
 
 async def test_an_unclean_log_begins_a_new_epoch_before_it_is_served(
@@ -73,7 +73,7 @@ async def test_an_opened_log_is_durable_to_its_end(tmp_path: Path) -> None:
         second = broker.manager.open([t0])
         await asyncio.gather(first, second)
         partition = broker.manager.partition(t0)
-        assert (partition.high_watermark, partition.log_end_offset) == (1, 1)
+        assert (partition.view.high_watermark, partition.view.log_end_offset) == (1, 1)
 
 
 async def test_open_all_opens_everything(tmp_path: Path) -> None:
@@ -87,9 +87,9 @@ async def test_open_all_opens_everything(tmp_path: Path) -> None:
         assert len(broker.manager.unopened(both)) == 5
         await broker.manager.open_all()
         assert broker.manager.unopened(both) == []
-        assert [broker.manager.partition(each).high_watermark for each in both] == (
-            [1] * 5
-        )
+        assert [
+            broker.manager.partition(each).view.high_watermark for each in both
+        ] == ([1] * 5)
 
 
 async def test_a_log_that_cannot_be_opened_is_offline(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from odradek.protocol.errors import KafkaStorageError
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.storage.directory.checkpoints import DirectoryCheckpoints, DirectoryFailure
-from odradek.storage.directory.reserve import RESERVE_BYTES, RESERVE_NAME
+from odradek.storage.directory.disk_reserve import RESERVE_BYTES, RESERVE_NAME
 from odradek.storage.files.files import StorageFailure
 from odradek.storage.log.unified_log import UnifiedLog
 from tests.fakes.files import FakeFiles

@@ -277,7 +277,7 @@ def test_damage_at_the_end_of_a_sealed_segment_is_no_lost_cut() -> None:
     while len(log.local.segments) < 2:
         produce(log, 3)
     sealed, active = log.local.segments
-    found = sealed.find(active.base_offset - 1)
+    found = sealed.reader.find(active.base_offset - 1)
     assert found
     files = files_of(log)
     files.cut(sealed.log.path, by=found[1])

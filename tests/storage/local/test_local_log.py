@@ -196,7 +196,7 @@ def test_remembered_place_is_that_of_the_limits_segment() -> None:
     assert bases(read(log, 4)) == [4]
     with pytest.raises(OffsetOutOfRange):
         read(log, 6)
-    assert log.segments.first.read(4, None, 1 << 20) is None
+    assert log.segments.first.reader.read(4, None, 1 << 20) is None
 
 
 def test_reader_at_the_limit_gets_the_limits_own_place() -> None:

@@ -85,7 +85,7 @@ def test_its_segments_are_called_as_their_first_batches() -> None:
     leading, following = leader(), follower()
     catch_up(leading, following)
     for segment in following.log.local.segments:
-        found = segment.find(segment.base_offset)
+        found = segment.reader.find(segment.base_offset)
         assert found is not None
         assert found[0] == 0
 

@@ -68,5 +68,5 @@ def test_what_is_damaged_is_not_believed() -> None:
     size = log.size // 4
     files_of(log).flip("00000000000000000000.log", 3 * size + 70)
     log.quarantine.add(QuarantineEntry(0, 3 * size, 4 * size, 3, 3, "test"))
-    log.local.active.quarantined = log.quarantine.of_segment(0)
+    log.local.active.reader.quarantined = log.quarantine.of_segment(0)
     assert rebuilt(log) == {7: (0, 2, 2)}

@@ -231,9 +231,9 @@ def test_the_quarantine_is_told() -> None:
         "test",
     )
     log.quarantine.add(entry)
-    segment.quarantined = log.quarantine.of_segment(segment.base_offset)
+    segment.reader.quarantined = log.quarantine.of_segment(segment.base_offset)
     log.truncation.truncate_to(segment.base_offset, NOW)
-    assert (len(log.damage), list(log.local.active.quarantined)) == (0, [])
+    assert (len(log.damage), list(log.local.active.reader.quarantined)) == (0, [])
     log.quarantine.add(entry)
     log.truncation.truncate_fully_and_start_at(0, NOW)
     assert len(log.damage) == 0

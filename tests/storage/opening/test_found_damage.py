@@ -30,7 +30,7 @@ def flip_batch(log: UnifiedLog, offset: int) -> int:
     """Damage the records of a batch; returns its size."""
     segment = log.local.segments.floor(offset)
     assert segment is not None
-    found = segment.find(offset)
+    found = segment.reader.find(offset)
     assert found is not None
     files_of(log).flip(segment.log.path, found[0] + 80)
     return found[1]
@@ -106,7 +106,7 @@ def test_a_damaged_last_batch_below_the_recovery_point_stays(was_clean: bool) ->
 def test_a_last_offset_above_that_of_a_closed_log_is_put_right(interval: int) -> None:
     log = closed(filled(index_interval_bytes=interval))
     active = log.local.active
-    found = active.find(87)
+    found = active.reader.find(87)
     assert found
     whole = files_of(log).content(active.log.path)
     files_of(log).flip(active.log.path, found[0] + 4)
@@ -121,7 +121,7 @@ def test_a_last_offset_above_that_of_a_closed_log_is_put_right(interval: int) ->
 def test_an_offset_that_cannot_be_written_is_passed_over() -> None:
     log = closed(filled())
     active = log.local.active
-    found = active.find(87)
+    found = active.reader.find(87)
     assert found
     files_of(log).flip(active.log.path, found[0] + 4)
     files_of(log).fail("overwrite", error=errno.ENOSPC)

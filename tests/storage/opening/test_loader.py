@@ -186,7 +186,7 @@ def test_a_torn_tail_is_cut_at_every_byte_of_the_last_batch() -> None:
 def test_damage_inside_costs_one_batch(recovery_point: int) -> None:
     log = filled()
     segment = log.local.segments.floor(45)
-    found = segment and segment.find(45)
+    found = segment and segment.reader.find(45)
     assert segment
     assert found
     before = files_of(log).content(segment.log.path)
@@ -202,7 +202,7 @@ def test_damage_inside_costs_one_batch(recovery_point: int) -> None:
 def test_below_the_recovery_point_the_end_is_kept_and_passed_over() -> None:
     log = filled()
     active = log.local.active
-    found = active.find(87)
+    found = active.reader.find(87)
     assert found
     files_of(log).flip(active.log.path, found[0] + 80)
     size = active.size

@@ -35,7 +35,7 @@ def with_transactions(kinds: list[ControlType]) -> UnifiedLog:
 
 
 def damage_marker(log: UnifiedLog, offset: int) -> None:
-    found = log.local.active.find(offset)
+    found = log.local.active.reader.find(offset)
     assert found is not None
     files_of(log).flip(log.local.active.log.path, found[0] + 70)
 

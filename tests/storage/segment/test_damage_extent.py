@@ -27,7 +27,7 @@ def sealed(files: FakeFiles) -> LogSegment:
 def extent(
     files: FakeFiles, segment: LogSegment, position: int, *known: QuarantineEntry
 ) -> QuarantineEntry:
-    found = find_extent(reopened(segment), position, COUNT, known)
+    found = find_extent(reopened(segment).reader, position, COUNT, known)
     assert isinstance(found, QuarantineEntry)
     return found
 
@@ -71,7 +71,7 @@ def test_offset_above_the_next_segment_is_to_be_put_right() -> None:
     files = FakeFiles()
     segment = sealed(files)
     files.flip(LOG, (COUNT - 1) * SIZE + 4)
-    found = find_extent(reopened(segment), (COUNT - 1) * SIZE, COUNT, ())
+    found = find_extent(reopened(segment).reader, (COUNT - 1) * SIZE, COUNT, ())
     assert isinstance(found, OffsetRepair)
     assert (found.position, found.base_offset) == ((COUNT - 1) * SIZE, COUNT - 1)
 
@@ -107,9 +107,9 @@ def test_no_sound_batch_is_ever_the_damage(position: int) -> None:
 def test_an_index_that_is_wrong_is_told_from_an_offset_that_is() -> None:
     files = FakeFiles()
     segment = sealed(files)
-    assert not is_offset_wrong(reopened(segment), 20 * SIZE)
+    assert not is_offset_wrong(reopened(segment).reader, 20 * SIZE)
     files.flip(LOG, 20 * SIZE + 7)
-    assert is_offset_wrong(reopened(segment), 20 * SIZE)
+    assert is_offset_wrong(reopened(segment).reader, 20 * SIZE)
     files.flip(LOG, 20 * SIZE + 65)
-    assert not is_offset_wrong(reopened(segment), 20 * SIZE)  # it is no batch
-    assert not is_offset_wrong(reopened(segment), 21 * SIZE)
+    assert not is_offset_wrong(reopened(segment).reader, 20 * SIZE)  # it is no batch
+    assert not is_offset_wrong(reopened(segment).reader, 21 * SIZE)

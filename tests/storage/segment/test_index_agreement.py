@@ -36,14 +36,14 @@ def assert_lookups_are_right(segment: LogSegment, timestamps: list[int]) -> None
     for number in range(COUNT):
         for offset in (2 * number - 1, 2 * number):
             if offset >= 0:
-                found = segment.find(offset)
+                found = segment.reader.find(offset)
                 assert found is not None
                 assert found[0] == number * (segment.size // COUNT)
-    assert segment.find(2 * COUNT) is None
+    assert segment.reader.find(2 * COUNT) is None
     assert segment.max_timestamp == max(timestamps)
     for wanted in {*timestamps, 0, 1001, 1105, 9000}:
         after = [n for n, t in enumerate(timestamps) if t >= wanted]
-        record = segment.find_offset_by_timestamp(wanted)
+        record = segment.reader.find_offset_by_timestamp(wanted)
         expected = (timestamps[after[0]], 2 * after[0]) if after else None
         assert (record[:2] if record else None) == expected
 
@@ -126,10 +126,10 @@ def test_warning_only_about_an_index_that_should_be_right(
     files.unlink(segment.directory / INDEX)
     after_a_kill = reopened(segment)
     after_a_kill.indexes.are_expected = False
-    assert after_a_kill.find(7) is not None
+    assert after_a_kill.reader.find(7) is not None
     assert not caplog.text
     files.unlink(segment.directory / INDEX)
-    assert reopened(segment).find(7) is not None
+    assert reopened(segment).reader.find(7) is not None
     assert "written anew" in caplog.text
 
 
@@ -144,8 +144,8 @@ def test_index_is_not_written_anew_from_a_cold_log(by_time: bool) -> None:
 
     def look() -> object:
         if by_time:
-            return again.find_offset_by_timestamp(1105, may_block=False)
-        return again.read(7, None, 100, may_block=False)
+            return again.reader.find_offset_by_timestamp(1105, may_block=False)
+        return again.reader.read(7, None, 100, may_block=False)
 
     with pytest.raises(ColdRead) as raised:
         look()

@@ -75,12 +75,12 @@ def test_t066_wrong_index_is_written_anew_when_it_is_needed(
         files.put(path, wrong[damage])
     again = reopened(segment)
     for offset in range(100):
-        found = again.read(offset, None, 1)
+        found = again.reader.read(offset, None, 1)
         assert found is not None
         [(_, header)] = scan(found.records)
         assert header.base_offset <= offset <= header.last_offset
     assert again.max_timestamp == 1194
-    found_by_time = again.find_offset_by_timestamp(1100)
+    found_by_time = again.reader.find_offset_by_timestamp(1100)
     assert found_by_time is not None
     assert found_by_time.offset == 50
     if damage != "empty":  # which is right, only slow
@@ -195,7 +195,7 @@ def test_torn_tail_is_cut_and_the_log_goes_on() -> None:
     again.cut(recovery.valid_end)
     append(again, batch(recovery.next_offset, 5))
     assert again.recover().is_clean
-    found = again.read(97, None, 1 << 20)
+    found = again.reader.read(97, None, 1 << 20)
     assert found is not None
     assert found.position == recovery.valid_end
 
@@ -205,11 +205,11 @@ def test_recovered_bytes_are_trusted_and_damaged_ones_are_not() -> None:
     segment = closed_segment(files)
     clean = reopened(segment)
     clean.recover()
-    assert clean.verification.trusted_from == 0
+    assert clean.reader.verification.trusted_from == 0
     files.flip(LOG, 1000)
     damaged = reopened(segment)
     assert damaged.recover().damaged
-    assert damaged.verification.trusted_from == segment.size
+    assert damaged.reader.verification.trusted_from == segment.size
 
 
 def test_preallocated_tail_of_a_log_is_torn() -> None:
@@ -240,7 +240,7 @@ def test_segment_without_records_has_no_timestamp(tmp_path: Path) -> None:
     segment.close()
     again = reopened(segment)
     assert again.max_timestamp == -1
-    assert again.find_offset_by_timestamp(0) is None
+    assert again.reader.find_offset_by_timestamp(0) is None
     assert again.recover().next_offset == 0
 
 

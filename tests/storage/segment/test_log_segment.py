@@ -245,7 +245,7 @@ def test_t028_truncate_mid_batch_cuts_the_whole_batch() -> None:
     assert index_entries(segment)[-1] == (19, 3 * size)
     assert segment.max_timestamp == 1034
     append(segment, batch(23))
-    assert segment.read(20, None, 1 << 20) is not None
+    assert segment.reader.read(20, None, 1 << 20) is not None
 
 
 def test_truncated_sealed_segment_grows_again() -> None:
@@ -288,7 +288,7 @@ def test_deleted_segment_is_renamed_first() -> None:
     segment.seal()
     segment.rename_deleted()
     assert {path.suffix for path in files.paths()} == {".deleted"}
-    assert segment.read(7, None, 1 << 20) is not None
+    assert segment.reader.read(7, None, 1 << 20) is not None
     segment.delete_files()
     assert files.paths() == []
 
@@ -302,7 +302,7 @@ def test_nothing_of_a_deleted_segment_stays_open(tmp_path: Path) -> None:
     for number in range(10):
         append(segment, batch(number))
     segment.seal()
-    assert segment.read(7, None, 1 << 20) is not None
+    assert segment.reader.read(7, None, 1 << 20) is not None
     assert segment.indexes.offset_before_time(1000) >= 0
     segment.rename_deleted()
     segment.delete_files()
@@ -318,7 +318,7 @@ def test_segment_follows_its_directory() -> None:
     files.rename(segment.directory, elsewhere)
     segment.moved(elsewhere)
     segment.close()
-    assert segment.read(7, None, 1 << 20) is not None
+    assert segment.reader.read(7, None, 1 << 20) is not None
     assert {path.parent for path in files.paths()} == {elsewhere}
 
 
@@ -334,4 +334,4 @@ def test_old_files_in_the_way_are_emptied() -> None:
     files = FakeFiles()
     filled_segment(files, index_interval_bytes=0).close()
     assert new_segment(files).size == 0
-    assert new_segment(files).read(0, None, 100) is None
+    assert new_segment(files).reader.read(0, None, 100) is None

@@ -20,7 +20,7 @@ def compacted(files: FakeFiles, offsets: list[int]) -> LogSegment:
 
 def is_gap(segment: LogSegment, place: int, expected_offset: int) -> bool:
     header = read_header(segment.log.read_at(place * SIZE, SIZE))
-    return is_gap_before(segment, place * SIZE, header, expected_offset, True)
+    return is_gap_before(segment.reader, place * SIZE, header, expected_offset, True)
 
 
 def test_a_gap_is_one_unless_what_follows_contradicts_it() -> None:

@@ -11,7 +11,7 @@ from odradek.protocol.records import NewRecord, build_batch
 from odradek.storage.validation.usual_batch import rules_of, usual_batch
 from odradek.storage.validation.validator import ValidBatch
 from odradek.storage.values.log_config import LogConfig
-from tests.storage.produced import (
+from tests.storage.produced_batches import (
     CLIENT,
     CONFIG,
     COORDINATOR,

@@ -21,7 +21,7 @@ from odradek.protocol.record_batch import (
     stamp,
 )
 from odradek.storage.validation.validator import check_header, delimit
-from tests.storage.produced import (
+from tests.storage.produced_batches import (
     CLIENT,
     CONFIG,
     COORDINATOR,

@@ -86,14 +86,14 @@ async def test_everything_else_is_tried_again(
     async with transaction_client(tmp_path) as client:
         producer = await client.ongoing()
         partition = client.broker.manager.partition(T1)
-        partition.refusal = KafkaStorageError("not open yet")
+        partition.leadership.refusal = KafkaStorageError("not open yet")
         writing = Writing(client, marker(producer), T0, T1)
         for _ in range(12):
             await client.settle()
             await client.broker.clock.tick(RETRY_MAX_MS)
         assert not writing.done_count
         assert "cannot be written to t-1 yet (KAFKA_STORAGE_ERROR)" in caplog.text
-        partition.refusal = None
+        partition.leadership.refusal = None
         await client.broker.clock.tick(RETRY_MAX_MS)
         await client.settle()
         assert writing.done_count == 1
@@ -127,11 +127,11 @@ async def test_a_closed_one_leaves_the_rest_to_the_next_broker(tmp_path: Path) -
     async with transaction_client(tmp_path) as client:
         producer = await client.ongoing(T0)
         partition = client.broker.manager.partition(T0)
-        partition.refusal = KafkaStorageError()
+        partition.leadership.refusal = KafkaStorageError()
         writing = Writing(client, marker(producer), T0)
         await client.settle()
         client.service.markers.close()
-        partition.refusal = None
+        partition.leadership.refusal = None
         await client.broker.clock.tick(RETRY_MAX_MS)
         await client.settle()
         assert not writing.done_count

@@ -136,12 +136,12 @@ async def taking_part(client: TransactionClient) -> Producer:
     return producer
 
 
-def offsets_partition(client: TransactionClient) -> TopicPartition:
+def offset_partition(client: TransactionClient) -> TopicPartition:
     return client.broker.services.groups.partition_of(GROUP)
 
 
 def offsets_end(client: TransactionClient) -> int:
-    return client.broker.manager.partition(offsets_partition(client)).log_end_offset
+    return client.broker.manager.partition(offset_partition(client)).view.log_end_offset
 
 
 def committed(
@@ -191,7 +191,7 @@ class TestWhatIsCommitted:
         assert await told(client, 5, producer) == ErrorCode.NONE
         transaction = client.transaction()
         assert transaction.state is TransactionState.ONGOING
-        assert transaction.partitions == (offsets_partition(client),)
+        assert transaction.partitions == (offset_partition(client),)
         ended = await client.told(client.end(producer, version=5))
         assert ended.producer_epoch == producer[1] + 1
         await client.settle()
@@ -217,7 +217,7 @@ class TestWhatIsCommitted:
         producer = await taking_part(client)
         for offset in (7, 8, 7):
             assert await told(client, 3, producer, offset=offset) == ErrorCode.NONE
-        data = client.log(offsets_partition(client)).read(0, 10_000).records
+        data = client.log(offset_partition(client)).read(0, 10_000).records
         headers = [header for _, header in scan(memoryview(data))]
         assert [header.base_sequence for header in headers] == [0, 0, 0]
         assert all(header.is_transactional for header in headers)
@@ -347,7 +347,7 @@ class TestRefusals:
         answer = begin(client, asked(producer), 3)
         assert isinstance(answer, Parked)
         marked = client.broker.services.groups.end_transaction(
-            offsets_partition(client), ProducerIdentity(*producer), False, 0, 0
+            offset_partition(client), ProducerIdentity(*producer), False, 0, 0
         )
         assert isinstance(marked, Parked)
         assert await codes_of(client, answer, 3) == [ErrorCode.INVALID_TXN_STATE]

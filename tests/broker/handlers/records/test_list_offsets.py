@@ -177,7 +177,7 @@ async def test_t049_questions_that_the_version_does_not_know_35(
 async def test_leader_epochs_are_fenced(tmp_path: Path) -> None:
     async with replicas(tmp_path) as broker:
         await broker.create_topic()
-        broker.manager.partition(T0).leader_epoch = 2
+        broker.manager.partition(T0).leadership.epoch = 2
         assert ask(broker, at(-1, epoch=1)).error_code == ErrorCode.FENCED_LEADER_EPOCH
         assert ask(broker, at(-1, epoch=3)).error_code == ErrorCode.UNKNOWN_LEADER_EPOCH
         assert ask(broker, at(-1, epoch=2)) == found(0, epoch=2)

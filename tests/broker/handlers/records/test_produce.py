@@ -125,7 +125,7 @@ async def test_t006_two_batches_in_one_partition_rejected(tmp_path: Path) -> Non
         assert bad.error_code == ErrorCode.INVALID_RECORD
         assert bad.log_start_offset == -1  # it was refused before the log was asked
         assert good.error_code == ErrorCode.NONE
-        assert broker.manager.partition(TopicPartition("t", 0)).log_end_offset == 0
+        assert broker.manager.partition(TopicPartition("t", 0)).view.log_end_offset == 0
 
 
 @pytest.mark.parametrize("index", [7, -1])
@@ -179,7 +179,7 @@ async def test_the_same_partition_twice_is_refused_and_answered_once(
         refused, stored = topic.partition_responses
         assert refused.error_code == ErrorCode.INVALID_REQUEST
         assert stored.error_code == ErrorCode.NONE
-        assert broker.manager.partition(TopicPartition("t", 0)).log_end_offset == 0
+        assert broker.manager.partition(TopicPartition("t", 0)).view.log_end_offset == 0
 
 
 async def test_zstd_needs_version_7(tmp_path: Path) -> None:
@@ -206,7 +206,7 @@ async def test_a_transactional_batch_needs_a_transactional_id(tmp_path: Path) ->
             assert [each.error_code for each in topic.partition_responses] == [53, 53]
         for index in (0, 1):
             partition = broker.manager.partition(TopicPartition("t", index))
-            assert partition.log_end_offset == 0
+            assert partition.view.log_end_offset == 0
 
 
 async def test_internal_topics_are_for_the_admin_client(tmp_path: Path) -> None:
@@ -261,7 +261,7 @@ async def test_a_log_on_disk_is_opened_first(tmp_path: Path) -> None:
             asked = request(("t", 0, batch_of(b"v")), acks=acks)
             task = asyncio.ensure_future(handle_produce(broker.context(9), asked))
             partition = broker.manager.partition(TopicPartition("t", 0))
-            while partition.log_end_offset < end:
+            while partition.view.log_end_offset < end:
                 await broker.threads.run(int)
             await broker.commit()
             answer = await task

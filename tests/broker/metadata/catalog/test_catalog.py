@@ -12,7 +12,7 @@ from odradek.broker.metadata.catalog.recovery import BACKUP
 from odradek.broker.metadata.catalog.store import CatalogError, CatalogStore
 from odradek.protocol.errors import InvalidRequest, KafkaStorageError
 from odradek.protocol.uuids import from_text
-from odradek.storage.directory.reserve import RESERVE_BYTES
+from odradek.storage.directory.disk_reserve import RESERVE_BYTES
 
 
 @pytest_asyncio.fixture

@@ -57,7 +57,7 @@ def partition(log: FakeLog, leader_epoch: int = 3, is_leader: bool = True) -> Pa
     host: Any = None
     replicas = ReplicaState((1,), (1,), is_leader)
     made = Partition(T0, bytes(16), leader_epoch, LogConfig(), replicas, host)
-    made.log = log  # type: ignore[assignment]
+    made.view.log = log  # type: ignore[assignment]
     return made
 
 

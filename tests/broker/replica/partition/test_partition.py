@@ -78,16 +78,16 @@ def test_the_high_watermark_follows_the_durable_offset() -> None:
     led = partition(host)
     led.is_written = True
     append(led)
-    assert (led.log_end_offset, led.high_watermark, host.calls) == (1, 0, [])
+    assert (led.view.log_end_offset, led.view.high_watermark, host.calls) == (1, 0, [])
     host.committer.sync()
-    assert (led.high_watermark, host.calls) == (1, ["check all"])
+    assert (led.view.high_watermark, host.calls) == (1, ["check all"])
 
 
 def test_without_commit_it_follows_the_log_end() -> None:
     host = FakeHost(bounds_by_durability=False)
     led = partition(host)
     append(led)
-    assert (led.high_watermark, host.calls) == (1, ["check"])
+    assert (led.view.high_watermark, host.calls) == (1, ["check"])
     host.committer.sync()
     assert host.calls == ["check", "record", "check all"]
 
@@ -97,9 +97,9 @@ def test_it_does_not_rise_before_the_partition_is_known_to_be_written() -> None:
     led = partition(host)
     append(led)
     host.committer.sync()
-    assert (led.high_watermark, host.calls) == (0, ["record"])
+    assert (led.view.high_watermark, host.calls) == (0, ["record"])
     led.on_written()
-    assert (led.high_watermark, host.calls) == (1, ["record", "check all"])
+    assert (led.view.high_watermark, host.calls) == (1, ["record", "check all"])
 
 
 def test_what_was_appended_after_the_sync_began_waits_for_the_next() -> None:
@@ -112,7 +112,7 @@ def test_what_was_appended_after_the_sync_began_waits_for_the_next() -> None:
     ticket.run()
     led.finish_sync(ticket)
     led.on_durable()
-    assert (led.high_watermark, led.log_end_offset) == (1, 2)
+    assert (led.view.high_watermark, led.view.log_end_offset) == (1, 2)
     (directory,) = host.committer.directories.values()
     assert led in directory.dirty, "the second append marked it again"
 
@@ -122,24 +122,26 @@ def test_an_acknowledgement_is_open_until_the_high_watermark_passes() -> None:
     led = partition(host)
     led.is_written = True
     next_offset = append(led)
-    assert led.acknowledgement(next_offset, must_be_durable=False) is None
+    assert led.view.acknowledgement(next_offset, must_be_durable=False) is None
     host.committer.sync()
-    assert led.acknowledgement(next_offset, must_be_durable=False) == ErrorCode.NONE
+    assert (
+        led.view.acknowledgement(next_offset, must_be_durable=False) == ErrorCode.NONE
+    )
 
 
 def test_reads_of_a_partition_without_files() -> None:
     led = partition(FakeHost())
-    read = led.read(0, 100, FetchIsolation.HIGH_WATERMARK, min_one=True)
+    read = led.view.read(0, 100, FetchIsolation.HIGH_WATERMARK, min_one=True)
     assert (bytes(read.records), read.aborted) == (b"", None)
     with pytest.raises(OffsetOutOfRange):
-        led.read(1, 100, FetchIsolation.HIGH_WATERMARK, min_one=True)
-    assert led.find_offset(EARLIEST) == TimestampOffset(-1, 0, 3)
-    assert led.find_offset(MAX_TIMESTAMP) is None
-    assert led.epoch_end_offset(3) == (3, 0)
-    assert led.epoch_end_offset(4) == (-1, -1)
-    assert led.diverging_epoch(0, 3) is None
+        led.view.read(1, 100, FetchIsolation.HIGH_WATERMARK, min_one=True)
+    assert led.view.find_offset(EARLIEST) == TimestampOffset(-1, 0, 3)
+    assert led.view.find_offset(MAX_TIMESTAMP) is None
+    assert led.view.epoch_end_offset(3) == (3, 0)
+    assert led.view.epoch_end_offset(4) == (-1, -1)
+    assert led.view.diverging_epoch(0, 3) is None
     with pytest.raises(OffsetOutOfRange):
-        led.diverging_epoch(0, 4)
+        led.view.diverging_epoch(0, 4)
 
 
 def test_a_refusal_does_not_gather_tracebacks() -> None:
@@ -147,8 +149,8 @@ def test_a_refusal_does_not_gather_tracebacks() -> None:
     led.refuse(KafkaStorageError("the directory is gone"))
     for _ in range(2):
         with pytest.raises(KafkaStorageError, match="the directory is gone") as caught:
-            led.check_leader()
-        assert caught.value is not led.refusal
+            led.leadership.check()
+        assert caught.value is not led.leadership.refusal
     assert led.begin_sync() is None
 
 
@@ -168,9 +170,9 @@ def test_flush_options_ask_for_syncs() -> None:
     assert led.must_sync_now(NOW_MS + 700)
     append(led)
     assert led.must_sync_now(NOW_MS)
-    assert led.acknowledgement(2, must_be_durable=True) is None
+    assert led.view.acknowledgement(2, must_be_durable=True) is None
     host.committer.sync()
-    assert led.acknowledgement(2, must_be_durable=True) == ErrorCode.NONE
+    assert led.view.acknowledgement(2, must_be_durable=True) == ErrorCode.NONE
     assert not led.must_sync_now(NOW_MS + 5000), "nothing is dirty"
 
 
@@ -191,8 +193,8 @@ def test_a_failed_log_keeps_what_was_acknowledged() -> None:
     host.committer.sync()
     append(led)
     led.fail(KafkaStorageError("a sync failed"))
-    assert led.acknowledgement(1, must_be_durable=False) == ErrorCode.NONE
-    lost = led.acknowledgement(2, must_be_durable=False)
+    assert led.view.acknowledgement(1, must_be_durable=False) == ErrorCode.NONE
+    lost = led.view.acknowledgement(2, must_be_durable=False)
     assert lost == ErrorCode.KAFKA_STORAGE_ERROR
     with pytest.raises(KafkaStorageError):
         append(led)

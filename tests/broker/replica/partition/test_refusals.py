@@ -10,7 +10,7 @@ from odradek.storage.files.files import Buffer
 from odradek.storage.validation.validator import Flaw
 from tests.fakes.files import FakeFiles
 from tests.fakes.replicas import Replicas, batch_of, replicas
-from tests.storage.produced import changed
+from tests.storage.produced_batches import changed
 
 NOWHERE = TopicPartition("nowhere", 0)
 

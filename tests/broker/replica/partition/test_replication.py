@@ -49,12 +49,12 @@ class Led:
         place = OffsetMetadata(offset)
         follower = self.follower(broker_id)
         self.replication.note_fetch(follower, place, start, **more)
-        return self.partition.high_watermark
+        return self.partition.view.high_watermark
 
 
 def test_the_high_watermark_waits_for_all_in_sync() -> None:
     led = Led(1, 2, 3, size=5)
-    assert led.partition.high_watermark == 0
+    assert led.partition.view.high_watermark == 0
     assert led.fetch(2, 5) == 0
     assert led.fetch(3, 3) == 3
     assert led.fetch(3, 5) == 5
@@ -65,7 +65,7 @@ def test_with_commit_it_waits_for_our_own_disk_too() -> None:
     led = Led(1, 2, size=2, durability=True)
     assert led.fetch(2, 2) == 0
     led.host.committer.sync()
-    assert led.partition.high_watermark == 2
+    assert led.partition.view.high_watermark == 2
 
 
 def test_who_is_out_of_sync_and_far_behind_does_not_hold_it_back() -> None:
@@ -90,19 +90,19 @@ def test_who_is_about_to_join_holds_it_back() -> None:
 def test_nothing_is_replicated_while_too_few_are_in_sync() -> None:
     led = Led(1, size=1, min_insync_replicas=2)
     led.cluster.time_ms += LAG_MAX_MS + 1
-    assert led.partition.high_watermark == 0
+    assert led.partition.view.high_watermark == 0
     assert led.fetch(2, 1) == 0
     led.cluster.accept(led.partition)
-    assert led.partition.high_watermark == 1
+    assert led.partition.view.high_watermark == 1
 
 
 def test_t127_isr_expand_needs_epoch_start_offset() -> None:
     led = Led(1, 3, size=3)
     led.partition.make_leader(led_by(1, 1, 3, leader_epoch=6, partition_epoch=1))
     append(led.partition, acks=1)
-    assert led.partition.epoch_start_offset == 3
+    assert led.partition.leadership.epoch_start_offset == 3
     assert led.fetch(2, 2) == 0, "broker 3 has not fetched: the watermark lags"
-    assert led.partition.is_high_watermark_lagging
+    assert led.partition.view.is_high_watermark_lagging
     assert led.cluster.proposals == [], "at the watermark, before the epoch's start"
     led.fetch(2, 3)
     assert [each.in_sync for each in led.cluster.proposals] == [(1, 3, 2)]
@@ -110,7 +110,7 @@ def test_t127_isr_expand_needs_epoch_start_offset() -> None:
 
 def test_an_expansion_needs_the_high_watermark() -> None:
     led = Led(1, size=3)
-    assert led.partition.high_watermark == 3
+    assert led.partition.view.high_watermark == 3
     led.fetch(2, 2)
     assert led.cluster.proposals == []
     led.fetch(2, 3)
@@ -137,7 +137,7 @@ def test_one_change_is_in_flight_at_a_time() -> None:
     led.replication.shrink()
     assert len(led.cluster.proposals) == 1
     led.cluster.accept(led.partition)
-    assert led.partition.replicas.in_sync == (1, 2)
+    assert led.partition.leadership.replicas.in_sync == (1, 2)
     led.fetch(3, 0)
     assert led.cluster.proposals[-1].in_sync == (1, 2, 3)
     assert led.cluster.proposals[-1].partition_epoch == 1
@@ -165,7 +165,7 @@ def test_while_a_follower_is_being_removed_it_counts() -> None:
     assert not led.partition.raise_high_watermark()
     led.host.calls.clear()
     led.cluster.accept(led.partition)
-    assert led.partition.high_watermark == 1
+    assert led.partition.view.high_watermark == 1
     assert led.host.calls == ["check all"]
 
 
@@ -183,7 +183,7 @@ def test_a_refused_change_can_be_proposed_again(refusal: KafkaError) -> None:
     led.fetch(2, 0)
     led.replication.on_answer(led.cluster.proposals[0], refusal)
     assert led.replication.proposal is None
-    assert led.partition.replicas.in_sync == (1,)
+    assert led.partition.leadership.replicas.in_sync == (1,)
     led.fetch(2, 0)
     assert len(led.cluster.proposals) == 2
 
@@ -215,11 +215,11 @@ def test_stale_answers_are_ignored() -> None:
     led.replication.on_answer(old, OperationNotAttempted())
     led.fetch(3, 0)
     led.replication.on_answer(old, old._replace(partition_epoch=1))
-    assert led.partition.replicas.in_sync == (1,)
+    assert led.partition.leadership.replicas.in_sync == (1,)
     current = led.cluster.proposals[-1]
     of_another_epoch = current._replace(leader_epoch=99, partition_epoch=9)
     led.replication.on_answer(current, of_another_epoch)
-    assert led.partition.replicas.in_sync == (1,)
+    assert led.partition.leadership.replicas.in_sync == (1,)
     assert led.replication.proposal is current
 
 
@@ -233,7 +233,7 @@ def test_who_holds_no_copy_is_told_so() -> None:
 
 def test_the_low_watermark_is_that_of_the_living() -> None:
     led = Led(1, 2, 3, size=5)
-    led.partition.durable_log_start = 4
+    led.partition.durable_log_start.offset = 4
     assert led.partition.low_watermark == -1, "who never fetched may hold anything"
     led.fetch(2, 5, start=3)
     led.fetch(3, 5, start=2)
@@ -248,13 +248,16 @@ def test_the_low_watermark_is_that_of_the_living() -> None:
 def test_t107_make_leader_same_epoch_keeps_start_offset() -> None:
     led = Led(1, size=2)
     made = led.partition
-    assert (made.leader_epoch, made.epoch_start_offset) == (4, 0)
+    assert (made.leadership.epoch, made.leadership.epoch_start_offset) == (4, 0)
     made.make_leader(led_by(1, 1, 2, leader_epoch=4, partition_epoch=1))
-    assert (made.epoch_start_offset, made.replicas.in_sync) == (0, (1, 2))
+    assert (made.leadership.epoch_start_offset, made.leadership.replicas.in_sync) == (
+        0,
+        (1, 2),
+    )
     made.make_leader(led_by(1, 1, leader_epoch=5, partition_epoch=2))
-    assert (made.leader_epoch, made.epoch_start_offset) == (5, 2)
-    assert made.epoch_end_offset(4) == (4, 2)
-    assert made.epoch_end_offset(5) == (5, 2)
+    assert (made.leadership.epoch, made.leadership.epoch_start_offset) == (5, 2)
+    assert made.view.epoch_end_offset(4) == (4, 2)
+    assert made.view.epoch_end_offset(5) == (5, 2)
 
 
 def test_an_older_decision_is_ignored() -> None:
@@ -264,7 +267,7 @@ def test_an_older_decision_is_ignored() -> None:
     older = led_by(2, 2, leader_epoch=9, partition_epoch=7)
     assert made.make_leader(older) is False
     assert made.make_follower(older) is False
-    assert (made.leader_epoch, made.replicas.is_leader) == (5, True)
+    assert (made.leadership.epoch, made.leadership.replicas.is_leader) == (5, True)
 
 
 def test_a_leader_becomes_a_follower_and_leads_again() -> None:
@@ -273,7 +276,7 @@ def test_a_leader_becomes_a_follower_and_leads_again() -> None:
     made = led.partition
     led.host.calls.clear()
     assert made.make_follower(led_by(2, 1, 2, leader_epoch=5, partition_epoch=1))
-    assert made.replicas == ((1, 2, 3), (), False, 1)
+    assert made.leadership.replicas == ((1, 2, 3), (), False, 1)
     assert (made.replication, led.host.calls) == (None, ["check all"])
     with pytest.raises(NotLeaderOrFollower):
         append(made)
@@ -287,5 +290,5 @@ def test_a_partition_that_keeps_one_copy_needs_nobody() -> None:
     made = led.partition
     alone = LeaderAndIsr(1, 5, (1,), (1,), partition_epoch=1)
     assert made.make_leader(alone) is False
-    assert (made.replication, made.high_watermark) == (None, 1)
-    assert made.acknowledgement(1, must_be_durable=False) == ErrorCode.NONE
+    assert (made.replication, made.view.high_watermark) == (None, 1)
+    assert made.view.acknowledgement(1, must_be_durable=False) == ErrorCode.NONE

@@ -46,7 +46,7 @@ async def test_one_who_leaves_does_not_stop_it_for_the_others(tmp_path: Path) ->
         await asyncio.sleep(0)
         first.cancel()
         await second
-        assert broker.manager.partition(t0).high_watermark == 1
+        assert broker.manager.partition(t0).view.high_watermark == 1
 
 
 async def test_a_partition_may_be_deleted_while_it_is_opened(tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ async def test_when_a_written_topic_finds_another_in_its_place_nothing_is_touche
     async with replicas(tmp_path, files) as broker:
         await broker.manager.open([t0])
         with pytest.raises(KafkaStorageError, match="another topic of this name"):
-            broker.manager.partition(t0).check_leader()
+            broker.manager.partition(t0).leadership.check()
         assert not strays(broker)
 
 
@@ -174,7 +174,7 @@ async def test_what_cannot_be_set_aside_is_offline(tmp_path: Path) -> None:
         files.fail("rename")
         await broker.manager.open([t0])
         with pytest.raises(KafkaStorageError):
-            broker.manager.partition(t0).check_leader()
+            broker.manager.partition(t0).leadership.check()
 
 
 async def test_what_has_no_directory_or_cannot_be_opened_is_offline(
@@ -191,7 +191,7 @@ async def test_what_has_no_directory_or_cannot_be_opened_is_offline(
     async with replicas(tmp_path, files) as broker:
         assert broker.topics.offline == {t0}
         with pytest.raises(KafkaStorageError, match="its directory is gone"):
-            broker.manager.partition(t0).check_leader()
+            broker.manager.partition(t0).leadership.check()
         other = await broker.create_topic("other")
         assert await append(broker, other) == 0
 
@@ -222,5 +222,5 @@ async def test_a_bug_in_one_log_keeps_no_other_from_being_opened(
         assert opener(broker).unopened == set()
         broken, *others = (broker.manager.partition(each) for each in partitions)
         with pytest.raises(KafkaStorageError, match="ZeroDivision"):
-            broken.check_leader()
-        assert [each.high_watermark for each in others] == [1, 1]
+            broken.leadership.check()
+        assert [each.view.high_watermark for each in others] == [1, 1]

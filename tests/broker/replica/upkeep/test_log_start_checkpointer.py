@@ -61,7 +61,7 @@ async def test_a_later_start_is_not_taken_for_durable(tmp_path: Path) -> None:
         second = broker.manager.delete_records({key(0): 3}, 1000)
         assert (await first)[key(0)].low_watermark in (1, 3)
         assert (await second)[key(0)].low_watermark == 3
-        assert partition.durable_log_start == 3
+        assert partition.durable_log_start.offset == 3
 
 
 async def test_what_is_not_kafkas_error_fails_the_directory(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ async def test_old_segments_go_and_their_files_when_the_delay_is_over(
         broker.clock.advance(1)
         await job.delete_segments()
         assert segment_count(broker, t0) == 1
-        assert broker.manager.partition(t0).log_start_offset == 4
+        assert broker.manager.partition(t0).view.log_start_offset == 4
         broker.clock.advance(59_999)
         await job.remove_files()
         assert len(deleted_files(broker)) > 4
@@ -104,7 +104,7 @@ async def test_r9_a_leap_of_the_clock_deletes_and_forgets_nothing(
         broker.clock.jump_wall(1000 * HOUR_MS)
         await job.delete_segments()
         await job.forget_producers()
-        assert broker.manager.partition(t0).log_start_offset == 0
+        assert broker.manager.partition(t0).view.log_start_offset == 0
         assert broker.log_of(t0).producers.get(7)
 
 

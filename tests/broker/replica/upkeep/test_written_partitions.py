@@ -38,6 +38,7 @@ class FakePartition:
         self.topic_partition = TopicPartition("t", number)
         self.committer = FakeCommitter(directory)
         self.events: list[object] = []
+        self.leadership = self  # it has no such part
         self.refusal: KafkaError | None = None
 
     def on_written(self) -> None:
@@ -89,7 +90,7 @@ async def test_a_partition_that_is_deleted_meanwhile_is_left_out() -> None:
     written, topics = fixture()
     partition = FakePartition(0)
     written.add(partition)
-    partition.refusal = UnknownTopicOrPartition()
+    partition.leadership.refusal = UnknownTopicOrPartition()
     await written.recorded()
     assert (topics.commits, partition.events) == ([], [])
 
@@ -169,7 +170,7 @@ async def test_who_is_deleted_while_it_waits_is_left_out() -> None:
     partition, namesake = FakePartition(0), FakePartition(0)
     written.add(partition)
     await written.recorded()
-    partition.refusal = UnknownTopicOrPartition()
+    partition.leadership.refusal = UnknownTopicOrPartition()
     written.add(namesake)
     topics.error = None
     await written.recorded()

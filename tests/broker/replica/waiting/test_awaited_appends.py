@@ -22,6 +22,7 @@ class FakePartition:
 
     def __init__(self) -> None:
         self.topic_partition = A
+        self.view = self  # it has no parts
         self.awaited: Any = None
         self.replication: object | None = "some other broker"
         self.reached = 0

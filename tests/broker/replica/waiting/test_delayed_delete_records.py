@@ -19,19 +19,25 @@ from odradek.protocol.topic_partition import TopicPartition
 A, B, DONE = (TopicPartition("t", number) for number in range(3))
 
 
-class FakePartition:
-    def __init__(self) -> None:
-        self.low_watermark = 0
-        self.error: KafkaError | None = None
-        self.log_start_error: KafkaError | None = None
+class FakeLogStart:
+    error: KafkaError | None = None
 
-    def check_leader(self) -> None:
+    def check(self, log: None) -> None:
         if self.error is not None:
             raise self.error
 
-    def check_log_start(self) -> None:
-        if self.log_start_error is not None:
-            raise self.log_start_error
+
+class FakePartition:
+    def __init__(self) -> None:
+        self.leadership = self  # it has no such part
+        self.durable_log_start = FakeLogStart()
+        self.log = None
+        self.low_watermark = 0
+        self.error: KafkaError | None = None
+
+    def check(self) -> None:
+        if self.error is not None:
+            raise self.error
 
 
 class Fixture:
@@ -80,7 +86,7 @@ async def test_a_check_looks_at_its_own_partition() -> None:
 async def test_errors_end_the_wait_with_no_low_watermark() -> None:
     waits = Fixture()
     waits.partitions[A].error = NotLeaderOrFollower()
-    waits.partitions[B].log_start_error = KafkaStorageError()
+    waits.partitions[B].durable_log_start.error = KafkaStorageError()
     assert waits.operation.try_complete()
     found = waits.future.result()
     assert found[A] == answered(-1, ErrorCode.NOT_LEADER_OR_FOLLOWER)
@@ -91,7 +97,7 @@ async def test_what_is_reached_is_no_longer_in_danger() -> None:
     waits = Fixture()
     for partition in waits.partitions.values():
         partition.low_watermark = 10
-        partition.log_start_error = KafkaStorageError()
+        partition.durable_log_start.error = KafkaStorageError()
     assert waits.operation.try_complete()
     assert waits.future.result()[A] == answered(10)
 

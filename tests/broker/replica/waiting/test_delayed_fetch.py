@@ -27,13 +27,14 @@ class FakePartition:
     log_end_fetch_count = 0
 
     def __init__(self, end: OffsetMetadata) -> None:
+        self.view = self.leadership = self  # it has no parts
         self.end = end
         self.log_end_offset = end.offset
         self.is_fenced = False
         self.diverges = False
         self.questions = 0
 
-    def check_leader(self, current_leader_epoch: int) -> None:
+    def check(self, current_leader_epoch: int) -> None:
         self.questions += 1
         if self.is_fenced:
             raise FencedLeaderEpoch

@@ -16,6 +16,7 @@ A, B = TopicPartition("t", 0), TopicPartition("t", 1)
 
 class FakePartition:
     def __init__(self) -> None:
+        self.view = self  # it has no parts
         self.error_code: int | None = None
         self.questions = 0
 

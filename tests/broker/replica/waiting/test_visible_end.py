@@ -75,9 +75,9 @@ async def test_nobody_waits_for_what_need_not_come(tmp_path: Path) -> None:
         partition.make_follower(led_by(2, 1, 2, leader_epoch=1))
         assert hidden_end(partition) is None
         partition.make_leader(led_by(1, 1, replicas=(1,), leader_epoch=2))
-        assert partition.is_high_watermark_lagging
+        assert partition.view.is_high_watermark_lagging
         assert hidden_end(partition) is None, "that has an answer of its own"
-        partition.epoch_start_offset = 0
+        partition.leadership.epoch_start_offset = 0
         assert hidden_end(partition) == 2
         broker.files.fail("sync")
         broker.sync()

@@ -105,6 +105,7 @@ class GoldenPartition:
     log_start_offset = 0
 
     def __init__(self, case: str) -> None:
+        self.view = self  # it has no parts
         self._batches = list(batches(case))
         self.log_end_offset = self._batches[-1][0].next_offset
 

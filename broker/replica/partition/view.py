@@ -1,4 +1,4 @@
-"""A partition as its readers see it: its epochs, its offsets, its records.
+"""A partition as those see it who read it, or wait for what they wrote.
 
 A partition that was never written has no log: it ends at offset 0.
 """
@@ -7,101 +7,36 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from odradek.protocol.errors import (
-    ErrorCode,
-    FencedLeaderEpoch,
-    KafkaError,
-    KafkaStorageError,
-    NotLeaderOrFollower,
-    OffsetOutOfRange,
-    UnknownLeaderEpoch,
-)
+from odradek.protocol.errors import ErrorCode, KafkaStorageError, OffsetOutOfRange
 from odradek.storage.files.files import MISSING
 from odradek.storage.local.offset_lookup import EARLIEST, EARLIEST_LOCAL
 from odradek.storage.values.log_read import FetchedData, FetchIsolation, TimestampOffset
 from odradek.storage.values.offset_metadata import OffsetMetadata
 
+from .leadership import NO_EPOCH
+
 if TYPE_CHECKING:
-    from odradek.protocol.topic_partition import TopicPartition
     from odradek.storage.log.unified_log import UnifiedLog
 
-    from .refusals import Refused
-    from .replica_state import ReplicaState
+    from .leadership import Leadership
 
 NO_TIMESTAMP = -1
-NO_EPOCH = -1
 
 # Before the first segment: what is appended first will lie behind it.
 _BEGINNING = OffsetMetadata(0, 0, 0)
 
 
-class ReadablePartition:
+class PartitionView:
     """What can be asked of a partition without changing it.
 
-    ``refusal`` is the reason why it serves nobody, while there is one.
-    ``epoch_start_offset`` is where the log ended when its leader epoch began,
-    ``has_enough_in_sync`` whether acks=all can be promised. Counted since the start:
-    batches that were appended, or were there already (``append_count``) and others
-    (``refused``), fetches, and those of them that failed.
+    ``log`` is None until it is opened, or created by the first append.
     """
 
-    __slots__ = (
-        "append_count",
-        "epoch_start_offset",
-        "failed_fetch_count",
-        "fetch_count",
-        "has_enough_in_sync",
-        "leader_epoch",
-        "log",
-        "refusal",
-        "refused",
-        "replicas",
-        "topic_id",
-        "topic_partition",
-    )
+    __slots__ = ("_leadership", "log")
 
-    def __init__(
-        self,
-        topic_partition: TopicPartition,
-        topic_id: bytes,
-        leader_epoch: int,
-        replicas: ReplicaState,
-    ) -> None:
-        self.topic_partition = topic_partition
-        self.topic_id = topic_id
-        self.leader_epoch = leader_epoch
-        self.replicas = replicas
-        self.epoch_start_offset = 0
-        self.has_enough_in_sync = True
+    def __init__(self, leadership: Leadership) -> None:
+        self._leadership = leadership
         self.log: UnifiedLog | None = None
-        self.refusal: KafkaError | None = None
-        self.append_count = self.fetch_count = self.failed_fetch_count = 0
-        self.refused: Refused | None = None  # nothing was
-
-    def check_leader(self, current_leader_epoch: int = NO_EPOCH) -> None:
-        """See that this broker leads the partition, in the epoch the asker knows.
-
-        Raises:
-            FencedLeaderEpoch: the asker is behind.
-            UnknownLeaderEpoch: the asker knows a later epoch than we do.
-            NotLeaderOrFollower: somebody else leads.
-            KafkaError: the partition is deleted or offline.
-        """
-        if self.refusal is not None or current_leader_epoch != NO_EPOCH:
-            self.check_replica(current_leader_epoch)
-        if not self.replicas.is_leader:
-            raise NotLeaderOrFollower
-
-    def check_replica(self, current_leader_epoch: int = NO_EPOCH) -> None:
-        """The same, whoever leads: for readers who may read from any replica."""
-        if self.refusal is not None:
-            # A new one each time: a raised exception keeps its traceback for ever.
-            raise type(self.refusal)(str(self.refusal))
-        if current_leader_epoch != NO_EPOCH:
-            if current_leader_epoch < self.leader_epoch:
-                raise FencedLeaderEpoch
-            if current_leader_epoch > self.leader_epoch:
-                raise UnknownLeaderEpoch
 
     @property
     def log_start_offset(self) -> int:
@@ -129,15 +64,15 @@ class ReadablePartition:
         None while it is open: the high watermark, or with ``must_be_durable`` the
         durable offset, has not passed it.
         """
-        log = self.log
-        if self.refusal is not None:
-            return self.refusal.code
-        if not self.replicas.is_leader or log is None:
+        log, leadership = self.log, self._leadership
+        if leadership.refusal is not None:
+            return leadership.refusal.code
+        if not leadership.replicas.is_leader or log is None:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         reached = log.recovery_point if must_be_durable else log.high_watermark
         if reached < next_offset:
             return ErrorCode.KAFKA_STORAGE_ERROR if log.is_failed else None
-        if not must_be_durable and not self.has_enough_in_sync:
+        if not must_be_durable and not leadership.has_enough_in_sync:
             return ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
         return ErrorCode.NONE
 
@@ -147,7 +82,7 @@ class ReadablePartition:
 
         An election may bring a leader that does not know yet what was replicated.
         """
-        return self.epoch_start_offset > self.high_watermark
+        return self._leadership.epoch_start_offset > self.high_watermark
 
     def offsets(self) -> tuple[int, int, int]:
         """The high watermark, the last stable offset and the log start together."""
@@ -206,14 +141,14 @@ class ReadablePartition:
             except MISSING as error:
                 raise _files_gone(error) from error
         if timestamp in (EARLIEST, EARLIEST_LOCAL):
-            return TimestampOffset(NO_TIMESTAMP, 0, self.leader_epoch)
+            return TimestampOffset(NO_TIMESTAMP, 0, self._leadership.epoch)
         return None
 
     def epoch_end_offset(self, epoch: int) -> tuple[int, int]:
         """The largest epoch up to ``epoch``, and where it ended; -1, -1 if unknown."""
         if self.log is not None:
             return self.log.epoch_end_offset(epoch)
-        if not 0 <= epoch <= self.leader_epoch:
+        if not 0 <= epoch <= self._leadership.epoch:
             return -1, -1
         return epoch, 0
 

@@ -20,7 +20,7 @@ BATCHES = 12
 GOOD = [n for n in range(BATCHES * 10) if n % 10 != 7]
 BAD = [n for n in range(BATCHES * 10) if n % 10 == 7]
 LIVES_MAX_S = {"parquet": 0.05, "delta": 0.3, "iceberg": 0.8}
-MODULE = "tests.pipeline.committer_worker"
+MODULE = "tests.pipeline.job_committer_worker"
 
 
 def start(kind: str, folder: Path) -> subprocess.Popen[str]:

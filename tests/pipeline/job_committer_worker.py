@@ -1,6 +1,6 @@
 """A driver without Spark, in a process of its own: to be killed at any moment.
 
-``python -m tests.pipeline.committer_worker FORMAT FOLDER BATCHES``: goes on
+``python -m tests.pipeline.job_committer_worker FORMAT FOLDER BATCHES``: goes on
 from the table's last commit, as a new driver does, and ends when all is committed.
 """
 

@@ -17,7 +17,7 @@ PROBE_NAME: Final = ".odradek.probe"
 _PROBE_BYTES: Final = 4 << 10
 
 
-class Reserve:
+class DiskReserve:
     """The file in one directory."""
 
     def __init__(self, files: Files, directory: Path, name: str = RESERVE_NAME) -> None:

@@ -3,10 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from odradek.storage.directory.reserve import (
+from odradek.storage.directory.disk_reserve import (
     RESERVE_BYTES,
     RESERVE_NAME,
-    Reserve,
+    DiskReserve,
     has_room,
 )
 from tests.fakes.files import FakeFiles
@@ -15,10 +15,10 @@ DIRECTORY = Path("/logs")
 PATH = DIRECTORY / RESERVE_NAME
 
 
-def new() -> tuple[FakeFiles, Reserve]:
+def new() -> tuple[FakeFiles, DiskReserve]:
     files = FakeFiles()
     files.mkdir(DIRECTORY)
-    return files, Reserve(files, DIRECTORY)
+    return files, DiskReserve(files, DIRECTORY)
 
 
 def test_room_is_kept_once_and_given_up_once() -> None:
@@ -38,10 +38,10 @@ def test_room_is_kept_once_and_given_up_once() -> None:
 def test_what_the_last_process_kept_is_found() -> None:
     files, reserve = new()
     reserve.keep()
-    again = Reserve(files, DIRECTORY)
+    again = DiskReserve(files, DIRECTORY)
     again.keep()
     assert files.counts["append"] == 1
-    assert Reserve(files, DIRECTORY).give_up()
+    assert DiskReserve(files, DIRECTORY).give_up()
 
 
 def test_a_full_disk_keeps_none_and_is_tried_again() -> None:

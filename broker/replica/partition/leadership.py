@@ -1,0 +1,76 @@
+"""Who leads a partition, in which epoch, and whether this broker serves it at all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from odradek.protocol.errors import (
+    FencedLeaderEpoch,
+    KafkaError,
+    NotLeaderOrFollower,
+    UnknownLeaderEpoch,
+)
+
+if TYPE_CHECKING:
+    from .replica_state import ReplicaState
+
+NO_EPOCH = -1
+
+
+class Leadership:
+    """What the controller decided last, as this broker has to follow it.
+
+    ``refusal`` is the reason why the partition serves nobody, while there is one.
+    ``epoch_start_offset`` is where the log ended when the leader epoch began,
+    ``has_enough_in_sync`` whether acks=all can be promised.
+    """
+
+    __slots__ = (
+        "epoch",
+        "epoch_start_offset",
+        "has_enough_in_sync",
+        "refusal",
+        "replicas",
+    )
+
+    def __init__(self, epoch: int, replicas: ReplicaState) -> None:
+        self.epoch = epoch
+        self.replicas = replicas
+        self.epoch_start_offset = 0
+        self.has_enough_in_sync = True
+        self.refusal: KafkaError | None = None
+
+    def check(self, current_leader_epoch: int = NO_EPOCH) -> None:
+        """See that this broker leads the partition, in the epoch the asker knows.
+
+        Raises:
+            FencedLeaderEpoch: the asker is behind.
+            UnknownLeaderEpoch: the asker knows a later epoch than we do.
+            NotLeaderOrFollower: somebody else leads.
+            KafkaError: the partition is deleted or offline.
+        """
+        if self.refusal is not None or current_leader_epoch != NO_EPOCH:
+            self.check_replica(current_leader_epoch)
+        if not self.replicas.is_leader:
+            raise NotLeaderOrFollower
+
+    def check_replica(self, current_leader_epoch: int = NO_EPOCH) -> None:
+        """The same, whoever leads: for readers who may read from any replica."""
+        if self.refusal is not None:
+            # A new one each time: a raised exception keeps its traceback for ever.
+            raise type(self.refusal)(str(self.refusal))
+        if current_leader_epoch != NO_EPOCH:
+            if current_leader_epoch < self.epoch:
+                raise FencedLeaderEpoch
+            if current_leader_epoch > self.epoch:
+                raise UnknownLeaderEpoch
+
+    def begin_epoch(self, epoch: int, start_offset: int) -> None:
+        """Lead in a new epoch; the log ends at ``start_offset`` now."""
+        self.epoch = epoch
+        self.epoch_start_offset = start_offset
+
+    def use_replicas(self, replicas: ReplicaState, min_insync_replicas: int) -> None:
+        """The controller has decided on the copies."""
+        self.replicas = replicas
+        self.has_enough_in_sync = replicas.has_enough_in_sync(min_insync_replicas)
