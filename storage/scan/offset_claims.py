@@ -6,12 +6,19 @@ at known offsets, and an index entry may name a batch. Each of these is a *claim
 are as few of them as possible, and offsets that are skipped for no reason count against
 an explanation, too: that is a shortest path, over a few batches at a time.
 
-- A claim is accepted unless another explanation is nearly as good, and contradicts it.
+Where compaction leaves gaps, two neighbours with a flipped bit each may fit in and
+outnumber the sound batch that they contradict; elsewhere the gaps beside them tell. So
+there the bits that must have flipped are counted, too.
+
+- A claim is accepted unless another explanation is nearly as good, or is by the bits,
+  and contradicts it.
 - A batch whose claim is wrong gets the offset that its neighbours leave it, if that is
   one alone: then it is determined, and not guessed. Otherwise it gets none.
 """
 
+from bisect import bisect_left
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
@@ -25,6 +32,10 @@ _GAP_COST = 2
 _STRANGE_GAP_COST, _LONELY_WEIGHT = 7, 6
 _ACROSS_COST = 2  # of a gap that leaves no batch that ends at the boundary
 _MARGIN = 4  # less than that better is no decision
+# Of a wrong claim that no one flipped bit explains: as unlikely as two wrong ones.
+_FAR_COST = _WEIGHT
+_OFFSET_BITS = 64
+_UNSIGNED = (1 << _OFFSET_BITS) - 1
 
 
 class Claim(NamedTuple):
@@ -97,6 +108,12 @@ def _sign(number: int) -> int:
     return (number > 0) - (number < 0)
 
 
+def _bit_off(claimed: int) -> list[int]:
+    """What a claim may have been when at most one of its bits has flipped."""
+    claimed &= _UNSIGNED
+    return sorted([claimed, *(claimed ^ (1 << bit) for bit in range(_OFFSET_BITS))])
+
+
 class _Settlement:
     """The claims as nodes of a graph, in the order of the batches."""
 
@@ -144,32 +161,30 @@ class _Settlement:
             or not bounds.start <= behind.base_offset <= bounds.limit - behind.length
         )
 
-    def _skipped(self, one: _Node, other: _Node) -> tuple[int, bool]:
-        """The fewest offsets between two nodes, and whether there may be more."""
+    def _skipped(self, one: int, other: int) -> tuple[int, bool]:
+        """The fewest offsets between two places, and whether there may be more."""
         bounds = self._bounds
-        is_end = other.place == len(self._claims)
-        lost = self._losses[other.place + (not is_end)] - self._losses[one.place + 1]
+        is_end = other == len(self._claims)
+        lost = self._losses[other + (not is_end)] - self._losses[one + 1]
         is_open = (
             lost
             or (is_end and bounds.is_end_open)
-            or (one.place < 0 and not bounds.is_start_known)
+            or (one < 0 and not bounds.is_start_known)
         )
-        skipped = self._counts[other.place] - self._counts[one.place + 1]
-        return skipped + lost, bool(is_open)
+        return self._counts[other] - self._counts[one + 1] + lost, bool(is_open)
 
-    def _cost(self, one: _Node, other: _Node) -> int | None:
+    def _cost(self, one: _Node, other: _Node, far_cost: int = 0) -> int | None:
         """What it costs that ``other`` follows ``one``; None: it cannot."""
         if other.place <= one.place:
             return None
-        skipped, is_open = self._skipped(one, other)
+        skipped, is_open = self._skipped(one.place, other.place)
         gap = other.base_offset - one.next_offset - skipped
         if gap < 0:
             return None
-        if is_open:
-            return 0
-        if not gap:
-            return 0
-        return self._gap_cost + self._is_across(one, other) * _ACROSS_COST
+        cost = far_cost and far_cost * self._far(one, other)
+        if is_open or not gap:
+            return cost
+        return cost + self._gap_cost + self._is_across(one, other) * _ACROSS_COST
 
     def _is_across(self, one: _Node, other: _Node) -> bool:
         """Whether no batch can end at the boundary, when ``other`` follows ``one``."""
@@ -182,29 +197,39 @@ class _Settlement:
     def certain_path(self) -> list[_Node]:
         """The best explanation, without what another one contradicts that is as good.
 
-        It begins with the start.
+        It begins with the start. Bits are counted when a claim is wrong only.
         """
-        nodes = self._nodes
-        ahead, before = self._scores_from_start()
-        behind = self._scores_to_end()
-        best = max(ahead)
-        number: int | None = ahead.index(best)
+        scores, befores = self._scores_from_start(0)
+        number: int | None = scores.index(max(scores))
         path = []
         while number is not None:
-            path.append(nodes[number])
-            number = before[number]
-        rivals = [
-            node
-            for node, one, other in zip(nodes, ahead, behind, strict=True)
-            if one + other - node.weight > best - _MARGIN
-        ]
+            path.append(self._nodes[number])
+            number = befores[number]
+        path.reverse()
+        rivals = self._rivals(0)
+        if self._bounds.has_gaps and not self._are_all_in(path):
+            rivals += self._rivals(_FAR_COST)
         return [
             node
-            for node in reversed(path)
+            for node in path
             if all(node is other or self._agree(node, other) for other in rivals)
         ]
 
-    def _scores_from_start(self) -> tuple[list[int], list[int | None]]:
+    def _are_all_in(self, path: Sequence[_Node]) -> bool:
+        places = {node.place for node in path}
+        return places.issuperset(range(len(self._claims)))
+
+    def _rivals(self, far_cost: int) -> list[_Node]:
+        """What is in the best explanation, or in one that is nearly as good."""
+        ahead, _ = self._scores_from_start(far_cost)
+        behind = self._scores_to_end(far_cost)
+        return [
+            node
+            for node, one, other in zip(self._nodes, ahead, behind, strict=True)
+            if one + other - node.weight > behind[0] - _MARGIN
+        ]
+
+    def _scores_from_start(self, far_cost: int) -> tuple[list[int], list[int | None]]:
         """The best score of a path up to each node, and the node before it there."""
         nodes = self._nodes
         scores = [0]
@@ -212,24 +237,44 @@ class _Settlement:
         for number in range(1, len(nodes)):
             score, came_from = -1 << 30, None
             for other in range(number):
-                cost = self._cost(nodes[other], nodes[number])
+                cost = self._cost(nodes[other], nodes[number], far_cost)
                 if cost is not None and scores[other] - cost > score:
                     score, came_from = scores[other] - cost, other
             scores.append(score + nodes[number].weight)
             befores.append(came_from)
         return scores, befores
 
-    def _scores_to_end(self) -> list[int]:
+    def _scores_to_end(self, far_cost: int) -> list[int]:
         """The best score of a path from each node on."""
         nodes = self._nodes
         scores = [node.weight for node in nodes]
+        if far_cost:
+            scores = [node.weight - far_cost * self._far(node, None) for node in nodes]
         for number in reversed(range(len(nodes))):
             for other in range(number + 1, len(nodes)):
-                cost = self._cost(nodes[number], nodes[other])
+                cost = self._cost(nodes[number], nodes[other], far_cost)
                 if cost is not None:
                     score = nodes[number].weight + scores[other] - cost
                     scores[number] = max(scores[number], score)
         return scores
+
+    @cached_property
+    def _near(self) -> list[list[int]]:
+        return [_bit_off(each.base_offset) for each in self._claims]
+
+    def _far(self, one: _Node, other: _Node | None) -> int:
+        """How many claims between two nodes no one flipped bit explains."""
+        end, limit = len(self._claims), self._bounds.limit
+        if other is not None:
+            end, limit = other.place, other.base_offset
+        far = 0
+        for place in range(one.place + 1, end):
+            first = one.next_offset + self._skipped(one.place, place)[0]
+            room = self._skipped(place, end)[0] + self._claims[place].length
+            near = self._near[place]
+            at = bisect_left(near, first)
+            far += at == len(near) or near[at] > limit - room
+        return far
 
     def _agree(self, one: _Node, other: _Node) -> bool:
         return self._cost(min(one, other), max(one, other)) is not None
@@ -243,7 +288,7 @@ class _Settlement:
         if self._bounds.has_gaps:
             return offsets  # neighbours may fit by chance
         for one, other in pairwise(path):
-            skipped, is_open = self._skipped(one, other)
+            skipped, is_open = self._skipped(one.place, other.place)
             if is_open or one.next_offset + skipped != other.base_offset:
                 continue
             for place in range(one.place + 1, other.place):

@@ -55,6 +55,16 @@ def test_where_there_may_be_gaps_nothing_is_concluded() -> None:
     assert settled(0, 3, 90, 9, 12, end=15, has_gaps=True) == [0, 3, None, 9, 12]
 
 
+def test_two_with_a_flipped_bit_each_do_not_outnumber_one_that_is_sound() -> None:
+    """8 and 13 may be 0 and 5; for them to be right, two bits of 8 flipped."""
+    assert settled(8, 13, 8, 19, has_gaps=True) == [None, None, None, 19]
+
+
+def test_two_outnumber_one_that_a_single_bit_explains() -> None:
+    """12 or 16 may have become 8; or two have a wrong bit each."""
+    assert settled(4, 7, 8, 19, has_gaps=True) == [4, 7, None, 19]
+
+
 def test_an_index_decides_where_neighbours_do_not() -> None:
     claims = [Claim(0, 3), Claim(20, 3, indexed=10), Claim(40, 3)]
     assert settle(claims, Bounds(0, LIMIT, has_gaps=True)) == [0, None, 40]
