@@ -14,6 +14,7 @@ from odradek.protocol.errors import InvalidConfig
 from odradek.storage.values.log_config import LogConfig
 from odradek.terminal.spelling import did_you_mean
 
+from .chosen_options import ChosenOptions
 from .options.broker_config import OPTIONS, BrokerConfig
 from .options.error import OptionError
 from .options.log import CODECS
@@ -231,50 +232,6 @@ _OF_TOPICS = {
 }
 
 
-class ChosenOptions(dict[str, str]):
-    """The options that a topic sets, by name, as texts. Never changed once made.
-
-    A text is parsed once, when its value is first asked for.
-    """
-
-    __slots__ = ("_parsed",)
-
-    def __init__(self, texts: Mapping[str, str] | None = None) -> None:
-        super().__init__(texts or {})
-        self._parsed: dict[str, Any] | None = None
-
-    @classmethod
-    def of(cls, texts: Mapping[str, str]) -> "ChosenOptions":
-        """The same options; those that are chosen ones already, as they are."""
-        return texts if isinstance(texts, ChosenOptions) else cls(texts)
-
-    def changed_to(self, texts: Mapping[str, str]) -> "ChosenOptions":
-        """Others in their place, where only what differs is parsed.
-
-        Raises:
-            InvalidConfig: one does not exist, or has a value that it cannot have.
-        """
-        made, had = ChosenOptions(texts), self._parsed or {}
-        made._parsed = {
-            name: had[name]
-            if name in had and self[name] == text
-            else _parse(name, text)
-            for name, text in texts.items()
-        }
-        return made
-
-    @property
-    def parsed(self) -> Mapping[str, Any]:
-        """Their values, by name.
-
-        Raises:
-            InvalidConfig: one does not exist, or has a value that it cannot have.
-        """
-        if self._parsed is None:
-            self._parsed = {name: _parse(name, text) for name, text in self.items()}
-        return self._parsed
-
-
 def validate_topic_options(
     options: Mapping[str, str], broker: BrokerConfig
 ) -> ChosenOptions:
@@ -343,7 +300,12 @@ def _entry(name: str) -> TopicOption:
     return TOPIC_OPTIONS[name]
 
 
-def _parse(name: str, text: str) -> Any:
+def parse_topic_option(name: str, text: str) -> Any:
+    """The value that ``text`` is.
+
+    Raises:
+        InvalidConfig: the option does not exist, or cannot have that value.
+    """
     entry = _entry(name)
     try:
         value = entry.known.parse(text)

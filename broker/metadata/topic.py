@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from odradek.broker.config.topic_config import ChosenOptions
+from odradek.broker.config.chosen_options import ChosenOptions
 
 from .topic_names import INTERNAL_TOPICS
 

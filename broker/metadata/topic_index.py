@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from odradek.broker.config.topic_config import ChosenOptions
+from odradek.broker.config.chosen_options import ChosenOptions
 from odradek.protocol.errors import (
     InvalidPartitions,
     InvalidTopic,

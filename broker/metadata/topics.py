@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from odradek.broker.config.topic_config import ChosenOptions
+from odradek.broker.config.chosen_options import ChosenOptions
 from odradek.protocol.errors import InvalidTopic, KafkaError
 from odradek.protocol.uuids import random_uuid
 

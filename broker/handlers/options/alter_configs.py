@@ -36,7 +36,6 @@ from odradek.broker.config.live_config import (
 from odradek.broker.config.options.error import OptionError
 from odradek.broker.config.options.option import Kind, Option
 from odradek.broker.config.topic_config import (
-    ChosenOptions,
     find_topic_option,
     topic_default,
     validate_topic_options,
@@ -59,6 +58,7 @@ from .config_resources import ResourceType
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from odradek.broker.config.chosen_options import ChosenOptions
     from odradek.broker.requests.context import RequestContext
     from odradek.broker.requests.services import Services
     from odradek.protocol.messages.configs import (

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from odradek.broker.config.chosen_options import ChosenOptions
 from odradek.broker.config.described import describe_topic
-from odradek.broker.config.topic_config import ChosenOptions
 from odradek.broker.metadata.topic import NewTopic, Topic
 from odradek.broker.metadata.topic_creation import (
     WantedTopic,

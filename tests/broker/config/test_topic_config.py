@@ -5,13 +5,11 @@ import pytest
 from odradek.broker.config.options.broker_config import OPTIONS, BrokerConfig
 from odradek.broker.config.topic_config import (
     TOPIC_OPTIONS,
-    ChosenOptions,
     log_config,
     validate_topic_options,
 )
 from odradek.protocol.errors import InvalidConfig
 from odradek.storage.values.log_config import LogConfig
-from tests.fakes.counted_options import counted_options
 
 BROKER = BrokerConfig()
 
@@ -119,29 +117,6 @@ def test_compaction_lags_are_compared_with_the_brokers() -> None:
 def test_what_is_harmless_is_taken(name: str, value: str) -> None:
     validate_topic_options({name: value}, BROKER)
     log_config({name: value}, BROKER)
-
-
-def test_a_chosen_option_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    parsed = counted_options(monkeypatch)
-    chosen = ChosenOptions({"retention.ms": "5", "flush.ms": "7"})
-    assert parsed == [], "nobody has asked for its value"
-    chosen = validate_topic_options(chosen, BROKER)
-    log_config(chosen, BROKER)
-    assert parsed == ["5", "7"]
-    changed = chosen.changed_to({"retention.ms": "6", "flush.ms": "7"})
-    config = log_config(validate_topic_options(changed, BROKER), BROKER)
-    assert (config.retention_ms, config.flush_ms) == (6, 7)
-    assert parsed == ["5", "7", "6"]
-
-
-def test_what_was_stored_and_cannot_be_can_be_taken_away() -> None:
-    stored = ChosenOptions({"no.such": "1", "flush.ms": "7"})
-    with pytest.raises(InvalidConfig):
-        log_config(stored, BROKER)
-    changed = stored.changed_to({"flush.ms": "7"})
-    assert log_config(changed, BROKER).flush_ms == 7
-    with pytest.raises(InvalidConfig):
-        stored.changed_to({"no.such": "1"})
 
 
 def test_bounds_are_those_of_the_option_behind() -> None:

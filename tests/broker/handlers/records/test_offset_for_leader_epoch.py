@@ -116,7 +116,7 @@ async def test_what_no_consumer_sees_yet_is_told(tmp_path: Path) -> None:
     async with replicas(tmp_path) as broker:
         await two_epochs(broker)
         broker.manager.append_records({T0: batch_of(b"v")}, acks=1, timeout_ms=1000)
-        assert broker.manager.partition(T0).high_watermark == 3
+        assert broker.manager.partition(T0).view.high_watermark == 3
         assert await answers(broker, asking(5)) == [(0, 5, 4)]
 
 
