@@ -92,8 +92,11 @@ def _gap_surplus(claims: Sequence[Claim], bounds: Bounds) -> int:
     """
     surplus = 0
     next_offset = bounds.start if bounds.is_start_known else None
-    for base_offset, length, is_behind_loss, _ in claims:
-        if not bounds.start <= base_offset <= bounds.limit - length:
+    for base_offset, length, is_behind_loss, indexed in claims:
+        if (
+            indexed not in (None, base_offset)
+            or not bounds.start <= base_offset <= bounds.limit - length
+        ):
             next_offset = None  # it says nothing
             continue
         if not is_behind_loss and next_offset is not None:

@@ -72,6 +72,12 @@ def test_an_index_decides_where_neighbours_do_not() -> None:
     assert settle(claims, Bounds(0, LIMIT, has_gaps=True)) == [0, 10, 40]
 
 
+def test_a_gap_that_an_index_denies_does_not_show_compaction() -> None:
+    """The gap before the last is none by the index; that before the first is alone."""
+    claims = [Claim(2, 3), Claim(2, 3, True, indexed=6), Claim(9, 3)]
+    assert settle(claims, Bounds(0, 12, end=12)) == [None, 6, 9]
+
+
 def test_an_index_that_is_wrong_does_not_matter_where_nothing_is_missing() -> None:
     claims = [Claim(0, 3), Claim(3, 3, indexed=4), Claim(6, 3)]
     assert settle(claims, Bounds(0, LIMIT, end=9)) == [0, 3, 6]
