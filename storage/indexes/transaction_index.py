@@ -35,6 +35,14 @@ _last_offset = attrgetter("last_offset")
 class TransactionIndex:
     """One ``.txnindex``. It is read when first needed, and made by its first entry."""
 
+    __slots__ = (
+        "_entries",
+        "_file",
+        "_files",
+        "base_offset",
+        "path",
+    )
+
     def __init__(self, files: Files, path: Path, base_offset: int) -> None:
         self.path = path
         self.base_offset = base_offset

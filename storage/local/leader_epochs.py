@@ -37,6 +37,14 @@ UNDEFINED: Final = EpochEndOffset(NO_EPOCH, NO_OFFSET)
 class LeaderEpochs:
     """Epochs with their start offsets, and the file that keeps them."""
 
+    __slots__ = (
+        "_entries",
+        "_files",
+        "is_dirty",
+        "latest_epoch",
+        "path",
+    )
+
     def __init__(
         self, files: Files, path: Path, entries: Sequence[EpochEntry] = ()
     ) -> None:

@@ -36,6 +36,12 @@ _log = logging.getLogger(__name__)
 class Quarantine:
     """The damaged ranges of one partition directory, and the file that keeps them."""
 
+    __slots__ = (
+        "_by_segment",
+        "_directory",
+        "_files",
+    )
+
     def __init__(self, files: Files, directory: Path) -> None:
         """An empty one; the file is neither read nor made."""
         self._files = files

@@ -12,6 +12,11 @@ from odradek.storage.segment.log_segment import LogSegment
 class LogSegments:
     """An ordered map from base offset to segment."""
 
+    __slots__ = (
+        "_bases",
+        "_by_base",
+    )
+
     def __init__(self, segments: Iterable[LogSegment] = ()) -> None:
         self._by_base = {segment.base_offset: segment for segment in segments}
         self._bases = sorted(self._by_base)

@@ -149,6 +149,17 @@ class SyncTicket:
 class Unsynced:
     """What a log has not made durable yet, besides the bytes of its active segment."""
 
+    __slots__ = (
+        "_drawn",
+        "_has_new_names",
+        "_is_new_directory",
+        "_last_snapshot",
+        "_sealed",
+        "_small_files",
+        "_snapshots",
+        "_texts",
+    )
+
     def __init__(self) -> None:
         self._sealed: list[LogSegment] = []
         self._small_files: list[File] = []

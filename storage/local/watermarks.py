@@ -34,6 +34,14 @@ class LogStartReason(Enum):
 class Watermarks:
     """The watermarks of one log. ``durable`` is Kafka's recovery point."""
 
+    __slots__ = (
+        "_local",
+        "_stable",
+        "durable",
+        "high",
+        "log_start_offset",
+    )
+
     def __init__(self, local: "LocalLog", log_start_offset: int) -> None:
         """Begin with a log that is durable and replicated to its end."""
         self.log_start_offset = log_start_offset
