@@ -10,7 +10,7 @@ import errno
 import mmap
 import os
 import sys
-from collections import deque
+from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -64,7 +64,6 @@ class OsFile(File):
         self.size = size
         self.is_dirty = False
         self.was_used = True  # since the eviction looked at it last
-        self.is_listed = False  # among the open ones
         self.allocated = size  # where the file ends: behind ``size`` there are zeros
         self._zeros_from = NEVER  # an append that ends behind it writes some
         self._zeros_limit = 0
@@ -240,6 +239,7 @@ class OsFile(File):
         """At once, except for running calls and leases, which keep what they hold."""
         self._descriptor = None
         self._mapping = None
+        self._files.forget(self)
 
     def lease(self, create: bool = False) -> Descriptor:
         """The open descriptor, opened when it is not."""
@@ -267,8 +267,8 @@ class OsFiles(Files):
     def __init__(self, max_open_files: int = 4096) -> None:
         self.max_open_files = max_open_files
         self.can_refuse_to_wait = _NO_WAIT != 0
-        # A deque, whose ends threads may use at once. Closed files leave it late.
-        self._opened: deque[OsFile] = deque()
+        # Its calls are atomic: threads make them at once.
+        self._opened: OrderedDict[OsFile, None] = OrderedDict()
 
     def open(self, path: Path, *, create: bool = False) -> File:
         """Without ``create``, the descriptor is opened when it is first needed."""
@@ -288,21 +288,22 @@ class OsFiles(Files):
         flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
         with _translated(file.path):
             number = os.open(file.path, flags, 0o644)
-        if not file.is_listed:
-            file.is_listed = True
-            self._opened.append(file)
+        self._opened[file] = None
         return number
+
+    def forget(self, file: OsFile) -> None:
+        """Count a file as open no more."""
+        self._opened.pop(file, None)
 
     def _make_room(self) -> None:
         for _ in range(_EVICTION_TRIES):
             if len(self._opened) < self.max_open_files:
                 return
-            file = self._opened.popleft()
+            file, _ = self._opened.popitem(last=False)
             if file.is_open and (file.was_used or file.is_dirty):
                 file.was_used = False
-                self._opened.append(file)
+                self._opened[file] = None
             else:
-                file.is_listed = False
                 file.close()
 
     def exists(self, path: Path) -> bool:

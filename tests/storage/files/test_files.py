@@ -2,6 +2,7 @@ import errno
 import os
 import resource
 import sys
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -152,6 +153,25 @@ def test_used_files_are_evicted_last(tmp_path: Path) -> None:
         files.open(tmp_path / f"{number}", create=True)
         favourite.read_at(0, 1)
     assert "favourite" in open_paths(tmp_path)
+
+
+def test_a_closed_file_is_kept_by_nobody(tmp_path: Path) -> None:
+    files = OsFiles()
+    file = files.open(tmp_path / "a", create=True)
+    file.append(b"x")
+    known = weakref.ref(file)
+    file.close()
+    del file
+    assert known() is None
+
+
+@LINUX_ONLY
+def test_closed_files_take_no_room(tmp_path: Path) -> None:
+    files = OsFiles(max_open_files=2)
+    files.open(tmp_path / "kept", create=True).was_used = False
+    for number in range(10):
+        files.open(tmp_path / f"{number}", create=True).close()
+    assert open_paths(tmp_path) == ["kept"]
 
 
 @LINUX_ONLY
