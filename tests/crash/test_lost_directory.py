@@ -11,6 +11,7 @@ from odradek.broker.handlers.topics.topic_deletion import finish_deletions
 from odradek.broker.node.server import Server
 from odradek.protocol.errors import KafkaStorageError
 from tests.crash.two_disks import ABSENT, OFFLINE, PARTITIONS, BadDiskFiles, Disks
+from tests.fakes.broker import until
 
 
 @pytest.fixture
@@ -231,8 +232,12 @@ async def test_a_topic_made_anew_while_a_disk_was_away_keeps_its_records(
     kept = [path.name for path in disks.bad.iterdir() if path.name.endswith("-stray")]
     assert len(kept) == sum(on_bad)
     assert all(name in caplog.text for name in kept)
-    await finish_deletions(disks.server.services)
-    assert not disks.server.services.metadata.deletions
+    services = disks.server.services
+    # A disk thread removes what the deletion left.
+    await until(lambda: not services.log_manager.unremoved_partitions)
+    await until(lambda: services.groups.is_loaded)
+    await finish_deletions(services)
+    assert not services.metadata.deletions
 
 
 async def test_a_topic_deleted_while_a_disk_was_away_is_deleted_there_too(
