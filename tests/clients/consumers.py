@@ -10,8 +10,24 @@ import aiokafka.errors
 import confluent_kafka
 import kafka
 from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
+from kafka.protocol.api_header import ResponseClassRegistry
 
 from tests.clients import dropped_sockets as dropped_sockets
+
+
+def _make_response_classes() -> None:
+    """Let kafka-python make its classes before there are threads.
+
+    It makes one for each version of a response when that first comes. Two threads that
+    do so at once make two, and its registry may keep a weak reference to the one that
+    is collected: no consumer of the process reads such a response any more.
+    """
+    for response in list(ResponseClassRegistry._response_class_registry.values()):
+        for version in range(response.max_version + 1):
+            response[version]
+
+
+_make_response_classes()
 
 
 class Place(NamedTuple):
@@ -40,6 +56,11 @@ class Settings(NamedTuple):
     is_committed_only: bool = False
     is_cooperative: bool = False
     session_ms: int = 6000
+
+    @property
+    def heartbeat_ms(self) -> int:
+        """How soon a member hears of a rebalance, at the latest."""
+        return min(self.session_ms // 10, 1000)
 
 
 class Rebalances:
@@ -91,7 +112,7 @@ class ConfluentConsumer:
             "auto.commit.interval.ms": 200,
             "auto.offset.reset": "earliest",
             "session.timeout.ms": settings.session_ms,
-            "heartbeat.interval.ms": settings.session_ms // 10,
+            "heartbeat.interval.ms": settings.heartbeat_ms,
             "topic.metadata.refresh.interval.ms": 500,
             "partition.assignment.strategy": strategy,
             "isolation.level": "read_committed"
@@ -178,7 +199,7 @@ class KafkaPythonConsumer:
             auto_commit_interval_ms=200,
             auto_offset_reset="earliest",
             session_timeout_ms=settings.session_ms,
-            heartbeat_interval_ms=settings.session_ms // 10,
+            heartbeat_interval_ms=settings.heartbeat_ms,
             metadata_max_age_ms=500,
             isolation_level="read_committed"
             if settings.is_committed_only
@@ -260,7 +281,7 @@ class AioKafkaConsumer:
             auto_commit_interval_ms=200,
             auto_offset_reset="earliest",
             session_timeout_ms=settings.session_ms,
-            heartbeat_interval_ms=settings.session_ms // 10,
+            heartbeat_interval_ms=settings.heartbeat_ms,
             metadata_max_age_ms=500,
             isolation_level="read_committed"
             if settings.is_committed_only

@@ -96,7 +96,7 @@ def test_a_static_member_returns_unnoticed(
     names = ("one", "two", "three")
     # On a busy machine a client takes its time to return: no session may end then.
     settings = [
-        Settings("g-" + topic, (topic,), instance=name, session_ms=15_000)
+        Settings("g-" + topic, (topic,), instance=name, session_ms=120_000)
         for name in names
     ]
     one, two, three = (Member(client, broker.address, each) for each in settings)

@@ -1,5 +1,6 @@
 """The wheel, used from a folder in which all our names are taken."""
 
+import compileall
 import json
 import os
 import shutil
@@ -73,6 +74,8 @@ def build_wheel(folder: Path, compiler: str | None = None) -> Path:
     (wheel,) = folder.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(unpacked)
+    # As pip does it: Spark gives a worker 10 s to start.
+    compileall.compile_dir(unpacked, quiet=2)
     return unpacked
 
 
