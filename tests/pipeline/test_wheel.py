@@ -37,6 +37,7 @@ spark = (
     .config("spark.python.authenticate.socketTimeout", "600s")
     .getOrCreate()
 )
+spark.sparkContext.addPyFile("protocol.py")  # executors run elsewhere
 options = {"kafka.bootstrap.servers": address, "subscribe": topic}
 batch = spark.read.format("odradek").options(**options).load()
 values = batch.selectExpr("cast(value as string) as value").rdd
