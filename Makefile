@@ -9,13 +9,48 @@ WORKERS ?= 4
 # Or each of the processes that tests start would compile all of its modules.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: serve test test-long lint types format bench docs clean
+# The layers below the sockets, a tenth of the examples of each property, and nothing
+# that damages every byte, crashes at every step or compares with another client.
+QUICK := tests/protocol tests/storage tests/terminal tests/broker/config \
+	tests/broker/coordinator tests/broker/metadata tests/broker/replica \
+	tests/broker/requests tests/broker/text
+SWEEPS := tests/terminal/test_ending.py tests/storage/cleaner/test_cleaner_model.py \
+	tests/storage/dump/test_dump_file.py tests/storage/fsck/test_directory_check.py \
+	tests/storage/log/test_segment_replacement.py \
+	tests/storage/opening/test_loader.py tests/storage/opening/test_segment_split.py \
+	tests/storage/segment/test_index_agreement.py \
+	tests/storage/segment/test_scrubber.py tests/storage/segment/test_tail.py \
+	tests/storage/test_log_against_map.py tests/storage/test_log_loader_damage.py \
+	tests/storage/test_reading_past_damage.py tests/storage/test_wrong_offsets.py \
+	tests/protocol/test_compression.py tests/protocol/messages/test_oracle.py \
+	tests/broker/coordinator/group/state/test_loading.py \
+	tests/broker/coordinator/transaction/test_transaction_model.py \
+	tests/broker/metadata/catalog/test_checksums.py
+
+.PHONY: serve install test test-quick test-long lint types format bench docs site dist clean
 
 serve: $(VENV)/.installed
+	@echo "In another terminal: $(BIN)/odradek topic list" >&2
+	@echo "(without $(BIN)/ after 'make install', which puts odradek on your PATH)" >&2
 	$(BIN)/odradek serve $(ARGS)
+
+install:
+	@if command -v uv >/dev/null; then uv tool install --reinstall .; \
+	elif command -v pipx >/dev/null; then pipx install --force .; \
+	else \
+		echo "make install wants uv or pipx, and neither is here. Without them:" >&2; \
+		echo "  $(PYTHON) -m venv ~/.local/share/odradek" >&2; \
+		echo "  ~/.local/share/odradek/bin/pip install ." >&2; \
+		echo "  ln -s ~/.local/share/odradek/bin/odradek ~/.local/bin/odradek" >&2; \
+		exit 1; \
+	fi
 
 test: $(VENV)/.installed-test
 	$(PYTEST) -m "not long" -n $(WORKERS) $(ARGS)
+
+# While one works: about a minute on two cores.
+test-quick: $(VENV)/.installed-test
+	ODRADEK_EXAMPLES=0.1 $(PYTEST) -m "not long" -n 2 $(QUICK) $(SWEEPS:%=--ignore=%) $(ARGS)
 
 test-long: $(VENV)/.installed-test
 	ODRADEK_LONG=1 $(PYTEST) --timeout 14400 -n $(WORKERS) $(ARGS)
@@ -38,20 +73,48 @@ bench: $(VENV)/.installed-test
 docs: $(VENV)/.installed
 	$(BIN)/python docs/generate.py
 
+# What a release is made of, for this machine: docs/releasing.md.
+dist: $(VENV)/.installed-dist
+	rm -rf build dist
+	$(BIN)/python -m build --outdir dist
+	$(BIN)/twine check --strict dist/*
+
+site: $(VENV)/.installed-docs
+	$(BIN)/mkdocs build --strict --quiet
+	@echo open build/site/index.html
+
 clean:
 	rm -rf $(VENV) build dist *.egg-info protocol/*.so broker/*/*.so
 
 $(BIN)/python:
-	$(PYTHON) -m venv $(VENV)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "odradek needs Python 3.11 or newer; say which: make PYTHON=python3.12" >&2; \
+		exit 1; }
+	@echo "Making $(VENV): about half a minute, once ..." >&2
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
-$(VENV)/.installed: pyproject.toml setup.py $(wildcard protocol/*.[ch] broker/*/*.c) | $(BIN)/python
-	$(BIN)/pip install --quiet --disable-pip-version-check --config-settings editable_mode=compat --editable .
-	touch $@
+PIP_INSTALL = $(BIN)/pip install --quiet --disable-pip-version-check \
+	--config-settings editable_mode=compat --editable
+
+$(VENV)/.installed: pyproject.toml setup.py odradek/__init__.py $(wildcard protocol/*.[ch] broker/*/*.c) | $(BIN)/python
+	@echo "Installing odradek into $(VENV), and the packages that it needs ..." >&2
+	@$(PIP_INSTALL) .
+	@touch $@
 
 $(VENV)/.installed-test: $(VENV)/.installed
-	$(BIN)/pip install --quiet --disable-pip-version-check --config-settings editable_mode=compat --editable '.[test]'
-	touch $@
+	@echo "Installing what the tests need: Spark is large ..." >&2
+	@$(PIP_INSTALL) '.[test]'
+	@touch $@
 
 $(VENV)/.installed-lint: $(VENV)/.installed-test
-	$(BIN)/pip install --quiet --disable-pip-version-check --config-settings editable_mode=compat --editable '.[lint]'
-	touch $@
+	@echo "Installing linters ..." >&2
+	@$(PIP_INSTALL) '.[lint]'
+	@touch $@
+
+$(VENV)/.installed-dist: $(VENV)/.installed
+	@$(PIP_INSTALL) '.[dist]'
+	@touch $@
+
+$(VENV)/.installed-docs: $(VENV)/.installed
+	@$(PIP_INSTALL) '.[docs]'
+	@touch $@

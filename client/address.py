@@ -22,7 +22,7 @@ def parse_addresses(text: str) -> list[Address]:
     """The addresses in ``HOST:PORT,HOST:PORT``; without a port, 9092.
 
     Raises:
-        ValueError: one of them is no address, or there is none.
+        ValueError: one of them is not an address, or there is none.
     """
     addresses = [_parse(part.strip()) for part in text.split(",") if part.strip()]
     if not addresses:
@@ -41,7 +41,9 @@ def _parse(text: str) -> Address:
     if not colon:
         port = str(PORT)
     if not (is_whole and host and port.isascii() and port.isdigit()):
-        raise ValueError(f"{text!r} is no address; write it like localhost:9092")
+        raise ValueError(f"{text!r} is not an address; write it like localhost:9092")
+    if not colon and host.isascii() and host.isdigit():  # a port, most likely
+        raise ValueError(f"{text!r} has no host; write it like localhost:{host}")
     if not 0 < int(port) <= 65535:
-        raise ValueError(f"{text!r}: {port} is no port (1-65535)")
+        raise ValueError(f"{text!r}: {port} is not a port (1-65535)")
     return Address(host, int(port))

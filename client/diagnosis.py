@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from .metadata import Metadata
 
+_PORT = 9092
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 _HTTP = b"HTTP/"
 _ADVERTISED = (
@@ -110,7 +111,7 @@ def resolve(address: Address) -> Finding:
             False,
             f"{address.host} has no address: {_reason(error)}",
             "Check the spelling; names of containers are only known to containers of"
-            " the same network; else add it to the DNS or to /etc/hosts.",
+            " the same network; or add it to the DNS or to /etc/hosts.",
         )
     numbers = dict.fromkeys(str(each[4][0]) for each in found)
     return Finding("name", str(address), True, f"is {', '.join(numbers)}")
@@ -137,18 +138,19 @@ def reach(address: Address, timeout_s: float) -> Finding:
 
 def _refused(address: Address, error: OSError) -> tuple[str, str]:
     if not isinstance(error, ConnectionRefusedError):
-        return _reason(error), "There is no way to that host from here."
+        return _reason(error), "That host cannot be reached from here."
     if address.host in _LOCAL:
+        port = "" if address.port == _PORT else f" --port {address.port}"
         advice = (
-            "No broker runs on this machine at that port: odradek serve starts one. In"
-            " a container, this is the container itself."
+            f"No broker runs on this machine at that port: 'odradek serve{port}' starts"
+            " one. In a container, this is the container itself."
         )
     else:
         advice = (
             "The broker is down, has another port, or listens on 127.0.0.1 only: see"
             " its option listeners."
         )
-    return "refused: nobody listens on that port", advice
+    return "refused: nothing listens on that port", advice
 
 
 def _speak(
@@ -217,8 +219,8 @@ def _stranger(address: Address, timeout_s: float, error: Exception) -> Finding:
             target,
             False,
             "a web server answers",
-            "This is no port of Kafka's protocol: a REST proxy, a user interface or"
-            " /metrics perhaps. Brokers usually have 9092.",
+            "This port does not speak Kafka's protocol: it is a REST proxy, a user"
+            " interface or /metrics perhaps. Brokers usually have 9092.",
         )
     if isinstance(error, TimeoutError):
         return Finding(
@@ -226,7 +228,7 @@ def _stranger(address: Address, timeout_s: float, error: Exception) -> Finding:
             target,
             False,
             f"accepted, but no answer in {timeout_s:g} s",
-            "The broker hangs or is starting, or it is no broker: look into its log.",
+            "The broker hangs or is starting, or is not a broker: look into its log.",
         )
     return Finding(
         "protocol",

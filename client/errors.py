@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from odradek.protocol.errors import KafkaError, error_class
+from odradek.protocol.errors import (
+    KafkaError,
+    UnknownTopicOrPartition,
+    error_class,
+)
 
 
 class Unreachable(ConnectionError):
@@ -15,6 +19,10 @@ class NoAnswer(TimeoutError):
 
 class TopicReplaced(Exception):
     """The topic of this name is not the one that it was."""
+
+
+class UnknownPartition(UnknownTopicOrPartition):
+    """There is such a topic, but it does not have that partition."""
 
 
 def error_of(code: int, message: str | None = None) -> KafkaError:

@@ -350,10 +350,7 @@ def _leader_of(metadata: Metadata, place: TopicPartition) -> int:
         return metadata.leader_of(place)
     except UnknownTopicOrPartition:
         if place.topic in metadata.topics:
-            count = len(metadata.topics[place.topic].leaders)
-            text = (
-                f"Topic {place.topic} has no partition {place.partition}, but {count}."
-            )
+            text = metadata.topics[place.topic].lacks(place.partition)
         else:
             text = f"There is no topic {place.topic}."
         raise UnknownTopicOrPartition(text) from None

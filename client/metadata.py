@@ -40,6 +40,12 @@ class Topic(NamedTuple):
     topic_id: bytes
     leaders: Mapping[int, int]
 
+    def lacks(self, partition: int) -> str:
+        """A sentence for who asked for a partition that it does not have."""
+        numbers = sorted(self.leaders)
+        there = f"{numbers[0]} to {numbers[-1]}" if len(numbers) > 1 else "0"
+        return f"Topic {self.name} has no partition {partition}, only {there}."
+
 
 class Metadata(NamedTuple):
     """A cluster as one broker saw it; ``failed`` are topics that were asked for."""

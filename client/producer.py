@@ -11,7 +11,11 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from odradek.protocol.errors import LeaderNotAvailable, UnknownTopicOrPartition
+from odradek.protocol.errors import (
+    KafkaError,
+    LeaderNotAvailable,
+    UnknownTopicOrPartition,
+)
 from odradek.protocol.murmur2 import partition_of_key
 from odradek.protocol.record_batch import next_sequence
 from odradek.protocol.topic_partition import TopicPartition
@@ -26,6 +30,7 @@ from .batch_builder import (
     seal_records,
 )
 from .delivery import Delivery, DeliveryFailed
+from .errors import UnknownPartition
 from .partitioner import StickyPartition
 from .produce_link import (
     LAST_VERSION_WITH_NAMES,
@@ -33,6 +38,7 @@ from .produce_link import (
     ProduceTerms,
     Written,
 )
+from .topics import NewTopic, create_topic
 from .transaction_steps import TransactionName, add_partitions, init_producer_id
 
 if TYPE_CHECKING:
@@ -47,6 +53,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DeliveryFailed", "Producer", "ProducerSettings", "Written"]
 
+_RECORD_OVERHEAD = 12  # lengths, deltas and attributes, of a short record
 _UNKNOWN_TOPIC_S = 3.0  # a topic made a moment ago may not be known everywhere
 
 
@@ -173,6 +180,8 @@ class Producer:
             if not builder.try_add(record):
                 self._send_with(place)
                 return self.send(topic, record, partition)
+        if partition is None and record.key is None:
+            self._sticky[topic].took(_size_of(record))
         if (now_s - builder.since_s) * 1000 > self._settings.linger_ms:
             self._send_with(place)
         return place
@@ -276,8 +285,8 @@ class Producer:
     def _place(
         self, topic: str, record: NewRecord, partition: int | None
     ) -> TopicPartition:
-        leaders = self._topic(topic).leaders
         if partition is None:
+            leaders = self._topic(topic).leaders
             if record.key is not None:
                 partition = partition_of_key(record.key, len(leaders))
             else:
@@ -289,11 +298,28 @@ class Producer:
         return place
 
     def _check_partition(self, place: TopicPartition) -> None:
-        leaders = self._topic(place.topic).leaders
-        if place.partition not in leaders:
+        if place.topic not in self._topics and self._settings.creates_topics:
+            self._check_new(place)
+        topic = self._topic(place.topic)
+        if place.partition not in topic.leaders:
+            raise UnknownPartition(topic.lacks(place.partition))
+
+    def _check_new(self, place: TopicPartition) -> None:
+        """Make no topic for the sake of a partition that it would not have."""
+        known = self._cluster.metadata([place.topic])
+        if not isinstance(known.failed.get(place.topic), UnknownTopicOrPartition):
+            return
+        try:
+            made = create_topic(
+                self._cluster, NewTopic(place.topic), validate_only=True
+            )
+        except KafkaError:  # to ask this may not be allowed to who may write
+            return
+        if 0 <= made.partitions <= place.partition:
             raise UnknownTopicOrPartition(
-                f"Topic {place.topic} has no partition {place.partition};"
-                f" it has {len(leaders)}."
+                f"There is no topic {place.topic}, and with the broker's"
+                f" num.partitions={made.partitions} a new one would have no partition"
+                f" {place.partition}."
             )
 
     def _available(self, topic: str) -> list[int]:
@@ -338,3 +364,8 @@ class Producer:
             assert self._identity is not None
             add_partitions(self._cluster, self._name, self._identity, places)
         self._taking_part |= places
+
+
+def _size_of(record: NewRecord) -> int:
+    """About what a record without a key takes in a batch."""
+    return memoryview(record.value or b"").nbytes + _RECORD_OVERHEAD

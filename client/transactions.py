@@ -119,7 +119,7 @@ def _list_of_broker(
     raise_for(response.error_code)
     if response.unknown_state_filters:
         names = ", ".join(response.unknown_state_filters)
-        raise InvalidRequest(f"The broker knows no state {names}.")
+        raise InvalidRequest(f"The broker does not know the state {names}.")
     return response
 
 

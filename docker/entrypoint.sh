@@ -10,6 +10,10 @@ own=${ODRADEK_CONFIG:-/etc/odradek/server.properties}
 if [ $# -eq 0 ]; then
     set -- serve
 fi
+case $1 in
+# As Kafka's images do: testcontainers waits in a shell for its own script.
+sh | bash | /*) exec "$@" ;;
+esac
 if [ "$1" != serve ] && [ "$1" != health ]; then
     exec odradek "$@"
 fi
@@ -45,4 +49,10 @@ shift
 if [ "$command" = health ]; then
     exec odradek health --config "$file" "$@"
 fi
+
+# Who waits for a broker often waits for what Kafka says: testcontainers in Java, Go and
+# .NET for the first, in Python for one of the others.
+id=${KAFKA_NODE_ID:-${KAFKA_BROKER_ID:-1}}
+words="Transitioning from RECOVERY to RUNNING,[KafkaServer id=$id] started"
+export KAFKA_READY_WORDS="${KAFKA_READY_WORDS-$words,Kafka Server started}"
 exec odradek serve --config "$file" "$@"

@@ -1,4 +1,4 @@
-"""Make the pages that are made from code: the supported APIs, options, states.
+"""Make the pages that are made from code: APIs, options, metrics, states.
 
 docs/generate.py                    write them
 docs/generate.py --print PAGE       show one instead
@@ -13,6 +13,8 @@ from enum import Enum
 from itertools import pairwise
 from pathlib import Path
 from typing import TypeVar
+
+from metric_tables import page_with_tables
 
 from odradek.broker import handlers
 from odradek.broker.config.client_metrics_config import CLIENT_METRICS_OPTIONS
@@ -183,6 +185,7 @@ def _meanings(kind: type[Enum]) -> dict[str, str]:
 
 PAGES: dict[str, Callable[[], Iterator[str]]] = {
     "docs/apis.md": apis,
+    "docs/metrics.md": page_with_tables,
     "docs/options.md": options,
     "docs/states.md": states,
     "broker/requests/offered.py": offered,
@@ -198,7 +201,8 @@ def main() -> None:
         sys.stdout.write("\n".join(PAGES[shown]()) + "\n")
         return
     for name, page in PAGES.items():
-        (ROOT / name).write_text("\n".join(page()) + "\n")
+        text = "\n".join(page()) + "\n"
+        (ROOT / name).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -124,7 +124,7 @@ class Field:
         """The class of a struct."""
         of = self._declared_type() if self.of is None else self.of
         if not hasattr(of, "fields"):
-            raise TypeError(f"{self}: {of!r} is no struct")
+            raise TypeError(f"{self}: {of!r} is not a struct")
         return of  # type: ignore[no-any-return]
 
     def _declared_type(self) -> Any:

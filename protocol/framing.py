@@ -19,6 +19,7 @@ from .kafka_error import FrameTooLarge, MalformedRequest
 CHUNK_SIZE = 16 << 10
 CHUNK_SIZE_MAX = 128 << 10
 UNFINISHED_SIZE_MIN = 1 << 10
+BEGINNING_SIZE_MAX = 256
 
 _LENGTH = Struct(">i")
 _NO_BUFFER = memoryview(bytearray())
@@ -102,12 +103,17 @@ class FrameReader:
         self._largest = 0  # the largest frame delivered, its length included
         self._room = CHUNK_SIZE  # to receive into, between frames
         # No error: that would hold this reader, and all that it has received.
-        self._refusal: tuple[type[MalformedRequest], str] | None = None
+        self._refusal: tuple[type[MalformedRequest], str, bytes] | None = None
 
     @property
     def held(self) -> int:
         """How large the buffer of an unfinished frame is."""
         return len(self._view)
+
+    @property
+    def refused(self) -> bytes:
+        """How what was refused begins, its length included; empty: nothing was."""
+        return b"" if self._refusal is None else self._refusal[2]
 
     def close(self) -> None:
         """Let go of what has come of a frame: nothing more will."""
@@ -142,10 +148,9 @@ class FrameReader:
             (size,) = _LENGTH.unpack_from(view, start)
             if not 0 < size <= self.max_size:
                 refuse = FrameTooLarge if size > 0 else MalformedRequest
-                self._refusal = (
-                    refuse,
-                    f"frame of {size} bytes, limit {self.max_size}",
-                )
+                reason = f"frame of {size} bytes, limit {self.max_size}"
+                beginning = bytes(view[start : min(end, start + BEGINNING_SIZE_MAX)])
+                self._refusal = refuse, reason, beginning
                 break
             stop = start + 4 + size
             if stop > end:
@@ -170,7 +175,7 @@ class FrameReader:
 
     def _refused(self) -> MalformedRequest:
         assert self._refusal is not None
-        refuse, message = self._refusal
+        refuse, message, _ = self._refusal
         return refuse(message)
 
     def _keep(self, view: memoryview, start: int, end: int, size: int) -> None:

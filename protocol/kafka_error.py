@@ -236,5 +236,5 @@ def error_class(code: int) -> type[KafkaError]:
         ValueError: ``code`` is 0, which is no error.
     """
     if code == ErrorCode.NONE:
-        raise ValueError("code 0 is no error")
+        raise ValueError("code 0 is not an error")
     return _CLASSES.get(code, KafkaError)

@@ -126,7 +126,7 @@ def _messages(data: memoryview, wanted: int) -> Iterator[memoryview]:
     for number, value in _fields(data):
         if number == wanted:
             if not isinstance(value, memoryview):
-                raise ValueError(f"field {number} is no message")
+                raise ValueError(f"field {number} is not a message")
             yield value
 
 

@@ -261,5 +261,5 @@ def codec_name(codec: int) -> str:
 def codec_id(name: str) -> int:
     """The number of a codec's name; ValueError for any other."""
     if name not in CODEC_NAMES:
-        raise ValueError(f"{name!r} is no codec of record batches")
+        raise ValueError(f"{name!r} is not a codec of record batches")
     return CODEC_NAMES.index(name)

@@ -1,1 +1,1 @@
-"""A command and its person: arguments, examples, failures, tables, progress, pipes."""
+"""A command and its person: arguments, failures, tables, colours, progress, pipes."""

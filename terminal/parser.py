@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
-from .failure import USAGE_ERROR
+from .failure import USAGE, USAGE_ERROR, answer_in_json, one_line, tell_error
+from .screen import COLOR_CHOICES, Style, choose_colors, styled
 from .spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 EXAMPLES = "examples:"
+JSON = "--json"
 _UNKNOWN = "unrecognized arguments: "
 _REQUIRED = "is required"
 _REQUIRED_TOO = "arguments are required"
@@ -47,11 +50,21 @@ class Parser(argparse.ArgumentParser):
             formatter_class=partial(_Formatter, width=80),
             allow_abbrev=False,
         )
+        self.add_argument(
+            "--color",
+            choices=COLOR_CHOICES,
+            help="colours in what is for people (default: auto, on a terminal)",
+        )
 
     def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
         """The arguments' values. Ends the process with code 2 when one is wrong."""
         self._given = list(arguments)
-        return self.parse_args(arguments)
+        knows_json = JSON in self._option_string_actions
+        answer_in_json(knows_json and JSON in arguments)
+        choose_colors("auto")
+        options = self.parse_args(arguments)
+        choose_colors(options.color or "auto")
+        return options
 
     def format_help(self) -> str:
         """The help, as wide as the terminal."""
@@ -66,7 +79,9 @@ class Parser(argparse.ArgumentParser):
             # What is missing may be there, with a typo.
             strange = [word for word in self._given if self._is_unknown(word)]
             message = self._unknown(strange[0]) if strange else message
-        self.exit(USAGE_ERROR, f"{self.prog}: {message} (see {self.prog} --help)\n")
+        tell_error(one_line(message), name=USAGE)
+        who = styled(f"{self.prog}:", Style.ERROR, sys.stderr)
+        self.exit(USAGE_ERROR, f"{who} {message} (see {self.prog} --help)\n")
 
     def _is_unknown(self, word: str) -> bool:
         flag, _, _ = word.partition("=")
@@ -83,10 +98,17 @@ class Parser(argparse.ArgumentParser):
         return f"unknown argument {word}{hint}"
 
 
+def json_argument(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add ``--json``, which answers with ``what``; of failures see `failure.fail`."""
+    parser.add_argument(
+        JSON, action="store_true", help=f"{what}; a failure is an object with error"
+    )
+
+
 def port(text: str) -> int:
     """A port number; for ``type=``."""
     if not text.isascii() or not text.isdigit() or int(text) > 65535:
-        raise argparse.ArgumentTypeError(f"{text!r} is no port (0-65535)")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port (0-65535)")
     return int(text)
 
 
@@ -94,7 +116,7 @@ def seconds(text: str) -> float:
     """A duration like ``30s``, ``500ms`` or ``2m``, in seconds; for ``type=``."""
     found = _DURATION.fullmatch(text)
     if found is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is no duration; write it like 30s")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time; write it like 30s")
     value = float(found[1]) * _SECONDS[found[2]]
     if value > _SECONDS_MAX:
         raise argparse.ArgumentTypeError(f"{text!r} is too long; at most 500h")

@@ -19,6 +19,11 @@ from hypothesis import HealthCheck, settings
 # Spark costs half of the processor's time.
 os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
+# Which cluster its user works with is not for a test to find out.
+for variable in "ODRADEK_BOOTSTRAP_SERVER", "ODRADEK_PROFILE", "ODRADEK_REGISTRY":
+    os.environ.pop(variable, None)
+os.environ["XDG_CONFIG_HOME"] = "/dev/null"  # no folder can be made there
+
 # A shell ignores SIGINT for what it runs in the background, and children inherit that:
 # none of them could be interrupted.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -34,8 +39,9 @@ settings.register_profile(
 )
 settings.load_profile("odradek")
 
-# Property tests try so many times their examples.
-EXAMPLES_FACTOR = int(os.environ.get("ODRADEK_EXAMPLES", "1"))
+# Property tests try so many times their examples; 0.1 is a tenth of them.
+EXAMPLES_FACTOR = float(os.environ.get("ODRADEK_EXAMPLES", "1"))
+EXAMPLES_MIN = 5
 MULTIPLIED: set[object] = set()
 
 LoopFactory = Callable[[], asyncio.AbstractEventLoop]
@@ -99,7 +105,7 @@ def pytest_collection_modifyitems(
             group = SPARK
         item.stash[GROUP] = group
         item.add_marker(pytest.mark.xdist_group(group))
-        if EXAMPLES_FACTOR > 1:
+        if EXAMPLES_FACTOR != 1:
             _multiply_examples(item)
     result = yield
     items.sort(key=lambda item: _rank(item.stash[GROUP]))
@@ -116,7 +122,7 @@ def _multiply_examples(item: pytest.Item) -> None:
     found = getattr(owner, name, None)
     if isinstance(found, settings) and owner not in MULTIPLIED:
         MULTIPLIED.add(owner)
-        examples = EXAMPLES_FACTOR * found.max_examples
+        examples = max(round(EXAMPLES_FACTOR * found.max_examples), EXAMPLES_MIN)
         setattr(owner, name, settings(found, max_examples=examples))
 
 

@@ -83,8 +83,12 @@ class Container:
             text=True,
             check=True,
         )
-        called, *variables = done.stdout.splitlines()
-        return called.split(), dict(each.split("=", 1) for each in variables)
+        called, *lines = done.stdout.splitlines()
+        variables = dict(each.split("=", 1) for each in lines)
+        # What is said to who waits for Kafka: tests/test_testcontainers.py.
+        assert ("KAFKA_READY_WORDS" in variables) == called.startswith("serve")
+        variables.pop("KAFKA_READY_WORDS", None)
+        return called.split(), variables
 
 
 @pytest.fixture
@@ -162,6 +166,17 @@ def test_health_asks_with_the_same_options(container: Container) -> None:
     assert options["KAFKA_LISTENERS"] == "PLAINTEXT://:9092"
 
 
+@pytest.mark.parametrize("shell", ["sh", "bash", "/bin/sh"])
+def test_a_shell_is_what_it_is_in_kafka_s_images(shell: str) -> None:
+    done = subprocess.run(
+        ["sh", str(ENTRYPOINT), shell, "-c", "echo $0 $1", "a", "b c"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "a b c\n"
+
+
 def test_other_commands_are_called_as_they_are(container: Container) -> None:
     arguments, options = container.start("topic", "list", "--json")
     assert arguments == ["topic", "list", "--json"]
@@ -203,9 +218,31 @@ def test_the_image_has_every_package_and_file_that_it_names() -> None:
     copied = re.findall(r"^COPY (?!--from)(?:--\S+ )?(.+) \S+$", text, re.MULTILINE)
     for name in " ".join(copied).split():
         assert (ROOT / name).exists(), name
+    sent = sent_to_the_build()
+    assert {name for name in " ".join(copied).split() if name != "."} <= sent
     built = (ROOT / "pyproject.toml").read_text()
-    for package in re.findall(r'"(\w+)\*"', built):
-        assert f"COPY {package} {package}" in text
+    packages = set(re.findall(r'"(\w+)\*"', built))
+    assert packages == {"odradek", "pyspark_odradek"}
+    links = [path for path in (ROOT / "odradek").iterdir() if path.is_symlink()]
+    assert {*packages, *(path.readlink().name for path in links)} <= sent
+    assert {"setup.py", "pyproject.toml", "README.md", "LICENSE"} <= sent
+
+
+def sent_to_the_build() -> set[str]:
+    """What Docker gets of this folder; nothing of it that was built here."""
+    lines = (ROOT / ".dockerignore").read_text().splitlines()
+    rules = [line for line in lines if not line.startswith("#")]
+    assert rules[0] == "*"
+    assert {"**/*.so", "**/__pycache__"} <= set(rules)
+    sent = {rule[1:] for rule in rules if rule.startswith("!")}
+    for name in sent:
+        assert (ROOT / name).exists(), name
+    return sent | {
+        f"{name}/{path.name}"
+        for name in sent
+        if (ROOT / name).is_dir()
+        for path in (ROOT / name).iterdir()
+    }
 
 
 def test_the_sink_of_the_compose_file_is_a_job() -> None:

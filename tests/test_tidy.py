@@ -10,15 +10,34 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("protocol", "storage", "client", "broker", "pipeline", "terminal")
+PACKAGES = (
+    "protocol",
+    "storage",
+    "client",
+    "broker",
+    "pipeline",
+    "terminal",
+    "testing",
+)
 FILE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 60
-PAGES = ("README.md", "ARCHITECTURE.md")
+PAGES = (
+    "README.md",
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+)
+DOOR = "docs/index.md"
 # A file that a page names, whole or by its last parts: `broker/node/server.py`.
 NAMED_FILE = re.compile(r"`([\w./-]+\.(?:pyi?|[ch]))`")
-LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
+# A link's target and its anchor, either of which may be missing.
+LINK = re.compile(r"\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]*))?\)")
+BLOCK = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)
+HEADING = re.compile(r"^#+ (.+?)$", re.MULTILINE)
 GENERATED = (
     "docs/apis.md",
+    "docs/metrics.md",
     "docs/options.md",
     "docs/states.md",
     "broker/requests/offered.py",
@@ -99,7 +118,8 @@ def test_every_test_folder_is_a_package() -> None:
 
 def test_every_file_that_a_page_names_is_there() -> None:
     files = [path.relative_to(ROOT) for path in ROOT.glob("*.py")]
-    for folder in (*PACKAGES, "odradek", "pyspark_odradek", "tests", "bench", "docs"):
+    beside = ("odradek", "pyspark_odradek", "tests", "bench", "docs", ".ci")
+    for folder in (*PACKAGES, *beside):
         files += [path.relative_to(ROOT) for path in (ROOT / folder).rglob("*.*")]
     ends = {
         "/".join(path.parts[place:])
@@ -115,14 +135,55 @@ def test_every_file_that_a_page_names_is_there() -> None:
     assert not named
 
 
+def links(page: Path) -> Iterator[tuple[Path, str]]:
+    """The files to which a page has links, and the anchors there, if any."""
+    for target, anchor in LINK.findall(BLOCK.sub("", page.read_text())):
+        yield (page.parent / target).resolve() if target else page, anchor
+
+
+def anchors(page: Path) -> set[str]:
+    """What the headings of a page are called in links, on the forge and on the site."""
+    found = HEADING.findall(BLOCK.sub("", page.read_text()))
+    plain = [re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading) for heading in found]
+    kept = [re.sub(r"[^\w\- ]", "", heading.strip().lower()) for heading in plain]
+    return {heading.replace(" ", "-") for heading in kept}
+
+
 def test_every_link_of_a_page_leads_somewhere() -> None:
     dead = {
-        f"{page.relative_to(ROOT)}: {link}"
+        f"{page.relative_to(ROOT)}: {target.name}#{anchor}"
         for page in pages()
-        for link in LINK.findall(page.read_text())
-        if not (page.parent / link).exists()
+        for target, anchor in links(page)
+        if not target.exists() or (anchor and anchor not in anchors(target))
     }
     assert not dead
+
+
+def test_every_page_is_reached_from_the_door() -> None:
+    reached, new = set(), {ROOT / DOOR}
+    while new:
+        page = new.pop()
+        reached.add(page)
+        new |= {to for to, _ in links(page) if to.suffix == ".md"} - reached
+    hidden = [str(page.relative_to(ROOT)) for page in pages() if page not in reached]
+    assert not hidden
+    assert ROOT / DOOR in {target for target, _ in links(ROOT / "README.md")}
+
+
+def test_every_page_is_on_the_site() -> None:
+    listed = re.findall(r": ([\w/.-]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.M)
+    docs = ROOT / "docs"
+    of_folders_above = (
+        "project",
+        "architecture",
+        "changelog",
+        "contributing",
+        "security",
+    )
+    beside = {f"{name}.md" for name in of_folders_above}
+    assert sorted(set(listed) - beside) == sorted(
+        page.relative_to(docs).as_posix() for page in docs.rglob("*.md")
+    )
 
 
 @pytest.mark.parametrize("page", GENERATED)

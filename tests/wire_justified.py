@@ -193,12 +193,6 @@ JUSTIFIED: Final = (
         says("CONTROLLER", "PLAINTEXT"),
     ),
     Justified(
-        "SaslHandshake is no API of this broker yet",
-        {"framing": (25,)},
-        "answer",
-        says("response", "closed"),
-    ),
-    Justified(
         "a topic is made before the answer, so that nobody has to ask again",
         {"metadata": (22, 23, 33, 35)},
         ".topics.0.*",

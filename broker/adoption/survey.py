@@ -97,12 +97,12 @@ def survey(files: Files, directories: Sequence[Path], notes: list[str]) -> Surve
 
 def _identity(files: Files, directory: Path) -> MetaProperties:
     if not directory.is_dir():
-        raise AdoptionError(f"{directory} is no directory")
+        raise AdoptionError(f"{directory} is not a directory")
     check_no_catalog(files, directory)
     identity = read_identity(files, directory)
     if identity is None:
         raise AdoptionError(
-            f"{directory} has no meta.properties: it is no log directory of Apache"
+            f"{directory} has no meta.properties: it is not a log directory of Apache"
             " Kafka"
         )
     return identity

@@ -15,7 +15,7 @@ from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
-from odradek.terminal.failure import USAGE_ERROR, fail
+from odradek.terminal.failure import USAGE_ERROR, answer_in_json, fail
 from odradek.terminal.pipe import drop_output, mend_streams
 
 if TYPE_CHECKING:
@@ -56,6 +56,18 @@ BUILT_IN = {
         "odradek.broker.cli.txn.command",
         "Show transactions and what they hold up; abort them.",
     ),
+    "user": (
+        "odradek.broker.cli.user.command",
+        "Show users who log in by SASL/SCRAM; set and remove their passwords.",
+    ),
+    "quota": (
+        "odradek.broker.cli.quota.command",
+        "Show, set and remove quotas of users, client ids and addresses.",
+    ),
+    "profile": (
+        "odradek.broker.cli.profile.command",
+        "Name clusters, and choose the one that commands use.",
+    ),
     "bench": (
         "odradek.broker.cli.node.bench",
         "Measure how fast a broker writes and reads.",
@@ -80,9 +92,21 @@ BUILT_IN = {
         "odradek.broker.cli.node.fsck",
         "Check log directories without changing them, and say what is wrong.",
     ),
+    "backup": (
+        "odradek.broker.cli.node.backup",
+        "Make a consistent copy of a broker's data, while it runs.",
+    ),
+    "restore": (
+        "odradek.broker.cli.node.restore",
+        "Make data directories of a backup, or check it.",
+    ),
     "compact": (
         "odradek.broker.cli.node.compact",
         "Compact a topic now: keep the last record of each key.",
+    ),
+    "trace": (
+        "odradek.broker.cli.node.trace",
+        "Watch a produce, a fetch or a commit on its way through the broker.",
     ),
     "completion": ("odradek.broker.cli.completion", "Let a shell complete commands."),
 }
@@ -102,6 +126,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     name = "version" if given[:1] == ["--version"] else "".join(given[:1])
     mend_streams(is_quiet=name == "serve")
+    answer_in_json("--json" in given)
     code = 0
     try:
         code = _run(name, given)
@@ -173,7 +198,11 @@ def _has_foreign_commands() -> bool:
 def _unknown(name: str) -> str:
     from odradek.terminal.spelling import did_you_mean
 
+    from .foreign_words import advice
+
     names = _names()
+    if instead := advice(name):
+        return f"there is no such command; {instead}"
     meant = did_you_mean(name, names)
     if meant:
         return f"there is no such command; did you mean {meant}?"

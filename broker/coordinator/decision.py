@@ -100,6 +100,9 @@ class ShardState(Protocol):
     def end_transaction(self, place: Place, is_commit: bool) -> None:
         """Apply the marker that ends the transaction of a producer."""
 
+    def summary(self) -> dict[str, int]:
+        """How many there are of what the state consists of, by a word for one."""
+
     def on_loaded(self) -> None:
         """Everything is replayed: begin timers, go on with what was begun."""
 

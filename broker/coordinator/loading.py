@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from odradek.broker.runtime.logs import counted
 from odradek.protocol.control_records import read_marker
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.record_batch import scan
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from odradek.broker.replica.partition.partition import Partition
+    from odradek.broker.runtime.clock import Clock
     from odradek.broker.runtime.disk_threads import DiskThreads
     from odradek.protocol.record_batch import BatchHeader
     from odradek.protocol.records import Record
@@ -35,6 +38,35 @@ _RECORDS_AT_ONCE = 200
 
 _new = tuple.__new__
 _logger = logging.getLogger(__name__)
+
+
+class LoadedShards:
+    """Counts what came of the logs of one coordinator, for one line about all."""
+
+    def __init__(self, topic: str, clock: Clock) -> None:
+        self._topic = topic
+        self._clock = clock
+        self._began_ms = clock.monotonic_ms()
+        self._log_count = self._record_count = 0
+        self._counts: Counter[str] = Counter()
+
+    def note(self, record_count: int, counts: dict[str, int]) -> None:
+        """One was loaded; `ShardState.summary` says what it came to."""
+        self._log_count += 1
+        self._record_count += record_count
+        self._counts.update(counts)
+
+    def report(self, logger: logging.Logger) -> None:
+        """Say what was loaded, if there was anything."""
+        if self._log_count:
+            logger.info(
+                "%s: %s loaded in %.3f s from %s in %s",
+                self._topic,
+                ", ".join(counted(count, what) for what, count in self._counts.items()),
+                (self._clock.monotonic_ms() - self._began_ms) / 1000,
+                counted(self._record_count, "record"),
+                counted(self._log_count, "partition"),
+            )
 
 
 class Loader:

@@ -16,7 +16,7 @@ from odradek.protocol.errors import KafkaError, NotCoordinator
 from odradek.protocol.topic_partition import TopicPartition
 
 from .decision import Decision, ShardState
-from .loading import Loader
+from .loading import LoadedShards, Loader
 from .placement import partition_for
 from .shard import Phase, Shard
 
@@ -67,6 +67,7 @@ class CoordinatorRuntime(Generic[S]):
         self._wanted: list[int] = []
         self._loading: asyncio.Task[None] | None = None
         self._has_begun = False
+        self._loaded = LoadedShards(topic, clock)
 
     # Which shards there are
 
@@ -192,9 +193,11 @@ class CoordinatorRuntime(Generic[S]):
         return shard
 
     async def _load_wanted(self) -> None:
+        self._loaded = LoadedShards(self.topic, self.clock)
         try:
             while self._wanted:
                 await self._load(self._shards[self._wanted.pop(0)])
+            self._loaded.report(_logger)
         finally:
             if self._loading is asyncio.current_task():
                 self._loading = None
@@ -217,12 +220,14 @@ class CoordinatorRuntime(Generic[S]):
             self._bugs.record(f"load {topic_partition}", error)
             shard.fail(error)
             return
-        _logger.info(
+        elapsed_ms = self.clock.monotonic_ms() - started_ms
+        _logger.debug(
             "%s: %d records are loaded in %d ms",
             topic_partition,
             loader.record_count,
-            self.clock.monotonic_ms() - started_ms,
+            elapsed_ms,
         )
+        self._loaded.note(loader.record_count, shard.state.summary())
         shard.activate()
 
     def unload(self) -> None:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 COMMIT = "commit"
 INTERVAL = "interval"
+NONE = "none"
 # Logs that one sync also writes a snapshot for: each costs several small syncs, and
 # the answers that wait for the next sync must not wait for a thousand of them.
 SNAPSHOTS_PER_SYNC = 8
@@ -110,6 +111,11 @@ class DirectoryCommitter:
         self._flush_waiters: list[asyncio.Future[None]] = []
         self._interval_timer: TimerHandle | None = None
         self._is_running = False
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is being synced."""
+        return not self._is_running
 
     def mark_dirty(self, partition: Syncable) -> None:
         """``partition`` has records that are not durable; sync it when it is time."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 from odradek.protocol.errors import FrameTooLarge, MalformedRequest, TooManyObjects
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Hashable
 
     from odradek.broker.runtime.clock import Clock
 
@@ -96,12 +96,15 @@ class RequestMemory:
 
 
 class LimitedLog:
-    """Log lines about strangers: one a second at most, the others are counted.
+    """Log lines about strangers: mostly one a second, the others are counted.
 
     ``hits`` says how often which limit was reached, by the name of its option.
     """
 
     INTERVAL_MS = 1000
+    REPEAT_MS = 60_000
+    FREE_MAX = 10
+    KNOWN_MAX = 1000
 
     def __init__(
         self, clock: Clock, write: Callable[[str], None] = _logger.warning
@@ -111,20 +114,45 @@ class LimitedLog:
         self._write = write
         self._next_ms = 0
         self._suppressed = 0
+        self._again_ms: dict[Hashable, int] = {}
+        self._free_count, self._free_until_ms = 0, 0
 
-    def warn(self, line: str, limit: str | None = None) -> None:
+    def warn_once(self, subject: Hashable, line: str) -> None:
+        """`warn`, but of the same ``subject`` once a minute at most.
+
+        Of a few subjects in a minute the line is written at once, whatever was written
+        before it: nobody's line shall be lost behind another one.
+        """
+        now_ms, again_ms = self._clock.monotonic_ms(), self._again_ms
+        if now_ms < again_ms.get(subject, now_ms):
+            return
+        if now_ms >= self._free_until_ms:
+            self._free_count = self.FREE_MAX
+            self._free_until_ms = now_ms + self.REPEAT_MS
+        if self._free_count:
+            self._free_count -= 1
+            self._write(line)
+        elif not self.warn(line):
+            return
+        if len(again_ms) >= self.KNOWN_MAX:
+            again_ms.clear()
+        again_ms[subject] = now_ms + self.REPEAT_MS
+
+    def warn(self, line: str, limit: str | None = None) -> bool:
         """Write ``line``, unless another one has just been written.
 
-        ``limit`` is the option that was reached, if it was one.
+        ``limit`` is the option that was reached, if it was one. Returns whether it
+        was written.
         """
         if limit is not None:
             self.hits[limit] += 1
         now_ms = self._clock.monotonic_ms()
         if now_ms < self._next_ms:
             self._suppressed += 1
-            return
+            return False
         if self._suppressed:
             line = f"{line} ({self._suppressed} more like this since the last line)"
         self._suppressed = 0
         self._next_ms = now_ms + self.INTERVAL_MS
         self._write(line)
+        return True

@@ -8,7 +8,7 @@ decided there, on what everything before it has left.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from odradek.broker.config.chosen_options import ChosenOptions
 from odradek.protocol.errors import InvalidTopic, KafkaError
@@ -21,11 +21,14 @@ from .topic_index import Deletion, TopicIndex
 from .topic_names import collision_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
+    from pathlib import Path
 
     from odradek.protocol.topic_partition import TopicPartition
 
 __all__ = ["Deletion", "NewTopic", "PartitionInfo", "Topic", "Topics"]
+
+_T = TypeVar("_T")
 
 
 class Topics(TopicIndex):
@@ -37,6 +40,11 @@ class Topics(TopicIndex):
         self._unmarked: dict[TopicPartition, str | None] = {}
         self._marking: asyncio.Future[None] | None = None
         self._watchers: list[Callable[[Topic], object]] = []
+        self._index_watchers: list[Callable[[], object]] = []
+        # Set when there is a topic, or one is being made.
+        self.begun = asyncio.Event()
+        if len(self):
+            self.begun.set()
 
     @property
     def cluster_id(self) -> str:
@@ -62,6 +70,14 @@ class Topics(TopicIndex):
         """Call ``watcher`` with every topic whose options have changed."""
         self._watchers.append(watcher)
 
+    def watch_index(self, watcher: Callable[[], object]) -> None:
+        """Call ``watcher`` when topics were made, widened or deleted."""
+        self._index_watchers.append(watcher)
+
+    def _tell_index(self, changed: Collection[object]) -> None:
+        for watcher in self._index_watchers if changed else ():
+            watcher()
+
     async def create_topic(
         self, name: str, partition_count: int, options: Mapping[str, str] | None = None
     ) -> Topic:
@@ -80,6 +96,7 @@ class Topics(TopicIndex):
 
     async def create_topics(self, wanted: list[NewTopic]) -> list[Topic | KafkaError]:
         """Make topics in one commit: each is made, or its place says why not."""
+        self.begun.set()
 
         def decide() -> Change:
             results = self._decide_creations(wanted)
@@ -92,6 +109,7 @@ class Topics(TopicIndex):
             def apply(_: None) -> list[Topic | KafkaError]:
                 for topic in made:
                     self._add(topic)
+                self._tell_index(made)
                 return results
 
             if not made:
@@ -119,6 +137,7 @@ class Topics(TopicIndex):
             def apply(_: None) -> dict[str, KafkaError | None]:
                 for name, count in widened.items():
                     _widen(self._by_name[name], count)
+                self._tell_index(widened)
                 return results
 
             if not rows:
@@ -166,7 +185,9 @@ class Topics(TopicIndex):
             ids = [topic.topic_id for topic in known]
 
             def apply(_: None) -> list[Deletion]:
-                return [self._begin_deletion(topic) for topic in known]
+                begun = [self._begin_deletion(topic) for topic in known]
+                self._tell_index(begun)
+                return begun
 
             if not known:
                 return Change(apply)
@@ -251,6 +272,19 @@ class Topics(TopicIndex):
     async def allocate_producer_id_block(self) -> range:
         """Producer ids that nobody got before and nobody will get again."""
         return await self._catalog.allocate_producer_id_block()
+
+    async def copy_to(self, path: Path, and_then: Callable[[], _T]) -> _T:
+        """Copy the catalogue to ``path``, and return what ``and_then`` returns.
+
+        That is called on the loop while the catalogue is what the copy says.
+
+        Raises:
+            KafkaStorageError: it could not be copied.
+        """
+        copied: _T = await self._catalog.change(
+            lambda: Change(lambda _: and_then(), lambda store: store.copy_to(path))
+        )
+        return copied
 
     def _decide_creations(self, wanted: list[NewTopic]) -> list[Topic | KafkaError]:
         results: list[Topic | KafkaError] = []

@@ -189,7 +189,7 @@ class Moving:
         await self._settle(move, step)
         elapsed_ms = self._clock.monotonic_ms() - move.started_ms
         log.lines(_logger).info(
-            "it is here now, and no more in %s: %d bytes in %d ms",
+            "it is here now, and no longer in %s: %d bytes in %d ms",
             origin.parent,
             move.copied_bytes,
             elapsed_ms,

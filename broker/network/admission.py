@@ -40,6 +40,7 @@ class Admission:
         self._own_limits = dict(options.max_connections_per_ip_overrides)
         self._clock = clock
         self.count = 0
+        self.is_shut = False  # a test lets nobody in
         self.per_address: dict[str, int] = {}
         # Whether an address has come more often than its quota lets it.
         self.is_over_quota: Callable[[str], bool] = _never
@@ -54,6 +55,8 @@ class Admission:
     def refusal(self, address: str) -> Refusal | None:
         """Count a new connection, or say why it may not be opened."""
         options = self._options
+        if self.is_shut:
+            return Refusal("test.control", "a test lets nobody in")
         if self.count >= options.max_connections:
             reason = f"{self.count} connections are open, the limit"
             return Refusal("max.connections", reason)

@@ -16,9 +16,8 @@ import logging
 from typing import TYPE_CHECKING, Any, cast
 
 from odradek.broker.memory.answer_memory import UNCOUNTED_SIZE
-from odradek.broker.memory.limits import LIMITS
 from odradek.broker.requests.context import ConnectionInfo
-from odradek.broker.requests.dispatch import has_bulky_answer, request_log
+from odradek.broker.requests.dispatch import has_bulky_answer
 from odradek.broker.runtime.parked import Parked
 from odradek.protocol.errors import MalformedRequest
 from odradek.protocol.framing import FrameReader
@@ -26,15 +25,22 @@ from odradek.protocol.framing import FrameReader
 from .backlog import Backlog
 from .deadlines import Deadlines
 from .held_memory import HeldMemory
-from .reading_gate import BACKLOG, FINISHING, FULL, MEMORY, MUTED, ReadingGate
+from .reading_gate import BACKLOG, BLOCKING, FINISHING, FULL, MEMORY, MUTED, ReadingGate
 from .response_queue import ResponseQueue
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from odradek.broker.requests.dispatch import Exchange
 
     from .listener import Listener
+
+    Dispatch = Callable[[ConnectionInfo, memoryview], Exchange | bytes]
+
+
+_request_log = logging.getLogger("odradek.requests")
+# How long who was told that this is no place for it may take to close.
+_LINGER_MS = 1000
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -43,10 +49,8 @@ class Connection(asyncio.BufferedProtocol):
     __slots__ = (
         "_backlog",
         "_busy_poll",
-        "_deadlines",
         "_dispatch",
         "_frame_count",
-        "_gate",
         "_is_blocked",
         "_is_closed",
         "_listener",
@@ -57,11 +61,13 @@ class Connection(asyncio.BufferedProtocol):
         "_task",
         "_task_size",
         "_transport",
+        "deadlines",
+        "gate",
         "info",
     )
 
     info: ConnectionInfo
-    _gate: ReadingGate
+    gate: ReadingGate
     _memory: HeldMemory
     _transport: asyncio.Transport
     _responses: ResponseQueue
@@ -72,9 +78,11 @@ class Connection(asyncio.BufferedProtocol):
         self._network = network
         self._busy_poll = network.busy_poll
         dispatcher = network.dispatcher
-        self._dispatch = dispatcher.dispatch
-        if request_log.isEnabledFor(logging.DEBUG):
-            self._dispatch = dispatcher.dispatch_logged
+        self._dispatch: Dispatch = dispatcher.entry
+        if _request_log.isEnabledFor(logging.DEBUG):
+            from odradek.broker.requests.request_log import LoggedDispatch
+
+            self._dispatch = LoggedDispatch(dispatcher).dispatch
         self._reader = FrameReader(
             network.options.socket_request_max_bytes,
             network.chunk,
@@ -83,7 +91,7 @@ class Connection(asyncio.BufferedProtocol):
         self._backlog = Backlog()
         self._task: asyncio.Task[Any] | None = None
         self._task_size = self._frame_count = 0
-        self._deadlines = Deadlines(network.options, network.clock.monotonic_ms())
+        self.deadlines = Deadlines(network.options, network.clock.monotonic_ms())
         # Set once the client is let in; until then nothing is served.
         self._is_closed = self._is_blocked = True
 
@@ -97,14 +105,13 @@ class Connection(asyncio.BufferedProtocol):
         refusal = network.admission.refusal(peer[0])
         if refusal is not None:
             limit, reason = refusal
-            line = f"connection from {peer[0]} refused: {reason}"
-            network.log.warn(line, limit)
+            network.log.warn(f"connection from {peer[0]} refused: {reason}", limit)
             transport.abort()
             return
         self.info = ConnectionInfo.of(
             transport, self._listener.name, self.finish, self.mute
         )
-        self._gate = ReadingGate(transport)
+        self.gate = ReadingGate(transport)
         self._memory = HeldMemory(network, peer[0])
         self._responses = ResponseQueue(
             transport,
@@ -140,13 +147,12 @@ class Connection(asyncio.BufferedProtocol):
 
     def pause_writing(self) -> None:
         """The client does not read as fast as we write: more answers wait here."""
-        self._deadlines.forget_unread()
+        self.deadlines.forget_unread()
         buffers = self._responses.hold(self._transport.get_write_buffer_size())
         self._memory.hold(self._responses.unread_size, buffers)
         self._listener.watch(self)
         if self._is_full():
-            self._is_blocked = True
-            self._gate.shut(FULL)
+            self.stop_starting(FULL)
 
     def resume_writing(self) -> None:
         """All of it has left."""
@@ -160,7 +166,7 @@ class Connection(asyncio.BufferedProtocol):
         self._is_closed = self._is_blocked = True
         self._listener.remove(self)
         self._network.admission.release(self.info.peer_host)
-        self._gate.let_go()
+        self.gate.let_go()
         self._responses.close()
         self._backlog.clear()
         self._reader.close()
@@ -173,18 +179,31 @@ class Connection(asyncio.BufferedProtocol):
 
     def finish(self) -> None:
         """Start nothing more, and close once the answers under way are sent."""
-        self._is_blocked = True
-        self._gate.shut(FINISHING)
+        self.stop_starting(FINISHING)
         # Not here and now: the handler that calls this has yet to give its answer.
         asyncio.get_running_loop().call_soon(self._close_if_finished)
 
     def mute(self, wait_ms: int) -> None:
         """Start nothing and read nothing for a while: the client does too much."""
-        if self._is_closed or self._gate.is_shut_for(MUTED):
+        if self._is_closed or self.gate.is_shut_for(MUTED):
             return
+        self.stop_starting(MUTED)
+        self._network.clock.call_later(wait_ms, lambda: self.start_again(MUTED))
+
+    def stop_starting(self, reason: int) -> None:
+        """Start nothing and read nothing, for this reason or for one more."""
         self._is_blocked = True
-        self._gate.shut(MUTED)
-        self._network.clock.call_later(wait_ms, self._unmute)
+        self.gate.shut(reason)
+
+    def start_again(self, reason: int) -> None:
+        """Start and read again, if there is no other reason not to."""
+        self.gate.open(reason)
+        self._go_on()
+
+    def dispatch_by(self, old: Dispatch, new: Dispatch) -> None:
+        """Give requests to ``new``, if until now ``old`` got them."""
+        if self._dispatch == old:
+            self._dispatch = new
 
     def abort(self) -> None:
         """Close at once; answers that have not left are lost."""
@@ -192,7 +211,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def memory_freed(self) -> None:
         """Read on: there is memory for requests again."""
-        self._gate.open(MEMORY)
+        self.gate.open(MEMORY)
 
     def room_made(self) -> None:
         """Start the fetch that has waited for memory."""
@@ -208,15 +227,15 @@ class Connection(asyncio.BufferedProtocol):
         has_unread = self._responses.is_held or self._transport.is_closing()
         # When it is for want of memory that we do not read, the half-received
         # frames are what fills the memory, and no excuse.
-        gate = self._gate
+        gate = self.gate
         is_excused = gate.reasons != 0 and not gate.is_shut_for(MEMORY)
-        if pending and self._deadlines.is_frame_late(
+        if pending and self.deadlines.is_frame_late(
             now_ms, self._frame_count, pending, is_excused, network.memory.is_full
         ):
             self._cut("a request took too long to arrive", "request.arrival.timeout.ms")
             return False
         unread = self._transport.get_write_buffer_size()
-        if has_unread and self._deadlines.is_reader_stalled(
+        if has_unread and self.deadlines.is_reader_stalled(
             now_ms, unread, network.answers.is_short
         ):
             self._cut("its answers are not read", "connection.unread.timeout.ms")
@@ -226,7 +245,7 @@ class Connection(asyncio.BufferedProtocol):
     def check_idle(self, now_ms: int) -> None:
         """Close when nothing was asked for the time of ``connections.max.idle.ms``."""
         is_busy = self._responses.count > 0
-        if self._deadlines.is_idle(now_ms, self._frame_count, is_busy):
+        if self.deadlines.is_idle(now_ms, self._frame_count, is_busy):
             self.finish()
 
     # Starting requests.
@@ -260,8 +279,7 @@ class Connection(asyncio.BufferedProtocol):
                 else:
                     self._wait_for(exchange, len(frame))
             if waiting and self._is_full():
-                self._is_blocked = True
-                self._gate.shut(FULL)
+                self.stop_starting(FULL)
         responses.flush_soon(self._busy_poll)
         if self._busy_poll is not None and not waiting:
             self._busy_poll.note_answered()
@@ -270,7 +288,7 @@ class Connection(asyncio.BufferedProtocol):
         if self._backlog.size:
             self._account()
             self._memory.wait_for_room(self)
-            self._gate.shut(BACKLOG)
+            self.gate.shut(BACKLOG)
 
     def _wait_for(self, exchange: Exchange, size: int) -> None:
         """Queue an answer that comes from somewhere else."""
@@ -300,7 +318,7 @@ class Connection(asyncio.BufferedProtocol):
             self._memory.count_answers(responses.unread_size)
         if not self._is_blocked or self._is_closed:
             return  # mostly: nothing has had to wait
-        gate = self._gate
+        gate = self.gate
         if gate.is_shut_for(FINISHING):
             self._close_if_finished()
             return
@@ -308,7 +326,7 @@ class Connection(asyncio.BufferedProtocol):
             gate.shut(FULL)
         else:
             gate.open(FULL)
-        self._is_blocked = self._task is not None or gate.is_shut_for(FULL | MUTED)
+        self._is_blocked = self._task is not None or gate.is_shut_for(BLOCKING)
         if self._backlog.size and not self._is_blocked:
             try:
                 self._serve(self._backlog.take())
@@ -319,10 +337,6 @@ class Connection(asyncio.BufferedProtocol):
             self._account()
         if not self._backlog.size:
             gate.open(BACKLOG)
-
-    def _unmute(self) -> None:
-        self._gate.open(MUTED)
-        self._go_on()
 
     def _is_full(self) -> bool:
         """Whether as much waits for its turn as may."""
@@ -347,18 +361,27 @@ class Connection(asyncio.BufferedProtocol):
             self._network.memory.leave(self)
             return
         self._listener.watch(self)
-        if not self._gate.is_shut_for(MEMORY) and memory.must_wait(self):
-            self._gate.shut(MEMORY)
+        if not self.gate.is_shut_for(MEMORY) and memory.must_wait(self):
+            self.gate.shut(MEMORY)
 
     def _refuse(self, error: MalformedRequest) -> None:
         """The client does not speak the protocol: say so in the log, and close."""
-        if not self._is_closed:
-            self._network.log.warn(
-                f"closing the connection from {self.info.peer_host}:"
-                f"{self.info.peer_port}: {error}",
-                LIMITS.get(type(error)),
-            )
+        if self._is_closed:
+            return
+        from .strangers import farewell  # rarely needed
+
+        beginning = b"" if self._frame_count else self._reader.refused
+        answer = farewell(self._network, self.info, error, beginning)
+        if not answer:
             self._close()
+            return
+        # It would be lost if we closed now: with bytes unread, that is a reset.
+        self._is_closed = self._is_blocked = True
+        self.gate.let_go()
+        self._reader.close()
+        self._transport.write(answer)
+        self._transport.write_eof()
+        self._network.clock.call_later(_LINGER_MS, self._transport.abort)
 
     def _close_if_finished(self) -> None:
         if not self._is_closed and not self._responses.count and not self._task:
@@ -368,7 +391,7 @@ class Connection(asyncio.BufferedProtocol):
         """Send what is encoded, then close."""
         self._responses.flush()
         self._is_closed = self._is_blocked = True
-        self._gate.let_go()
+        self.gate.let_go()
         self._listener.watch(self)
         self._transport.close()
 

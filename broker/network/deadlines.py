@@ -40,6 +40,11 @@ class Deadlines:
         self._idle_seen = 0
         self._idle_since_ms = now_ms
 
+    def begin_anew(self, now_ms: int) -> None:
+        """Let all of the client's time begin now."""
+        self._frame_since_ms = self._pending_since_ms = now_ms
+        self._unread_since_ms = self._idle_since_ms = now_ms
+
     def is_frame_late(
         self,
         now_ms: int,

@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Any
 from odradek.broker.runtime.start_error import StartError
 
 from .connection import Connection
+from .reading_gate import FROZEN
 from .response_queue import CatchUp
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Callable, Coroutine
+
+    from odradek.broker.requests.context import ConnectionInfo
 
     from .network import Network
 
@@ -35,10 +38,12 @@ class Listener:
         self.network = network
         self.connections: set[Connection] = set()
         self.catch_up = CatchUp()
+        # Told when a client is gone; mostly nobody.
+        self.watchers: list[Callable[[ConnectionInfo], object]] = []
         self._watched: set[Connection] = set()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._server: asyncio.Server | None = None
-        self._is_stopping = False
+        self._is_stopping = self._is_frozen = False
         self._all_gone = asyncio.Event()
         self._idle_sweep_ms = 0
 
@@ -104,9 +109,24 @@ class Listener:
             for connection in list(self.connections):
                 connection.check_idle(now_ms)
 
+    def freeze(self) -> None:
+        """Read nothing until `thaw`, also of clients that come."""
+        self._is_frozen = True
+        for connection in self.connections:
+            connection.stop_starting(FROZEN)
+
+    def thaw(self) -> None:
+        """Read again."""
+        self._is_frozen = False
+        for connection in list(self.connections):
+            connection.start_again(FROZEN)
+
     def add(self, connection: Connection) -> None:
         """A client was let in."""
         self.connections.add(connection)
+        if self._is_frozen:
+            connection.stop_starting(FROZEN)
+            asyncio.get_running_loop().call_soon(connection.gate.pause_again)
         if self._is_stopping:
             connection.finish()
 
@@ -114,6 +134,8 @@ class Listener:
         """A client is gone."""
         self.connections.discard(connection)
         self._watched.discard(connection)
+        for watcher in self.watchers:
+            watcher(connection.info)
         if self._is_stopping and not self.connections:
             self._all_gone.set()
 

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 from odradek.protocol.framing import ReceiveChunk
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from odradek.broker.config.options.broker_config import BrokerConfig
+    from odradek.broker.config.options.listener import HostPort
     from odradek.broker.memory.answer_memory import AnswerMemory
     from odradek.broker.memory.limits import LimitedLog, RequestMemory
     from odradek.broker.requests.dispatch import Dispatcher
@@ -16,6 +19,11 @@ if TYPE_CHECKING:
 
     from .admission import Admission
     from .busy_poll import BusyPoll
+
+
+def _nowhere() -> HostPort | None:
+    """Nobody serves HTTP."""
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,3 +39,4 @@ class Network:
     log: LimitedLog
     chunk: ReceiveChunk = field(default_factory=ReceiveChunk)
     busy_poll: BusyPoll | None = None
+    http_address: Callable[[], HostPort | None] = _nowhere  # of metrics and health

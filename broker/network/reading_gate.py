@@ -7,6 +7,7 @@
 - ``MEMORY``: the broker's memory for requests is full, and a half-received one of
   this client is part of it.
 - ``FINISHING``: nothing is to start any more.
+- ``FROZEN``: a test has the broker stand still.
 
 Invariant: the transport is paused while there is a reason, and only then. It is told
 when the first one comes, and when the last one goes.
@@ -22,6 +23,9 @@ FULL: Final = 2
 MUTED: Final = 4
 MEMORY: Final = 8
 FINISHING: Final = 16
+FROZEN: Final = 32
+# For these nothing is started either, of what was read before.
+BLOCKING: Final = FULL | MUTED | FROZEN
 
 
 class ReadTransport(Protocol):
@@ -52,6 +56,14 @@ class ReadingGate:
         before = self.reasons
         self.reasons = before | reason
         if not before and self._transport is not None:
+            self._transport.pause_reading()
+
+    def pause_again(self) -> None:
+        """Tell the transport once more, if there is a reason.
+
+        That of uvloop reads on when it was told while it was being connected.
+        """
+        if self.reasons and self._transport is not None:
             self._transport.pause_reading()
 
     def open(self, reason: int) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from odradek.broker.memory.limits import LimitedLog
 from odradek.broker.metadata.client_quotas import ClientQuotas
 from odradek.broker.metadata.features import Features
 from odradek.broker.metadata.producer_ids import ProducerIds
@@ -57,11 +58,13 @@ class Parts:
     quotas: ClientQuotas = field(init=False)
     features: Features = field(init=False)
     producer_ids: ProducerIds = field(init=False)
+    client_log: LimitedLog = field(init=False)
 
     def __post_init__(self) -> None:
         self.quotas = ClientQuotas(self.resources)
         self.features = Features(self.resources, self.config.transaction_version)
         self.producer_ids = ProducerIds(self.metadata)
+        self.client_log = LimitedLog(self.clock)
         self.live.watch(self._take_config)
         self.resources.watch(self._take_change)
 

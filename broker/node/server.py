@@ -13,11 +13,12 @@ import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from odradek.broker.adoption.check import check_adopted, with_known_node_id
 from odradek.broker.config.live_config import LiveConfig
-from odradek.broker.durability.committer import Committer
+from odradek.broker.config.options.listener import HostPort
+from odradek.broker.durability.committer import NONE, Committer
 from odradek.broker.handlers import OfferedHandlers
 from odradek.broker.memory.limits import LimitedLog, RequestMemory
 from odradek.broker.metadata.catalog.catalog import Catalog
@@ -38,24 +39,26 @@ from odradek.broker.runtime.disk_threads import DiskThreads
 from odradek.broker.runtime.process import open_files_limit, run_until_signal
 from odradek.broker.runtime.scheduler import Scheduler
 from odradek.protocol.errors import KafkaStorageError
+from odradek.storage.directory.data_format import check_formats
 from odradek.storage.directory.log_directory import DirectoryLock
 from odradek.storage.directory.log_manager import LogManager
 from odradek.storage.files.files import Files, OsFiles
 from odradek.storage.files.tail_memory import TailMemory
 
-from .late_modules import load_late
+from .late_modules import load_for_logs, load_late
 from .reconfiguration import follow_changes, follow_quotas
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from odradek.broker.compaction.cleaning import Cleaning
     from odradek.broker.config.options.broker_config import BrokerConfig
-    from odradek.broker.config.options.listener import HostPort
-    from odradek.broker.operate.admin_socket import AdminSocket
-    from odradek.broker.operate.http_server import HttpServer
+    from odradek.broker.operate.admin_socket import AdminRequest, AdminSocket
+    from odradek.broker.operate.backups import Backups
+    from odradek.broker.operate.http_server import Door, HttpServer
     from odradek.broker.operate.metrics.broker_families import MetricSources
+    from odradek.broker.requests.registry import Handler
     from odradek.storage.log.unified_log import UnifiedLog
 
 CLOSING_THREADS = 8
@@ -65,6 +68,7 @@ class Server:
     """One broker in this process; ``services`` is there once it has started."""
 
     services: Parts
+    admin_connections_max: ClassVar[int | None] = None
 
     def __init__(
         self,
@@ -77,6 +81,7 @@ class Server:
         self.config = config
         self.listeners: list[Listener] = []
         self.bugs = bugs or Bugs()
+        self.make_handlers: Callable[[], Mapping[int, Handler]] = OfferedHandlers
         self._clock = clock or SystemClock()
         self._files = files
         self._lock: DirectoryLock | None = None
@@ -84,6 +89,7 @@ class Server:
         self._opening: asyncio.Task[None] | None = None
         self._cleaning: Cleaning | None = None
         self._admin: AdminSocket | None = None
+        self._backups: Backups | None = None
         self._http: HttpServer | None = None
         self._metric_sources: MetricSources | None = None
 
@@ -95,6 +101,10 @@ class Server:
                 nothing is held any more.
         """
         try:
+            if self.config.exit_with_process:
+                from odradek.broker.runtime.companion import end_with_process
+
+                end_with_process(self.config.exit_with_process)
             self._open_storage()
             if not self.services.log_manager.was_clean:
                 # All at once, before anybody is told an epoch: a commit for every
@@ -115,18 +125,21 @@ class Server:
         """Where metrics and health are asked for; None: nowhere."""
         return None if self._http is None else self._http.port
 
+    @property
+    def backups(self) -> Backups:
+        """The broker's part in backups and snapshots, once it has started."""
+        assert self._backups is not None
+        return self._backups
+
+    def _http_address(self) -> HostPort | None:
+        http = self._http
+        return None if http is None else HostPort(http.host, http.port)
+
     def ready_line(self) -> str:
         """One line for people and scripts: where it listens, and what it promises."""
-        addresses = ", ".join(
-            f"{listener.host or '*'}:{listener.port}" for listener in self.listeners
-        )
-        data = ", ".join(str(directory) for directory in self.config.log_dirs)
-        if not data.startswith(("/", ".")):
-            data = f"./{data}"
-        return (
-            f"odradek ready on {addresses}, data in {data}, "
-            f"durability {self.config.durability}"
-        )
+        from .ready_line import ready_line  # not before it is wanted
+
+        return ready_line(self.config, self.listeners, self.http_port)
 
     async def stop(self) -> None:
         """Answer what was asked, make everything durable, and let go of it."""
@@ -147,6 +160,8 @@ class Server:
         await asyncio.gather(*draining)
         if self._cleaning is not None:
             self._cleaning.close()
+        if self._backups is not None:
+            self._backups.close()
         if self._admin is not None:
             await self._admin.stop()
         await services.scheduler.stop()
@@ -162,13 +177,17 @@ class Server:
     # Start
 
     def _open_storage(self) -> None:
-        limit = self.config.max_open_files or max(open_files_limit() - 512, 256)
-        files = self._files = self._files or OsFiles(limit)
+        files = self._files = self._files or OsFiles(open_files_max(self.config))
         files.tails = TailMemory(self.config.log_tail_max_bytes)
         check_adopted(self.config, files)
+        check_formats(files, self.config.log_dirs)
         self.config = config = with_known_node_id(self.config, files)
         self._lock_catalog()
-        self._catalog = Catalog.open(config.catalog_directory, config.cluster_id)
+        self._catalog = Catalog.open(
+            config.catalog_directory,
+            config.cluster_id,
+            is_durable=config.durability != NONE,
+        )
         topics = Topics(self._catalog)
         resources = ResourceOptions(self._catalog)
         live = LiveConfig(config)
@@ -232,13 +251,14 @@ class Server:
         follow_changes(self.services, admission)
         self._network = Network(
             options=config,
-            dispatcher=Dispatcher(self.services, OfferedHandlers()),
+            dispatcher=Dispatcher(self.services, self.make_handlers()),
             clock=self._clock,
             memory=RequestMemory(config.queued_max_request_bytes),
             answers=self.services.answer_memory,
             admission=admission,
             log=LimitedLog(self._clock),
             busy_poll=busy_poll(config.socket_busy_poll_us, usable_cpus()),
+            http_address=self._http_address,
         )
         for address in config.client_listeners:
             listener = Listener(address.name, address.host, address.port, self._network)
@@ -258,12 +278,13 @@ class Server:
         services = self.services
         sources = MetricSources(services, self.listeners, self._network, LoopPauses())
         self._metric_sources = sources
-        self._http = HttpServer(address, http_pages(sources), self.bugs)
+        self._http = HttpServer(
+            address, http_pages(sources), self.bugs, self.http_door()
+        )
         await self._http.start()
 
     async def _begin_jobs(self) -> None:
-        from odradek.broker.operate.admin_requests import admin_requests
-        from odradek.broker.operate.admin_socket import AdminSocket
+        from odradek.broker.operate.backups import Backups
 
         from .jobs import add_jobs
         from .reconfiguration import follow_cleaning_changes
@@ -277,12 +298,39 @@ class Server:
         dispatcher = self._network.dispatcher
         add_jobs(services, self.listeners, self._cleaning, dispatcher)
         follow_cleaning_changes(services, self._cleaning)
-        self._admin = AdminSocket(
-            self.config.catalog_directory,
-            admin_requests(services, self._cleaning, self.listeners),
-            self.bugs,
-        )
+        self._backups = Backups(services, self.config.catalog_directory)
+        self._admin = self.make_admin_socket()
         await self._admin.start()
+
+    def make_admin_socket(self) -> AdminSocket:
+        """What answers on the admin socket, once it is started."""
+        from odradek.broker.operate.admin_socket import AdminSocket
+
+        return AdminSocket(
+            self.config.catalog_directory,
+            self.admin_requests(),
+            self.bugs,
+            self.watching_requests(),
+            self.admin_connections_max,
+        )
+
+    def admin_requests(self) -> dict[str, AdminRequest]:
+        """What can be asked on the admin socket, by its name."""
+        from odradek.broker.operate.admin_requests import admin_requests
+
+        assert self._cleaning is not None
+        requests = admin_requests(self.services, self._cleaning, self.listeners)
+        return {**requests, "backup": self.backups.request}
+
+    def watching_requests(self) -> tuple[str, ...]:
+        """Those of them that end with who asks."""
+        from odradek.broker.operate.admin_requests import WATCHING
+
+        return WATCHING
+
+    def http_door(self) -> Door | None:
+        """What takes requests with bodies on the HTTP listener; None: nothing does."""
+        return None
 
     async def _open_logs(self) -> None:
         try:
@@ -293,6 +341,8 @@ class Server:
             await services.transactions.runtime.loaded()
             services.transactions.orphans.end_all()
             await services.moving.resume()
+            await services.metadata.begun.wait()
+            await load_for_logs()
         except Exception as error:
             self.bugs.record("open logs", error)
 
@@ -318,6 +368,11 @@ class Server:
         if self._lock is not None:
             self._lock.release()
             self._lock = None
+
+
+def open_files_max(config: BrokerConfig) -> int:
+    """How many files of logs may be open at once."""
+    return config.max_open_files or max(open_files_limit() - 512, 256)
 
 
 def _close_logs(log_manager: LogManager) -> None:

@@ -3,7 +3,10 @@
 ``compact`` (``topic``, and ``partitions`` if not all): an item for each partition, when
 it is compacted or it is known why not. ``uncleanable``: an item for each log that
 cleaning leaves alone. ``health``: an item for each reason why the broker is not ready.
+``listeners``: an item for each address that clients on this machine can connect to.
 ``client-metrics``: an item for each number that clients have pushed last (KIP-714).
+``trace`` (``what``, and what `tracing/asked.py` says): an item for each request that
+was watched.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.compaction.requested import Compacted, Compaction
+from odradek.broker.config.options.listener import Listener as Address
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.protocol.uuids import to_text
 from odradek.terminal.spelling import did_you_mean
@@ -19,15 +23,18 @@ from .admin_socket import AdminError
 from .readiness import why_not_ready
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping, Sequence
+    from collections.abc import Sequence
 
     from odradek.broker.compaction.cleaning import Cleaning
     from odradek.broker.network.listener import Listener
     from odradek.broker.requests.services import Services
 
-    from .admin_socket import AdminRequest, Request
+    from .admin_socket import AdminRequest, Items, Request
+    from .tracing.tracer import Tracer
 
-    Items = AsyncIterator[Mapping[str, Any]]
+
+# Those that end when nobody is there to see it.
+WATCHING = ("trace",)
 
 
 def admin_requests(
@@ -69,8 +76,37 @@ def admin_requests(
         "compact": compact,
         "uncleanable": uncleanable,
         "health": health,
+        "listeners": _listening(listeners),
         "client-metrics": client_metrics,
+        "trace": _trace_of(services, listeners),
     }
+
+
+def _listening(listeners: Sequence[Listener]) -> AdminRequest:
+    async def listening(request: Request) -> Items:
+        _check_names(request, ())
+        for each in listeners:
+            address = Address(each.name, each.host, each.port)
+            host, port = address.reached_at, address.port
+            yield {"name": each.name, "host": host, "port": port}
+
+    return listening
+
+
+def _trace_of(services: Services, listeners: Sequence[Listener]) -> AdminRequest:
+    tracer: Tracer | None = None
+
+    async def trace(request: Request) -> Items:
+        from .tracing.asked import traced  # most brokers are never asked
+        from .tracing.tracer import Tracer
+
+        nonlocal tracer
+        if tracer is None:
+            tracer = Tracer(services, listeners)
+        async for item in traced(request, tracer, services):
+            yield item
+
+    return trace
 
 
 def _places(services: Services, request: Request) -> list[TopicPartition]:

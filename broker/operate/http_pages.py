@@ -5,7 +5,7 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from .http_server import Reply
+from .http_reply import Reply
 from .metrics.exposition import CONTENT_TYPE
 from .metrics.scrape import scrape
 from .readiness import why_not_ready

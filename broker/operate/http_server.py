@@ -1,7 +1,8 @@
 """A small HTTP server for machines that ask: ``/metrics``, ``/livez``, ``/readyz``.
 
-GET and HEAD only, one request a connection, no bodies. Whoever is slow, or asks for
-more than fits into a few lines, is hung up on.
+One request a connection; pages take GET and HEAD. Whoever is slow, or asks for more
+than fits into a few lines, is hung up on. Below the path of a door, where a broker has
+one, requests have bodies, and answers that come in parts and take their time.
 """
 
 from __future__ import annotations
@@ -10,9 +11,12 @@ import asyncio
 import errno
 from contextlib import suppress
 from http import HTTPStatus
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Protocol
 
 from odradek.broker.runtime.start_error import StartError
+
+from .http_reply import Reply, Streamed, plain
+from .http_request import BadRequest, HttpRequest, parse_head, read_body
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -23,15 +27,20 @@ if TYPE_CHECKING:
 CONNECTIONS_MAX = 32
 REQUEST_SIZE_MAX = 16 * 1024
 REQUEST_TIMEOUT_S = 10.0
-TEXT = "text/plain; charset=utf-8"
 
 
-class Reply(NamedTuple):
-    """What is answered."""
+class Door(Protocol):
+    """Answers what is posted to the paths that begin with ``prefix``."""
 
-    status: HTTPStatus
-    body: bytes
-    content_type: str = TEXT
+    prefix: str
+    connections_max: int
+    body_size_max: int
+
+    def refusal(self, request: HttpRequest) -> Reply | None:
+        """What is answered in place of reading the body; None: it may come."""
+
+    async def answer(self, request: HttpRequest, body: bytes) -> Reply | Streamed:
+        """What is answered to a request that was not refused."""
 
 
 class HttpServer:
@@ -42,10 +51,13 @@ class HttpServer:
         address: HostPort,
         pages: Mapping[str, Callable[[], Awaitable[Reply]]],
         bugs: Bugs,
+        door: Door | None = None,
     ) -> None:
         self.host, self.port = address
         self._pages = pages
         self._bugs = bugs
+        self._door = door
+        self._connections_max = door.connections_max if door else CONNECTIONS_MAX
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -82,7 +94,7 @@ class HttpServer:
     def _accept(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        if len(self._tasks) >= CONNECTIONS_MAX:
+        if len(self._tasks) >= self._connections_max:
             writer.transport.abort()
             return
         task = asyncio.get_running_loop().create_task(
@@ -94,52 +106,85 @@ class HttpServer:
     async def _serve(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        try:
-            async with asyncio.timeout(REQUEST_TIMEOUT_S):
-                with suppress(ConnectionError, asyncio.IncompleteReadError):
-                    method, reply = await self._answer(reader)
-                    writer.write(_encoded(reply, has_body=method != "HEAD"))
-                    await writer.drain()
-        except TimeoutError:
-            writer.transport.abort()
-        finally:
-            writer.close()
+        with suppress(ConnectionError, asyncio.IncompleteReadError):
+            try:
+                async with asyncio.timeout(REQUEST_TIMEOUT_S):
+                    streamed = await self._answer(reader, writer)
+                if streamed is not None:
+                    await streamed()
+            except TimeoutError:
+                writer.transport.abort()
+            finally:
+                writer.close()
 
-    async def _answer(self, reader: asyncio.StreamReader) -> tuple[str, Reply]:
+    async def _answer(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> Callable[[], Awaitable[None]] | None:
+        """Answer a request; or say what does, when that takes its time."""
+        has_body = True
         try:
-            head = await reader.readuntil(b"\r\n\r\n")
+            request = parse_head(await reader.readuntil(b"\r\n\r\n"))
+            door = self._door
+            if door is not None and request.path.startswith(door.prefix):
+                return await self._answer_posted(door, request, reader, writer)
+            has_body = request.method != "HEAD"
+            reply = await self._page(request)
         except asyncio.LimitOverrunError:
-            return "GET", _plain(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
-        words = head.split(b"\r\n", 1)[0].decode("latin-1").split()
-        if len(words) != 3 or not words[2].startswith("HTTP/1."):
-            return "GET", _plain(HTTPStatus.BAD_REQUEST)
-        method, target, _ = words
-        if method not in ("GET", "HEAD"):
-            return method, _plain(HTTPStatus.METHOD_NOT_ALLOWED)
-        page = self._pages.get(target.partition("?")[0])
+            reply = plain(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
+        except BadRequest as error:
+            reply = plain(error.status, str(error))
+        await _send(reply, writer, has_body=has_body)
+        return None
+
+    async def _page(self, request: HttpRequest) -> Reply:
+        page = self._pages.get(request.path)
         if page is None:
-            return method, _plain(HTTPStatus.NOT_FOUND, ", ".join(self._pages))
+            return plain(HTTPStatus.NOT_FOUND, ", ".join(self._pages))
+        if request.method not in ("GET", "HEAD"):
+            return plain(HTTPStatus.METHOD_NOT_ALLOWED, "", "Allow: GET, HEAD")
         try:
-            return method, await page()
+            return await page()
         except Exception as error:
-            self._bugs.record(f"http {target}", error)
-            return method, _plain(HTTPStatus.INTERNAL_SERVER_ERROR)
+            self._bugs.record(f"http {request.path}", error)
+            return plain(HTTPStatus.INTERNAL_SERVER_ERROR)
+
+    async def _answer_posted(
+        self,
+        door: Door,
+        request: HttpRequest,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+    ) -> Callable[[], Awaitable[None]] | None:
+        try:
+            refusal = door.refusal(request)
+            if refusal is None:
+                body = await read_body(request, door.body_size_max, reader, writer)
+        except BadRequest as error:
+            refusal = plain(error.status, str(error))
+        if refusal is not None:
+            await _send(refusal, writer)
+            # What is left of a body unread would take the answer with it.
+            writer.write_eof()
+            while await reader.read(REQUEST_SIZE_MAX):
+                pass
+            return None
+
+        async def answer() -> None:
+            try:
+                reply = await door.answer(request, body)
+            except Exception as error:
+                self._bugs.record(f"http {request.path}", error)
+                reply = plain(HTTPStatus.INTERNAL_SERVER_ERROR)
+            if isinstance(reply, Reply):
+                await _send(reply, writer)
+            else:
+                await reply.send(request.version, reader, writer)
+
+        return answer
 
 
-def _plain(status: HTTPStatus, more: str = "") -> Reply:
-    text = f"{status.phrase}: {more}\n" if more else f"{status.phrase}\n"
-    return Reply(status, text.encode())
-
-
-def _encoded(reply: Reply, *, has_body: bool) -> bytes:
-    lines = [
-        f"HTTP/1.1 {reply.status.value} {reply.status.phrase}",
-        f"Content-Type: {reply.content_type}",
-        f"Content-Length: {len(reply.body)}",
-        "Cache-Control: no-store",
-        "Connection: close",
-    ]
-    if reply.status == HTTPStatus.METHOD_NOT_ALLOWED:
-        lines.append("Allow: GET, HEAD")
-    head = "\r\n".join(lines) + "\r\n\r\n"
-    return head.encode("latin-1") + (reply.body if has_body else b"")
+async def _send(
+    reply: Reply, writer: asyncio.StreamWriter, *, has_body: bool = True
+) -> None:
+    writer.write(reply.encoded(has_body=has_body))
+    await writer.drain()

@@ -11,6 +11,7 @@ from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.storage.files.files import ColdRead
 
 from .partition.fetch_reader import FetchReader, read_partition
+from .reading_turn import ReadingTurn
 from .waiting.delayed_fetch import DelayedFetch, Waiter, WaitingFetches
 
 if TYPE_CHECKING:
@@ -54,16 +55,21 @@ class FetchExecutor:
         self._fetches = fetches
         self._disk_threads = disk_threads
         self._cold_fetches: set[asyncio.Task[None]] = set()
+        self._turn = ReadingTurn()
 
     def fetch(
         self, params: FetchParams, wanted: Sequence[PartitionFetch], finish: Finish[T]
     ) -> T | Parked[T] | Coroutine[Any, Any, T]:
         """The answer that ``finish`` makes of the results, or what it comes out of."""
+        if self._turn.is_over:
+            return self._read_in(self._turn.own(), params, wanted, finish)
         reader = FetchReader(params, wanted, self._find, self._answers.share)
         try:
             reader.read()
         except ColdRead as cold:
             return self._read_cold(reader, cold.bytes, finish)
+        if reader.size > UNCOUNTED_SIZE:
+            self._turn.note(reader.size)
         return self._answer_or_wait(reader, finish)
 
     def fetch_one(
@@ -73,6 +79,8 @@ class FetchExecutor:
         finish: Finish[T],
     ) -> T | Parked[T] | Coroutine[Any, Any, T]:
         """`fetch` of one partition."""
+        if self._turn.is_over:
+            return self.fetch(params, (wanted,), finish)
         share, max_bytes = self._answers.share, params.max_bytes
         if share < max_bytes:
             max_bytes = share
@@ -80,12 +88,32 @@ class FetchExecutor:
             result = read_partition(self._find, params, wanted, max_bytes, min_one=True)
         except ColdRead:
             return self.fetch(params, (wanted,), finish)
-        if len(result.records) >= params.min_bytes or params.max_wait_ms <= 0:
+        size = len(result.records)
+        if size > UNCOUNTED_SIZE:
+            self._turn.note(size)
+        if size >= params.min_bytes or params.max_wait_ms <= 0:
             self._count(wanted, result)
             return finish((result,))
         reader = FetchReader(params, (wanted,), self._find, max_bytes)
         reader.take(result)
         return self._answer_or_wait(reader, finish)
+
+    async def _read_in(
+        self,
+        turn: asyncio.Future[None],
+        params: FetchParams,
+        wanted: Sequence[PartitionFetch],
+        finish: Finish[T],
+    ) -> T:
+        """`fetch` in a turn of its own."""
+        await turn
+        reader = FetchReader(params, wanted, self._find, self._answers.share)
+        try:
+            reader.read()
+        except ColdRead as cold:
+            return await self._read_cold(reader, cold.bytes, finish)
+        answer = self._answer_or_wait(reader, finish)
+        return await answer if isinstance(answer, Parked) else answer
 
     def _answer(self, reader: FetchReader, finish: Finish[T]) -> T:
         for wanted, result in zip(reader.wanted, reader.results, strict=True):

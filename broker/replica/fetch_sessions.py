@@ -183,6 +183,16 @@ class FetchSessions:
         self._sessions[session_id] = self._sessions.pop(session_id)
         return session
 
+    def topics_of(self, session_id: int) -> set[str]:
+        """The topics that a session reads; none, if there is no such session."""
+        session = self._sessions.get(session_id)
+        return set() if session is None else {each.topic for each in session.wanted}
+
+    def wanted_of(self, session_id: int) -> list[PartitionFetch]:
+        """What a session reads, and where; nothing, if there is no such session."""
+        session = self._sessions.get(session_id)
+        return [] if session is None else list(session.wanted.values())
+
     def update(
         self,
         session: FetchSession,

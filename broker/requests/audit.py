@@ -1,7 +1,8 @@
 """The audit log: who changed what, and what was refused; one event a line.
 
 Logger ``odradek.audit``. The events of requests that change topics, options, groups,
-users or quotas carry ``api``, ``client``, ``address``, ``request`` and, where something
+users or quotas, and of topics that were made because somebody asked for them, carry
+``api``, ``client``, ``address``, ``request`` and, where something
 was refused, ``refused``. Secrets are not in them: bytes are told by their length, the
 values of sensitive options not at all.
 """
@@ -17,10 +18,12 @@ from odradek.broker.runtime.parked import Parked
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.schema import Struct
+from odradek.protocol.uuids import ZERO_UUID, to_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Sequence
 
+    from odradek.broker.metadata.topic import NewTopic
     from odradek.broker.requests.context import RequestContext
     from odradek.protocol.schema import Request
 
@@ -48,6 +51,7 @@ AUDITED = frozenset(
         ApiKey.WRITE_TXN_MARKERS,
     }
 )
+AUTO_CREATED = "AutoCreateTopics"  # stands where the name of an API would
 _SECRET = ("password", "secret", "jaas", "token")
 _LIST_MAX = 20
 
@@ -96,9 +100,22 @@ async def _after(
     return answer
 
 
+def note_auto_created(context: RequestContext, new: Sequence[NewTopic]) -> None:
+    """Topics were made because a client asked for them, by whatever request."""
+    topics = [
+        {"name": each.name, "num_partitions": each.partition_count} for each in new
+    ]
+    _write(context, AUTO_CREATED, {"topics": topics}, [])
+
+
 def _note(context: RequestContext, request: Request, refused: list[str]) -> None:
     api = type(request).__name__.removesuffix("Request")
-    asked = _told(request)
+    _write(context, api, _told(request), refused)
+
+
+def _write(
+    context: RequestContext, api: str, asked: dict[str, Any], refused: list[str]
+) -> None:
     outcome = f"refused ({', '.join(refused)})" if refused else "done"
     extra: dict[str, Any] = {
         "api": api,
@@ -111,22 +128,41 @@ def _note(context: RequestContext, request: Request, refused: list[str]) -> None
     _logger.info(
         "%s by %s at %s %s: %s",
         api,
-        context.client_id,
+        context.client_id or "a client",
         context.peer_host,
         outcome,
-        asked,
+        _in_words(asked),
         extra=extra,
     )
+
+
+def _in_words(value: Any) -> str:
+    """What was asked, for people: names and values, what is inside in parentheses."""
+    if isinstance(value, dict):
+        return ", ".join(
+            f"{name.replace('_', ' ')} {_nested(each)}"
+            for name, each in value.items()
+            if each is not False
+        )
+    if isinstance(value, list):
+        return ", ".join(map(_nested, value))
+    return "yes" if value is True else str(value)
+
+
+def _nested(value: Any) -> str:
+    words = _in_words(value)
+    return f"({words})" if isinstance(value, dict) else words
 
 
 def _told(value: Any) -> Any:
     """A value of a request as JSON has it; long lists are cut."""
     if isinstance(value, Struct):
-        told = {
-            field.name: _told(getattr(value, field.name))
-            for field in value.fields
-            if getattr(value, field.name) not in (None, [], "")
-        }
+        told = {}
+        for field in value.fields:
+            inner = getattr(value, field.name)
+            if inner not in (None, [], "", ZERO_UUID):
+                is_uuid = field.kind == "uuid"
+                told[field.name] = to_text(inner) if is_uuid else _told(inner)
         if "value" in told and _is_secret(str(told.get("name", ""))):
             told["value"] = "hidden"
         return told

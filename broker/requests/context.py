@@ -48,6 +48,11 @@ class ConnectionInfo:
         """The principal, without its type: what quotas know."""
         return self.principal.removeprefix(_USER)
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the connection is there."""
+        return self.close is not _nothing
+
     def become(self, principal: str) -> None:
         """The client has shown who it is: nothing is remembered of who it was."""
         self.principal = principal
@@ -121,6 +126,19 @@ class RequestContext:
         """Where the client is told to connect: as configured, else where it did."""
         configured = self.services.config.advertised_address(self.listener_name)
         return configured or (self.local_host, self.local_port)
+
+    @property
+    def client(self) -> str:
+        """Who asks, for people: the client id, the software, the address."""
+        connection = self.connection
+        software = (
+            f"{connection.client_software_name} {connection.client_software_version}"
+        )
+        known = f" ({software.strip()})" if software.strip() else ""
+        return (
+            f"{self.client_id or 'a client'}{known} at {connection.peer_host}:"
+            f"{connection.peer_port}"
+        )
 
     @property
     def peer_host(self) -> str:

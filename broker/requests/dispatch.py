@@ -7,7 +7,6 @@ when first asked for, and kept.
 
 from __future__ import annotations
 
-import logging
 import time
 from struct import Struct
 from struct import error as struct_error
@@ -35,7 +34,7 @@ from odradek.protocol.messages.api_versions import (
 )
 
 from .context import ConnectionInfo, RequestContext
-from .registry import Handler, error_builder, refused_reader
+from .registry import Handler, error_builder, refused_reader, unsupported
 from .request_times import SAMPLED, RequestTimes
 from .short_ways import UsersShortWays
 
@@ -48,11 +47,11 @@ if TYPE_CHECKING:
     from .services import Services
 
     Whole = Callable[[ConnectionInfo, memoryview], "Exchange"]
+    Entry = Callable[[ConnectionInfo, memoryview], "Exchange | bytes"]
 
 _BULKY = frozenset({ApiKey.FETCH, ApiKey.SHARE_FETCH})
 # NamedTuple's own constructor costs three times as much as the tuple.
 _new = tuple.__new__
-request_log = logging.getLogger("odradek.requests")
 _API = Struct(">4s")  # key and version
 _VERSION_END = 4  # in a request: behind API key and version
 _CORRELATION_ID = Struct(">i")
@@ -146,6 +145,9 @@ class Dispatcher:
         self.short_ways = UsersShortWays()
         # For what takes no short way: this, or what measures around it.
         self.whole: Whole = self.dispatch_whole
+        # What connections give their frames to: this, or what was put around it.
+        self.entry: Entry = self.dispatch
+        self.layers: list[Callable[..., Exchange | bytes]] = []
         services.live.watch(lambda _: self.short_ways.forget())
 
     def dispatch(
@@ -233,25 +235,6 @@ class Dispatcher:
             raise MalformedRequest(f"{route.name} cannot be read") from error
         return route, header, request
 
-    def dispatch_logged(
-        self, connection: ConnectionInfo, frame: memoryview
-    ) -> Exchange | bytes:
-        """`dispatch`, with a line in the request log: what was to be changed is."""
-        began_s = time.perf_counter()
-        exchange = self.dispatch(connection, frame)
-        elapsed_ms = (time.perf_counter() - began_s) * 1000
-        header, _ = decode_request_header(frame)
-        request_log.debug(
-            "%s of %s:%d, correlation id %d, %d bytes, done in %.3f ms",
-            self.routes[header.api_key, header.api_version].name,
-            connection.peer_host,
-            connection.peer_port,
-            header.correlation_id,
-            len(frame),
-            elapsed_ms,
-        )
-        return exchange
-
     def forget_times(self) -> None:
         """Let the times of the requests until now count half."""
         for times in self.times.values():
@@ -296,7 +279,7 @@ class Dispatcher:
     def _find_route(self, header: RequestHeader) -> Route:
         handler = self._handlers.get(header.api_key)
         if handler is None:
-            raise MalformedRequest(f"API key {header.api_key} is not supported")
+            raise MalformedRequest(unsupported(header.api_key))
         version = header.api_version
         if handler.handles_version(version):
             function = handler.function

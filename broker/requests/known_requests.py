@@ -2,30 +2,53 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from odradek.broker.metadata.topics import Topics
-
-T = TypeVar("T")
+    from odradek.protocol.topic_partition import TopicPartition
 
 KEPT_MAX = 4096
+# After so many new ones it is seen which of them are of topics that are gone.
+_LEARNT_BETWEEN = 256
+
+
+class OfOneTopic(Protocol):
+    """What a request says of one partition; ``topic_id`` is zero where it has none."""
+
+    @property
+    def key(self) -> TopicPartition:
+        """The partition, by its topic's name."""
+        ...
+
+    @property
+    def topic_id(self) -> bytes:
+        """16 bytes."""
+        ...
+
+
+T = TypeVar("T", bound=OfOneTopic)
 
 
 class KnownRequests(Generic[T]):
     """At most so many; ``by_bytes`` has None for what is not the usual."""
 
-    __slots__ = ("_missed_count", "by_bytes")
+    __slots__ = ("_is_by_id", "_metadata", "_missed_count", "_next_look", "by_bytes")
 
-    def __init__(self) -> None:
+    def __init__(self, metadata: Topics, is_by_id: bool) -> None:
         self.by_bytes: dict[bytes, T | None] = {}
+        self._metadata = metadata
+        self._is_by_id = is_by_id
         self._missed_count = 0
+        self._next_look = _LEARNT_BETWEEN
 
     def has_room(self) -> bool:
         """Whether to learn one more: not each of them where there are too many.
 
         Learning costs more than the long way. Now and then all begin anew.
         """
+        if len(self.by_bytes) >= self._next_look:
+            self._forget_the_gone()
         if len(self.by_bytes) >= KEPT_MAX:
             self._missed_count += 1
             if self._missed_count < KEPT_MAX:
@@ -33,6 +56,21 @@ class KnownRequests(Generic[T]):
             self._missed_count = 0
             self.by_bytes.clear()
         return True
+
+    def _forget_the_gone(self) -> None:
+        """Nobody asks for a topic again that was deleted: it would stay for ever."""
+        known = self.by_bytes
+        for data in [
+            data for data, each in known.items() if each and self._is_gone(each)
+        ]:
+            del known[data]
+        self._next_look = len(known) + _LEARNT_BETWEEN
+
+    def _is_gone(self, known: T) -> bool:
+        name = known.key[0]
+        if self._is_by_id:
+            return not is_current(self._metadata, known.topic_id, name)
+        return self._metadata.get(name) is None
 
 
 def is_current(metadata: Topics, topic_id: bytes, name: str) -> bool:

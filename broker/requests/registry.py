@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
+from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.schema import RESPONSES
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
     from .context import ConnectionInfo
     from .short_ways import ShortWays
+
+_GSSAPI_TOKEN = 0x60  # the first byte of a token (RFC 2743, section 3.1)
 
 ErrorBuilder = Callable[[Any, "KafkaError"], "Response | None"]
 
@@ -202,6 +205,20 @@ def offers() -> dict[int, Offer]:
 def registered_handlers() -> dict[int, Handler]:
     """The handlers by API key. The registry itself, not a copy."""
     return _handlers
+
+
+def unsupported(api_key: int) -> str:
+    """What is wrong with a request for an API that nobody here answers."""
+    if api_key >> 8 == _GSSAPI_TOKEN:
+        return (
+            "it logs in by SASL (GSSAPI, as before Kafka 0.10), and there is no "
+            "authentication here: set security.protocol=PLAINTEXT in the client"
+        )
+    try:
+        words = ApiKey(api_key).name.title().replace("_", "")
+    except ValueError:
+        return f"there is no API with key {api_key}: is it a Kafka client?"
+    return f"{words} (API key {api_key}) is not supported"
 
 
 def error_builder(request_class: type[Request]) -> ErrorBuilder | None:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from odradek.broker.coordinator.transaction.service import TransactionCoordinator
     from odradek.broker.durability.committer import Committer
     from odradek.broker.memory.answer_memory import AnswerMemory
+    from odradek.broker.memory.limits import LimitedLog
     from odradek.broker.metadata.client_quotas import ClientQuotas
     from odradek.broker.metadata.client_telemetry import ClientTelemetry
     from odradek.broker.metadata.features import Features
@@ -53,6 +54,7 @@ class Services(Protocol):
     quotas: ClientQuotas
     features: Features
     producer_ids: ProducerIds
+    client_log: LimitedLog  # who asks for what is not there
 
     @property
     def wants_client_metrics(self) -> bool:

@@ -21,6 +21,9 @@ class TimerHandle(Protocol):
 class Clock(ABC):
     """Time and timers of one broker; tests move it by hand."""
 
+    # Whether nothing may be late: answers that wait then share no timers.
+    is_exact = False
+
     @abstractmethod
     def now_ms(self) -> int:
         """Milliseconds since the epoch, by the wall clock."""

@@ -33,6 +33,11 @@ class DiskThreads:
         self._unfinished = 0
         self._is_closed = False
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether everything that was given to them has been applied."""
+        return not self._unfinished
+
     async def run(
         self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:

@@ -1,8 +1,8 @@
 """The broker's own log lines: on standard error, one event a line, times in UTC.
 
-As text for people, or as JSON for machines: ``time``, ``level``, ``logger`` and
-``message``, what an event carries beside its message (``extra``), and ``error`` with
-the traceback of a bug.
+As text for people, who are told the part of the broker that speaks, or as JSON for
+machines: ``time``, ``level``, ``logger`` and ``message``, what an event carries beside
+its message (``extra``), and ``error`` with the traceback of a bug.
 """
 
 from __future__ import annotations
@@ -10,15 +10,35 @@ from __future__ import annotations
 import logging
 import sys
 import time
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from typing import TextIO
 
 TEXT, JSON = "text", "json"
-_FORMAT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
+_FORMAT = "%(asctime)s %(levelname)-7s %(place)s: %(message)s"
+# Of these rooms of the broker people know those inside.
+_OUTER_ROOMS = frozenset({"coordinator", "handlers"})
+# Words for rooms that have others in the code.
+_PLACES = {
+    "cli": "serve",
+    "coordinator": "coordinators",
+    "durability": "logs",
+    "group": "groups",
+    "memory": "clients",
+    "network": "clients",
+    "replica": "logs",
+    "storage": "logs",
+    "transaction": "transactions",
+}
 # What every record has; the rest came as ``extra``.
-_USUAL = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+_USUAL = frozenset(vars(logging.makeLogRecord({}))) | {
+    "message",
+    "asctime",
+    "place",
+    "taskName",
+}
 
 
 class _LineFormatter(logging.Formatter):
@@ -32,6 +52,7 @@ class _LineFormatter(logging.Formatter):
         """The line; what clients sent stays on it."""
         if "\n" in record.message or "\r" in record.message:
             record.message = record.message.replace("\r", "\\r").replace("\n", "\\n")
+        record.place = place_of(record.name)
         return super().formatMessage(record)
 
 
@@ -56,6 +77,30 @@ class _JsonFormatter(_LineFormatter):
         import json  # few want it
 
         return json.dumps(event, ensure_ascii=False, default=str)
+
+
+@lru_cache(maxsize=256)
+def place_of(logger: str) -> str:
+    """The part of the broker that a logger speaks for, in a word: ``groups``."""
+    rooms = logger.removeprefix("odradek.").split(".")
+    if rooms[0] == "broker" and len(rooms) > 1:
+        rooms.pop(0)
+        if rooms[0] in _OUTER_ROOMS and len(rooms) > 2:
+            rooms.pop(0)
+    return _PLACES.get(rooms[0], rooms[0])
+
+
+def counted(count: int, what: str) -> str:
+    """``1 log``, ``2 logs``."""
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
+def event_line(message: str, **fields: object) -> str:
+    """A JSON line that is written elsewhere, as one of the logs would be."""
+    record = logging.makeLogRecord(
+        {"name": "odradek", "levelname": "INFO", "msg": message, **fields}
+    )
+    return _JsonFormatter().format(record)
 
 
 def configure_logs(

@@ -41,6 +41,11 @@ class Scheduler:
         """The names of all jobs, in the order in which they were added."""
         return list(self._jobs)
 
+    @property
+    def running(self) -> list[str]:
+        """The names of the jobs that are at work just now."""
+        return [name for name, job in self._jobs.items() if job.is_running]
+
     def every(
         self,
         interval_ms: int,

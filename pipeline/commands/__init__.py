@@ -24,6 +24,13 @@ ACTIONS = {
     "audit": (".audit", "check every batch of a data directory"),
     "compact": (".compact", "make few large files of a table's many small ones"),
 }
+# The extra that has a package; `pipeline` for all others.
+_EXTRAS = {
+    "deltalake": "delta",
+    "pyiceberg": "iceberg",
+    "fastavro": "avro",
+    "google": "protobuf",
+}
 _EXAMPLES = (
     "odradek pipeline doctor                  # what is missing here, if anything",
     "odradek pipeline export orders ./orders  # a topic becomes a table, once",
@@ -49,14 +56,12 @@ def run_pipeline_action(
     try:
         return run_action(name, __package__, actions, arguments, examples, shared="")
     except ModuleNotFoundError as error:
-        return fail(name, FAILED, _missing(error))
+        return fail(name, FAILED, _missing(error), name="PACKAGE_MISSING")
 
 
 def _missing(error: ModuleNotFoundError) -> str:
-    extras = {"deltalake": "delta", "pyiceberg": "iceberg"}
+    from odradek.terminal.installation import install_command
+
     package = (error.name or "").partition(".")[0]
-    if package in ("fastavro", "google"):
-        install = "fastavro" if package == "fastavro" else "protobuf"
-    else:
-        install = f"'odradek[{extras.get(package, 'pipeline')}]'"
-    return f"the package {package} is not installed; pip install {install}"
+    install = install_command(_EXTRAS.get(package, "pipeline"))
+    return f"the package {package} is not installed: {install}"

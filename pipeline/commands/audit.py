@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from odradek.terminal.failure import FAILED, USAGE_ERROR, fail
-from odradek.terminal.parser import Parser
+from odradek.terminal.parser import Parser, json_argument
 
 from .arguments import spark_arguments, spark_options
 
@@ -108,10 +108,6 @@ def _parser() -> Parser:
         metavar="FOLDER",
         help="write partitions, segments and findings there as Parquet files",
     )
-    parser.add_argument(
-        "--json",
-        action="store_true",
-        help="one JSON object a finding, and one of the sums at the end",
-    )
+    json_argument(parser, "one JSON object a finding, and one of the sums at the end")
     spark_arguments(parser)
     return parser

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from odradek.terminal.failure import FAILED, USAGE_ERROR, fail
-from odradek.terminal.parser import Parser
+from odradek.terminal.parser import Parser, json_argument
 
 from .arguments import size, spark_options
 
@@ -68,7 +68,7 @@ def command(arguments: list[str]) -> int:
     parser.add_argument(
         "--conf", action="append", default=[], metavar="KEY=VALUE", help="for Spark"
     )
-    parser.add_argument("--json", action="store_true", help="one JSON object")
+    json_argument(parser, "one JSON object")
     options = parser.parse(arguments)
     try:
         conf = spark_options(options.conf)

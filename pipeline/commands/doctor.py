@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING
 
 from odradek.terminal.failure import FAILED, USAGE_ERROR, fail
-from odradek.terminal.parser import Parser
+from odradek.terminal.parser import Parser, json_argument
 
 from .arguments import addresses, cluster_arguments, spark_options
 
@@ -33,7 +33,7 @@ def command(arguments: list[str]) -> int:
     parser.add_argument(
         "--no-spark", action="store_true", help="leave Spark out, which takes seconds"
     )
-    parser.add_argument("--json", action="store_true", help="one JSON object a finding")
+    json_argument(parser, "one JSON object a finding")
     cluster_arguments(parser)
     options = parser.parse(arguments)
     try:

@@ -6,10 +6,11 @@ import argparse
 import json
 from typing import TYPE_CHECKING
 
+from odradek.client.defaults import default_bootstrap
 from odradek.terminal.failure import FAILED, USAGE_ERROR, fail
-from odradek.terminal.parser import Parser
+from odradek.terminal.parser import Parser, json_argument
 
-from .arguments import BOOTSTRAP_SERVER, cluster_arguments, spark_options
+from .arguments import cluster_arguments, spark_options, told
 
 if TYPE_CHECKING:
     from odradek.pipeline.jobs.export import Export
@@ -59,7 +60,7 @@ def _parser() -> Parser:
     _source_arguments(parser)
     _value_arguments(parser)
     _table_arguments(parser)
-    parser.add_argument("--json", action="store_true", help="one JSON object")
+    json_argument(parser, "one JSON object")
     return parser
 
 
@@ -158,7 +159,7 @@ def _topic(text: str) -> tuple[str, tuple[int, ...]]:
         return name, tuple(sorted({int(n) for n in numbers.split(",") if n}))
     except ValueError:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is no topic; write it like orders or orders:0,2"
+            f"{text!r} is not a topic; write it like orders or orders:0,2"
         ) from None
 
 
@@ -182,7 +183,7 @@ def _brokers(given: str | None, data_dir: str) -> str:
 
         if is_stopped(Path(data_dir)):
             return ""
-    return given or BOOTSTRAP_SERVER
+    return given or default_bootstrap()[0]
 
 
 def _run(
@@ -238,7 +239,7 @@ def _run(
         return fail(_COMMAND, FAILED, error)
     except OSError as error:
         hint = _SEGMENTS_HINT if path and brokers else ""
-        return fail(_COMMAND, FAILED, f"{error.strerror or error}{hint}")
+        return fail(_COMMAND, FAILED, f"{told(error, brokers)}{hint}")
     _tell(export, commit, options.json)
     return 0
 

@@ -7,9 +7,9 @@ import json
 from typing import TYPE_CHECKING
 
 from odradek.terminal.failure import FAILED, USAGE_ERROR, fail
-from odradek.terminal.parser import Parser
+from odradek.terminal.parser import Parser, json_argument
 
-from .arguments import addresses, cluster_arguments, size, spark_options
+from .arguments import addresses, cluster_arguments, size, spark_options, told
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,10 +41,10 @@ _EXAMPLES = (
 def command(arguments: list[str]) -> int:
     """Write a table to a topic, each row once."""
     options = _parse(arguments)
-    return run_job(_COMMAND, lambda: _load(options))
+    return run_job(_COMMAND, options, lambda: _load(options))
 
 
-def run_job(name: str, act: Callable[[], int]) -> int:
+def run_job(name: str, options: argparse.Namespace, act: Callable[[], int]) -> int:
     """The exit code of ``act``; what goes wrong is said in one line."""
     from odradek.pipeline.job_errors import JobError
     from odradek.protocol.errors import KafkaError
@@ -54,9 +54,9 @@ def run_job(name: str, act: Callable[[], int]) -> int:
     except JobError as error:
         return fail(name, FAILED, error)
     except KafkaError as error:
-        return fail(name, FAILED, f"{error.code.name}: {error}")
+        return fail(name, FAILED, error, kafka_name=error.code.name)
     except OSError as error:
-        return fail(name, FAILED, error.strerror or error)
+        return fail(name, FAILED, told(error, options.bootstrap_server))
     except ValueError as error:
         return fail(name, USAGE_ERROR, error)
 
@@ -68,7 +68,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     job_arguments(parser)
     for part, what in {
         "key": "the key, which chooses the partition",
-        "value": "the value (default: the column value, else JSON of all columns)",
+        "value": "the value (default: the column value, or JSON of all columns)",
         "headers": "the headers: array<struct<key string, value binary>>",
         "timestamp": "the time: a timestamp, or a number of ms since 1970",
         "partition": "the partition, where it is not null",
@@ -80,9 +80,9 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         "--begin",
         action="store_true",
         help="begin, although the topic has records and nothing says that this job has"
-        " not written them: they are of others",
+        " not written them: others wrote them",
     )
-    parser.add_argument("--json", action="store_true", help="one JSON object a batch")
+    json_argument(parser, "one JSON object a batch")
     cluster_arguments(parser)
     return parser.parse(arguments)
 
@@ -135,7 +135,7 @@ def job_arguments(parser: Parser) -> None:
 def _milliseconds(text: str) -> int:
     number = text.removesuffix("s")
     if not (number.isascii() and number.isdigit() and int(number)):
-        raise argparse.ArgumentTypeError(f"{text!r} is no duration; write it like 900s")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time; write it like 900s")
     return int(number) * 1000
 
 

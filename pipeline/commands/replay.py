@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from odradek.terminal.parser import Parser
+from odradek.terminal.parser import Parser, json_argument
 
 from .arguments import cluster_arguments, spark_options
 from .load import job_arguments, job_of, run_job, table_arguments, table_of
@@ -31,7 +31,7 @@ _EXAMPLES = (
 def command(arguments: list[str]) -> int:
     """Write dead letters back to a topic."""
     options = _parse(arguments)
-    return run_job(_COMMAND, lambda: _replay(options))
+    return run_job(_COMMAND, options, lambda: _replay(options))
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
@@ -53,7 +53,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         action="store_true",
         help="into the partition it came from, not where its key belongs",
     )
-    parser.add_argument("--json", action="store_true", help="one JSON object")
+    json_argument(parser, "one JSON object")
     cluster_arguments(parser)
     return parser.parse(arguments)
 

@@ -9,6 +9,7 @@ from odradek.terminal.failure import FAILED, fail
 from odradek.terminal.parser import Parser
 
 from . import run_pipeline_action
+from .arguments import told
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,8 +68,10 @@ def _run(command: str, path: str, once: bool, rebuild: bool) -> int:
     from odradek.protocol.errors import KafkaError
 
     sink = None
+    brokers = ""
     try:
         job = read_job_file(path)
+        brokers = job.source.bootstrap_servers
         with SparkOfCommand(f"sink {job.name}", job.master, job.conf) as spark:
             sink = Sink(job, spark.session)
             sink.prepare(rebuild_checkpoint=rebuild)
@@ -77,7 +80,7 @@ def _run(command: str, path: str, once: bool, rebuild: bool) -> int:
     except (JobError, KafkaError) as error:
         return fail(command, FAILED, error)
     except OSError as error:
-        return fail(command, FAILED, error.strerror or error)
+        return fail(command, FAILED, told(error, brokers))
     finally:
         if sink is not None:
             sink.close()

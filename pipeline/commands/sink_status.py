@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from odradek.terminal.failure import FAILED, fail
-from odradek.terminal.parser import Parser
+from odradek.terminal.parser import Parser, json_argument
 
 
 def command(arguments: list[str]) -> int:
@@ -19,7 +19,7 @@ def command(arguments: list[str]) -> int:
         ),
     )
     parser.add_argument("job", metavar="JOB.toml")
-    parser.add_argument("--json", action="store_true", help="one JSON object")
+    json_argument(parser, "one JSON object")
     options = parser.parse(arguments)
     return _show(options.job, as_json=options.json)
 

@@ -184,7 +184,7 @@ def _check_epoch(known: CommittedRange, end: EpochEnd) -> None:
     """The log still has the last committed record, written in the same epoch."""
     if end.end_offset == UNKNOWN or end.end_offset < known.end:
         has = (
-            "knows no such epoch any more"
+            "no longer knows such an epoch"
             if end.end_offset == UNKNOWN
             else f"left that epoch at {end.end_offset}"
         )

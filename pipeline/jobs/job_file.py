@@ -338,5 +338,5 @@ def duration_ms(where: str, text: str) -> int:
     """
     found = _DURATION.fullmatch(text)
     if found is None:
-        raise JobError(f"{where}: {text!r} is no duration; write it like 500ms or 10s")
+        raise JobError(f"{where}: {text!r} is not a time; write it like 500ms or 10s")
     return int(float(found[1]) * _MS[found[2]])

@@ -33,10 +33,10 @@ def subscribed(cluster: Cluster, source: Source) -> dict[str, list[int]]:
         topic = metadata.topics.get(name)
         if topic is None:
             hint = did_you_mean(name, cluster.metadata().topics)
+            reason = str(metadata.failed.get(name, "it is not there")).rstrip(".")
             raise JobError(
-                f"topic {name}: {metadata.failed.get(name, 'it is not there')} "
-                f"(brokers: {source.bootstrap_servers}).{hint} `odradek topic list` "
-                "shows those that there are"
+                f"topic {name}: {reason} (brokers: {source.bootstrap_servers}).{hint}"
+                " `odradek topic list` shows those that there are"
             )
         if source.topics or re.fullmatch(source.topic_pattern, name):
             found[name] = sorted(topic.leaders)

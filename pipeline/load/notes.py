@@ -174,8 +174,8 @@ class LoadNotes:
                 )
         except (ValueError, KeyError, TypeError):
             raise JobStopped(
-                f"{self.place} has at offset {record.offset} something that is no note"
-                " of a load; see who writes to it"
+                f"{self.place} has at offset {record.offset} something that is not a"
+                " note of a load; see who writes to it"
             ) from None
 
     def parts(self, life: str) -> set[str]:

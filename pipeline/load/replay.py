@@ -38,7 +38,7 @@ class Replay(NamedTuple):
         missing = [name for name in _NEEDED if name not in letters.columns]
         if missing:
             raise JobError(
-                f"this is no table of dead letters: it has no column {missing[0]}; a"
+                f"this is not a table of dead letters: it has no column {missing[0]}; a"
                 " sink's is beside its table, or where [dead_letters] path says"
             )
         if self.topic:

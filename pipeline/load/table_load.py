@@ -87,7 +87,7 @@ def _loaded_names(loader: Loader, files: Sequence[DataFile]) -> set[str]:
         raise JobStopped(
             f"batch {last.number} of this job is not one of a table's files: its note"
             f" is {last.note!r}. Which files were loaded cannot be told; if the offset"
-            " of its group was set by hand, set it back; else load under another --job"
+            " of its group was set by hand, set it back; or load under another --job"
         )
     if len(names) == position.files_count:
         return names

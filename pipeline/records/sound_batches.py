@@ -231,10 +231,10 @@ class SoundWalk:
     def _reason(self, data: memoryview) -> str:
         left = len(data) - self.consumed
         if left < BATCH_OVERHEAD:
-            return f"{left} bytes are no batch"
+            return f"{left} bytes are not a batch"
         header = read_header(data, self.consumed)
         if header.magic != CURRENT_MAGIC:
-            return f"magic {header.magic} is none of a batch"
+            return f"magic {header.magic} is not that of a batch"
         if not BATCH_OVERHEAD <= header.size <= left:
             return (
                 f"a length of {header.batch_length + LOG_OVERHEAD} bytes, {left} left"

@@ -55,7 +55,7 @@ class DataDirectory:
         )
         if not self._places and "meta.properties" not in names:
             raise SourceError(
-                f"Option path: {path} is no log directory of a broker (log.dirs):"
+                f"Option path: {path} is not a log directory of a broker (log.dirs):"
                 " there is no meta.properties and no partition in it."
             )
         self._checkpoints: dict[str, dict[TopicPartition, int]] = {}

@@ -80,7 +80,7 @@ def open_segment(piece: SegmentRange) -> Iterator[int]:
         finally:
             os.close(log)
     raise SegmentGone(
-        f"{piece.path} is not there any more: retention or compaction removed offsets"
+        f"{piece.path} is no longer there: retention or compaction removed offsets"
         f" {piece.start} to {piece.end - 1} of {piece.place} while they were read."
     )
 

@@ -126,6 +126,10 @@ def _log_ends(job: Job, last: Commit) -> dict[TopicPartition, int]:
     return {place: each.offset for place, each in listing.found.items()}
 
 
+def _counted(count: int, word: str) -> str:
+    return f"{count} {word}" if count == 1 else f"{count} {word}s"
+
+
 def status_lines(status: JobStatus) -> Iterator[str]:
     """For people."""
     job, last = status.job, status.last
@@ -135,7 +139,8 @@ def status_lines(status: JobStatus) -> Iterator[str]:
         return
     yield (
         f"batch {last.batch}, committed {_moment(last.committed_ms)}: "
-        f"{last.row_count} records, {last.dead_letter_count} dead letters"
+        f"{_counted(last.row_count, 'record')}, "
+        f"{_counted(last.dead_letter_count, 'dead letter')}"
     )
     if status.dead_letters is not None:
         yield (

@@ -93,7 +93,7 @@ def read_places(option: str, text: str) -> tuple[TopicPartition, ...]:
             raise BadOption(option, f"{expected}, and not {text!r}.")
         for number in partitions:
             if type(number) is not int or number < 0:
-                raise BadOption(option, f"{number!r} is no number of a partition.")
+                raise BadOption(option, f"{number!r} is not the number of a partition.")
             places.append(TopicPartition(topic, number))
     return tuple(sorted(set(places)))
 

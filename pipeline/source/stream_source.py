@@ -271,7 +271,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                     self._options,
                 )
         for place in sorted(set(before.ends) - set(latest.ends)):
-            lose(f"{place} was read, and is not there any more.", self._options)
+            lose(f"{place} was read, and is no longer there.", self._options)
         changed: dict[TopicPartition, int] = {}
         for place, end in before.ends.items():
             if place not in latest.ends or not _is_same(place.topic, before, latest):

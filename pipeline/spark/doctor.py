@@ -16,6 +16,7 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.client.diagnosis import diagnose
+from odradek.terminal.installation import install_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -35,7 +36,7 @@ _PACKAGES = {
     "pandas": ((2, 2), (3,)),
 }
 _OPTIONAL = {"deltalake": "delta", "pyiceberg": "iceberg"}
-_INSTALL = "pip install 'odradek[pipeline]'"
+_EXTRA = "pipeline"
 
 
 class Finding(NamedTuple):
@@ -78,7 +79,7 @@ def _packages() -> Iterator[Finding]:
         version = _version(name)
         if version is None:
             detail = f"not installed; only for {extra.capitalize()} tables"
-            yield Finding(name, True, detail, f"pip install 'odradek[{extra}]'")
+            yield Finding(name, True, detail, install_command(extra))
         else:
             yield Finding(name, True, version)
 
@@ -88,13 +89,14 @@ def _package(
 ) -> Finding:
     version = _version(name)
     if version is None:
-        return Finding(name, False, "not installed", _INSTALL)
+        return Finding(name, False, "not installed", install_command(_EXTRA))
     numbers = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
     wanted = f"{_dotted(lowest)} or later"
     if below is not None:
         wanted += f", before {_dotted(below)}"
     if numbers < lowest or (below is not None and numbers >= below):
-        return Finding(name, False, f"{version}; it must be {wanted}", _INSTALL)
+        detail = f"{version}; it must be {wanted}"
+        return Finding(name, False, detail, install_command(_EXTRA))
     return Finding(name, True, version)
 
 
@@ -203,7 +205,8 @@ def _source(spark: SparkSession) -> Finding:
             False,
             f'format("odradek"): {_first_line(error)}',
             "Spark looks for it in the folders of its Python's path: install odradek"
-            " there as a wheel (pip install 'odradek[pipeline]'), not by -e.",
+            f" there ({install_command(_EXTRA)}); an editable install must be of the"
+            " compat mode, as pyproject.toml has it.",
         )
     return Finding("source", True, 'Spark finds format("odradek")')
 

@@ -7,10 +7,12 @@ import shutil
 import subprocess
 import sys
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from odradek.pipeline.job_errors import JobError
 from odradek.pipeline.workers.python import socket_options, worker_python
+from odradek.terminal.progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,19 +34,25 @@ _OPTIONS = {
     "spark.sql.execution.arrow.maxBytesPerBatch": str(64 << 20),
     # A Python worker that starts slowly, on a busy machine, has not failed.
     "spark.python.authenticate.socketTimeout": "60s",
-    # Spark looks for a word in messages of failures with a regular expression, which
-    # overflows the usual stack when the message is a long traceback.
-    "spark.driver.extraJavaOptions": "-Xss16m",
 }
+# Spark looks for a word in messages of failures with a regular expression, which
+# overflows the usual stack when the message is a long traceback.
+_STACK = "-Xss16m"
+_LOGGING = Path(__file__).with_name("log4j2.properties")
 
 
 class SparkOfCommand:
     """The session of a command, begun when it is first needed."""
 
     def __init__(
-        self, name: str, master: str | None, conf: Mapping[str, str] | None = None
+        self,
+        name: str,
+        master: str | None,
+        conf: Mapping[str, str] | None = None,
+        progress: Progress | None = None,
     ) -> None:
         self._name = name
+        self._progress = progress or Progress()
         self._master = master or MASTER
         self._conf = conf
         self._session: SparkSession | None = None
@@ -56,7 +64,9 @@ class SparkOfCommand:
             JobError: Spark or Java is missing, or does not start.
         """
         if self._session is None:
-            self._session = spark_session(self._name, self._master, self._conf)
+            self._session = spark_session(
+                self._name, self._master, self._conf, self._progress
+            )
         return self._session
 
     def __enter__(self) -> Self:
@@ -74,9 +84,14 @@ class SparkOfCommand:
 
 
 def spark_session(
-    name: str, master: str = MASTER, conf: Mapping[str, str] | None = None
+    name: str,
+    master: str = MASTER,
+    conf: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
 ) -> SparkSession:
     """A session for one command; the caller stops it.
+
+    ``progress`` is told when all is there that it needs: then it takes its time.
 
     Raises:
         JobError: Spark or Java is missing, or does not start.
@@ -85,12 +100,14 @@ def spark_session(
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
-    options = dict(_OPTIONS)
+    options = {**_OPTIONS, "spark.driver.extraJavaOptions": _java_options()}
     if master.startswith("local"):
         options |= socket_options()
         os.environ.setdefault("PYSPARK_PYTHON", worker_python())
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if progress is not None:
+        progress.note("Spark is starting, which can take a minute")
     builder = SparkSession.builder.appName(f"odradek {name}").master(master)
     for option, value in {**options, **(conf or {})}.items():
         builder = builder.config(option, value)
@@ -101,6 +118,13 @@ def spark_session(
             f"Spark does not start: {str(error).splitlines()[0]}; `odradek pipeline "
             "doctor` says what is missing"
         ) from None
+
+
+def _java_options() -> str:
+    """Those of the driver, with quiet logs unless somebody has configured Spark's."""
+    if os.environ.get("SPARK_CONF_DIR"):
+        return _STACK
+    return f"{_STACK} -Dlog4j2.configurationFile={_LOGGING.as_uri()}"
 
 
 def register_source(spark: SparkSession) -> None:

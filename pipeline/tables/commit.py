@@ -114,5 +114,5 @@ def commit_of(fields: Mapping[str, object]) -> Commit:
 
 def _number(value: object) -> int:
     if not isinstance(value, int):
-        raise TypeError(f"{value!r} is no number")
+        raise TypeError(f"{value!r} is not a number")
     return value

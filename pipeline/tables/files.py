@@ -150,7 +150,7 @@ def check_present(names: Collection[str], files: Iterable[DataFile]) -> None:
 
 def _changed(count: int) -> JobStopped:
     return JobStopped(
-        f"{count} loaded files of this table are not there any more as they were: they"
+        f"{count} loaded files of this table are no longer there as they were: they"
         " were compacted, rewritten or deleted. What is new cannot be told from what"
         " was loaded; load it under another --job, into a new topic"
     )
@@ -188,7 +188,7 @@ def _delta_files(location: str) -> dict[str, int]:
     try:
         table = deltalake.DeltaTable(location)
     except TableNotFoundError as error:
-        raise JobError(f"{location} is no Delta table") from error
+        raise JobError(f"{location} is not a Delta table") from error
     features = set(table.protocol().reader_features or ())
     if strange := sorted(features - _KNOWN_FEATURES):
         raise JobError(
@@ -239,7 +239,7 @@ def _iceberg_metadata(location: str) -> Path:
 
     found = max(folder.glob("*.metadata.json"), key=order, default=None)
     if found is None:
-        raise JobError(f"{location} is no Iceberg table")
+        raise JobError(f"{location} is not an Iceberg table")
     return found
 
 

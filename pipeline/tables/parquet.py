@@ -87,8 +87,8 @@ class ParquetTable:
             ]
             if strange:
                 raise JobError(
-                    f"{self.location} is no table of odradek, and not empty (there is "
-                    f"{strange[0]}); give the job a folder of its own"
+                    f"{self.location} is not a table of odradek, and not empty (there "
+                    f"is {strange[0]}); give the job a folder of its own"
                 )
         self._log.mkdir(parents=True, exist_ok=True)
         self._stage.mkdir(exist_ok=True)

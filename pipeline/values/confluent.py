@@ -1,109 +1,32 @@
-"""The prefix before values whose schema is in a registry, and the registry.
-
-A value begins with a zero byte and the schema's id, 4 bytes big-endian. A registry is
-asked over HTTP for each id once; every task asks for itself.
-"""
+"""The registry of schemas, as a job asks it: its failures are those of the job."""
 
 from __future__ import annotations
 
-import base64
-import json
-from struct import Struct
-from typing import Any
-from urllib.error import HTTPError, URLError
-from urllib.parse import quote, urlsplit
-from urllib.request import Request, urlopen
-
+from odradek.client.schemas import registry
+from odradek.client.schemas.registry import PREFIX_SIZE, UnknownSchema, schema_id_of
 from odradek.pipeline.job_errors import JobError
 
-_PREFIX = Struct(">bI")
-PREFIX_SIZE = _PREFIX.size
-_TIMEOUT_S = 10
-_TRIES = 3
-
-
-def schema_id_of(value: bytes) -> int:
-    """The id of the value's schema.
-
-    Raises:
-        ValueError: it does not begin as such a value does.
-    """
-    if len(value) < PREFIX_SIZE:
-        raise ValueError(f"{len(value)} bytes are too few for a schema id")
-    magic, schema_id = _PREFIX.unpack_from(value)
-    if magic:
-        raise ValueError(f"it begins with byte {value[0]}, not with a schema id")
-    return int(schema_id)
-
-
-class UnknownSchema(ValueError):
-    """The registry has no schema of this id: the value cannot be decoded."""
+__all__ = [
+    "PREFIX_SIZE",
+    "RegistryAway",
+    "SchemaRegistry",
+    "UnknownSchema",
+    "schema_id_of",
+]
 
 
 class RegistryAway(JobError):
     """It does not answer now; a stream tries again."""
 
 
-class SchemaRegistry:
-    """Asks a registry, as Confluent's and others answer."""
+class SchemaRegistry(registry.SchemaRegistry):
+    """Asks a registry for a job; see `registry.SchemaRegistry`."""
+
+    refused = JobError
+    away = RegistryAway
 
     def __init__(self, url: str, user: str = "") -> None:
-        if urlsplit(url).scheme not in ("http", "https"):
-            raise JobError(f"[value] registry: {url!r} is no http:// or https:// URL")
-        self._url = url.rstrip("/")
-        self._headers = {"Accept": "application/vnd.schemaregistry.v1+json"}
-        if user:
-            encoded = base64.b64encode(user.encode()).decode()
-            self._headers["Authorization"] = f"Basic {encoded}"
-
-    def schema(self, schema_id: int, text_format: str = "") -> dict[str, Any]:
-        """The schema: its ``schema`` text, its ``schemaType``, its ``references``.
-
-        Raises:
-            UnknownSchema: there is none of that id.
-            RegistryAway: the registry cannot be reached.
-            JobError: it refuses.
-        """
-        query = f"?format={text_format}" if text_format else ""
         try:
-            return self._get(f"/schemas/ids/{schema_id}{query}")
-        except HTTPError as error:
-            if error.code == 404:
-                raise UnknownSchema(f"the registry has no schema {schema_id}") from None
-            raise self._failed(error) from None
-
-    def version(
-        self, subject: str, version: object, text_format: str = ""
-    ) -> dict[str, Any]:
-        """A schema by its subject; ``latest`` is a version too.
-
-        Raises:
-            JobError: the registry cannot be reached, or has none.
-        """
-        query = f"?format={text_format}" if text_format else ""
-        path = f"/subjects/{quote(subject, safe='')}/versions/{version}{query}"
-        try:
-            return self._get(path)
-        except HTTPError as error:
-            raise self._failed(error) from None
-
-    def _failed(self, error: HTTPError) -> JobError:
-        kind = RegistryAway if error.code >= 500 else JobError
-        return kind(f"the registry {self._url} answers {error.code} {error.reason}")
-
-    def _get(self, path: str) -> dict[str, Any]:
-        request = Request(self._url + path, headers=self._headers)
-        for left in reversed(range(_TRIES)):
-            try:
-                with urlopen(request, timeout=_TIMEOUT_S) as answer:
-                    content: dict[str, Any] = json.load(answer)
-                    return content
-            except HTTPError:
-                raise
-            except (URLError, TimeoutError, ConnectionError) as error:
-                if not left:
-                    reason = getattr(error, "reason", error)
-                    raise RegistryAway(f"the registry {self._url}: {reason}") from None
-            except ValueError:
-                raise JobError(f"{self._url} answers, but is no registry") from None
-        raise AssertionError
+            super().__init__(url, user)
+        except JobError as error:
+            raise JobError(f"[value] {error}") from None

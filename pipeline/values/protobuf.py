@@ -8,10 +8,15 @@ Columns are those of the message; values of later versions lose what it does not
 
 from __future__ import annotations
 
-import base64
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from odradek.client.schemas.protobuf_files import (
+    add_file_set,
+    add_subject,
+    indexes_of,
+    read_indexes,
+)
 from odradek.pipeline.job_errors import JobError
 
 from .confluent import PREFIX_SIZE, SchemaRegistry, schema_id_of
@@ -23,7 +28,6 @@ if TYPE_CHECKING:
     from .decoding import ValueFormat
     from .json import Decoded
 
-_SERIALIZED = "serialized"
 _TIMESTAMP = "google.protobuf.Timestamp"
 _WRAPPERS = "google.protobuf."
 
@@ -44,7 +48,7 @@ class ProtobufDecoder:
         self._class: Any = GetMessageClass(descriptor)
         self._descriptor = descriptor
         self._has_prefix = has_prefix
-        self._indexes = _indexes_of(descriptor)
+        self._indexes = indexes_of(descriptor)
         import pyarrow as pa
 
         self.schema = pa.schema(_fields(descriptor, ()))
@@ -63,7 +67,7 @@ class ProtobufDecoder:
             _add_files(pool, how.schema_file)
         elif how.registry and how.subject:
             registry = SchemaRegistry(how.registry, how.registry_user)
-            first = _add_subject(pool, registry, how.subject, "latest")
+            first = add_subject(pool, registry, how.subject, "latest")
             message = message or first
         else:
             raise JobError(
@@ -84,13 +88,7 @@ class ProtobufDecoder:
 
     def _payload(self, value: bytes) -> bytes:
         schema_id_of(value)
-        count, position = _varint(value, PREFIX_SIZE)
-        indexes = [0]
-        if count:
-            indexes = []
-            for _ in range(count):
-                index, position = _varint(value, position)
-                indexes.append(index)
+        indexes, position = read_indexes(value, PREFIX_SIZE)
         if indexes != self._indexes:
             raise ValueError(
                 f"it is message number {indexes} of its file, not {self._indexes} "
@@ -99,76 +97,13 @@ class ProtobufDecoder:
         return value[position:]
 
 
-def _indexes_of(descriptor: Any) -> list[int]:
-    """Where a message stands in its file, from the outermost."""
-    if descriptor.containing_type is None:
-        return [list(descriptor.file.message_types_by_name).index(descriptor.name)]
-    outer = descriptor.containing_type
-    return [
-        *_indexes_of(outer),
-        list(outer.nested_types_by_name).index(descriptor.name),
-    ]
-
-
-def _varint(value: bytes, position: int) -> tuple[int, int]:
-    """A zigzag number, and the position behind it."""
-    number = shift = 0
-    while True:
-        if position >= len(value) or shift > 28:
-            raise ValueError("it has no message indexes behind the schema id")
-        byte = value[position]
-        number |= (byte & 0x7F) << shift
-        position, shift = position + 1, shift + 7
-        if byte < 0x80:
-            return (number >> 1) ^ -(number & 1), position
-
-
 def _add_files(pool: Any, path: str) -> None:
-    from google.protobuf.descriptor_pb2 import FileDescriptorSet
-    from google.protobuf.message import DecodeError
-
     try:
-        content = Path(path).read_bytes()
-        files = FileDescriptorSet.FromString(content).file
-        for file in files:
-            pool.Add(file)
-        assert files
+        add_file_set(pool, Path(path).read_bytes())
     except OSError as error:
         raise JobError(f"[value] schema_file {path}: {error.strerror}") from None
-    except (DecodeError, TypeError, AssertionError):
-        raise JobError(
-            f"[value] schema_file {path} is no descriptor set; make it with protoc "
-            "--include_imports --descriptor_set_out=x.desc x.proto"
-        ) from None
-
-
-def _add_subject(
-    pool: Any, registry: SchemaRegistry, subject: str, version: object
-) -> str:
-    """Add a schema and what it refers to; the name of its first message."""
-    from google.protobuf.descriptor_pb2 import FileDescriptorProto
-
-    found = registry.version(subject, version, _SERIALIZED)
-    for reference in found.get("references", []):
-        _add_subject(pool, registry, reference["subject"], reference["version"])
-    file = FileDescriptorProto.FromString(base64.b64decode(found["schema"]))
-    if version != "latest":
-        # The registry names a file by what it holds, its users by what they import.
-        file.name = file.name or subject
-    _add_well_known(pool, file)
-    pool.Add(file)
-    prefix = f"{file.package}." if file.package else ""
-    return prefix + file.message_type[0].name if file.message_type else ""
-
-
-def _add_well_known(pool: Any, file: Any) -> None:
-    from google.protobuf import descriptor_pb2, timestamp_pb2, wrappers_pb2
-
-    for known in (timestamp_pb2, wrappers_pb2):
-        if known.DESCRIPTOR.name in file.dependency:
-            found = descriptor_pb2.FileDescriptorProto()
-            known.DESCRIPTOR.CopyToProto(found)
-            pool.Add(found)
+    except ValueError as error:
+        raise JobError(f"[value] schema_file {path}: {error}") from None
 
 
 def _fields(descriptor: Any, inside: tuple[str, ...]) -> list[pyarrow.Field]:

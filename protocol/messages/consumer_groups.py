@@ -19,6 +19,55 @@ from odradek.protocol.schema import (
 OPERATIONS_NOT_ASKED_FOR = -(1 << 31)
 
 
+class HeartbeatTopicPartitions(Struct):
+    """Partitions of one topic, by its id."""
+
+    topic_id: bytes = uuid()
+    partitions: list[int] = array(of=int32)
+
+
+class ConsumerGroupHeartbeatRequest(
+    Request, api_key=ApiKey.CONSUMER_GROUP_HEARTBEAT, versions=(0, 1), flexible=0
+):
+    """A member joins (epoch 0), is alive, or leaves (epoch -1, static members -2).
+
+    What has not changed since the last heartbeat is None, or -1.
+    """
+
+    group_id: str = string()
+    member_id: str = string()
+    member_epoch: int = int32()
+    instance_id: str | None = string(nullable=True, default=None)
+    rack_id: str | None = string(nullable=True, default=None)
+    rebalance_timeout_ms: int = int32(default=-1)
+    subscribed_topic_names: list[str] | None = array(nullable=True, default=None)
+    subscribed_topic_regex: str | None = string(
+        nullable=since(1), versions=since(1), default=None
+    )
+    server_assignor: str | None = string(nullable=True, default=None)
+    topic_partitions: list[HeartbeatTopicPartitions] | None = array(nullable=True)
+
+
+class HeartbeatAssignment(Struct):
+    """The partitions that the member may use now."""
+
+    topic_partitions: list[HeartbeatTopicPartitions] = array()
+
+
+class ConsumerGroupHeartbeatResponse(
+    Response, api_key=ApiKey.CONSUMER_GROUP_HEARTBEAT, versions=(0, 1), flexible=0
+):
+    """Which epoch the member is in, and what it reads."""
+
+    throttle_time_ms: int = int32()
+    error_code: int = int16()
+    error_message: str | None = string(nullable=True, default=None)
+    member_id: str | None = string(nullable=True, default=None)
+    member_epoch: int = int32()
+    heartbeat_interval_ms: int = int32()
+    assignment: HeartbeatAssignment | None = struct(nullable=True, default=None)
+
+
 class ConsumerGroupDescribeRequest(
     Request, api_key=ApiKey.CONSUMER_GROUP_DESCRIBE, versions=(0, 1), flexible=0
 ):

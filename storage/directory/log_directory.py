@@ -39,15 +39,17 @@ from odradek.storage.files.partition_metadata import (
 )
 
 from .checkpoints import DirectoryCheckpoints, DirectoryFailure, MakeLock
+from .data_format import BadLogDirectory as BadLogDirectory
+from .data_format import why_unreadable, with_this_format
 
 if TYPE_CHECKING:
     from odradek.storage.cleaner.cleaner_checkpoint import CleanerCheckpoint
 
 LOCK_NAME: Final = ".lock"
 CLEAN_MARKER_NAME: Final = ".kafka_cleanshutdown"
+CLEAN_MARKER: Final = b'{"version":0,"brokerEpoch":-1}'
 NAME_SIZE_MAX: Final = 255  # bytes, of a name in most file systems
 
-_CLEAN_MARKER: Final = b'{"version":0,"brokerEpoch":-1}'
 _KRAFT_METADATA: Final = "__cluster_metadata-0"
 _PARTITION = re.compile(r"([a-zA-Z0-9._-]+)-(\d+)", re.ASCII)
 _SUFFIXED = re.compile(
@@ -70,10 +72,6 @@ TakeLock: TypeAlias = Callable[[Path], Releasable]
 
 class DirectoryInUse(Exception):
     """Another process holds the lock of a log directory."""
-
-
-class BadLogDirectory(Exception):
-    """A log directory that cannot be used as it is; the message says why."""
 
 
 class DirectoryKind(Enum):
@@ -139,7 +137,9 @@ class DirectoryLock:
             holder = os.pread(self._descriptor, 32, 0).decode("ascii", "replace")
             os.close(self._descriptor)
             process = f"process {holder.strip()}" if holder.strip() else "a process"
-            raise DirectoryInUse(f"{directory} is in use by {process}") from error
+            raise DirectoryInUse(
+                f"the directory {directory} is in use by {process}"
+            ) from error
         os.ftruncate(self._descriptor, 0)
         with suppress(OSError):  # a full disk; the lock is held all the same
             os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)
@@ -185,7 +185,7 @@ class LogDirectory:
 
         Raises:
             DirectoryInUse: another process has it.
-            BadLogDirectory: it belongs to another cluster or node.
+            BadLogDirectory: it is of another cluster or node, or of a newer odradek.
         """
         self._make()
         self._lock = take_lock(self.path)
@@ -198,7 +198,7 @@ class LogDirectory:
         )
         if not self.was_clean:
             _log.warning(
-                "%s was not closed in order: what its %d logs have beyond what was"
+                "%s was not closed in order: what its logs (%d) have beyond what was"
                 " durable is read and written again",
                 self.path,
                 len(self.partitions),
@@ -284,7 +284,7 @@ class LogDirectory:
         """
         marker = self.path / CLEAN_MARKER_NAME
         try:
-            self._files.write_atomic(marker, _CLEAN_MARKER)
+            self._files.write_atomic(marker, CLEAN_MARKER)
         except KafkaStorageError:
             self._files.unlink(marker)
             raise
@@ -314,10 +314,14 @@ class LogDirectory:
                 f"{self.path} belongs to node {found.node_id} of cluster"
                 f" {found.cluster_id}, this is node {node_id} of {cluster_id}"
             )
+        elif reason := why_unreadable(found):
+            raise BadLogDirectory(f"{self.path} {reason}")
+        ours = with_this_format(found)
         if found.directory_id is None:
-            found = found._replace(directory_id=random_uuid())
-            write_meta_properties(self._files, self.path, found)
-        self.directory_id = found.directory_id
+            ours = ours._replace(directory_id=random_uuid())
+        if ours != found:
+            write_meta_properties(self._files, self.path, ours)
+        self.directory_id = ours.directory_id
 
     def _list_names(self) -> None:
         for name in self._files.listdir(self.path):

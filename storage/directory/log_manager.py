@@ -65,14 +65,14 @@ class LogManager:
         self._take_lock = take_lock
         self._logs: dict[TopicPartition, UnifiedLog] = {}
         self._homes = self.directories.homes
-        self._removals = Removals(files)
+        self.removals = Removals(files)
 
     def open(self, lookup: Lookup = lambda _: None) -> None:
         """Take the directories: see `LogDirectories.open`."""
         self.directories.open(*self._identity, self._take_lock, lookup)
         for directory in self.directories:
             for path, topic_partition in directory.deleted.items():
-                self._removals.add_directory(path, topic_partition, due_ms=0)
+                self.removals.add_directory(path, topic_partition, due_ms=0)
 
     def update_producer_options(
         self, producer_id_expiration_ms: int, verifies_transactions: bool
@@ -226,7 +226,7 @@ class LogManager:
         """
         path, log = self._rename(topic_partition, DirectoryKind.DELETE)
         segments = () if log is None else log.local.segments
-        self._removals.add_directory(path, topic_partition, removal_ms, segments)
+        self.removals.add_directory(path, topic_partition, removal_ms, segments)
         return path
 
     def set_aside(self, topic_partition: TopicPartition) -> Path:
@@ -268,7 +268,7 @@ class LogManager:
         path, old = move.exchange()
         self._homes[topic_partition] = move.target
         due_ms = now_ms + move.log.config.file_delete_delay_ms
-        self._removals.add_directory(path, topic_partition, due_ms, old)
+        self.removals.add_directory(path, topic_partition, due_ms, old)
 
     def discard_copies(self, topic_ids: Collection[bytes]) -> None:
         """Let what moves have left of these topics be removed: they are deleted."""
@@ -276,7 +276,7 @@ class LogManager:
             for path, topic_partition in list(directory.futures.items()):
                 if directory.future_topic_id(path) in topic_ids:
                     target = directory.discard(path)
-                    self._removals.add_directory(target, topic_partition, due_ms=0)
+                    self.removals.add_directory(target, topic_partition, due_ms=0)
 
     # What is done from time to time
 
@@ -302,13 +302,13 @@ class LogManager:
         """Remove the files of old segments when the topic's delay for that is over."""
         due_ms = now_ms + log.config.file_delete_delay_ms
         for segment in segments:
-            self._removals.add_segment(segment, due_ms)
+            self.removals.add_segment(segment, due_ms)
 
     def removal_job(self, now_ms: int) -> Callable[[], None] | None:
         """The removal of what is due by ``now_ms``, for a disk thread: old segments
         and deleted partitions. None when there is nothing.
         """
-        job = self._removals.job(now_ms)
+        job = self.removals.job(now_ms)
         if job is None:
             return None
 
@@ -323,7 +323,7 @@ class LogManager:
     @property
     def unremoved_partitions(self) -> set[TopicPartition]:
         """The deleted partitions whose files are still there."""
-        return self._removals.unremoved_partitions
+        return self.removals.unremoved_partitions
 
     # Failure, checkpoints, end
 

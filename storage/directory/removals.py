@@ -41,6 +41,7 @@ class Removals:
         self._waiting: list[_Removal] = []
         self._failed: deque[_Removal] = deque()
         self._directories: dict[Path, TopicPartition] = {}
+        self.is_held = False  # nothing is to be removed now
 
     @property
     def unremoved_partitions(self) -> set[TopicPartition]:
@@ -76,11 +77,14 @@ class Removals:
         self._waiting.append(_Removal(due_ms, path, remove))
 
     def job(self, now_ms: int) -> Callable[[], None] | None:
-        """The removal of what is due, for a disk thread; None when nothing is.
+        """The removal of what is due, for a disk thread; None when nothing is, or
+        while that is held.
 
         What cannot be removed is reported once, keeps nothing else, and is tried
         again after a minute.
         """
+        if self.is_held:
+            return None
         while self._failed:
             failed = self._failed.popleft()
             due_ms = now_ms + RETRY_AFTER_MS

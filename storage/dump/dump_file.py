@@ -108,7 +108,7 @@ def dump_file(
     """
     kind = kind_of(path.name)
     if kind is None:
-        raise ValueError(f"{path.name} is no file of a log directory by its name")
+        raise ValueError(f"{path.name} is not the name of a file in a log directory")
     file = files.open(path)
     base_offset = _base_offset(path.name)
     head = {"file": str(path), "kind": kind.value, "size": file.size}

@@ -95,7 +95,7 @@ def dump_clean_marker(data: bytes) -> Iterator[Row]:
     if isinstance(fields, dict):
         yield entry(**{str(name): value for name, value in fields.items()})
     else:
-        yield note("no JSON; that the file is there says that the stop was clean")
+        yield note("not JSON; that the file is there says that the stop was clean")
 
 
 def _lines(data: bytes, parse: Callable[[str], Fields]) -> Iterator[Row]:

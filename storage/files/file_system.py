@@ -93,6 +93,9 @@ class File(ABC):
     def append(self, data: Buffer) -> None:
         """Write all of ``data`` (of single bytes) at the end, or nothing.
 
+        Who finds a file with other names, or comes back to one that was trimmed, gets
+        a copy of its own first; one that is being appended to may be given names.
+
         Raises:
             DiskFull: no space; the file is as it was.
             StorageFailure: any other error of the device.
@@ -119,6 +122,7 @@ class File(ABC):
     def rewrite(self, position: int) -> None:
         """Write what the file holds from ``position`` on once more.
 
+        In a copy of its own, if it has other names.
         After a failed sync the kernel may hold pages that it calls clean and that
         are not on disk. Written again they are dirty, and the next sync means it.
         """
@@ -146,7 +150,7 @@ class File(ABC):
 
     @abstractmethod
     def trim(self) -> None:
-        """Cut what was written ahead, and write no more of it."""
+        """Cut what was written ahead, and write no more of it: it is done with."""
 
     @abstractmethod
     def sync(self) -> None:
@@ -202,6 +206,23 @@ class Files(ABC):
         """Rename a file or directory, replacing a file that has the name."""
 
     @abstractmethod
+    def link(self, source: Path, target: Path) -> bool:
+        """Give a file a second name, for a backup: both are the same bytes.
+
+        Who appends to it goes on with both; all that else changes a `File` changes the
+        one that has the name by which it was opened, and no other. False where the
+        file system has no links, or ``target`` is on another one.
+        """
+
+    def share(self, source: Path, target: Path) -> bool:
+        """Give ``target`` the bytes of a file that is sealed, and copy none of them.
+
+        They are one file under two names, or two files where the file system can let
+        them share bytes. False where it knows neither.
+        """
+        return self.link(source, target)
+
+    @abstractmethod
     def unlink(self, path: Path) -> None:
         """Remove a file; one that is not there is fine."""
 
@@ -217,9 +238,22 @@ class Files(ABC):
     def read_bytes(self, path: Path) -> bytes:
         """The whole content of a small file."""
 
-    @abstractmethod
     def write_atomic(self, path: Path, data: Buffer) -> None:
         """Replace a file's content durably: after a crash it is the old or the new.
 
         Written beside it as ``.tmp``, synced, renamed, and the directory synced.
         """
+        temporary = path.with_name(path.name + ".tmp")
+        self.unlink(temporary)
+        file = self.open(temporary, create=True)
+        try:
+            file.append(data)
+        except KafkaStorageError:
+            self.unlink(temporary)
+            raise
+        finally:
+            file.close()
+        file.sync()
+        file.close()
+        self.rename(temporary, path)
+        self.sync_directory(path.parent)

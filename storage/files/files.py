@@ -9,14 +9,10 @@ syncs it: no number is ever closed under a running call and given to another fil
 import errno
 import mmap
 import os
-import sys
 from collections import OrderedDict
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
-
-from odradek.protocol.errors import KafkaStorageError
 
 from .descriptor import Descriptor
 from .file_system import (
@@ -30,10 +26,16 @@ from .file_system import (
     StorageFailure,
     failure,
 )
-from .preallocation import NEVER, zeros_behind
-
-if sys.platform == "darwin":
-    import fcntl
+from .preallocation import ALWAYS, NEVER, zeros_behind
+from .system_calls import (
+    clone,
+    full_sync,
+    link,
+    own_copy,
+    sync_directory,
+    translated,
+    warm,
+)
 
 __all__ = [
     "MISSING",
@@ -65,7 +67,8 @@ class OsFile(File):
         self.is_dirty = False
         self.was_used = True  # since the eviction looked at it last
         self.allocated = size  # where the file ends: behind ``size`` there are zeros
-        self._zeros_from = NEVER  # an append that ends behind it writes some
+        self._is_own = True  # False: the next append sees to it that it is
+        self._zeros_from = NEVER  # an append that ends behind it has more to do
         self._zeros_limit = 0
         self._files = files
         self._descriptor: Descriptor | None = None
@@ -78,7 +81,8 @@ class OsFile(File):
         end = size + len(data)
         try:
             if end > self._zeros_from:
-                written = self._write_ahead(descriptor, data)
+                written = self._write_ahead(data)
+                descriptor = self.lease()
             else:
                 written = os.pwrite(descriptor.number, data, size)
             while size + written < end:
@@ -90,9 +94,11 @@ class OsFile(File):
         self.is_dirty = True
         self.was_used = True
 
-    def _write_ahead(self, descriptor: Descriptor, data: Buffer) -> int:
-        """Write ``data`` with zeros behind it. Returns how much of it was written."""
+    def _write_ahead(self, data: Buffer) -> int:
+        """Write it to a file of its own, with zeros behind. Returns how much of it."""
         size, count = self.size, len(data)
+        with translated(self.path):
+            descriptor = self.lease() if self._is_own else self._own(size)
         zeros = zeros_behind(size, count, self._zeros_limit)
         try:
             written = os.pwritev(descriptor.number, [data, zeros], size)
@@ -101,20 +107,22 @@ class OsFile(File):
                 raise
             self._zeros_from = NEVER  # the data may still have room
             return os.pwrite(descriptor.number, data, size)
-        self.allocated = self._zeros_from = size + max(written, count)
+        self.allocated = size + max(written, count)
+        self._zeros_from = self.allocated if self._zeros_limit else NEVER
         return min(written, count)
 
     def preallocate(self, limit: int) -> None:
         """With one ``pwritev`` for batch and zeros."""
         self._zeros_limit = limit
         self.allocated = max(self.allocated, self.size)
-        self._zeros_from = self.allocated if self.size < limit else NEVER
+        if self._is_own:
+            self._zeros_from = self.allocated if self.size < limit else NEVER
 
     def trim(self) -> None:
         """``ftruncate``, if there are zeros."""
-        self._zeros_from = NEVER
+        self._is_own, self._zeros_from, self._zeros_limit = False, ALWAYS, 0
         if self.allocated > self.size:
-            self.truncate(self.size)
+            self._cut(self.lease(), self.size)  # nobody else knows of the zeros
 
     def _cut_back(self, descriptor: Descriptor, error: OSError) -> NoReturn:
         try:
@@ -160,11 +168,7 @@ class OsFile(File):
 
     def warm(self, position: int, size: int) -> None:
         """Through a descriptor of its own: this runs beside the loop."""
-        with suppress(OSError), open(self.path, "rb", buffering=0) as file:
-            file.seek(position)
-            scratch = bytearray(min(size, _CHUNK_SIZE))
-            while size > 0 and (count := file.readinto(scratch)):
-                size -= count
+        warm(self.path, position, size)
 
     def map(self) -> memoryview:
         """Mapped until the file is evicted; the views given out keep it alive."""
@@ -188,8 +192,8 @@ class OsFile(File):
 
     def rewrite(self, position: int) -> None:
         """Chunk by chunk, in place."""
-        held = self.lease()
         try:
+            held = self._own(self.size)
             while position < self.size:
                 data = os.pread(held.number, _CHUNK_SIZE, position)
                 position += os.pwrite(held.number, data, position)
@@ -201,16 +205,31 @@ class OsFile(File):
         """One ``pwrite``."""
         assert position + len(data) <= self.size, position
         try:
-            os.pwrite(self.lease().number, data, position)
+            os.pwrite(self._own(self.size).number, data, position)
         except OSError as error:
             raise failure(self.path, error) from error
         self.is_dirty = True
 
     def truncate(self, size: int) -> None:
         """``ftruncate``."""
-        self._mapping = None
         try:
-            os.ftruncate(self.lease().number, size)
+            held = self._own(min(size, self.size))
+        except OSError as error:
+            raise failure(self.path, error) from error
+        self._cut(held, size)
+
+    def _own(self, size: int) -> Descriptor:
+        """A descriptor whose file has no other name; of its bytes ``size`` are kept."""
+        held = self._descriptor = own_copy(self.path, self.lease(), size)
+        self._mapping = None
+        if not self._is_own:
+            self._is_own = True
+            self.preallocate(self._zeros_limit)
+        return held
+
+    def _cut(self, held: Descriptor, size: int) -> None:
+        try:
+            os.ftruncate(held.number, size)
         except OSError as error:
             raise StorageFailure(f"{self.path}: cannot truncate") from error
         self._cut_to(size)
@@ -218,7 +237,7 @@ class OsFile(File):
 
     def _cut_to(self, size: int) -> None:
         self.size = self.allocated = size
-        if self._zeros_from != NEVER:
+        if self._is_own and self._zeros_from != NEVER:
             self._zeros_from = size
 
     def sync(self) -> None:
@@ -227,7 +246,7 @@ class OsFile(File):
         # Before the call: what is appended while it runs is dirty afterwards.
         self.is_dirty = False
         try:
-            _full_sync(descriptor.number)
+            full_sync(descriptor.number)
         except OSError as error:
             raise self.sync_failure() from error
 
@@ -267,15 +286,18 @@ class OsFiles(Files):
     def __init__(self, max_open_files: int = 4096) -> None:
         self.max_open_files = max_open_files
         self.can_refuse_to_wait = _NO_WAIT != 0
+        self._can_clone = True
         # Its calls are atomic: threads make them at once.
         self._opened: OrderedDict[OsFile, None] = OrderedDict()
 
     def open(self, path: Path, *, create: bool = False) -> File:
         """Without ``create``, the descriptor is opened when it is first needed."""
-        if not create:
-            return self.file(path, self.size(path))
         file = self.file(path, 0)
-        file.size = os.fstat(file.lease(create=True).number).st_size
+        with translated(path):
+            found = os.fstat(file.lease(True).number) if create else path.stat()
+        file.size = file.allocated = found.st_size
+        if found.st_nlink > 1:
+            file.trim()
         return file
 
     def file(self, path: Path, size: int) -> OsFile:
@@ -286,7 +308,7 @@ class OsFiles(Files):
         """A new descriptor for ``file``; another file may lose its own for it."""
         self._make_room()
         flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
-        with _translated(file.path):
+        with translated(file.path):
             number = os.open(file.path, flags, 0o644)
         self._opened[file] = None
         return number
@@ -308,91 +330,60 @@ class OsFiles(Files):
 
     def exists(self, path: Path) -> bool:
         """``stat``."""
-        with _translated(path):
+        with translated(path):
             return path.exists()
 
     def size(self, path: Path) -> int:
         """``stat``."""
-        with _translated(path):
+        with translated(path):
             return path.stat().st_size
 
     def modified_ms(self, path: Path) -> int:
         """``stat``."""
-        with _translated(path):
+        with translated(path):
             return path.stat().st_mtime_ns // 1_000_000
 
     def listdir(self, path: Path) -> list[str]:
         """``listdir``, sorted."""
-        with _translated(path):
+        with translated(path):
             return sorted(os.listdir(path))
 
     def mkdir(self, path: Path) -> None:
         """``mkdir -p``."""
-        with _translated(path):
+        with translated(path):
             path.mkdir(parents=True, exist_ok=True)
 
     def rename(self, source: Path, target: Path) -> None:
         """``rename``."""
-        with _translated(source):
+        with translated(source):
             source.replace(target)
+
+    def link(self, source: Path, target: Path) -> bool:
+        """``link``."""
+        return link(source, target)
+
+    def share(self, source: Path, target: Path) -> bool:
+        """``FICLONE``, else ``link``."""
+        self._can_clone = self._can_clone and clone(source, target)
+        return self._can_clone or link(source, target)
 
     def unlink(self, path: Path) -> None:
         """``unlink``."""
-        with _translated(path):
+        with translated(path):
             path.unlink(missing_ok=True)
 
     def rmtree(self, path: Path) -> None:
         """``rm -r``."""
-        with _translated(path), suppress(FileNotFoundError):
+        with translated(path), suppress(FileNotFoundError):
             from shutil import rmtree
 
             rmtree(path)
 
     def sync_directory(self, path: Path) -> None:
         """``fsync`` of the directory."""
-        with _translated(path):
-            held = Descriptor(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
-        try:
-            os.fsync(held.number)
-        except OSError as error:
-            raise StorageFailure(f"sync of directory {path} failed") from error
+        sync_directory(path)
 
     def read_bytes(self, path: Path) -> bytes:
         """``open`` and ``read``."""
-        with _translated(path):
+        with translated(path):
             return path.read_bytes()
-
-    def write_atomic(self, path: Path, data: Buffer) -> None:
-        """Write, sync, rename, sync."""
-        temporary = path.with_name(path.name + ".tmp")
-        self.unlink(temporary)
-        file = self.open(temporary, create=True)
-        try:
-            file.append(data)
-        except KafkaStorageError:
-            self.unlink(temporary)
-            raise
-        finally:
-            file.close()
-        file.sync()
-        file.close()
-        self.rename(temporary, path)
-        self.sync_directory(path.parent)
-
-
-def _full_sync(number: int) -> None:
-    if sys.platform == "darwin":
-        fcntl.fcntl(number, fcntl.F_FULLFSYNC)
-    else:
-        os.fdatasync(number)
-
-
-@contextmanager
-def _translated(path: Path) -> Iterator[None]:
-    """Turn errors of the system into those of storage; a missing file passes."""
-    try:
-        yield
-    except MISSING:
-        raise
-    except OSError as error:
-        raise failure(path, error) from error

@@ -2,6 +2,9 @@
 
 A Java properties file. Version 1 has ``node.id`` and ``directory.id``; version 0,
 written by brokers that had ZooKeeper, has ``broker.id`` and no directory id.
+
+What begins with ``odradek.`` is ours, and Apache Kafka passes it over: the number of
+the data format, and with which odradek that came. A file without them has format 1.
 """
 
 from pathlib import Path
@@ -12,6 +15,11 @@ from odradek.protocol.uuids import from_text, to_text
 from .files import Files
 
 META_PROPERTIES_NAME: Final = "meta.properties"
+FIRST_FORMAT: Final = 1
+FIRST_FORMAT_SINCE: Final = "0.1.0"
+_FORMAT: Final = "odradek.format"
+_SINCE: Final = "odradek.format.since"
+_UNFINISHED: Final = "odradek.unfinished"
 
 
 class BadMetaProperties(ValueError):
@@ -19,11 +27,18 @@ class BadMetaProperties(ValueError):
 
 
 class MetaProperties(NamedTuple):
-    """The identity of a log directory; ``directory_id`` is None in version 0."""
+    """The identity of a log directory; ``directory_id`` is None in version 0.
+
+    ``data_format`` came with odradek ``format_since``. ``unfinished`` is what is still
+    being done with the directory, before which nobody may serve it; mostly nothing.
+    """
 
     cluster_id: str
     node_id: int
     directory_id: bytes | None = None
+    data_format: int = FIRST_FORMAT
+    format_since: str = FIRST_FORMAT_SINCE
+    unfinished: str = ""
 
 
 def format_meta_properties(properties: MetaProperties) -> bytes:
@@ -35,6 +50,10 @@ def format_meta_properties(properties: MetaProperties) -> bytes:
     ]
     if properties.directory_id is not None:
         lines.append(f"directory.id={to_text(properties.directory_id)}")
+    lines.append(f"{_FORMAT}={properties.data_format}")
+    lines.append(f"{_SINCE}={properties.format_since}")
+    if properties.unfinished:
+        lines.append(f"{_UNFINISHED}={properties.unfinished}")
     return "".join(f"{line}\n" for line in lines).encode()
 
 
@@ -55,6 +74,9 @@ def parse_meta_properties(data: bytes) -> MetaProperties:
             fields["cluster.id"],
             node_id,
             from_text(directory_id) if directory_id else None,
+            int(fields.get(_FORMAT, FIRST_FORMAT)),
+            fields.get(_SINCE, FIRST_FORMAT_SINCE),
+            fields.get(_UNFINISHED, ""),
         )
     except KeyError as error:
         raise BadMetaProperties(f"{error.args[0]} is missing") from None

@@ -18,8 +18,9 @@ STEP_MAX: Final = 256 << 10
 APPENDS_MIN: Final = 8
 
 _ZEROS: Final = memoryview(bytes(STEP_MAX))
-# Behind every position: nothing is written ahead.
+# Behind every position: nothing is written ahead. And before every one.
 NEVER: Final = 1 << 63
+ALWAYS: Final = -1
 
 
 def zeros_behind(position: int, size: int, limit: int) -> memoryview:

@@ -140,6 +140,10 @@ class ReadOnlyFiles(Files):
         """Refused."""
         raise ReadOnly(source)
 
+    def link(self, source: Path, target: Path) -> NoReturn:
+        """Refused."""
+        raise ReadOnly(target)
+
     def unlink(self, path: Path) -> NoReturn:
         """Refused."""
         raise ReadOnly(path)

@@ -43,7 +43,7 @@ def parse_transaction_index(
         ValueError: another version, or a length that is no multiple of 34.
     """
     if len(data) % TRANSACTION_ENTRY_SIZE:
-        raise ValueError(f"{len(data)} bytes are no whole number of entries")
+        raise ValueError(f"{len(data)} bytes are not a whole number of entries")
     entries = []
     for version, *fields in _ENTRY.iter_unpack(data):
         if version != _VERSION:

@@ -6,6 +6,7 @@ from typing import Final
 
 from odradek.protocol.errors import KafkaStorageError
 from odradek.protocol.topic_partition import TopicPartition
+from odradek.storage.directory.data_format import why_unreadable
 from odradek.storage.directory.disk_reserve import PROBE_NAME, RESERVE_NAME
 from odradek.storage.directory.log_directory import (
     CLEAN_MARKER_NAME,
@@ -133,6 +134,8 @@ class DirectoryCheck:
             return
         if self.identity is None:
             self._findings.note("identity", META_PROPERTIES_NAME, "is missing")
+        elif reason := why_unreadable(self.identity):
+            self._findings.damage("format", META_PROPERTIES_NAME, f"it {reason}")
 
     def _read_checkpoint(self, name: str) -> dict[TopicPartition, int]:
         try:
@@ -147,7 +150,7 @@ class DirectoryCheck:
             if name.endswith(".tmp"):
                 self._findings.note("leftover", name, "a file that was being replaced")
             elif name not in _OURS and not name.startswith(_CATALOG):
-                self._findings.note("stranger", name, "is none of ours; left alone")
+                self._findings.note("stranger", name, "is not one of ours; left alone")
             return
         if parsed.kind is not DirectoryKind.LOG:
             self._findings.note(*_reason(parsed.kind, name))
@@ -155,7 +158,7 @@ class DirectoryCheck:
         self.partitions[parsed.topic_partition] = self._directory / name
         topic = parsed.topic_partition.topic
         if self.topics is not None and topic not in self.topics:
-            message = "the catalogue does not know its topic; it is left alone"
+            message = "its topic is not in the catalogue; it is left alone"
             self._findings.note("stranger", name, message)
 
     def _tell_missing(self, written: Iterable[TopicPartition]) -> None:

@@ -38,7 +38,7 @@ class _IndexCheck(Watcher):
         self._next = next(self._entries, None)
         rest = index.size % layout.size
         if rest:
-            message = f"the last {rest} bytes are no whole entry"
+            message = f"the last {rest} bytes are not a whole entry"
             findings.damage(_CODE, self._name, message, Place(index.size - rest))
 
     def _take(self) -> None:

@@ -42,7 +42,7 @@ class Listing:
             if names:
                 findings.note("leftover", names[0], reason)
         for name in self.strangers:
-            findings.note("stranger", name, "is no file of a log; it is left alone")
+            findings.note("stranger", name, "is not a file of a log; it is left alone")
         for name in self.orphans:
             base_offset = base_offset_of(name)
             log = f"{base_offset:020d}{LOG}"

@@ -87,6 +87,8 @@ class MappedIndex(ABC):
         """Write what is new and let go of the memory."""
         self.flush()
         self._growing = None
+        if self._file is not None:
+            self._file.trim()
 
     def dirty_file(self) -> File | None:
         """The file, when it holds bytes that are not synced."""

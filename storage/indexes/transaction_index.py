@@ -115,6 +115,11 @@ class TransactionIndex:
             self._opened().truncate(count * TRANSACTION_ENTRY_SIZE)
             del entries[count:]
 
+    def seal(self) -> None:
+        """Its segment is sealed: an entry that comes all the same is a repair."""
+        if self._file is not None:
+            self._file.trim()
+
     def clear(self) -> None:
         """Drop all entries, whatever the file holds, to write them anew."""
         if self._file is not None or self._files.exists(self.path):
@@ -189,6 +194,6 @@ def _check_entry(entry: TransactionEntry, last_offset_before: int) -> None:
     if entry.last_offset <= last_offset_before:
         raise ValueError(f"{entry} does not follow offset {last_offset_before}")
     if not 0 <= entry.first_offset < entry.last_offset or entry.producer_id < 0:
-        raise ValueError(f"{entry} is no transaction")
+        raise ValueError(f"{entry} is not a transaction")
     if not 0 <= entry.last_stable_offset <= entry.last_offset + 1:
         raise ValueError(f"{entry} has an impossible last stable offset")

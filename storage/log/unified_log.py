@@ -43,12 +43,15 @@ class Loaded(NamedTuple):
     """What became of a log that was on disk: see `log_loader`.
 
     ``recovered_offsets`` were there beyond what was known to be durable, ``cut_bytes``
-    were those of a torn tail.
+    were those of a torn tail. ``read_segments`` and ``read_bytes`` were read again, and
+    written once more.
     """
 
     is_recovered: bool
     recovered_offsets: int
     cut_bytes: int
+    read_segments: int
+    read_bytes: int
 
 
 class UnifiedLog:

@@ -147,11 +147,18 @@ class _Loader:
         self._has_new_names = False
         self._snapshots: list[File] = []
         self._recovered_offsets = self._cut_bytes = 0
+        self._read_segments = self._read_bytes = 0
 
     @property
     def loaded(self) -> Loaded:
         """What `load` has done."""
-        return Loaded(not self._was_clean, self._recovered_offsets, self._cut_bytes)
+        return Loaded(
+            not self._was_clean,
+            self._recovered_offsets,
+            self._cut_bytes,
+            self._read_segments,
+            self._read_bytes,
+        )
 
     def load(self) -> LogState:
         leftovers = remove_leftovers(self._files, self._directory)
@@ -302,6 +309,8 @@ class _Loader:
         )
         end = recovery.run(segments, self._recovery_point)
         self._recovered_offsets = max(end - self._recovery_point, 0)
+        self._read_segments = recovery.read_segments
+        self._read_bytes = recovery.read_bytes
         self._snapshots += recovery.dirty_files
         return end
 

@@ -31,7 +31,11 @@ _log = logging.getLogger(__name__)
 
 
 class LogRecovery:
-    """One recovery. ``dirty_files`` are the snapshots that it wrote."""
+    """One recovery.
+
+    ``dirty_files`` are the snapshots that it wrote; ``read_bytes`` are those of the
+    ``read_segments`` that it has read, and that are still there.
+    """
 
     def __init__(
         self,
@@ -42,6 +46,7 @@ class LogRecovery:
         damage: FoundDamage,
     ) -> None:
         self.dirty_files: list[File] = []
+        self.read_segments = self.read_bytes = 0
         self._files = files
         self._directory = directory
         self._epochs = epochs
@@ -83,7 +88,9 @@ class LogRecovery:
         lost = self._damage.settle_tail(segments, segment, recovery)
         self._replay.end(segment, lost)
         segment.transactions.rewrite()
+        self.read_segments += 1
         if position < segment.size:
+            self.read_bytes += segment.size - position
             segment.log.rewrite(position)
         return recovery.next_offset
 

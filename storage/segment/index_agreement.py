@@ -136,7 +136,8 @@ class IndexAgreement:
                 return
             if header.max_timestamp >= timestamp:
                 break
-        raise CorruptIndex(f"{self._times.path}: {entry} is no batch, or not the first")
+        path = self._times.path
+        raise CorruptIndex(f"{path}: {entry} is not a batch, or not the first")
 
     def check_place(self, entry: OffsetPosition) -> None:
         """Compare an offset entry with its batch.
@@ -147,7 +148,7 @@ class IndexAgreement:
         if entry.position and not self.is_damaged(entry.position):
             start = self._log.read_at(entry.position, BATCH_OVERHEAD)
             if len(start) < BATCH_OVERHEAD or last_offset_at(start) != entry.offset:
-                raise CorruptIndex(f"{self._offsets.path}: {entry} is no batch")
+                raise CorruptIndex(f"{self._offsets.path}: {entry} is not a batch")
 
     def _timestamp_at(self, position: int) -> int:
         if self.is_damaged(position):

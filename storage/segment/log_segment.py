@@ -322,6 +322,7 @@ class LogSegment:
         """
         self.log.trim()
         self.indexes.seal()
+        self.transactions.seal()
 
     def flush_indexes(self) -> None:
         """Write the index entries that are only in memory to their files."""

@@ -94,9 +94,10 @@ class LogTail:
             self.clear()
             return False
         memory.size += size
+        memory.page_count += 1
         memory.order.append(self)
-        memory.make_room()
         self._pages.append((len(self._batches), size))
+        memory.make_room()
         self._page_room = size
         return True
 
@@ -104,7 +105,13 @@ class LogTail:
         """Keep nothing: the file was cut, or is not to be read any more."""
         for _, size in self._pages[self._first_page :]:
             self._memory.size -= size
+        self._memory.page_count -= self.page_count
         self._begin()
+
+    @property
+    def page_count(self) -> int:
+        """How many pages it has memory for."""
+        return len(self._pages) - self._first_page
 
     def drop_first(self) -> None:
         """Give up the oldest page, if there is one left."""
@@ -114,6 +121,7 @@ class LogTail:
         first, size = pages[number]
         number += 1
         self._memory.size -= size
+        self._memory.page_count -= 1
         if number < len(pages):
             stop = pages[number][0]
         else:

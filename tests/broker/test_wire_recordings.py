@@ -43,12 +43,10 @@ GROUPS = (
     "init-producer-id",
     "transactions",
     "no-auto-create",
+    "sasl-handshake-plaintext",
 )
 # Groups of which nothing can be asked before more APIs are offered.
-LATER_GROUPS = (
-    "sasl-handshake-plaintext",
-    "share-groups",
-)
+LATER_GROUPS = ("share-groups",)
 ALL_OPTIONS = ("-o", "offsets.topic.num.partitions=1")
 OPTIONS = {
     "no-auto-create": ("-o", "auto.create.topics.enable=false"),

@@ -77,9 +77,9 @@ def test_a_port_where_nobody_listens() -> None:
     finding = failed(address)
     assert (finding.check, finding.detail) == (
         "connection",
-        "refused: nobody listens on that port",
+        "refused: nothing listens on that port",
     )
-    assert "odradek serve" in finding.advice
+    assert f"'odradek serve --port {address.port}' starts one" in finding.advice
 
 
 def test_a_web_server() -> None:

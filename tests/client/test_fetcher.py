@@ -116,7 +116,7 @@ def test_offsets_that_are_not_there(cluster: Cluster) -> None:
     place = TopicPartition("short", 0)
     with pytest.raises(OffsetOutOfRange, match="short-0: the log has no offset 7"):
         Fetcher(cluster).fetch(place, 7)
-    with pytest.raises(UnknownTopicOrPartition, match="no partition 3, but 1"):
+    with pytest.raises(UnknownTopicOrPartition, match="no partition 3, only 0"):
         Fetcher(cluster).fetch(TopicPartition("short", 3), 0)
     with pytest.raises(UnknownTopicOrPartition, match="There is no topic nowhere"):
         Fetcher(cluster).fetch(TopicPartition("nowhere", 0), 0)

@@ -113,7 +113,7 @@ def test_a_batch_that_is_encoded_goes_behind_what_was_taken_before(
         producer.send("encoded", NewRecord(None, b"1", NOW))
         producer.send_encoded(place, builder.records())
         producer.send("encoded", NewRecord(None, b"4", NOW))
-        with pytest.raises(UnknownTopicOrPartition, match="no partition 1; it has 1"):
+        with pytest.raises(UnknownTopicOrPartition, match="no partition 1, only 0"):
             producer.send_encoded(TopicPartition("encoded", 1), builder.records())
     found = [each.value for each in records_in(cluster, "encoded", 0)]
     assert found == [b"1", b"2", b"3", b"4"]
@@ -155,8 +155,32 @@ def test_no_such_topic_and_no_such_partition(
     with Producer(cluster) as producer:
         with pytest.raises(UnknownTopicOrPartition):
             producer.send("none-of-these", record)
-        with pytest.raises(UnknownTopicOrPartition, match="no partition 1; it has 1"):
+        with pytest.raises(UnknownTopicOrPartition, match="no partition 1, only 0"):
             producer.send("one", record, 1)
+
+
+def test_no_topic_is_made_for_a_partition_that_it_would_not_have(
+    cluster: Cluster,
+) -> None:
+    record = NewRecord(None, b"v", NOW)
+    with Producer(cluster, ProducerSettings(creates_topics=True)) as producer:
+        with pytest.raises(UnknownTopicOrPartition, match="have no partition 17"):
+            producer.send("would-be", record, 17)
+        assert "would-be" not in cluster.metadata().topics
+        assert producer.send("would-be", record, 0) == ("would-be", 0)
+    assert "would-be" in cluster.metadata().topics
+
+
+def test_records_without_a_key_are_spread_although_they_linger(
+    cluster: Cluster,
+) -> None:
+    """Each is sent at once, and no batch is ever full."""
+    create_topic(cluster, NewTopic("spread", 3))
+    record = NewRecord(None, b"v" * 1000, NOW)
+    with Producer(cluster, ProducerSettings(linger_ms=-1)) as producer:
+        places = [producer.send("spread", record) for _ in range(170)]
+    changes = sum(one != two for one, two in pairwise(places))
+    assert changes == 9  # each 17 of them are more than 16 KB
 
 
 def test_what_lingers_goes_with_what_comes_later(cluster: Cluster) -> None:

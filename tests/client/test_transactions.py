@@ -76,7 +76,7 @@ def test_filters(cluster: Cluster) -> None:
     assert names((), [idle.producer_id]) == ["filters-idle"]
     assert names(["Ongoing"], (), 60_000) == []
     assert names((), (), -1, ".*-idle") == ["filters-idle"]
-    with pytest.raises(InvalidRequest, match="knows no state Nope"):
+    with pytest.raises(InvalidRequest, match="does not know the state Nope"):
         names(["Nope"])
     with pytest.raises(InvalidRegularExpression):
         names((), (), -1, "(")

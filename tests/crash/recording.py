@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from odradek.storage.files.files import Buffer, File
-from tests.fakes.files import FakeFile, FakeFiles, _Content, _Directory
+from tests.fakes.disk import Content, Directory
+from tests.fakes.files import FakeFile, FakeFiles
 
 Promise = TypeVar("Promise")
 ROOT_NODE = 0
@@ -188,7 +189,7 @@ class RecordingFiles(FakeFiles):
     def __init__(self) -> None:
         super().__init__()
         self.recording: Recording[object] | None = None
-        self._numbers: dict[_Content | _Directory, int] = {self._root: ROOT_NODE}
+        self._numbers: dict[Content | Directory, int] = {self._root: ROOT_NODE}
 
     def record(self) -> Recording[object]:
         """Begin a recording, in which everything that is there now is durable."""
@@ -198,11 +199,11 @@ class RecordingFiles(FakeFiles):
         self.recording.start = len(self.recording.changes)
         return self.recording
 
-    def _list(self, directory: _Directory) -> None:
+    def _list(self, directory: Directory) -> None:
         parent = self._number(directory)
         for name, node in directory.names.items():
             self._note(Link(parent, name, self._number(node)))
-            if isinstance(node, _Directory):
+            if isinstance(node, Directory):
                 self._list(node)
             else:
                 self._note(Write(self._number(node), 0, bytes(node.data)))
@@ -239,7 +240,7 @@ class RecordingFiles(FakeFiles):
         if not self.exists(path):
             return
         for name in self.listdir(path):
-            if isinstance(self._node_at(path / name), _Directory):
+            if isinstance(self._node_at(path / name), Directory):
                 self.rmtree(path / name)
             else:
                 self.unlink(path / name)
@@ -250,24 +251,24 @@ class RecordingFiles(FakeFiles):
         super().sync_directory(path)
         self._note(Sync(self._number(self._directory_at(path))))
 
-    def note_write(self, content: _Content, position: int, data: Buffer) -> None:
+    def note_write(self, content: Content, position: int, data: Buffer) -> None:
         self._note(Write(self._number(content), position, bytes(data)))
 
-    def note_truncate(self, content: _Content, size: int) -> None:
+    def note_truncate(self, content: Content, size: int) -> None:
         self._note(Truncate(self._number(content), size))
 
-    def note_sync(self, content: _Content) -> None:
+    def note_sync(self, content: Content) -> None:
         self._note(Sync(self._number(content)))
 
     def _link(
-        self, path: Path, node: _Content | _Directory, old_name: str | None = None
+        self, path: Path, node: Content | Directory, old_name: str | None = None
     ) -> None:
         parent = self._number(self._directory_at(path.parent))
         self._note(Link(parent, path.name, self._number(node), old_name))
 
-    def _number(self, node: _Content | _Directory) -> int:
+    def _number(self, node: Content | Directory) -> int:
         number = self._numbers.setdefault(node, len(self._numbers))
-        if isinstance(node, _Directory) and self.recording is not None:
+        if isinstance(node, Directory) and self.recording is not None:
             self.recording.directories.add(number)
         return number
 
@@ -277,7 +278,7 @@ class RecordingFiles(FakeFiles):
 
 
 class RecordedFile(FakeFile):
-    def __init__(self, files: RecordingFiles, path: Path, content: _Content) -> None:
+    def __init__(self, files: RecordingFiles, path: Path, content: Content) -> None:
         super().__init__(files, path, content)
         self._owner = files
 
@@ -293,10 +294,9 @@ class RecordedFile(FakeFile):
             zeros = content.data[zeros_from:]
             self._owner.note_write(content, zeros_from, zeros)
 
-    def truncate(self, size: int) -> None:
-        content = self._opened()
+    def _cut(self, content: Content, size: int) -> None:
         is_change = size != len(content.data)
-        super().truncate(size)
+        super()._cut(content, size)
         if is_change:
             self._owner.note_truncate(content, size)
 

@@ -9,8 +9,6 @@ the next one succeeds without the bytes, as on Linux, unless they are written ag
 import errno
 import os
 from collections import Counter
-from dataclasses import dataclass, field
-from itertools import takewhile
 from pathlib import Path
 
 from odradek.protocol.errors import KafkaStorageError
@@ -26,46 +24,7 @@ from odradek.storage.files.files import (
 from odradek.storage.files.preallocation import NEVER, zeros_behind
 from odradek.storage.files.tail_memory import TailMemory
 
-
-@dataclass(eq=False)
-class _Content:
-    """What a file holds, and what of it a power cut leaves."""
-
-    data: bytearray = field(default_factory=bytearray)
-    durable: bytes = b""
-    modified_ms: int = 0
-    is_cold: bool = False
-    lost_from: int | None = None
-    lost_to: int = 0
-
-    def sync(self) -> None:
-        """Make durable what the kernel calls dirty: not what a failed sync lost."""
-        durable = bytearray(self.data)
-        if self.lost_from is not None:
-            lost = slice(self.lost_from, min(self.lost_to, len(durable)))
-            durable[lost] = bytes(len(durable[lost]))
-        self.durable = bytes(durable)
-
-    def fail_sync(self) -> None:
-        """The kernel marks the pages clean, and they are not on disk."""
-        pairs = zip(self.durable, self.data, strict=False)
-        same = takewhile(lambda pair: pair[0] == pair[1], pairs)
-        self.lost_from, self.lost_to = sum(1 for _ in same), len(self.data)
-
-
-@dataclass(eq=False)
-class _Directory:
-    names: "dict[str, _Content | _Directory]" = field(default_factory=dict)
-    durable: "dict[str, _Content | _Directory]" = field(default_factory=dict)
-
-
-@dataclass
-class _Fault:
-    """The ``countdown``-th call of ``operation`` (None: any) fails."""
-
-    operation: str | None
-    countdown: int
-    error: int
+from .disk import Content, Directory, Fault, lose, walk
 
 
 class FakeFiles(Files):
@@ -73,7 +32,7 @@ class FakeFiles(Files):
     ``failed`` which calls a test has let fail.
 
     The calls are named ``open append write_ahead read map truncate rewrite overwrite
-    sync rename unlink rmtree mkdir listdir sync_directory read_bytes``.
+    sync rename link unlink rmtree mkdir listdir sync_directory read_bytes``.
     """
 
     def __init__(self) -> None:
@@ -81,8 +40,8 @@ class FakeFiles(Files):
         self.counts: Counter[str] = Counter()
         self.failed: list[tuple[str, Path]] = []
         self.now_ms = 0
-        self._root = _Directory()
-        self._faults: list[_Fault] = []
+        self._root = Directory()
+        self._faults: list[Fault] = []
 
     def __getstate__(self) -> dict[str, object]:
         """A copy of the disk has nothing in memory."""
@@ -92,13 +51,13 @@ class FakeFiles(Files):
 
     def power_cut(self) -> None:
         """Lose all that was not synced: bytes, truncations, names, renames."""
-        _lose(self._root)
+        lose(self._root)
 
     def fail(
         self, operation: str | None = None, *, nth: int = 1, error: int = errno.EIO
     ) -> None:
         """Make the ``nth`` call from now on fail, of one kind or of any."""
-        self._faults.append(_Fault(operation, nth, error))
+        self._faults.append(Fault(operation, nth, error))
 
     def heal(self) -> None:
         """Forget the failures that have not happened."""
@@ -119,11 +78,11 @@ class FakeFiles(Files):
         """Write a durable file, with durable directories above it."""
         parent = self._root
         for part in path.parts[1:-1]:
-            child = parent.names.setdefault(part, _Directory())
+            child = parent.names.setdefault(part, Directory())
             parent.durable[part] = child
-            assert isinstance(child, _Directory)
+            assert isinstance(child, Directory)
             parent = child
-        content = _Content(bytearray(data), data, self.now_ms)
+        content = Content(bytearray(data), data, self.now_ms)
         parent.names[path.name] = parent.durable[path.name] = content
 
     def copy_in(self, source: Path, target: Path) -> None:
@@ -153,9 +112,9 @@ class FakeFiles(Files):
 
     def paths(self) -> list[Path]:
         """Every file there is, sorted."""
-        return sorted(_walk(self._root, Path("/")))
+        return sorted(walk(self._root, Path("/")))
 
-    def _find(self, name: str | Path) -> _Content:
+    def _find(self, name: str | Path) -> Content:
         wanted = Path(name)
         found = [
             path
@@ -171,7 +130,7 @@ class FakeFiles(Files):
         self.called("open", path)
         parent = self._directory_at(path.parent)
         if create and path.name not in parent.names:
-            parent.names[path.name] = _Content(modified_ms=self.now_ms)
+            parent.names[path.name] = Content(modified_ms=self.now_ms)
         return FakeFile(self, path, self.file_at(path))
 
     def exists(self, path: Path) -> bool:
@@ -195,8 +154,8 @@ class FakeFiles(Files):
         self.called("mkdir", path)
         parent = self._root
         for part in path.parts[1:]:
-            child = parent.names.setdefault(part, _Directory())
-            if not isinstance(child, _Directory):
+            child = parent.names.setdefault(part, Directory())
+            if not isinstance(child, Directory):
                 raise NotADirectoryError(path)
             parent = child
 
@@ -206,6 +165,27 @@ class FakeFiles(Files):
         parent = self._directory_at(target.parent)
         del self._directory_at(source.parent).names[source.name]
         parent.names[target.name] = node
+
+    def link(self, source: Path, target: Path) -> bool:
+        self.called("link", source)
+        content = self.file_at(source)
+        if target.name in self._directory_at(target.parent).names:
+            raise failure(target, OSError(errno.EEXIST, os.strerror(errno.EEXIST)))
+        self._directory_at(target.parent).names[target.name] = content
+        content.is_linked = True
+        return True
+
+    def _links(self, content: Content) -> int:
+        return sum(self.file_at(each) is content for each in self.paths())
+
+    def own(self, path: Path, content: Content) -> Content:
+        """``content``, or a durable copy with its name if it has others."""
+        if not content.is_linked or self._links(content) <= 1:
+            return content
+        copy = Content(bytearray(content.data), bytes(content.data), self.now_ms)
+        directory = self._directory_at(path.parent)
+        directory.names[path.name] = directory.durable[path.name] = copy
+        return copy
 
     def unlink(self, path: Path) -> None:
         self.called("unlink", path)
@@ -228,19 +208,6 @@ class FakeFiles(Files):
         self.called("read_bytes", path)
         return bytes(self.file_at(path).data)
 
-    def write_atomic(self, path: Path, data: Buffer) -> None:
-        temporary = path.with_name(path.name + ".tmp")
-        self.unlink(temporary)
-        file = self.open(temporary, create=True)
-        try:
-            file.append(data)
-        except KafkaStorageError:
-            self.unlink(temporary)
-            raise
-        file.sync()
-        self.rename(temporary, path)
-        self.sync_directory(path.parent)
-
     def called(self, operation: str, path: Path) -> None:
         """Count a call, and fail it when that is its fate."""
         self.counts[operation] += 1
@@ -255,23 +222,23 @@ class FakeFiles(Files):
             self.failed.append((operation, path))
             raise failure(path, OSError(due.error, os.strerror(due.error)))
 
-    def file_at(self, path: Path) -> _Content:
+    def file_at(self, path: Path) -> Content:
         node = self._node_at(path)
-        if isinstance(node, _Directory):
+        if isinstance(node, Directory):
             raise StorageFailure(f"{path} is a directory")
         return node
 
-    def _directory_at(self, path: Path) -> _Directory:
+    def _directory_at(self, path: Path) -> Directory:
         node = self._node_at(path)
-        if not isinstance(node, _Directory):
+        if not isinstance(node, Directory):
             raise NotADirectoryError(path)
         return node
 
-    def _node_at(self, path: Path) -> _Content | _Directory:
+    def _node_at(self, path: Path) -> Content | Directory:
         assert path.is_absolute(), path
-        node: _Content | _Directory = self._root
+        node: Content | Directory = self._root
         for part in path.parts[1:]:
-            if not isinstance(node, _Directory) or part not in node.names:
+            if not isinstance(node, Directory) or part not in node.names:
                 raise FileNotFoundError(path)
             node = node.names[part]
         return node
@@ -280,17 +247,18 @@ class FakeFiles(Files):
 class FakeFile(File):
     """A file that stays usable when it is unlinked, until it is closed."""
 
-    def __init__(self, files: FakeFiles, path: Path, content: _Content) -> None:
+    def __init__(self, files: FakeFiles, path: Path, content: Content) -> None:
         self.path = path
         self.size = len(content.data)
         self.is_dirty = False
         self._files = files
         self._allocated = self.size
         self._zeros_from, self._zeros_limit = NEVER, 0
-        self._content: _Content | None = content
+        self._content: Content | None = content
+        self._is_own = not content.is_linked
 
     def append(self, data: Buffer) -> None:
-        content = self._opened()
+        content = self._opened() if self._is_own else self._owned()
         self._files.called("append", self.path)
         position = self.size
         content.data[position : position + len(data)] = data
@@ -318,8 +286,9 @@ class FakeFile(File):
 
     def trim(self) -> None:
         self._zeros_from = NEVER
+        self._is_own = False
         if self._allocated > self.size:
-            self.truncate(self.size)
+            self._cut(self._opened(), self.size)
 
     def read_at(self, position: int, size: int, may_block: bool = True) -> memoryview:
         content = self._opened()
@@ -337,21 +306,23 @@ class FakeFile(File):
         return memoryview(bytes(self._opened().data))
 
     def rewrite(self, position: int) -> None:
-        content = self._opened()
+        content = self._owned()
         self._files.called("rewrite", self.path)
         if content.lost_from is not None and position <= content.lost_from:
             content.lost_from = None
         self.is_dirty = True
 
     def overwrite(self, position: int, data: Buffer) -> None:
-        content = self._opened()
+        content = self._owned()
         self._files.called("overwrite", self.path)
         assert position + len(data) <= self.size
         content.data[position : position + len(data)] = data
         self.is_dirty = True
 
     def truncate(self, size: int) -> None:
-        content = self._opened()
+        self._cut(self._owned(), size)
+
+    def _cut(self, content: Content, size: int) -> None:
         self._files.called("truncate", self.path)
         del content.data[size:]
         content.data += bytes(size - len(content.data))
@@ -376,25 +347,12 @@ class FakeFile(File):
     def lease(self) -> object:
         return self._opened()
 
-    def _opened(self) -> _Content:
+    def _opened(self) -> Content:
         if self._content is None:
             self._content = self._files.file_at(self.path)
         return self._content
 
-
-def _lose(directory: _Directory) -> None:
-    directory.names = dict(directory.durable)
-    for node in directory.names.values():
-        if isinstance(node, _Directory):
-            _lose(node)
-        else:
-            node.data = bytearray(node.durable)
-
-
-def _walk(directory: _Directory, path: Path) -> list[Path]:
-    nodes = [(path / name, node) for name, node in directory.names.items()]
-    return [
-        each
-        for place, node in nodes
-        for each in (_walk(node, place) if isinstance(node, _Directory) else [place])
-    ]
+    def _owned(self) -> Content:
+        self._content = self._files.own(self.path, self._opened())
+        self._is_own = True
+        return self._content

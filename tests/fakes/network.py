@@ -37,7 +37,7 @@ class FakeTransport(asyncio.Transport):
         self.write_count = 0
         self.client_reads = True
         self.is_reading_now = True
-        self.is_aborted = False
+        self.is_aborted = self.has_ended = False
         self._protocol: asyncio.BufferedProtocol | None = None
         self._unread = 0
         self._high, self._low = 1 << 16, 1 << 14
@@ -121,6 +121,9 @@ class FakeTransport(asyncio.Transport):
     def is_closing(self) -> bool:
         return self._is_closing
 
+    def write_eof(self) -> None:
+        self.has_ended = True
+
     def close(self) -> None:
         self._is_closing = True
         if not self._unread:
@@ -163,6 +166,7 @@ class WordDispatcher:
         self.started: list[str] = []
         self.failures: list[BaseException] = []
         self._count = 0
+        self.entry = self.dispatch
 
     def dispatch(self, connection: ConnectionInfo, frame: memoryview) -> Exchange:
         text = bytes(frame).decode()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from base64 import b64encode
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
@@ -16,10 +17,14 @@ class FakeRegistry:
         self.headers: list[str | None] = []
         self._answers = {}
         for number, schema in schemas.items():
+            answer = {}
+            if isinstance(schema, bytes):  # a file of Protobuf
+                schema, answer = b64encode(schema).decode(), {"schemaType": "PROTOBUF"}
             text = schema if isinstance(schema, str) else json.dumps(schema)
-            self._answers[f"/schemas/ids/{number}"] = {"schema": text}
+            answer["schema"] = text
+            self._answers[f"/schemas/ids/{number}"] = answer
         for subject, number in subjects.items():
-            answer = self._answers[f"/schemas/ids/{number}"]
+            answer = {**self._answers[f"/schemas/ids/{number}"], "id": number}
             self._answers[f"/subjects/{subject}/versions/latest"] = answer
         registry = self
 

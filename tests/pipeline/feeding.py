@@ -12,6 +12,8 @@ from tests.patience import PATIENCE_S
 
 TIME_MS = 1_790_000_000_000
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+# What waits that long goes with flush(): one batch, however slow the machine is.
+FLUSHED_MS = 60_000
 
 Headers = list[tuple[str, bytes | None]]
 
@@ -41,7 +43,9 @@ def send(
     **config: Any,
 ) -> None:
     """One record for each value, a second apart."""
-    producer = Producer({"bootstrap.servers": address, "linger.ms": 5, **config})
+    producer = Producer(
+        {"bootstrap.servers": address, "linger.ms": FLUSHED_MS, **config}
+    )
     for number, value in enumerate(values):
         producer.produce(
             topic, value, partition=partition, timestamp=TIME_MS + 1000 * number

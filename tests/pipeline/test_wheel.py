@@ -6,23 +6,25 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 import zipfile
+from email.parser import Parser
 from pathlib import Path
 
 import pyarrow.parquet
 import pytest
 
 from odradek.broker.cli.main import BUILT_IN
+from odradek.broker.cli.node.extensions import expected
 from odradek.client.list_offsets import LATEST, list_offsets
 from odradek.protocol.topic_partition import TopicPartition
 from tests.broker_process import BrokerProcess
+from tests.built import PACKAGES, build_source_distribution, build_wheel
 from tests.client.live import connected
 from tests.pipeline import feeding
 
 ROOT = Path(__file__).parents[2]
-# A copy follows the links in odradek/: what is beside it need not be copied.
-BUILT = ("odradek", "pyspark_odradek")
-TAKEN = ("protocol", "client", "storage", "broker", "pipeline", "terminal")
+TAKEN = ("protocol", "client", "storage", "broker", "pipeline", "terminal", "testing")
 
 SCRIPT = """
 import json, sys
@@ -59,20 +61,10 @@ spark.stop()
 """
 
 
-def build_wheel(folder: Path, compiler: str | None = None) -> Path:
-    """The wheel of what is here, unpacked, as ``pip wheel .`` makes it."""
-    source, unpacked = folder / "source", folder / "unpacked"
-    built = shutil.ignore_patterns("__pycache__", "*.so")
-    for name in BUILT:
-        shutil.copytree(ROOT / name, source / name, ignore=built)
-    for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, source)
-    command = [sys.executable, "-m", "pip", "wheel", "-q", "-w", str(folder)]
-    command += ["--no-build-isolation", "--no-deps", "--no-index", str(source)]
-    environment = {**os.environ, **({"CC": compiler} if compiler else {})}
-    run = subprocess.run(command, env=environment, capture_output=True, text=True)
-    assert run.returncode == 0, run.stdout + run.stderr
-    (wheel,) = folder.glob("*.whl")
+def unpacked_wheel(folder: Path, compiler: str | None = None) -> Path:
+    """The wheel of what is here, unpacked, as it is built for a release."""
+    unpacked = folder / "unpacked"
+    wheel = build_wheel(build_source_distribution(folder), folder, compiler)
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(unpacked)
     # As pip does it: Spark gives a worker 10 s to start.
@@ -82,7 +74,7 @@ def build_wheel(folder: Path, compiler: str | None = None) -> Path:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_wheel(tmp_path_factory.mktemp("wheel"))
+    return unpacked_wheel(tmp_path_factory.mktemp("wheel"))
 
 
 @pytest.fixture
@@ -113,10 +105,70 @@ def test_two_names_are_installed_and_every_module_once(wheel: Path) -> None:
     folders = {path.name for path in (ROOT / "odradek").iterdir() if path.is_symlink()}
     ours = {Path(name) for name in listed.stdout.splitlines()}
     expected = {Path("odradek", path) for path in ours if path.parts[0] in folders}
-    expected |= {path for path in ours if path.parts[0] in BUILT}
+    expected |= {path for path in ours if path.parts[0] in PACKAGES}
     assert {path.relative_to(wheel) for path in wheel.rglob("*.py")} == expected
     for name in ("protocol/speedups", "broker/durability/sync_thread"):
         assert list((wheel / "odradek").glob(f"{name}*.so"))
+
+
+IN_A_TEST = """
+import broker, client, testing  # the user's own
+import odradek.testing as kit
+
+def test_it(odradek, odradek_topic):
+    odradek_topic.delete()
+    assert kit.__file__.startswith({wheel!r})
+"""
+
+
+def test_the_plugin_for_pytest_is_in_the_wheel(wheel: Path, taken: Path) -> None:
+    (taken / "test_it.py").write_text(IN_A_TEST.format(wheel=str(wheel)))
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"],
+        cwd=taken,
+        env=environment(wheel),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout
+
+
+def test_one_wheel_is_for_every_python(wheel: Path) -> None:
+    (said,) = wheel.glob("*.dist-info/WHEEL")
+    fields = Parser().parsestr(said.read_text())
+    platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+    assert fields.get_all("Tag") == [f"cp311-abi3-{platform}"]
+    assert fields["Root-Is-Purelib"] == "false"
+    built = list(wheel.rglob("*.so"))
+    assert len(built) == len(expected())
+    assert all(path.name.endswith(".abi3.so") for path in built)
+
+
+OTHERS = [
+    name
+    for minor in range(11, 16)
+    if minor != sys.version_info.minor
+    if (name := shutil.which(f"python3.{minor}"))
+    if subprocess.run([name, "-c", ""], capture_output=True).returncode == 0
+]
+
+
+@pytest.mark.skipif(not OTHERS, reason="needs another Python on the PATH")
+def test_what_this_python_built_others_load(wheel: Path) -> None:
+    program = (
+        "import odradek.protocol.speedups as speedups\n"
+        "import odradek.broker.durability.sync_thread as thread\n"
+        "speedups.index_records(b'', 0, bytearray())\n"
+        "assert thread.start"
+    )
+    for python in OTHERS:
+        run = subprocess.run(
+            [python, "-c", program],
+            env={"PYTHONPATH": str(wheel)},
+            capture_output=True,
+            text=True,
+        )
+        assert run.returncode == 0, (python, run.stderr)
 
 
 def test_every_command_runs_where_all_names_are_taken(
@@ -238,7 +290,7 @@ def test_the_commands_run_where_all_names_are_taken(
 def test_without_a_compiler_the_wheel_is_slower_and_works(
     tmp_path: Path, taken: Path
 ) -> None:
-    wheel = build_wheel(tmp_path, compiler="false")
+    wheel = unpacked_wheel(tmp_path, compiler="false")
     assert not list(wheel.rglob("*.so"))
     program = (
         "from odradek.pipeline.source.options import read_options\n"

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from odradek.protocol.errors import MalformedRequest
 from odradek.protocol.framing import (
+    BEGINNING_SIZE_MAX,
     CHUNK_SIZE,
     CHUNK_SIZE_MAX,
     FrameReader,
@@ -278,3 +279,15 @@ def test_idle_readers_hold_no_buffer() -> None:
     finally:
         tracemalloc.stop()
     assert held < 500 * 100 + CHUNK_SIZE_MAX
+
+
+def test_how_a_refused_frame_begins_is_kept() -> None:
+    reader = FrameReader(MAX)
+    assert reader.refused == b""
+    stream = framed(b"one") + pack(">i", MAX + 1) + bytes(2 * BEGINNING_SIZE_MAX)
+    assert feed(reader, stream) == [b"one"]
+    assert reader.refused == stream[len(framed(b"one")) :][:BEGINNING_SIZE_MAX]
+    reader = FrameReader(MAX)
+    with pytest.raises(MalformedRequest):
+        feed(reader, b"GET /")
+    assert reader.refused == b"GET /"

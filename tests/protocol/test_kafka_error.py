@@ -58,7 +58,7 @@ def test_a_code_has_one_class() -> None:
 def test_class_of_a_code() -> None:
     assert error_class(2) is CorruptMessage
     assert error_class(9999) is KafkaError
-    with pytest.raises(ValueError, match="no error"):
+    with pytest.raises(ValueError, match="not an error"):
         error_class(0)
 
 

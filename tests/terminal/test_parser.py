@@ -1,8 +1,10 @@
 import argparse
+import json
 
 import pytest
 
-from odradek.terminal.parser import Parser, port, seconds
+from odradek.terminal.failure import fail
+from odradek.terminal.parser import Parser, json_argument, port, seconds
 
 
 def a_parser() -> Parser:
@@ -19,8 +21,8 @@ def a_parser() -> Parser:
         (["--data_dir=x"], "unknown argument --data_dir=x; did you mean --data-dir?"),
         (["--qqqqqqq"], "unknown argument --qqqqqqq (see"),
         (["now"], "unknown argument now (see"),
-        (["--port", "x"], "argument --port: 'x' is no port (0-65535)"),
-        (["--port", "65536"], "'65536' is no port"),
+        (["--port", "x"], "argument --port: 'x' is not a port (0-65535)"),
+        (["--port", "65536"], "'65536' is not a port"),
         (["--port"], "argument --port: expected one argument"),
         (["--po", "1"], "unknown argument --po; did you mean --port?"),
     ],
@@ -65,7 +67,7 @@ def test_what_is_missing_may_be_there_with_a_typo(
 
 def test_values_are_read() -> None:
     assert a_parser().parse(["--port", "0", "--data-dir", "x"]) == argparse.Namespace(
-        port=0, data_dir="x"
+        port=0, data_dir="x", color=None
     )
 
 
@@ -87,3 +89,32 @@ def test_durations_are_such_that_a_request_can_say_them() -> None:
     assert seconds("500h") * 1000 < 1 << 31
     with pytest.raises(argparse.ArgumentTypeError, match="too long; at most 500h"):
         seconds("99999999999999999999")
+
+
+def test_errors_are_red_where_colors_are_wanted(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    options = a_parser().parse(["--color", "always"])
+    assert options.color == "always"
+    fail("serve", 1, "it is late")
+    assert capsys.readouterr().err == "\x1b[1;31modradek serve:\x1b[0m it is late\n"
+    a_parser().parse([])  # the choice is that of one command
+    fail("serve", 1, "it is late")
+    assert capsys.readouterr().err == "odradek serve: it is late\n"
+
+
+def test_a_program_is_told_of_a_mistake_in_json(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    parser = a_parser()
+    json_argument(parser, "one object")
+    with pytest.raises(SystemExit):
+        parser.parse(["--json", "--prot", "1"])
+    out, err = capsys.readouterr()
+    message = "unknown argument --prot; did you mean --port?"
+    error = {"code": "USAGE", "message": message, "what": None}
+    assert json.loads(out) == {"error": error}
+    assert err.startswith(f"odradek serve: {message}")
+    with pytest.raises(SystemExit):  # who does not know it cannot answer so
+        a_parser().parse(["--json"])
+    assert capsys.readouterr().out == ""

@@ -1,1 +1,1 @@
-"""What commands of a cluster have in common: its address, limits of time, moments."""
+"""What commands of a cluster have in common: address, times, moments, failures."""

@@ -5,19 +5,19 @@ from __future__ import annotations
 import argparse
 import json
 import re
-from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from odradek.terminal.failure import FAILED, fail
-from odradek.terminal.parser import Parser, seconds
+from odradek.terminal.parser import json_argument, seconds
 from odradek.terminal.pipe import quiet_pipe
 from odradek.terminal.spelling import did_you_mean
+
+from .brokers import ClusterParser
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from odradek.client.address import Address
     from odradek.client.cluster import Cluster
+    from odradek.terminal.parser import Parser
 
 _TOPIC = re.compile(r"([^:,\s]+)(?::(\d+(?:,\d+)*))?", re.ASCII)
 
@@ -31,15 +31,7 @@ def cluster_parser(
 ) -> Parser:
     """A parser with the options that every such command has."""
     full = f"{description} Exit code: 0 done, 1 failed, 2 usage."
-    parser = Parser(command, full, examples)
-    parser.add_argument(
-        "--bootstrap-server",
-        type=_addresses,
-        default="127.0.0.1:9092",
-        metavar="HOST:PORT",
-        help="a broker of the cluster, or several with commas (default:"
-        " 127.0.0.1:9092)",
-    )
+    parser = ClusterParser(command, full, examples)
     parser.add_argument(
         "--timeout",
         type=_timeout,
@@ -47,17 +39,8 @@ def cluster_parser(
         metavar="TIME",
         help=f"how long to wait for an answer (default: {timeout})",
     )
-    parser.add_argument("--json", action="store_true", help="one JSON object a line")
+    json_argument(parser, "one JSON object a line")
     return parser
-
-
-def _addresses(text: str) -> list[Address]:
-    from odradek.client.address import parse_addresses
-
-    try:
-        return parse_addresses(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _timeout(text: str) -> float:
@@ -70,7 +53,7 @@ def _timeout(text: str) -> float:
 def count(text: str) -> int:
     """A whole number that is not negative; for ``type=``."""
     if not (text.isascii() and text.isdigit() and int(text) < 1 << 63):
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 0 on")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number, 0 or more")
     return int(text)
 
 
@@ -78,7 +61,7 @@ def offset(text: str) -> int:
     """A whole number, which may be negative; for ``type=``."""
     digits = text.removeprefix("-")
     if not (digits.isascii() and digits.isdigit() and int(digits) < 1 << 63):
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
     return int(text)
 
 
@@ -87,7 +70,7 @@ def topic(text: str) -> tuple[str, tuple[int, ...] | None]:
     found = _TOPIC.fullmatch(text)
     if found is None:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is no topic; write it like orders or orders:0,2"
+            f"{text!r} is not a topic; write it like orders or orders:0,2"
         )
     if found[2] is None:
         return found[1], None
@@ -103,8 +86,10 @@ def word_of(known: tuple[str, ...]) -> Callable[[str], list[str]]:
         for part in filter(None, (part.strip() for part in text.split(","))):
             if part.lower() not in spelt:
                 meant = did_you_mean(part.lower(), spelt)
-                hint = f"did you mean {spelt[meant]}?" if meant else ", ".join(known)
-                raise argparse.ArgumentTypeError(f"there is no {part}; {hint}")
+                hint = f"there are {', '.join(known)}"
+                if meant:
+                    hint = f"did you mean {spelt[meant]}?"
+                raise argparse.ArgumentTypeError(f"{part!r} is not known; {hint}")
             found.append(spelt[part.lower()])
         return found
 
@@ -118,6 +103,8 @@ def run(
     from odradek.client.cluster import Cluster
     from odradek.protocol.errors import KafkaError, MalformedRequest
 
+    from .refusals import not_asked, refuse
+
     try:
         with (
             quiet_pipe(),
@@ -127,19 +114,16 @@ def run(
     except BrokenPipeError:  # of the standard output; a lost broker is another error
         raise
     except KafkaError as error:
-        return fail(command, FAILED, error_text(error))
-    except MalformedRequest as error:
-        reason = f"no Kafka broker, or a broken one: {error}"
-        return fail(command, FAILED, reason)
-    except OSError as error:
-        what = f"{error.filename}: " if error.filename else ""
-        return fail(command, FAILED, f"{what}{error.strerror or error}")
+        return refuse(command, error)
+    except (MalformedRequest, OSError) as error:
+        return not_asked(command, error, options.bootstrap_server)
 
 
 def error_text(error: Exception) -> str:
     """What went wrong; what a broker said with the name that Kafka has for it."""
-    code = getattr(error, "code", None)
-    return f"{code.name}: {error}" if isinstance(code, IntEnum) else str(error)
+    from .refusals import name_of
+
+    return ": ".join(filter(None, (name_of(error), str(error))))
 
 
 def print_json(value: object) -> None:

@@ -23,7 +23,7 @@ def moment_ms(text: str) -> int:
         moment = datetime.fromisoformat(text)
     except ValueError:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is no date and time; write it like 2026-01-31T12:00:00Z"
+            f"{text!r} is not a date and time; write it like 2026-01-31T12:00:00Z"
         ) from None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
@@ -56,7 +56,7 @@ def duration_ms(text: str) -> int:
     iso = _ISO_DURATION.fullmatch(text)
     if iso is None or not any(iso.groups()):
         raise argparse.ArgumentTypeError(
-            f"{text!r} is no duration; write it like 2h, 7d or PT2H"
+            f"{text!r} is not a duration; write it like 2h, 7d or PT2H"
         )
     counts = [float(count or 0) for count in iso.groups()]
     units = [_UNIT_MS[unit] for unit in ("d", "h", "m", "s")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from odradek.broker.cli.arguments.cluster_options import cluster_parser, print_json, run
+from odradek.broker.cli.arguments.refusals import near_name, refuse
 
 from .resource import resource_arguments, resource_of
 from .words import name_only, name_value
@@ -16,6 +17,12 @@ if TYPE_CHECKING:
     from odradek.client.configs import ConfigChange, ConfigResource
 
 _COMMAND = "config alter"
+# Of the message that every broker has for what it reads only when it starts.
+_FIXED = "Cannot update these configs dynamically"
+_FIXED_HINT = (
+    "(a broker reads them when it starts: set them in its properties file, or with"
+    " 'odradek serve -o NAME=VALUE', and start it again)"
+)
 _EXAMPLES = (
     "odradek config alter topic orders --set retention.ms=86400000",
     "odradek config alter topic orders --append cleanup.policy=compact",
@@ -67,9 +74,17 @@ def _alter(
     cluster: Cluster, resource: ConfigResource, options: argparse.Namespace
 ) -> int:
     from odradek.client.configs import alter_configs
+    from odradek.protocol.errors import KafkaError
 
     changes = _changes(options)
-    alter_configs(cluster, resource, changes, validate_only=options.dry_run)
+    try:
+        alter_configs(cluster, resource, changes, validate_only=options.dry_run)
+    except KafkaError as error:
+        hint = near_name(cluster, error, options.name)
+        if _FIXED in str(error):
+            hint = _FIXED_HINT
+        what = f"{options.kind} {options.name}".strip()
+        return refuse(_COMMAND, error, what, hint=hint)
     what = f"{options.kind} {options.name}".strip()
     if options.json:
         print_json(

@@ -10,10 +10,12 @@ from odradek.terminal.actions import run_action
 ACTIONS = {
     "show": (".show", "what a broker would start with, and who says so"),
     "describe": (".describe", "the options of a topic, broker or group"),
+    "example": (".example", "a commented property file to begin with"),
     "alter": (".alter", "change options of a topic, broker or group"),
 }
 _EXAMPLES = (
     "odradek config show --config server.properties",
+    "odradek config example > server.properties",
     "odradek config describe topic orders",
     "odradek config alter topic orders --set retention.ms=86400000",
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.cli.arguments.cluster_options import cluster_parser, print_json, run
+from odradek.broker.cli.arguments.refusals import near_name, refuse
 from odradek.terminal.table import table
 
 from .resource import resource_arguments, resource_of
@@ -50,10 +51,16 @@ def _describe(
     cluster: Cluster, resource: ConfigResource, options: argparse.Namespace
 ) -> int:
     from odradek.client.configs import describe_configs
+    from odradek.protocol.errors import KafkaError
 
-    found = describe_configs(
-        cluster, resource, options.option, with_documentation=options.json
-    )
+    try:
+        found = describe_configs(
+            cluster, resource, options.option, with_documentation=options.json
+        )
+    except KafkaError as error:
+        hint = near_name(cluster, error, options.name)
+        what = f"{options.kind} {options.name}".strip()
+        return refuse(_COMMAND, error, what, hint=hint)
     shown = [
         each
         for each in found

@@ -36,7 +36,8 @@ def resource_of(parser: Parser, options: argparse.Namespace) -> ConfigResource:
     from odradek.client.configs import ConfigResource, ConfigResourceType
 
     if options.kind == "broker" and options.name and not options.name.isdecimal():
-        parser.error(f"{options.name!r} is no broker; write its number, like 1")
+        hint = f"; options are changed by --set {options.name}" * ("=" in options.name)
+        parser.error(f"{options.name!r} is not the number of a broker, like 1{hint}")
     if options.kind != "broker" and not options.name:
         parser.error(f"say which {options.kind}")
     return ConfigResource(ConfigResourceType[KINDS[options.kind]], options.name)

@@ -6,6 +6,7 @@ It asks no broker: it reads the same file, environment and arguments as ``serve`
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.broker.cli.arguments.cluster_options import print_json
@@ -15,7 +16,7 @@ from odradek.broker.config.options.error import OptionError
 from odradek.broker.config.options.option import format_value
 from odradek.broker.config.sources import Flags, gather, load
 from odradek.terminal.failure import USAGE_ERROR, fail
-from odradek.terminal.parser import Parser
+from odradek.terminal.parser import Parser, json_argument
 from odradek.terminal.pipe import quiet_pipe
 from odradek.terminal.spelling import did_you_mean
 from odradek.terminal.table import table
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Iterator
 
-    from odradek.broker.config.sources import Loaded
+    from odradek.broker.config.sources import Loaded, Setting
 
 _COMMAND = "config show"
 _DEFAULT = "default"
@@ -50,16 +51,16 @@ def command(arguments: list[str]) -> int:
         _COMMAND,
         "Show the options that a broker would start with that is given the same"
         " arguments and environment, and who sets each. Exit code: 0 shown, 2 usage or"
-        " an option that serve would refuse.",
+        " options that serve would refuse; they are shown as they are written.",
         _EXAMPLES,
     )
     parser.add_argument(
         "option", nargs="*", metavar="OPTION", help="only these, set or not"
     )
     parser.add_argument(
-        "--all", action="store_true", help="those that nobody has set, too"
+        "--all", action="store_true", help="also those that nobody has set"
     )
-    parser.add_argument("--json", action="store_true", help="one JSON object a line")
+    json_argument(parser, "one JSON object a line")
     broker_arguments(parser)
     options = parser.parse(arguments)
     wanted = []
@@ -70,13 +71,33 @@ def command(arguments: list[str]) -> int:
             hint = f"; did you mean {meant}?" if meant else ""
             parser.error(f"there is no option {name}{hint}")
         wanted.append(known)
+    refusal = None
     try:
         shown = _shown(options)
     except OptionError as error:
-        return fail(_COMMAND, USAGE_ERROR, error)
+        shown, refusal = list(_as_written(options)), error
     with quiet_pipe():
-        _show(_chosen(shown, wanted, options.all), options.json)
+        if shown or refusal is None:
+            _show(_chosen(shown, wanted, options.all), options.json)
+    if refusal is not None:
+        return fail(_COMMAND, USAGE_ERROR, f"serve would refuse this: {refusal}")
     return 0
+
+
+def _as_written(options: argparse.Namespace) -> Iterator[Shown]:
+    """What somebody has set, as text: nothing can be made of all of it."""
+    with suppress(OptionError):  # a file that cannot be read
+        latest = {
+            ALIASES.get(setting.name, setting.name): setting
+            for setting in _gathered(options)
+        }
+        for name, (where, _, text) in sorted(latest.items()):
+            yield Shown(name, text.strip(), where)
+
+
+def _gathered(options: argparse.Namespace) -> list[Setting]:
+    flags = flags_of(options)
+    return gather(options.config, os.environ, options.pairs, flags, [])
 
 
 def _shown(options: argparse.Namespace) -> list[Shown]:
@@ -84,7 +105,7 @@ def _shown(options: argparse.Namespace) -> list[Shown]:
     loaded = load(options.config, os.environ, options.pairs, flags)
     where = {
         ALIASES.get(setting.name, setting.name): setting.where
-        for setting in gather(options.config, os.environ, options.pairs, flags, [])
+        for setting in _gathered(options)
     }
     flag = _listener_flag(flags)
     if flag is not None:

@@ -18,5 +18,5 @@ def name_value(text: str) -> tuple[str, str]:
 def name_only(text: str) -> str:
     """The name of an option to delete; for ``type=``."""
     if not text.strip() or "=" in text:
-        raise argparse.ArgumentTypeError(f"{text!r} is no name of an option")
+        raise argparse.ArgumentTypeError(f"{text!r} cannot be the name of an option")
     return text.strip()

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 from odradek.broker.cli.arguments.cluster_options import (
     cluster_parser,
-    error_text,
     print_json,
     run,
 )
-from odradek.terminal.failure import FAILED, fail
+from odradek.broker.cli.arguments.refusals import refuse_named
 from odradek.terminal.table import printable
 
 if TYPE_CHECKING:
@@ -46,14 +45,14 @@ def _delete(cluster: Cluster, groups: Sequence[str], is_json: bool) -> int:
 
     code = 0
     for group_id in dict.fromkeys(groups):
-        reason = None
         try:
             delete_group(cluster, group_id)
         except KafkaError as error:
-            reason = error_text(error)
-            code = fail("group delete", FAILED, f"{printable(group_id)}: {reason}")
+            row = {"group": group_id, "deleted": False}
+            code = refuse_named("group delete", cluster, error, group_id, row=row)
+            continue
         if is_json:
-            print_json({"group": group_id, "deleted": not reason, "error": reason})
-        elif reason is None:
+            print_json({"group": group_id, "deleted": True, "error": None})
+        else:
             print(f"{printable(group_id)}: deleted")
     return code

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 
 from odradek.broker.cli.arguments.cluster_options import (
     cluster_parser,
-    error_text,
     print_json,
     run,
     topic,
 )
-from odradek.terminal.failure import FAILED, fail
-from odradek.terminal.table import printable
+from odradek.broker.cli.arguments.refusals import Refused, refuse, refuse_named
+from odradek.terminal.failure import FAILED
 
 if TYPE_CHECKING:
     import argparse
@@ -52,7 +51,7 @@ def _delete(cluster: Cluster, options: argparse.Namespace) -> int:
     from odradek.client.group_offsets import committed_offsets, delete_offsets
     from odradek.protocol.errors import KafkaError
 
-    from .plan import Refused, scope
+    from .plan import scope
 
     group_id = options.group
     try:
@@ -60,27 +59,21 @@ def _delete(cluster: Cluster, options: argparse.Namespace) -> int:
         committed = committed_offsets(cluster, group_id)
         refused = delete_offsets(cluster, group_id, places)
     except (Refused, KafkaError) as error:
-        return fail(_COMMAND, FAILED, f"{printable(group_id)}: {error_text(error)}")
+        return refuse_named(_COMMAND, cluster, error, group_id)
     for place in places:
-        reason = refused.get(place)
         known = committed.get(place)
-        if options.json:
-            print_json(
-                {
-                    "group": group_id,
-                    "topic": place.topic,
-                    "partition": place.partition,
-                    "currentOffset": known and known.offset,
-                    "error": reason and error_text(reason),
-                }
-            )
-        elif reason is None:
+        row = {
+            "group": group_id,
+            "topic": place.topic,
+            "partition": place.partition,
+            "currentOffset": known and known.offset,
+        }
+        if place in refused:
+            what = f"{group_id}: {place}"
+            refuse(_COMMAND, refused[place], what, row=row)
+        elif options.json:
+            print_json({**row, "error": None})
+        else:
             was = "nothing was committed" if known is None else f"was {known.offset}"
             print(f"{place}: forgotten ({was})")
-        if reason is not None:
-            fail(
-                _COMMAND,
-                FAILED,
-                f"{printable(group_id)}: {place}: {error_text(reason)}",
-            )
     return FAILED if refused else 0

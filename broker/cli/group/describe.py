@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from odradek.broker.cli.arguments.cluster_options import (
     cluster_parser,
-    error_text,
     print_json,
     run,
 )
-from odradek.terminal.failure import FAILED, fail
-from odradek.terminal.table import printable, table
+from odradek.broker.cli.arguments.refusals import refuse_named
+from odradek.terminal.table import marked, printable, table
+
+from .list import UNSETTLED
 
 if TYPE_CHECKING:
     import argparse
@@ -84,8 +85,9 @@ def _describe(cluster: Cluster, options: argparse.Namespace) -> int:
             with_offsets = not (options.members or options.state)
             found.append(group_lag(cluster, group_id, with_offsets))
         except KafkaError as error:
-            reason = f"{printable(group_id)}: {error_text(error)}"
-            code = fail("group describe", FAILED, reason)
+            code = refuse_named(
+                "group describe", cluster, error, group_id, row={"group": group_id}
+            )
     _show(found, options)
     return code
 
@@ -109,7 +111,8 @@ def _state_row(lag: GroupLag) -> tuple[object, ...]:
     where = f"{group.coordinator.address} ({group.coordinator.node_id})"
     count = len(group.members)
     kind = group.group_type
-    return (group.group_id, where, group.assignor or None, kind, group.state, count)
+    state = marked(group.state, group.state in UNSETTLED)
+    return (group.group_id, where, group.assignor or None, kind, state, count)
 
 
 def _title(lag: GroupLag) -> str:

@@ -11,7 +11,7 @@ from odradek.broker.cli.arguments.cluster_options import (
     run,
     word_of,
 )
-from odradek.terminal.table import table
+from odradek.terminal.table import marked, table
 
 if TYPE_CHECKING:
     import argparse
@@ -29,6 +29,8 @@ STATES = (
     "Reconciling",
     "NotReady",
 )
+# Its members read nothing now.
+UNSETTLED = ("PreparingRebalance", "CompletingRebalance", "Dead", "NotReady")
 TYPES = ("classic", "consumer", "share", "streams")
 _EXAMPLES = (
     "odradek group list",
@@ -72,7 +74,7 @@ def _list(cluster: Cluster, options: argparse.Namespace) -> int:
     elif groups:
         rows = [
             (each.group_id, each.group_type or None, each.protocol_type or None)
-            + (each.state or None,)
+            + (marked(each.state or None, each.state in UNSETTLED),)
             for each in groups
         ]
         print("\n".join(table(("GROUP", "TYPE", "PROTOCOL", "STATE"), rows)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from odradek.broker.cli.arguments.cluster_options import error_text
+from odradek.broker.cli.arguments.refusals import Refused, name_of, near_name
 from odradek.client.list_offsets import EARLIEST, LATEST, NO_OFFSET, list_offsets
 from odradek.protocol.errors import UnknownTopicOrPartition
 from odradek.protocol.topic_partition import TopicPartition
@@ -19,10 +19,6 @@ if TYPE_CHECKING:
 
     Committed = Mapping[TopicPartition, CommittedOffset]
     Asked = Sequence[tuple[str, Sequence[int] | None]]
-
-
-class Refused(Exception):
-    """What was asked for cannot be done; the message says why."""
 
 
 class Move(NamedTuple):
@@ -80,10 +76,12 @@ def scope(cluster: Cluster, asked: Asked, committed: Committed) -> list[TopicPar
         topic = metadata.topics.get(name)
         if topic is None:
             error = metadata.failed.get(name) or UnknownTopicOrPartition()
-            raise Refused(f"topic {name}: {error_text(error)}")
+            text = f"{error} {near_name(cluster, error, name)}".strip()
+            raise Refused(text, what=name, name=name_of(error))
         missing = sorted(set(numbers or ()) - set(topic.leaders))
         if missing:
-            raise Refused(f"topic {name} has no partition {missing[0]}")
+            unknown = name_of(UnknownTopicOrPartition())
+            raise Refused(topic.lacks(missing[0]), what=name, name=unknown)
         wanted = topic.leaders if numbers is None else numbers
         places.update(TopicPartition(name, number) for number in wanted)
     return sorted(places)
@@ -122,7 +120,7 @@ def _listed(
 ) -> dict[TopicPartition, int]:
     listing = list_offsets(cluster, dict.fromkeys(places, timestamp))
     for place, error in listing.failed.items():
-        raise Refused(f"{place}: {error_text(error)}")
+        raise Refused(str(error), what=str(place), name=name_of(error))
     return {place: each.offset for place, each in listing.found.items()}
 
 
@@ -136,12 +134,13 @@ def _wanted(
         return target.offset, ""
     if target.shift is not None:
         if current is None:
-            raise Refused(f"{place}: nothing is committed that could be shifted")
+            text = "nothing is committed that could be shifted"
+            raise Refused(text, what=str(place))
         return current + target.shift, ""
     if target.timestamp == LATEST:
         return _END, ""
     if found == NO_OFFSET:
-        return _END, "no record since then: the end"
+        return _END, "no record since then; the end is taken"
     return found, ""
 
 
@@ -150,9 +149,9 @@ def _within(move: Move, bounds: Bounds) -> Move:
     if move.offset == _END:
         return move._replace(offset=bounds.latest)
     if move.offset < bounds.earliest:
-        note = f"{move.offset} is before the log: its beginning"
+        note = f"{move.offset} is before the beginning, which is taken instead"
         return move._replace(offset=bounds.earliest, note=note)
     if move.offset > bounds.latest:
-        note = f"{move.offset} is behind the log: its end"
+        note = f"{move.offset} is past the end, which is taken instead"
         return move._replace(offset=bounds.latest, note=note)
     return move

@@ -16,8 +16,9 @@ from odradek.broker.cli.arguments.cluster_options import (
     topic,
 )
 from odradek.broker.cli.arguments.moments import duration_ms, moment_ms
+from odradek.broker.cli.arguments.refusals import Refused, name_of, refuse
 from odradek.terminal.failure import FAILED, fail
-from odradek.terminal.table import printable, table
+from odradek.terminal.table import table
 
 if TYPE_CHECKING:
     import argparse
@@ -102,7 +103,7 @@ def _reset(cluster: Cluster, options: argparse.Namespace) -> int:
     from odradek.client.group_offsets import commit_offsets, committed_offsets
     from odradek.protocol.errors import KafkaError
 
-    from .plan import Refused, plan, scope, target_of
+    from .plan import plan, scope, target_of
 
     group_id = options.group
     try:
@@ -111,23 +112,32 @@ def _reset(cluster: Cluster, options: argparse.Namespace) -> int:
         places = scope(cluster, options.topic, committed)
         moves = plan(cluster, places, committed, target_of(options))
     except (Refused, KafkaError) as error:
-        return fail(_COMMAND, FAILED, f"{printable(group_id)}: {error_text(error)}")
+        return refuse(_COMMAND, error, group_id)
     refused: Mapping[TopicPartition, KafkaError] = {}
     if options.execute:
         changes = {move.place: move.offset for move in moves}
         refused = commit_offsets(cluster, group_id, changes)
-    _show(group_id, moves, refused, options)
-    for place, reason in refused.items():
-        fail(_COMMAND, FAILED, f"{printable(group_id)}: {place}: {error_text(reason)}")
-    return FAILED if refused else 0
+    if not options.json:
+        _show(moves, refused, options)
+    answer = {
+        "group": group_id,
+        "executed": options.execute,
+        "partitions": [_as_json(move, refused.get(move.place)) for move in moves],
+    }
+    if refused:
+        why = (f"{place}: {error_text(each)}" for place, each in refused.items())
+        name = name_of(next(iter(refused.values())))
+        text = "; ".join(why)
+        return fail(_COMMAND, FAILED, text, what=group_id, name=name, row=answer)
+    if options.json:
+        print_json(answer)
+    return 0
 
 
 def _refuse_members(cluster: Cluster, group_id: str) -> None:
     """A group that is not there has none: it begins with what is set for it."""
     from odradek.client.groups import DEAD, EMPTY, describe_group
     from odradek.protocol.errors import GroupIdNotFound
-
-    from .plan import Refused
 
     try:
         group = describe_group(cluster, group_id)
@@ -143,16 +153,10 @@ def _refuse_members(cluster: Cluster, group_id: str) -> None:
 
 
 def _show(
-    group_id: str,
     moves: Sequence[Move],
     refused: Mapping[TopicPartition, KafkaError],
     options: argparse.Namespace,
 ) -> None:
-    if options.json:
-        partitions = [_as_json(move, refused.get(move.place)) for move in moves]
-        answer = {"group": group_id, "executed": options.execute}
-        print_json({**answer, "partitions": partitions})
-        return
     rows = [(*move.place, move.current, move.offset, move.note) for move in moves]
     print("\n".join(table(_HEAD, rows)))
     if not options.execute:

@@ -13,8 +13,10 @@ from odradek.broker.operate.admin_address import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
     from pathlib import Path
+
+    from odradek.client.address import Address
 
 # An answer of ours is far below; what goes on without end is no answer of a broker.
 _ANSWER_SIZE_MAX = 16 * LINE_SIZE_MAX
@@ -26,7 +28,7 @@ class AdminRefusal(Exception):
 
 def ask(
     data_directory: Path, request: dict[str, Any], timeout_s: float | None = None
-) -> Iterator[dict[str, Any]]:
+) -> Generator[dict[str, Any]]:
     """The items of the answer, as they come.
 
     Raises:
@@ -43,6 +45,18 @@ def ask(
                     raise AdminRefusal(answer.get("message", answer["error"]))
                 yield answer.get("item", {})
     raise AdminRefusal("the broker ended before it had answered")
+
+
+def broker_addresses(data_directory: Path, timeout_s: float) -> list[Address]:
+    """Where the broker of a data directory listens for clients.
+
+    Raises:
+        AdminRefusal: there is no broker, or it is too old to say.
+    """
+    from odradek.client.address import Address
+
+    found = ask(data_directory, {"request": "listeners"}, timeout_s)
+    return [Address(each["host"], each["port"]) for each in found]
 
 
 def _connected(data_directory: Path, timeout_s: float | None) -> socket.socket:
@@ -84,5 +98,5 @@ def _parsed(line: bytes) -> dict[str, Any]:
     except ValueError:
         answer = None
     if not isinstance(answer, dict):
-        raise AdminRefusal("what answers there is no broker, or a broken one")
+        raise AdminRefusal("what answers there is not a broker, or a broken one")
     return answer

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from odradek.terminal.failure import USAGE_ERROR, fail
-from odradek.terminal.parser import Parser
+from odradek.terminal.parser import Parser, json_argument
 
 if TYPE_CHECKING:
     from odradek.broker.adoption.adoption import Adoption, AdoptionRequest
@@ -99,7 +99,7 @@ def _parser() -> Parser:
     parser.add_argument(
         "--dry-run", action="store_true", help="say what would be done, do nothing"
     )
-    parser.add_argument("--json", action="store_true", help="answer as JSON")
+    json_argument(parser, "answer as JSON")
     return parser
 
 

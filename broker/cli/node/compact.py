@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from odradek.broker.cli.arguments.cluster_options import count, print_json
 from odradek.terminal.failure import FAILED, fail
-from odradek.terminal.parser import Parser
+from odradek.terminal.parser import Parser, json_argument
 from odradek.terminal.pipe import quiet_pipe
 from odradek.terminal.table import printable
 
@@ -58,7 +58,7 @@ def _parser() -> Parser:
         metavar="DIR",
         help="the data directory of the broker (default ./data)",
     )
-    parser.add_argument("--json", action="store_true", help="one JSON object a line")
+    json_argument(parser, "one JSON object a line")
     return parser
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from odradek.broker.cli.arguments.cluster_options import cluster_parser, print_json
 from odradek.terminal.failure import FAILED
 from odradek.terminal.pipe import quiet_pipe
+from odradek.terminal.screen import Style, styled
 from odradek.terminal.table import printable
 
 if TYPE_CHECKING:
@@ -51,9 +52,9 @@ def _examine(options: argparse.Namespace) -> int:
                 }
             )
             continue
-        mark = "ok  " if finding.is_ok else "FAIL"
-        line = f"{mark}  {finding.check:<10}  {finding.target}: {finding.detail}"
-        print(printable(line))
+        good, bad = styled("ok  ", Style.GOOD), styled("FAIL", Style.ERROR)
+        line = f"{finding.check:<10}  {finding.target}: {finding.detail}"
+        print(f"{good if finding.is_ok else bad}  {printable(line)}")
         if finding.advice:
             print(f"      {printable(finding.advice)}")
     if not options.json:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from odradek.terminal.failure import USAGE_ERROR, fail
-from odradek.terminal.parser import Parser
+from odradek.terminal.parser import Parser, json_argument
 from odradek.terminal.pipe import quiet_pipe
 
 if TYPE_CHECKING:
@@ -54,9 +54,7 @@ def _parser() -> Parser:
         metavar="FILE,FILE",
         help="more files, as kafka-dump-log takes them",
     )
-    parser.add_argument(
-        "--json", action="store_true", help="one JSON object a line, with a type"
-    )
+    json_argument(parser, "one JSON object a line, with a type")
     parser.add_argument(
         "--deep", action="store_true", help="show the records of each batch, too"
     )
@@ -95,7 +93,7 @@ def _count(text: str) -> int:
     import argparse
 
     if not text.isascii() or not text.isdigit():
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of bytes")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of bytes")
     return int(text)
 
 
@@ -113,7 +111,7 @@ def _unusable(paths: Iterable[Path]) -> str | None:
         if not path.exists():
             return f"{path} is not there"
         if not path.is_file():
-            return f"{path} is no regular file"
+            return f"{path} is not a regular file"
         if kind_of(path.name) is None:
             return f"{path.name} is unknown; known are {known_names()}"
         if not os.access(path, os.R_OK):
@@ -155,5 +153,5 @@ def _dump(paths: Iterable[Path], options: argparse.Namespace) -> int:
         except BrokenPipeError:
             raise
         except (KafkaStorageError, OSError) as error:
-            code = fail(_COMMAND, DAMAGED, f"{path}: {error}")
+            code = fail(_COMMAND, DAMAGED, error, what=str(path))
     return code

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.terminal.failure import USAGE_ERROR, fail
-from odradek.terminal.parser import Parser
+from odradek.terminal.parser import Parser, json_argument
 from odradek.terminal.pipe import quiet_pipe
 
 if TYPE_CHECKING:
@@ -63,9 +63,7 @@ def _parser() -> Parser:
         metavar="DIR",
         help="a data directory, a log directory, or the directory of a partition",
     )
-    parser.add_argument(
-        "--json", action="store_true", help="one JSON object a line, with a type"
-    )
+    json_argument(parser, "one JSON object a line, with a type")
     parser.add_argument(
         "--deep",
         action="store_true",
@@ -87,7 +85,7 @@ def find_targets(path: Path) -> tuple[list[Target], str | None]:
     except FileNotFoundError:
         return [], f"{path} is not there"
     except NotADirectoryError:
-        return [], f"{path} is no directory; odradek dump-log shows files"
+        return [], f"{path} is not a directory; odradek dump-log shows files"
     except OSError as error:
         return [], f"{path} cannot be read: {error.strerror}"
     names = {child.name for child in children}

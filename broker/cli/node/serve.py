@@ -18,6 +18,8 @@ from odradek.broker.config.sources import Flags, load
 from odradek.terminal.failure import USAGE_ERROR, fail
 from odradek.terminal.parser import Parser, port
 
+from .extensions import what_is_missing
+
 if TYPE_CHECKING:
     import argparse
 
@@ -69,7 +71,7 @@ def broker_arguments(parser: Parser) -> None:
     parser.add_argument(
         "--allow-unauthenticated",
         action="store_true",
-        help="let everybody in who reaches a listener that is not on loopback",
+        help="let everybody in who can reach a listener that is not on loopback",
     )
     parser.add_argument(
         "-o",
@@ -102,10 +104,15 @@ def _run(loaded: Loaded) -> int:
     configure_logs(loaded.config.logging_level, form=loaded.config.logging_format)
     for note in loaded.notes:
         _logger.warning("options: %s", note)
+    missing = what_is_missing()
+    if missing:
+        _logger.warning("%s", missing)
     gc.disable()  # nothing of what is loaded is garbage; `run` enables it
     try:
-        from odradek.broker.node.server import run
-
+        if loaded.config.test_control:
+            from odradek.broker.control.server import run
+        else:
+            from odradek.broker.node.server import run
         return run(loaded.config)
     except Exception as error:
         reason = explain(error)
@@ -123,13 +130,9 @@ def explain(error: Exception) -> str | None:
     from odradek.protocol.errors import KafkaStorageError
     from odradek.storage.directory.log_directory import BadLogDirectory, DirectoryInUse
 
-    named = (
-        StartError,
-        CatalogError,
-        DirectoryInUse,
-        BadLogDirectory,
-        KafkaStorageError,
-    )
+    named = (StartError, CatalogError, BadLogDirectory, KafkaStorageError)
+    if isinstance(error, DirectoryInUse):
+        return f"{error}; stop that, or choose another one with --data-dir"
     if isinstance(error, named):
         return str(error)
     if not isinstance(error, OSError):
@@ -144,5 +147,5 @@ def explain(error: Exception) -> str | None:
     if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
         return f"cannot write {error.filename}: {reason}; choose another --data-dir"
     if error.errno in (errno.EEXIST, errno.ENOTDIR):
-        return f"{error.filename} is no directory; choose another --data-dir"
+        return f"{error.filename} is not a directory; choose another --data-dir"
     return f"{error.filename}: {reason}"

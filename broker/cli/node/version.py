@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import platform
 import sys
-from importlib import import_module
 from importlib.util import find_spec
 
 import odradek
-from odradek.terminal.parser import Parser
+from odradek.terminal.parser import Parser, json_argument
+
+from .extensions import EXTENSIONS, expected, is_here
 
 _EXAMPLES = ("odradek version", "odradek version --json", "odradek --version")
 
@@ -18,15 +19,14 @@ def command(arguments: list[str]) -> int:
     """Say which odradek this is, and what it runs on."""
     what = "Say which odradek this is, and what it runs on."
     parser = Parser("version", what, _EXAMPLES)
-    parser.add_argument("--json", action="store_true", help="one JSON object")
+    json_argument(parser, "one JSON object")
     options = parser.parse(arguments)
     python = f"{platform.python_implementation()} {platform.python_version()}"
     found = {
         "odradek": odradek.__version__,
         "python": f"{python} on {platform.system()} {platform.machine()}",
         "loop": _loop(),
-        "records": _in_c("odradek.protocol.speedups"),
-        "syncs": _in_c("odradek.broker.durability.sync_thread"),
+        **{purpose: _language(purpose) for purpose in EXTENSIONS},
     }
     if options.json:
         print(json.dumps(found))
@@ -43,9 +43,9 @@ def _loop() -> str:
     return f"uvloop {version('uvloop')}"
 
 
-def _in_c(name: str) -> str:
-    try:
-        import_module(name)  # whether it can be is the answer
-    except ImportError:
-        return "plain Python (the C extension was not built)"
-    return "C extension"
+def _language(purpose: str) -> str:
+    if is_here(purpose):
+        return "C extension"
+    if purpose not in expected():
+        return "plain Python (the C extension is for Linux)"
+    return "plain Python (the C extension was not built)"

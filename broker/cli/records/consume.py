@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING
 from odradek.broker.cli.arguments.cluster_options import (
     cluster_parser,
     count,
-    error_text,
     run,
     topic,
 )
-from odradek.terminal.failure import FAILED, fail
+from odradek.broker.cli.arguments.refusals import Refused, refuse
+
+from .formats import Shown, format_arguments, formats_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from odradek.client.cluster import Cluster
     from odradek.client.fetcher import Fetched, Fetcher, FetchLimits
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from odradek.terminal.ending import Ending
 
     from .format import RecordFormat
+    from .formats import Write
     from .group_reading import GroupReading
     from .read_range import Edge
 
@@ -39,6 +41,7 @@ _EXAMPLES = (
     "odradek consume orders:0,2 -o -10 -e --json",
     r"odradek consume orders -f '%p/%o %T %k: %s\n' -c 5",
     "odradek consume orders -o @2026-01-31T12:00:00Z --until @2026-02-01",
+    "odradek consume orders --value-format avro --registry http://localhost:8081 -e",
     "odradek consume orders payments --group billing   # shared with its other members",
 )
 
@@ -88,11 +91,16 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         action="store_true",
         help="also what belongs to open and aborted transactions",
     )
+    format_arguments(parser)
     options = parser.parse(arguments)
+    options.formats = formats_of(parser, _COMMAND, options)
     if options.json and (options.format or options.key_separator is not None):
         parser.error("--json has its own format; leave -f and -K out")
     if options.format and options.key_separator is not None:
         parser.error("put the key into the format: %k")
+    begin, until = options.offset.offset, options.until and options.until.offset
+    if begin is not None and until is not None and until < begin:
+        parser.error(f"--until {until} is before --offset {begin}")
     chosen = [name for name, numbers in options.topic if numbers is not None]
     if options.group and chosen:
         parser.error(f"a group gives out partitions itself; write only {chosen[0]}")
@@ -148,18 +156,17 @@ def _bytes(text: str) -> bytes:
 
 
 def _consume(cluster: Cluster, options: argparse.Namespace) -> int:
-    from odradek.broker.cli.group.plan import Refused
     from odradek.client.errors import TopicReplaced
     from odradek.protocol.errors import KafkaError
 
     try:
         with _reading(cluster, options) as reading:
-            _copy(reading, _writer(options), options.count)
+            write = _writer(options)
+            _copy(reading, write, options.count)
     except (Refused, KafkaError, TopicReplaced) as error:
         sys.stdout.flush()
-        text = error_text(error) if isinstance(error, KafkaError) else error
-        return fail(_COMMAND, FAILED, text)
-    return 0
+        return refuse(_COMMAND, error)
+    return write.code if isinstance(write, Shown) else 0
 
 
 @contextmanager
@@ -189,7 +196,7 @@ def _reading(
 
 def _copy(
     reading: _Reading | GroupReading,
-    write: Callable[[TopicPartition, Record], bytes],
+    write: Write,
     count: int | None,
 ) -> None:
     """Write records, so many at most."""
@@ -213,11 +220,18 @@ def _copy(
         raise
 
 
-def _writer(options: argparse.Namespace) -> Callable[[TopicPartition, Record], bytes]:
+def _writer(options: argparse.Namespace) -> Write:
+    write = _plain_writer(options)
+    if options.formats is None:
+        return write
+    return Shown(_COMMAND, options.formats, write, is_json=options.json)
+
+
+def _plain_writer(options: argparse.Namespace) -> Write:
     if options.json:
         import json
 
-        from .json import as_json
+        from odradek.protocol.record_json import as_json
 
         return lambda place, record: (
             json.dumps(as_json(place, record), ensure_ascii=False).encode() + b"\n"
@@ -251,7 +265,7 @@ class _Reading:
         from odradek.broker.cli.group.plan import scope
         from odradek.client.fetcher import Fetcher
 
-        from .read_range import bounds_of, offsets_of
+        from .read_range import bounds_of, check_offset, offsets_of
 
         self._committed = committed = not options.uncommitted
         places = scope(cluster, options.topic, {})
@@ -263,6 +277,8 @@ class _Reading:
             self._ends = until
         elif options.exit:
             self._ends = {place: each.end for place, each in bounds.items()}
+        for remark in check_offset(cluster, options.offset, places, self._ends):
+            print(f"odradek {_COMMAND}: {remark}", file=sys.stderr)
         self._fetcher: Fetcher = Fetcher(cluster, committed=committed)
         self._limits = limits
         self._ending = ending

@@ -57,7 +57,7 @@ def _parts(text: str, *, with_words: int) -> list[bytes | str]:
             parts.append(word)
         else:
             known = " ".join(f"%{letter}" for letter in WORDS)
-            raise argparse.ArgumentTypeError(f"there is no %{word}; there are {known}")
+            raise argparse.ArgumentTypeError(f"%{word} is not known; there are {known}")
     return parts
 
 
@@ -66,7 +66,7 @@ def _escaped(letters: str) -> bytes:
         return bytes.fromhex(letters[1:])
     if letters not in _ESCAPES:
         raise argparse.ArgumentTypeError(
-            rf"there is no \{letters}; there are \n \r \t \0 \\ and \xNN"
+            rf"\{letters} is not known; there are \n \r \t \0 \\ and \xNN"
         )
     return _ESCAPES[letters]
 

@@ -14,7 +14,7 @@ from odradek.client.record_reader import read_records
 from odradek.protocol.errors import KafkaError, MalformedRequest, OffsetOutOfRange
 from odradek.terminal.ending import Ending
 
-from .read_range import bounds_of, offsets_of
+from .read_range import bounds_of, check_offset, offsets_of
 
 if TYPE_CHECKING:
     import argparse
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from odradek.client.fetcher import Fetched
     from odradek.protocol.records import Record
     from odradek.protocol.topic_partition import TopicPartition
+
+    from .read_range import Bounds
 
     Offsets = dict[TopicPartition, int]
 
@@ -155,6 +157,9 @@ class GroupReading:
     def _begin_anew(self, places: Collection[TopicPartition]) -> None:
         """Begin where the command line says; the group knows it from then on."""
         if places:
+            remarks = check_offset(self._cluster, self._begin, sorted(places), {})
+            for remark in remarks:
+                _tell(remark, always=True)
             bounds = bounds_of(self._cluster, sorted(places), committed=self._committed)
             found = offsets_of(
                 self._cluster, self._begin, bounds, committed=self._committed
@@ -172,7 +177,7 @@ class GroupReading:
             if not bounds[place].start <= self._offsets[place] <= bounds[place].end
         ]
         for place in outside:
-            _tell(f"{place} has no offset {self._offsets[place]} any more", always=True)
+            _tell(_loss(place, self._offsets[place], bounds[place]), always=True)
         self._begin_anew(outside)
         return bool(outside)
 
@@ -233,6 +238,16 @@ class GroupReading:
             offset = min(offset, self._ends.get(place, offset))
         if offset > self._offsets[place]:
             self._offsets[place] = self._to_commit[place] = offset
+
+
+def _loss(place: TopicPartition, offset: int, bounds: Bounds) -> str:
+    """What became of an offset that the group has, and the log has not."""
+    if offset < bounds.start:
+        return f"{place} no longer has offset {offset}; it begins at {bounds.start}"
+    return (
+        f"{place} has no offset {offset}, where the group is; it ends before"
+        f" {bounds.end}"
+    )
 
 
 def _tell(text: str, *, always: bool = False) -> None:

@@ -6,9 +6,8 @@ import os
 import select
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
+from odradek.protocol.record_json import Addressed, BadRecord, from_json
 from odradek.protocol.records import NewRecord
-
-from .json import Addressed, BadRecord, from_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -43,7 +42,7 @@ class LineLayout(NamedTuple):
         if self.key_separator is not None:
             before, separator, after = line.partition(self.key_separator)
             if not separator:
-                raise BadRecord("no key separator")
+                raise BadRecord("it has no key separator")
             key, value = before, after
         return Addressed(self._made(key, value, now_ms), None)
 

@@ -11,22 +11,25 @@ from typing import TYPE_CHECKING, Any
 from odradek.broker.cli.arguments.cluster_options import (
     cluster_parser,
     count,
-    error_text,
     print_json,
     run,
 )
 from odradek.broker.cli.arguments.moments import instant_ms
+from odradek.broker.cli.arguments.refusals import near_name, refuse
 from odradek.terminal.failure import FAILED, fail
 from odradek.terminal.table import printable
+
+from .formats import EncodedLayout, format_arguments, formats_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from odradek.client.cluster import Cluster
     from odradek.client.producer import ProducerSettings, Written
+    from odradek.protocol.errors import KafkaError
+    from odradek.protocol.record_json import Addressed
 
     from .input import LineLayout
-    from .json import Addressed
 
 _COMMAND = "produce"
 _CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
@@ -36,6 +39,7 @@ _EXAMPLES = (
     "odradek produce users -K: < users.txt       # lines like key:value",
     "odradek consume a --json -e | odradek produce b --json-lines",
     "odradek produce images --file cat.png --file dog.png -k pets -z zstd",
+    "odradek produce orders --value-format avro --value-schema order.avsc < in.jsonl",
     "odradek produce orders -H source=shop -p 2 --timestamp 2026-01-31T12:00:00Z",
 )
 
@@ -55,7 +59,9 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("topic", metavar="TOPIC")
     _what_arguments(parser)
     _how_arguments(parser)
+    format_arguments(parser)
     options = parser.parse(arguments)
+    options.formats = formats_of(parser, _COMMAND, options, options.topic)
     if options.json_lines and options.key_separator is not None:
         parser.error("JSON lines have their keys; leave --key-separator out")
     if options.file and (options.json_lines or options.key_separator is not None):
@@ -138,7 +144,7 @@ def _how_arguments(parser: argparse.ArgumentParser) -> None:
         default=-1,
         metavar="all|1|0",
         help="who must have a record: all in-sync replicas (default), the leader, or"
-        " nobody is asked",
+        " nobody",
     )
     parser.add_argument(
         "--transaction",
@@ -156,45 +162,53 @@ def _bytes(text: str) -> bytes:
 def _header(text: str) -> tuple[str, bytes | None]:
     name, equals, value = text.partition("=")
     if not name:
-        raise argparse.ArgumentTypeError(f"{text!r} is no header; write NAME=VALUE")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a header; write NAME=VALUE")
     return name, value.encode("utf-8", "surrogateescape") if equals else None
 
 
 def _acks(text: str) -> int:
     if text not in _ACKS:
-        raise argparse.ArgumentTypeError(f"{text!r} is none of all, 1, 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is not known; write all, 1 or 0")
     return _ACKS[text]
 
 
 def _produce(cluster: Cluster, options: argparse.Namespace) -> int:
     from odradek.client.producer import DeliveryFailed
-    from odradek.protocol.errors import KafkaError, UnknownTopicOrPartition
-
-    from .json import BadRecord
+    from odradek.protocol.errors import KafkaError
+    from odradek.protocol.record_json import BadRecord
 
     sending = _Sending(cluster, options)
-    topic = printable(options.topic)
+    topic = options.topic
     try:
         sending.run()
     except BadRecord as error:
         return fail(_COMMAND, FAILED, f"{error}; {sending.written} written")
     except DeliveryFailed as failure:
         count = sum(failure.lost.values())
-        return fail(
-            _COMMAND,
-            FAILED,
-            f"{failure.place}: {error_text(failure.error)}; {count} not written,"
-            f" {sending.written} written",
-        )
-    except UnknownTopicOrPartition as error:
-        hint = f"odradek topic create {options.topic} makes one"
-        return fail(_COMMAND, FAILED, f"{topic}: {error_text(error)} ({hint})")
+        hint = f"{count} not written, {sending.written} written"
+        where = str(failure.place)
+        return refuse(_COMMAND, failure.error, where, hint=f"({hint})")
     except KafkaError as error:
-        return fail(_COMMAND, FAILED, f"{topic}: {error_text(error)}")
+        hint = _hint(cluster, options, error)
+        return refuse(_COMMAND, error, topic, hint=hint)
     if not options.json:
         word = "record" if sending.written == 1 else "records"
-        print(f"{topic}: {sending.written} {word} written")
+        print(f"{printable(topic)}: {sending.written} {word} written")
     return 0
+
+
+def _hint(cluster: Cluster, options: argparse.Namespace, error: KafkaError) -> str:
+    """What would help who wrote to a topic that is not there."""
+    from odradek.client.errors import UnknownPartition
+    from odradek.protocol.errors import UnknownTopicOrPartition
+
+    is_unknown = isinstance(error, UnknownTopicOrPartition)
+    if not is_unknown or isinstance(error, UnknownPartition):
+        return ""
+    topic, chosen = options.topic, options.partition
+    more = f" --partitions {chosen + 1}" if chosen else ""
+    meant = near_name(cluster, error, topic)
+    return f"{meant} 'odradek topic create {topic}{more}' makes it.".strip()
 
 
 class _Sending:
@@ -270,8 +284,9 @@ class _Sending:
         )
 
     def _records(self, on_idle: Any) -> Iterator[Addressed]:
+        from odradek.protocol.record_json import BadRecord
+
         from .input import read_lines
-        from .json import BadRecord
 
         layout = self._layout()
         chosen = self._options.partition
@@ -280,6 +295,7 @@ class _Sending:
             yield layout.whole(value, _now_ms())._replace(partition=chosen)
         if self._options.file:
             return
+        self._invite()
         lines = read_lines(sys.stdin.buffer, self._options.delimiter, on_idle)
         for number, line in enumerate(lines, 1):
             if layout.is_json and not line.strip():
@@ -292,11 +308,18 @@ class _Sending:
                 addressed = addressed._replace(partition=chosen)
             yield addressed
 
-    def _layout(self) -> LineLayout:
+    def _invite(self) -> None:
+        """Who sits at a terminal would else wait for a command that waits for him."""
+        if sys.stdin.isatty():
+            what = "a JSON object" if self._options.json_lines else "a record"
+            text = f"type {what} a line for {printable(self._options.topic)}"
+            print(f"odradek {_COMMAND}: {text}; Ctrl-D ends", file=sys.stderr)
+
+    def _layout(self) -> LineLayout | EncodedLayout:
         from .input import LineLayout
 
         options = self._options
-        return LineLayout(
+        layout = LineLayout(
             options.json_lines,
             options.key_separator,
             options.key,
@@ -304,6 +327,8 @@ class _Sending:
             options.timestamp,
             options.empty_null,
         )
+        formats = options.formats
+        return layout if formats is None else EncodedLayout(layout, formats)
 
     def _note(self, written: Written) -> None:
         batch = written.batch

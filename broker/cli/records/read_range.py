@@ -6,6 +6,8 @@ import argparse
 from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.broker.cli.arguments.moments import instant_ms
+from odradek.broker.cli.arguments.refusals import Refused
+from odradek.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 
 BEGINNING = "beginning"
 END = "end"
+_SHOWN_MAX = 5
 
 
 class Edge(NamedTuple):
@@ -41,7 +44,7 @@ def parse_edge(text: str) -> Edge:
     digits = text.removeprefix("-")
     if not (digits.isascii() and digits.isdigit() and int(digits) < 1 << 63):
         raise argparse.ArgumentTypeError(
-            f"{text!r} is no offset; write beginning, end, 42, -10 or"
+            f"{text!r} is not an offset; write beginning, end, 42, -10 or"
             " @2026-01-31T12:00:00Z"
         )
     if text.startswith("-"):
@@ -54,6 +57,12 @@ class Bounds(NamedTuple):
 
     start: int
     end: int
+
+    def text(self, place: TopicPartition) -> str:
+        """Which offsets a partition has, for people."""
+        if self.start == self.end:
+            return f"{place} is empty, and its next offset is {self.end}"
+        return f"{place} has {self.start} to {self.end - 1}"
 
 
 def bounds_of(
@@ -69,6 +78,58 @@ def bounds_of(
     starts = _listed(cluster, places, EARLIEST, committed=committed)
     ends = _listed(cluster, places, LATEST, committed=committed)
     return {place: Bounds(starts[place], ends[place]) for place in places}
+
+
+def check_offset(
+    cluster: Cluster,
+    edge: Edge,
+    places: Sequence[TopicPartition],
+    ends: Mapping[TopicPartition, int],
+) -> list[str]:
+    """See that partitions have the offset of ``edge``, if it is one.
+
+    Who reads only up to the offsets in ``ends`` needs no partition that ends before it.
+    Returns what there is to say of those that have removed it.
+
+    Raises:
+        Refused: none of them has it, or one of them does not have it yet.
+    """
+    offset = edge.offset
+    if offset is None:
+        return []
+    bounds = bounds_of(cluster, places, committed=False)
+    early = [place for place, each in bounds.items() if offset > each.end]
+    late = [place for place, each in bounds.items() if offset < each.start]
+    is_needed = any(place not in ends or ends[place] > offset for place in early)
+    if is_needed or (bounds and len(early) + len(late) == len(bounds)):
+        raise Refused(
+            f"there is no offset {offset}: {_extents(bounds)}",
+            what=" ".join(sorted({place.topic for place in bounds})),
+            name=ErrorCode.OFFSET_OUT_OF_RANGE.name,
+        )
+    return [
+        f"{place} no longer has offset {offset}; it begins at {bounds[place].start}"
+        for place in sorted(late)
+    ]
+
+
+def _extents(bounds: Mapping[TopicPartition, Bounds]) -> str:
+    """Like ``orders-0 has 0 to 11, 2 others are empty``; of many, the first."""
+    blank = [place for place, each in bounds.items() if each == (0, 0)]
+    if len(blank) == len(bounds) > 1:
+        return f"all {len(blank)} partitions are empty"
+    is_counted = len(blank) > 1
+    told = {
+        place: each
+        for place, each in sorted(bounds.items())
+        if not (is_counted and each == (0, 0))
+    }
+    texts = [each.text(place) for place, each in list(told.items())[:_SHOWN_MAX]]
+    if left := len(told) - len(texts):
+        texts.append(f"and {left} more")
+    if is_counted:
+        texts.append(f"{len(blank)} others are empty")
+    return ", ".join(texts)
 
 
 def offsets_of(

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 from odradek.broker.cli.arguments.cluster_options import (
     cluster_parser,
     count,
-    error_text,
     print_json,
     run,
 )
+from odradek.broker.cli.arguments.refusals import refuse_named
 from odradek.broker.cli.config.words import name_only, name_value
-from odradek.terminal.failure import FAILED, fail
 from odradek.terminal.table import printable
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ def command(arguments: list[str]) -> int:
     )
     parser.add_argument("topic", metavar="TOPIC")
     parser.add_argument(
-        "--partitions", type=count, metavar="N", help="how many there shall be in all"
+        "--partitions", type=count, metavar="N", help="how many there should be in all"
     )
     parser.add_argument(
         "--config",
@@ -86,7 +85,7 @@ def _alter(cluster: Cluster, options: argparse.Namespace) -> int:
             resource = ConfigResource(ConfigResourceType.TOPIC, name)
             alter_configs(cluster, resource, changes, validate_only=is_dry)
     except KafkaError as error:
-        return fail(_COMMAND, FAILED, f"{printable(name)}: {error_text(error)}")
+        return refuse_named(_COMMAND, cluster, error, name)
     if options.json:
         print_json(
             {

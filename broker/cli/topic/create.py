@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 from odradek.broker.cli.arguments.cluster_options import (
     cluster_parser,
     count,
-    error_text,
     print_json,
     run,
 )
+from odradek.broker.cli.arguments.refusals import refuse
 from odradek.broker.cli.config.words import name_value
-from odradek.terminal.failure import FAILED, fail
 from odradek.terminal.table import printable
 
 if TYPE_CHECKING:
@@ -90,7 +89,8 @@ def _create_all(cluster: Cluster, options: argparse.Namespace) -> int:
             if isinstance(error, TopicAlreadyExists) and options.if_not_exists:
                 _say(name, "is there already", options.json, is_created=False)
             else:
-                code = fail(_COMMAND, FAILED, f"{printable(name)}: {error_text(error)}")
+                row = {"topic": name, "created": False}
+                code = refuse(_COMMAND, error, name, row=row)
     return code
 
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from odradek.broker.cli.arguments.cluster_options import (
     cluster_parser,
     count,
-    error_text,
     print_json,
     run,
     topic,
 )
-from odradek.terminal.failure import FAILED, fail
+from odradek.broker.cli.arguments.refusals import Refused, refuse
+from odradek.terminal.failure import FAILED
 from odradek.terminal.table import table
 
 if TYPE_CHECKING:
@@ -53,14 +53,14 @@ def _offset(text: str) -> int | None:
 
 
 def _delete(cluster: Cluster, options: argparse.Namespace) -> int:
-    from odradek.broker.cli.group.plan import Refused, scope
+    from odradek.broker.cli.group.plan import scope
     from odradek.client.records_deletion import HIGH_WATERMARK, delete_records
 
     before = HIGH_WATERMARK if options.before is None else options.before
     try:
         places = scope(cluster, options.topic, {})
     except Refused as error:
-        return fail(_COMMAND, FAILED, error)
+        return refuse(_COMMAND, error)
     deletion = delete_records(cluster, dict.fromkeys(places, before))
     rows = sorted((*place, start) for place, start in deletion.log_starts.items())
     if options.json:
@@ -69,5 +69,5 @@ def _delete(cluster: Cluster, options: argparse.Namespace) -> int:
     elif rows:
         print("\n".join(table(_HEAD, rows)))
     for place, reason in sorted(deletion.failed.items()):
-        fail(_COMMAND, FAILED, f"{place}: {error_text(reason)}")
+        refuse(_COMMAND, reason, str(place))
     return FAILED if deletion.failed else 0

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from odradek.broker.cli.arguments.cluster_options import (
     cluster_parser,
-    error_text,
     print_json,
     run,
 )
-from odradek.terminal.failure import FAILED, fail
-from odradek.terminal.table import printable, table
+from odradek.broker.cli.arguments.refusals import refuse_named
+from odradek.terminal.failure import FAILED
+from odradek.terminal.table import marked, printable, table
 
 if TYPE_CHECKING:
     import argparse
@@ -75,9 +75,12 @@ class Described(NamedTuple):
             rows.append(
                 (
                     each["partition"],
-                    each["leader"],
+                    marked(each["leader"], each["leader"] is None),
                     _numbers(each["replicas"]),
-                    _numbers(each["inSync"]),
+                    marked(
+                        _numbers(each["inSync"]),
+                        set(each["replicas"]) > set(each["inSync"]),
+                    ),
                     each["start"],
                     each["end"],
                     each["logEnd"],
@@ -145,7 +148,7 @@ def _describe(cluster: Cluster, options: argparse.Namespace) -> int:
     if options.all and not wanted and not options.json:
         print("no topics")
     for name, error in topics.failed.items():
-        fail(_COMMAND, FAILED, f"{printable(name)}: {error_text(error)}")
+        refuse_named(_COMMAND, cluster, error, name, row={"topic": name})
     return FAILED if topics.failed else 0
 
 

@@ -43,7 +43,7 @@ def pattern(text: str) -> re.Pattern[str]:
         return re.compile(text)
     except re.error as error:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is no regular expression: {error}"
+            f"{text!r} is not a regular expression: {error}"
         ) from None
 
 

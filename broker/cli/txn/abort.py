@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from odradek.broker.cli.arguments.cluster_options import (
     cluster_parser,
     count,
-    error_text,
     print_json,
     run,
 )
+from odradek.broker.cli.arguments.refusals import near_name, refuse, refuse_named
 from odradek.terminal.failure import FAILED, fail
 from odradek.terminal.table import printable
 
@@ -86,11 +86,11 @@ def _abort(cluster: Cluster, options: argparse.Namespace) -> int:
         state = found.transaction.state
         if state != ONGOING:
             why = "its end is decided" if "Prepare" in state else "nothing is open"
-            return fail(_COMMAND, FAILED, f"{printable(name)}: {why} ({state})")
+            return fail(_COMMAND, FAILED, f"{why} ({state})", what=name)
         if options.execute:
             abort_transaction(cluster, name)
     except KafkaError as error:
-        return fail(_COMMAND, FAILED, f"{printable(name)}: {error_text(error)}")
+        return refuse_named(_COMMAND, cluster, error, name)
     if options.json:
         print_json({**found.as_json(), "executed": options.execute})
         return 0
@@ -112,21 +112,22 @@ def _abort_hanging(cluster: Cluster, options: argparse.Namespace) -> int:
         producer = _open_at(cluster, place, options.start_offset)
         if producer is None:
             reason = f"no transaction is open from offset {options.start_offset} on"
-            return fail(_COMMAND, FAILED, f"{printable(str(place))}: {reason}")
+            return fail(_COMMAND, FAILED, reason, what=str(place))
         owner = owner_of(cluster, producer)
         if owner is not None:
             reason = (
                 f"it belongs to {owner.transactional_id}, which is {owner.state}:"
                 f" abort that"
             )
-            return fail(_COMMAND, FAILED, printable(f"{place}: {reason}"))
+            return fail(_COMMAND, FAILED, reason, what=str(place))
         if options.execute:
             abort_hanging(cluster, producer)
     except ClusterAuthorizationFailed as error:
-        reason = f"{error} Perhaps its producer has something open elsewhere: end that"
-        return fail(_COMMAND, FAILED, f"{printable(str(place))}: {reason}")
+        hint = "Perhaps its producer has something open elsewhere: end that."
+        return refuse(_COMMAND, error, str(place), hint=hint)
     except KafkaError as error:
-        return fail(_COMMAND, FAILED, f"{printable(str(place))}: {error_text(error)}")
+        hint = near_name(cluster, error, place.topic)
+        return refuse(_COMMAND, error, str(place), hint=hint)
     if options.json:
         print_json({**producer_json(producer), "executed": options.execute})
         return 0

@@ -12,7 +12,7 @@ from odradek.broker.cli.arguments.cluster_options import (
     run,
 )
 from odradek.broker.cli.arguments.moments import duration_text, moment_text
-from odradek.terminal.failure import FAILED, fail
+from odradek.broker.cli.arguments.refusals import refuse_named
 from odradek.terminal.table import printable, table
 
 if TYPE_CHECKING:
@@ -54,7 +54,8 @@ def _describe(cluster: Cluster, options: argparse.Namespace) -> int:
         try:
             found = described(cluster, name)
         except KafkaError as error:
-            code = fail(_COMMAND, FAILED, f"{printable(name)}: {error_text(error)}")
+            row = {"transactionalId": name}
+            code = refuse_named(_COMMAND, cluster, error, name, row=row)
             continue
         if options.json:
             print_json(found.as_json())

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from odradek.broker.cli.arguments.cluster_options import (
     cluster_parser,
-    error_text,
     print_json,
     run,
     topic,
 )
 from odradek.broker.cli.arguments.moments import duration_ms, duration_text, moment_text
-from odradek.terminal.failure import FAILED, fail
+from odradek.broker.cli.arguments.refusals import Refused, refuse
+from odradek.terminal.failure import FAILED
 from odradek.terminal.table import table
 
 from .abort import producer_json
@@ -44,7 +44,7 @@ def command(arguments: list[str]) -> int:
     parser = cluster_parser(
         _COMMAND,
         "Find transactions that are open in logs and that no coordinator will end:"
-        " who reads committed records waits behind them.",
+        " readers of committed records wait behind them.",
         _EXAMPLES,
     )
     parser.add_argument(
@@ -68,7 +68,7 @@ def command(arguments: list[str]) -> int:
 
 
 def _find(cluster: Cluster, options: argparse.Namespace) -> int:
-    from odradek.broker.cli.group.plan import Refused, scope
+    from odradek.broker.cli.group.plan import scope
     from odradek.client.hanging import find_hanging
     from odradek.protocol.topic_partition import TopicPartition
 
@@ -76,7 +76,7 @@ def _find(cluster: Cluster, options: argparse.Namespace) -> int:
         try:
             places = scope(cluster, options.topic, {})
         except Refused as error:
-            return fail(_COMMAND, FAILED, error)
+            return refuse(_COMMAND, error)
     else:
         topics = cluster.metadata().topics.values()
         places = [TopicPartition(it.name, number) for it in topics for number in it[2]]
@@ -94,5 +94,5 @@ def _find(cluster: Cluster, options: argparse.Namespace) -> int:
     if not options.json:
         print("\n".join(table(_HEAD, rows)) if rows else "nothing hangs")
     for place, reason in hanging.failed.items():
-        fail(_COMMAND, FAILED, f"{place}: {error_text(reason)}")
+        refuse(_COMMAND, reason, str(place))
     return FAILED if hanging.failed else 0

@@ -13,7 +13,7 @@ from odradek.broker.cli.arguments.cluster_options import (
     word_of,
 )
 from odradek.broker.cli.arguments.moments import duration_ms
-from odradek.terminal.table import table
+from odradek.terminal.table import marked, table
 
 if TYPE_CHECKING:
     import argparse
@@ -31,6 +31,8 @@ STATES = (
     "PrepareEpochFence",
     "Dead",
 )
+# Its end is decided, and not all markers are written.
+UNSETTLED = ("PrepareCommit", "PrepareAbort", "PrepareEpochFence", "Dead")
 _HEAD = ("TRANSACTIONAL-ID", "STATE", "PRODUCER-ID", "COORDINATOR")
 _EXAMPLES = (
     "odradek txn list",
@@ -112,7 +114,8 @@ def _list(cluster: Cluster, options: argparse.Namespace) -> int:
             )
     elif found:
         rows = [
-            (each.transactional_id, each.state, each.producer_id, each.coordinator)
+            (each.transactional_id, marked(each.state, each.state in UNSETTLED))
+            + (each.producer_id, each.coordinator)
             for each in found
         ]
         print("\n".join(table(_HEAD, rows)))

@@ -18,11 +18,12 @@ from .frozen_table import frozen_table
 from .log import LogOptions
 from .network import NetworkOptions
 from .option import ONE_COPY, Kind, Option, option
+from .process import ProcessOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from .listener import Listener
+    from .listener import HostPort, Listener
 
 HOUR_MS = 3_600_000
 MINUTE_MS = 60_000
@@ -55,7 +56,9 @@ class Changes(NamedTuple):
 
 
 @frozen_table
-class BrokerConfig(NetworkOptions, LogOptions, GroupOptions, TransactionOptions):
+class BrokerConfig(
+    NetworkOptions, LogOptions, GroupOptions, TransactionOptions, ProcessOptions
+):
     """Every option of the broker, with Kafka's names, defaults, bounds and meaning.
 
     ``explicit`` are the names of those that somebody set before the start, ``foreign``
@@ -279,17 +282,16 @@ class BrokerConfig(NetworkOptions, LogOptions, GroupOptions, TransactionOptions)
         for listener in self.client_listeners:
             _check_protocol(listener, protocols.get(listener.name, listener.name))
             if not (listener.is_loopback or self.allow_unauthenticated):
-                raise OptionError(
-                    f"listener {listener} can be reached from other machines, and "
-                    "there is no authentication: add --allow-unauthenticated to let "
-                    "everybody in, or listen on 127.0.0.1"
-                )
+                raise OptionError(_open_to_all(listener))
+            self._check_steered(listener)
         http = self.http_listener
         if http is not None and not (http.is_loopback or self.allow_unauthenticated):
             raise OptionError(
                 f"http.listener {http} can be reached from other machines: add "
                 "--allow-unauthenticated to let everybody read it, or use 127.0.0.1"
             )
+        if http is not None:
+            self._check_steered(http)
         names = {listener.name for listener in self.client_listeners}
         for listener in self._without_controllers(self.advertised_listeners):
             if listener.name not in names:
@@ -308,17 +310,40 @@ class BrokerConfig(NetworkOptions, LogOptions, GroupOptions, TransactionOptions)
                     "that; leave it out, and clients are told the address they used"
                 )
 
+    def _check_steered(self, address: Listener | HostPort) -> None:
+        if self.test_control and not (address.is_loopback or self.test_control_token):
+            raise OptionError(
+                f"test.control=true, and listener {address} can be reached from other "
+                "machines: set test.control.token, which who steers the broker must "
+                "then know, or use 127.0.0.1"
+            )
+
+
+def _open_to_all(listener: Listener) -> str:
+    """Why a listener is refused, and the two ways out."""
+    every = "" if listener.host else " has no host, so it"
+    here = listener._replace(host="127.0.0.1")
+    return (
+        f"listener {listener}{every} can be reached from other machines, and there is "
+        "no authentication: let everybody in with --allow-unauthenticated "
+        "(allow.unauthenticated=true in a file), or let only this machine in with "
+        f"--host 127.0.0.1 (listeners={here} in a file)"
+    )
+
 
 def _check_protocol(listener: Listener, protocol: str) -> None:
+    plain = listener._replace(name="PLAINTEXT")
     if protocol in ("SSL", "SASL_PLAINTEXT", "SASL_SSL"):
         raise OptionError(
-            f"listener {listener} wants protocol {protocol}: connections are neither "
-            "encrypted nor authenticated here; only PLAINTEXT is served"
+            f"listener {listener} wants {protocol}, but there is no TLS and no SASL "
+            f"here yet: only PLAINTEXT is served, like {plain}; a proxy that ends TLS "
+            "(such as stunnel) can stand in front of it"
         )
     if protocol != "PLAINTEXT":
         raise OptionError(
-            f"listener {listener} wants protocol {protocol}: only PLAINTEXT is served; "
-            f"other names need listener.security.protocol.map={listener.name}:PLAINTEXT"
+            f"listener {listener} wants protocol {protocol}, and only PLAINTEXT is "
+            f"served: if {listener.name} is a name, say what it stands for with "
+            f"listener.security.protocol.map={listener.name}:PLAINTEXT"
         )
 
 

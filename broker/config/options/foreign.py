@@ -6,6 +6,8 @@ one log line. What would protect something, or promise something, is refused: si
 would be a lie. Other members of a cluster are: see `sole_member`.
 """
 
+import re
+
 from .foreign_table import foreign_table
 
 # They mean nothing; with a change while it runs somebody would rely on them.
@@ -146,6 +148,7 @@ _REFUSED: tuple[tuple[str, str, str], ...] = (
     ),
 )
 _LEAVE_OUT = "leave it out"
+_OF_LISTENER = re.compile(r"listener\.name\.[^.]+\.(.+)")
 
 
 def is_meaningless(name: str) -> bool:
@@ -184,6 +187,7 @@ def meaning_of(name: str) -> str:
 
 def why_refused(name: str, value: str) -> str | None:
     """Why an option of Apache Kafka cannot be accepted with this value."""
+    name = _of_any_listener(name)
     for refused, harmless, reason in _REFUSED:
         if _is_meant(name, refused) and value.strip().lower() not in ("", harmless):
             return f"{reason}; {_otherwise(harmless)}"
@@ -196,7 +200,14 @@ def _otherwise(harmless: str) -> str:
 
 def is_refusable(name: str) -> bool:
     """Whether the option is one that ``why_refused`` knows."""
+    name = _of_any_listener(name)
     return any(_is_meant(name, refused) for refused, _, _ in _REFUSED)
+
+
+def _of_any_listener(name: str) -> str:
+    """The name of an option without the listener that it is for."""
+    found = _OF_LISTENER.fullmatch(name)
+    return name if found is None else found[1]
 
 
 def _is_meant(name: str, refused: str) -> bool:

@@ -3,7 +3,9 @@
 import re
 from typing import NamedTuple
 
-_LISTENER = re.compile(r"([A-Za-z0-9_]+)://(?:\[([0-9A-Fa-f:.%]+)\]|([^:/\s]*)):(\d+)")
+_LISTENER = re.compile(
+    r"([A-Za-z0-9_.-]+)://(?:\[([0-9A-Fa-f:.%]+)\]|([^:/\s]*)):(\d+)"
+)
 _HOST_PORT = re.compile(r"(?:\[([0-9A-Fa-f:.%]+)\]|([^:/\s]*)):(\d+)")
 LOOPBACK = frozenset({"localhost", "::1"})
 

@@ -147,7 +147,7 @@ def format_value(value: Any) -> str | None:
         return value
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, tuple):
+    if type(value) is tuple:  # a list; an address is a named tuple
         return ",".join(str(part) for part in value)
     if isinstance(value, float):
         return repr(value).replace("e+", "E").replace("e-", "E-")

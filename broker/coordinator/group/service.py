@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     )
     from odradek.storage.producers.verification_state import VerificationGuard
 
+    from .state.classic_group import ClassicGroup
+
     Refuse = Callable[[KafkaError], T]
 
 
@@ -79,11 +81,14 @@ class GroupCoordinator:
             bugs=bugs,
             load_buffer_size=config.offsets_load_buffer_size,
         )
+        # Told of each group that has entered another state; mostly nobody.
+        self.watchers: list[Callable[[ClassicGroup], object]] = []
 
     def _make_shard(self, shard: Shard[GroupShard]) -> GroupShard:
         made = GroupShard(shard, self._config, self._clock)
         made.when_loaded.append(resume)
         made.when_unloaded.append(dismiss)
+        made.watchers = self.watchers
         return made
 
     def load_all(self) -> None:

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from odradek.protocol.topic_partition import TopicPartition
     from odradek.storage.directory.log_manager import LogManager
 
+    from .records import TransactionRecord
     from .transaction import Transaction
 
     Decide = Callable[[TransactionShard], Decision]
@@ -117,6 +118,8 @@ class TransactionCoordinator:
         self._topics = topics
         self._producer_ids = producer_ids
         self._ready_ids = ReadyProducerIds(producer_ids)
+        # Told of each transactional id that has changed; mostly nobody.
+        self.watchers: list[Callable[[TransactionRecord], object]] = []
         self.runtime: CoordinatorRuntime[TransactionShard] = CoordinatorRuntime(
             TRANSACTION_STATE,
             self._make_shard,
@@ -145,6 +148,7 @@ class TransactionCoordinator:
             self.markers,
         )
         made.when_loaded.append(resume)
+        made.watchers = self.watchers
         return made
 
     def load_all(self) -> None:

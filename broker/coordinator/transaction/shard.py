@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from odradek.protocol.errors import InvalidProducerIdMapping
 
 from . import records
+from .states import TransactionState
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,6 +90,8 @@ class TransactionShard:
         self.topic_partition = shard.topic_partition
         self.transactions: dict[str, Transaction] = {}
         self.when_loaded: list[Callable[[TransactionShard], object]] = []
+        # Told of each transactional id that has changed; mostly nobody.
+        self.watchers: list[Callable[[records.TransactionRecord], object]] = []
         self._shard = shard
         self._awaiting: dict[str, dict[object, Callable[[], object]]] = {}
 
@@ -158,9 +161,20 @@ class TransactionShard:
             self.transactions[record.transactional_id] = record.transaction
             if self._awaiting and not record.transaction.state.is_prepared:
                 self._tell_awaiting(record.transactional_id)
+        for watcher in self.watchers:
+            watcher(record)
 
     def end_transaction(self, place: Place, is_commit: bool) -> None:
         """Nothing: this log has no transactions of its own."""
+
+    def summary(self) -> dict[str, int]:
+        """Its transactional ids, and how many of them are in a transaction."""
+        states = [each.state for each in self.transactions.values()]
+        return {
+            "transactional id": len(states),
+            "open transaction": states.count(TransactionState.ONGOING),
+            "prepared transaction": sum(state.is_prepared for state in states),
+        }
 
     def on_loaded(self) -> None:
         """Go on with what was prepared."""

@@ -35,6 +35,7 @@ from odradek.protocol.messages.client_quotas import (
     OpData,
     ValueData,
 )
+from odradek.terminal.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -231,6 +232,11 @@ def _resolves(name: str) -> bool:
         return False
 
 
+def _meant(key: str, keys: frozenset[QuotaKey]) -> str:
+    meant = did_you_mean(key, sorted(keys))
+    return f"; did you mean {meant}?" if meant else ""
+
+
 def _check_operations(operations: Sequence[OpData], keys: frozenset[QuotaKey]) -> None:
     counts = Counter(operation.key for operation in operations)
     for operation in operations:
@@ -240,7 +246,7 @@ def _check_operations(operations: Sequence[OpData], keys: frozenset[QuotaKey]) -
         if operation.remove:
             continue
         if key not in keys:
-            raise InvalidRequest(f"Invalid configuration key {key}")
+            raise InvalidRequest(f"Invalid configuration key {key}{_meant(key, keys)}")
         if math.isnan(value) or value <= 0:
             raise InvalidRequest(f"Quota {key} must be greater than 0")
         if key in _MAY_BE_FRACTIONS:

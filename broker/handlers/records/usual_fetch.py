@@ -134,7 +134,9 @@ class UsualFetch:
         self._version = version
         self._ways = ways
         self._by_id = version >= FIRST_VERSION_WITH_TOPIC_IDS
-        self._known: KnownRequests[PartitionAsk] = KnownRequests()
+        self._known: KnownRequests[PartitionAsk] = KnownRequests(
+            services.metadata, self._by_id
+        )
         self._asks = self._known.by_bytes
         self._services = services
         self._unopened = services.replica_manager.unopened_logs

@@ -131,11 +131,13 @@ class UsualProduce:
         self._version = version
         self._ways = ways
         self._by_id = version >= FIRST_VERSION_WITH_TOPIC_IDS
-        self._known: KnownRequests[ProduceHead] = KnownRequests()
+        self._metadata = services.metadata
+        self._known: KnownRequests[ProduceHead] = KnownRequests(
+            self._metadata, self._by_id
+        )
         self._heads = self._known.by_bytes
         self._appends = services.replica_manager.appends
         self._unopened = services.replica_manager.unopened_logs
-        self._metadata = services.metadata
 
     def __call__(self, connection: ConnectionInfo, frame: memoryview) -> Any:
         """The answer, or a `Parked` one; None for what takes the long way."""

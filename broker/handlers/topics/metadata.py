@@ -18,7 +18,9 @@ from odradek.broker.handlers.authorized_operations import (
 )
 from odradek.broker.metadata.auto_create import new_topic
 from odradek.broker.metadata.topic_names import INTERNAL_TOPICS, check_name
+from odradek.broker.requests.audit import note_auto_created
 from odradek.broker.requests.registry import answers_errors, handles
+from odradek.broker.runtime.logs import counted
 from odradek.protocol.errors import (
     ErrorCode,
     InvalidRequest,
@@ -129,7 +131,26 @@ async def _create_and_answer(
             # The answer has no place for the reason.
             _logger.info("topic %s is not made: %s", new.name, result)
             reasons[new.name] = result
+    made = [
+        new
+        for new, result in zip(wanted, results, strict=True)
+        if not isinstance(result, KafkaError)
+    ]
+    if made:
+        _tell_made(ctx, made)
     return _answer(ctx, request, _describe_names(ctx, request, names, reasons))
+
+
+def _tell_made(ctx: RequestContext, made: list[NewTopic]) -> None:
+    note_auto_created(ctx, made)
+    for new in made:
+        _logger.info(
+            "topic %s is made with %s: %s asked for it, and"
+            " auto.create.topics.enable is on",
+            new.name,
+            counted(new.partition_count, "partition"),
+            ctx.client,
+        )
 
 
 def _describe_ids(

@@ -12,13 +12,14 @@ import sys
 from typing import TYPE_CHECKING
 
 from odradek.broker.config.topic_config import log_config
+from odradek.broker.metadata.topic_names import INTERNAL_TOPICS
 from odradek.protocol.errors import KafkaStorageError
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.storage.directory.checkpoints import DirectoryFailure
 from odradek.storage.files.files import DiskFull
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from odradek.broker.metadata.topics import Deletion, Topics
     from odradek.broker.requests.services import Services
@@ -44,34 +45,68 @@ async def delete_topics(services: Services, topic_ids: Iterable[bytes]) -> None:
         for topic in known
         if topic is not None
     }
-    error = None
-    for deletion in await topics.begin_deletions(delays):
+    deletions = await topics.begin_deletions(delays)
+    await _take_away(services, {each: delays[each.topic_id] for each in deletions})
+
+
+async def _take_away(services: Services, delays_ms: Mapping[Deletion, int]) -> None:
+    """Rename the directories of topics, and let their names be used again.
+
+    What fails for one does not keep the others.
+    """
+    errors: list[KafkaStorageError] = []
+    renamed: list[Deletion] = []
+    with_directories = False
+    for deletion, delay_ms in delays_ms.items():
         try:
-            await _take_away(services, deletion, delays[deletion.topic_id])
-        except KafkaStorageError as its_error:
-            error = its_error
-    if error is not None:
-        raise error
+            with_directories |= await _take_directories(services, deletion, delay_ms)
+        except KafkaStorageError as error:
+            errors.append(_interrupted(services, deletion, error))
+        else:
+            renamed.append(deletion)
+    if with_directories:
+        try:
+            await _write_checkpoints(services)
+        except KafkaStorageError as error:
+            errors += [_interrupted(services, each, error) for each in renamed]
+            renamed = []
+    # With the coordinators' own topic goes what they know of the others.
+    for deletion in sorted(renamed, key=lambda each: each.name not in INTERNAL_TOPICS):
+        try:
+            await _forget(services, deletion)
+        except KafkaStorageError as error:
+            errors.append(_interrupted(services, deletion, error))
+    if errors:
+        raise errors[-1]
 
 
-async def _take_away(services: Services, deletion: Deletion, delay_ms: int) -> None:
-    topics, partitions = services.metadata, _partitions(deletion)
+def _interrupted(
+    services: Services, deletion: Deletion, error: KafkaStorageError
+) -> KafkaStorageError:
+    """Note that it is to be gone on with later; returns ``error``."""
+    services.metadata.interrupted_deletions.add(deletion.topic_id)
+    if isinstance(error, DirectoryFailure):
+        services.committer.for_directory(error.directory).fail(error)
+    return error
+
+
+async def _take_directories(
+    services: Services, deletion: Deletion, delay_ms: int
+) -> bool:
+    """Rename the directories of a topic. Whether checkpoints speak of them."""
+    partitions = _partitions(deletion)
     await services.replica_manager.stop(partitions)
     removal_ms = services.clock.now_ms() + delay_ms
-    try:
-        if _rename(services.log_manager, partitions, removal_ms) or (
-            deletion.topic_id in topics.interrupted_deletions
-        ):
-            await _write_checkpoints(services)
-        await _forget_offsets(services, deletion)
-    except KafkaStorageError as error:
-        topics.interrupted_deletions.add(deletion.topic_id)
-        if isinstance(error, DirectoryFailure):
-            services.committer.for_directory(error.directory).fail(error)
-        raise
-    topics.interrupted_deletions.discard(deletion.topic_id)
+    was_interrupted = deletion.topic_id in services.metadata.interrupted_deletions
+    renamed_count = _rename(services.log_manager, partitions, removal_ms)
+    return renamed_count > 0 or was_interrupted
+
+
+async def _forget(services: Services, deletion: Deletion) -> None:
+    await _forget_offsets(services, deletion)
+    services.metadata.interrupted_deletions.discard(deletion.topic_id)
     services.transactions.forget_topic(deletion.name)
-    topics.release_name(deletion)
+    services.metadata.release_name(deletion)
     _logger.info("topic %s is deleted", deletion.name)
 
 
@@ -136,11 +171,11 @@ async def finish_deletions(services: Services) -> None:
         return
     if not services.groups.is_loaded:
         return  # their offsets would come back with the next start
-    for topic_id in list(topics.interrupted_deletions):
-        try:
-            await _take_away(services, topics.deletions[topic_id], 0)
-        except KafkaStorageError as error:
-            _logger.warning("topics are not deleted yet: %s", error)
+    interrupted = [topics.deletions[each] for each in topics.interrupted_deletions]
+    try:
+        await _take_away(services, dict.fromkeys(interrupted, 0))
+    except KafkaStorageError as error:
+        _logger.warning("topics are not deleted yet: %s", error)
     try:
         unremoved = {each.topic for each in log_manager.unremoved_partitions}
         gone = [

@@ -62,9 +62,15 @@ class Catalog:
     """The catalogue of one broker: its file, its thread, and the queue before it."""
 
     def __init__(
-        self, store: CatalogStore, directory: Path, cluster_id: str | None = None
+        self,
+        store: CatalogStore,
+        directory: Path,
+        cluster_id: str | None = None,
+        *,
+        is_durable: bool = True,
     ) -> None:
         self.store = store
+        self._is_durable = is_durable
         self.cluster_id = _cluster_id(store, cluster_id)
         self.change_count = int(store.fact("change_count") or 0)
         self._directory = directory
@@ -84,19 +90,22 @@ class Catalog:
         self._idle: asyncio.Future[None] | None = None
 
     @classmethod
-    def open(cls, directory: Path, cluster_id: str | None = None) -> Catalog:
+    def open(
+        cls, directory: Path, cluster_id: str | None = None, *, is_durable: bool = True
+    ) -> Catalog:
         """Open or make the catalogue of ``directory``. Blocking; for the start.
 
-        ``cluster_id`` is that of a new one, and must be that of an old one.
+        ``cluster_id`` is that of a new one, and must be that of an old one. Where
+        changes need not be durable none waits for the disk, and copies are fewer.
 
         Raises:
             CatalogError: it cannot be used; the message says why.
             OSError: the directory cannot be used.
         """
         make_directory(directory)
-        store = open_store(directory)
+        store = open_store(directory, is_durable=is_durable)
         try:
-            return cls(store, directory, cluster_id)
+            return cls(store, directory, cluster_id, is_durable=is_durable)
         except CatalogError:
             store.close()
             raise
@@ -162,7 +171,7 @@ class Catalog:
         if self._idle is not None:
             self._idle.set_result(None)
             self._idle = None
-        elif self._changes_since_copy:
+        elif self._changes_since_copy and self._is_durable:
             self._is_busy = True
             self._threads.submit(self._copy, self._copied)
 

@@ -41,8 +41,12 @@ _SYSTEM_ERRORS = frozenset(
 _logger = logging.getLogger(__name__)
 
 
-def open_store(directory: Path, schema: tuple[str, ...] = SCHEMA) -> CatalogStore:
+def open_store(
+    directory: Path, schema: tuple[str, ...] = SCHEMA, *, is_durable: bool = True
+) -> CatalogStore:
     """The catalogue of ``directory``, made when there is none.
+
+    ``is_durable``: what is committed outlives a power cut.
 
     Raises:
         CatalogError: it cannot be opened: in use, of a newer version, or damaged
@@ -55,7 +59,7 @@ def open_store(directory: Path, schema: tuple[str, ...] = SCHEMA) -> CatalogStor
     if is_missing and backup.exists():
         return _restore(path, backup, "is missing or empty", schema)
     try:
-        store = CatalogStore(path, schema)
+        store = CatalogStore(path, schema, is_durable=is_durable)
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         if _is_of_the_system(error):
             raise _unusable(path, error) from error

@@ -1,10 +1,11 @@
 """The catalogue as a SQLite file: topics, partitions, options, and counters.
 
 Invariants: each method that writes is one transaction, durable when it returns
-(WAL, synchronous=FULL). A topic's id is never used again; its name can be, while a
-topic that is being deleted still has it. A partition without a row has its topic's
-leader epoch, no directory yet, and was never written to: a topic of 10,000
-partitions is one row.
+(WAL, synchronous=FULL); where nothing has to be durable it is whole all the same, but
+a power cut may take the last ones back (synchronous=NORMAL). A topic's id is never
+used again; its name can be, while a topic that is being deleted still has it. A
+partition without a row has its topic's leader epoch, no directory yet, and was never
+written to: a topic of 10,000 partitions is one row.
 """
 
 from __future__ import annotations
@@ -96,8 +97,11 @@ class PartitionRow(NamedTuple):
 class CatalogStore:
     """One open catalogue file. Blocking; used by one thread at a time."""
 
-    def __init__(self, path: Path, schema: tuple[str, ...] = SCHEMA) -> None:
+    def __init__(
+        self, path: Path, schema: tuple[str, ...] = SCHEMA, *, is_durable: bool = True
+    ) -> None:
         self.path = path
+        self._level = "FULL" if is_durable else "NORMAL"
         self._database = sqlite3.connect(
             path, timeout=0, isolation_level=None, check_same_thread=False
         )
@@ -234,7 +238,16 @@ class CatalogStore:
             database.execute("UPDATE partitions SET leader_epoch = leader_epoch + 1")
 
     def take_producer_ids(self, count: int) -> int:
-        """The first of ``count`` producer ids that nobody got before."""
+        """The first of ``count`` producer ids that nobody got before.
+
+        Durable in any case: a log that has one must not meet it again.
+        """
+        self._database.execute("PRAGMA synchronous = FULL")
+        first = self._take_producer_ids(count)
+        self._database.execute(f"PRAGMA synchronous = {self._level}")
+        return first
+
+    def _take_producer_ids(self, count: int) -> int:
         with self._transaction() as database:
             (first,) = database.execute(
                 "SELECT value FROM facts WHERE name = 'next_producer_id'"
@@ -268,7 +281,7 @@ class CatalogStore:
         # Exclusive: a second broker is refused here, whatever directory it locked.
         database.execute("PRAGMA locking_mode = EXCLUSIVE")
         database.execute("PRAGMA journal_mode = WAL")
-        database.execute("PRAGMA synchronous = FULL")
+        database.execute(f"PRAGMA synchronous = {self._level}")
         database.execute("PRAGMA foreign_keys = ON")
         register(database)
         version = 0 if is_new else self._check(len(schema))

@@ -10,10 +10,10 @@ import resource
 import sys
 import time
 from dataclasses import dataclass
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import odradek
 
 from .exposition import HISTOGRAM, UNTYPED, Family, counter, gauge, labels
 from .shortage_families import shortage_families
@@ -89,21 +89,13 @@ def _resident_bytes() -> int | None:
     return int(fields[1]) * _PAGE_SIZE
 
 
-@cache
-def _version() -> str:
-    try:
-        return version("odradek")
-    except PackageNotFoundError:
-        return "unknown"
-
-
 def _server_families(sources: MetricSources) -> Iterator[Family]:
     services = sources.services
     info = gauge("odradek_info", "Always 1; the labels say what this is.")
     yield _one(
         info,
         1,
-        version=_version(),
+        version=odradek.__version__,
         durability=services.config.durability,
         python=sys.version.split()[0],
         cluster_id=services.cluster_id,
@@ -337,7 +329,10 @@ def _cleaner_families(sources: MetricSources) -> Iterator[Family]:
 
 
 def _limit_families(sources: MetricSources) -> Iterator[Family]:
-    hits = counter("odradek_limit_hits_total", "How often a limit was reached.")
+    hits = counter(
+        "odradek_limit_hits_total",
+        "How often a limit was reached, by the name of its option.",
+    )
     appends = sources.services.replica_manager.appends
     counts = sources.network.log.hits + appends.limits.hits
     if appends.free_space.low_count:

@@ -38,7 +38,7 @@ _TRAFFIC = {
     " the partition or the leader epoch is not there.",
 }
 _FLAWS = {
-    Flaw.MAGIC: "Batches of a format that is not known, or is no more: refused.",
+    Flaw.MAGIC: "Batches of a format that is unknown, or no longer supported: refused.",
     Flaw.CHECKSUM: "Batches with a wrong checksum: refused.",
     Flaw.OFFSET_OR_SEQUENCE: "Batches whose header contradicts itself: refused.",
 }
@@ -176,7 +176,8 @@ class PartitionFamilies:
         producers.add(self._producer_id_count)
         late = gauge(
             "kafka_server_replicamanager_partitionswithlatetransactionscount",
-            "Partitions with a transaction whose end should have come long ago.",
+            "Partitions with a transaction whose end should have come long ago:"
+            " odradek txn find-hanging names them.",
         )
         late.add(self._late_count)
         return iter((producers, late))

@@ -98,7 +98,7 @@ class WrittenPartitions:
             return
         self._has_room = has_room
         if has_room:
-            _logger.warning("no partition waits for room in the catalogue any more")
+            _logger.warning("no partition waits for room in the catalogue now")
         else:
             names = ", ".join(map(str, self._unrecorded))
             _logger.error("first records wait for room in the catalogue: %s", names)

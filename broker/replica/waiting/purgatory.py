@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 K = TypeVar("K", bound=Hashable)
 
 _logger = logging.getLogger(__name__)
+# Of a wait so many bits count, and how many when its end must be exact.
+_BITS, _ALL_BITS = 7, 64
 
 
 # The attributes of an operation: slots of the classes that are made of it, as a class
@@ -80,7 +82,8 @@ class Purgatory(Generic[K]):
     """The delayed operations of one kind, their watchers and their deadlines.
 
     Deadlines share buckets, so an operation that completes in time costs no
-    timer of its own; a bucket is at most 1/64 of the wait late.
+    timer of its own; a bucket is at most 1/64 of the wait late, by a clock that is
+    exact never.
     """
 
     def __init__(self, name: str, clock: Clock, purge_interval: int = 1000) -> None:
@@ -88,6 +91,7 @@ class Purgatory(Generic[K]):
         self.delayed_count = 0
         self.watched_count = 0
         self._clock = clock
+        self._bits = _ALL_BITS if clock.is_exact else _BITS
         self._purge_interval = purge_interval
         self._live_watch_count = 0
         self._watchers: dict[K, list[DelayedOperation[K]]] = {}
@@ -205,7 +209,7 @@ class Purgatory(Generic[K]):
     def _bucket_of(
         self, now_ms: int, timeout_ms: int
     ) -> dict[DelayedOperation[K], None]:
-        shift = max(0, timeout_ms.bit_length() - 7)
+        shift = max(0, timeout_ms.bit_length() - self._bits)
         due_ms = ((now_ms + timeout_ms - 1 >> shift) + 1) << shift
         bucket = self._buckets.get(due_ms)
         if bucket is None:

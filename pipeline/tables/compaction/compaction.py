@@ -76,7 +76,7 @@ def format_of(location: Path) -> str:
         return "delta"
     if (location / "metadata").is_dir() or (location / "catalog.db").exists():
         return "iceberg"
-    raise JobError(f"{location} is no table of odradek, Delta or Iceberg")
+    raise JobError(f"{location} is not a table of odradek, Delta or Iceberg")
 
 
 def compact(

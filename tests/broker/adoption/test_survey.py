@@ -75,7 +75,7 @@ def test_what_is_not_one_brokers_is_refused(tmp_path: Path) -> None:
 
 def test_what_is_no_directory_of_kafka_is_refused(tmp_path: Path) -> None:
     assert "has no meta.properties" in refusal(tmp_path)
-    assert "is no directory" in refusal(tmp_path / "nothing")
+    assert "is not a directory" in refusal(tmp_path / "nothing")
     newer = log_dir(tmp_path, properties=VERSION_1.replace("version=1", "version=2"))
     assert "version 2 is not known" in refusal(newer)
     cut = log_dir(tmp_path, "b", "version=1\nnode.id=3\n")

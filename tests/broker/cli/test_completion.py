@@ -1,5 +1,6 @@
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -40,6 +41,32 @@ def test_bash(capsys: Captured) -> None:
     assert completed(script, "topic", "create", "--rep") == ["--replication-factor"]
     assert completed(script, "produce", "t", "--json-l") == ["--json-lines"]
     assert completed(script, "completion", "f") == ["fish"]
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
+def test_bash_asks_for_names(capsys: Captured, tmp_path: Path) -> None:
+    """A name is text to the shell, whatever stands in it."""
+    assert main(["completion", "bash"]) == 0
+    script = capsys.readouterr().out
+    command = tmp_path / "odradek"
+    command.write_text(
+        f"""#!/bin/sh
+printf '%s\\n' "$@" > {tmp_path}/asked
+printf '%s\\n' billing 'my group' '$(touch {tmp_path}/ran)'
+"""
+    )
+    command.chmod(0o755)
+    words = ["odradek", "group", "describe", "--bootstrap-server", "a", ":", "1", "b"]
+    quoted = " ".join(f"'{word}'" for word in words)
+    lines = f"{script}\nCOMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}\n"
+    lines += f'_odradek {command}\nprintf "%s\\n" "${{COMPREPLY[@]}}"'
+    done = subprocess.run(["bash", "-c", lines], capture_output=True, check=True)
+    found = done.stdout.decode().splitlines()
+    assert found[:2] == ["billing", "my\\ group"]
+    assert found[2].startswith("\\$\\(touch")
+    assert not (tmp_path / "ran").exists()
+    asked = (tmp_path / "asked").read_text().split()
+    assert asked == ["completion", "names", "--cut", "--", *words[1:]]
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])

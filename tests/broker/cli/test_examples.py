@@ -26,9 +26,11 @@ from tests.client.live import connected
 
 COMMAND = re.compile(r"""\bodradek ((?:'[^']*'|[^'|<>#&)"\n])+)""")
 ELSEWHERE = re.compile(r"kafka[-.\w]*:9092")
-# They start a broker or Spark, or need a directory.
-ONLY_PARSED = ("serve", "health", "adopt", "fsck", "dump-log", "pipeline") + (
+# They start a broker or Spark, need a directory, or wait for a client.
+ONLY_PARSED = ("serve", "health", "adopt", "fsck", "dump-log", "pipeline", "trace") + (
+    *("backup", "restore"),
     *("config show --config", "compact users --partition", "txn abort --topic"),
+    *("consume orders --value-format", "produce orders --value-format"),
 )
 # Those that would go on for ever, or for long.
 SHORTENED = {
@@ -37,7 +39,8 @@ SHORTENED = {
     "bench": ["--records", "100"],
 }
 ORDER = (
-    *("topic create", "produce", "", "config alter", "txn abort"),
+    *("topic create", "produce", "user set", "quota set", "profile create", ""),
+    *("config alter", "txn abort", "user remove", "quota remove", "profile delete"),
     *("group delete-", "group delete", "topic delete-", "topic delete"),
 )
 STANDARD_INPUT = {"--json-lines": b'{"key": "k", "value": "v"}\n', "": b"k:hello\n"}
@@ -120,6 +123,7 @@ def test_examples_run_as_written(
     own_broker: BrokerProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     for name in "cat.png", "dog.png":
         Path(name).write_bytes(b"\x89PNG")
     with connected(own_broker.port) as cluster, contextlib.ExitStack() as stack:
@@ -143,8 +147,8 @@ def run(example: str, broker: BrokerProcess, tmp_path: Path) -> None:
         return
     for start, more in SHORTENED.items():
         arguments += more if example.startswith(start) else []
-    is_local = arguments[0] in ("completion", "version", "--version") or (
-        example.startswith("config show")
+    is_local = arguments[0] in ("completion", "version", "--version", "profile") or (
+        example.startswith(("config show", "config example"))
     )
     if arguments[0] == "compact":
         arguments += ["--data-dir", str(broker.data_dir)]

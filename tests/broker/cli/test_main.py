@@ -1,3 +1,5 @@
+import os
+import re
 import resource
 import subprocess
 import sys
@@ -11,6 +13,7 @@ from odradek.broker.cli.main import BUILT_IN, find, main
 from tests.processor import turns
 
 ROOT = Path(__file__).parents[3]
+NOBODY = ("--bootstrap-server", "127.0.0.1:1")
 
 
 def test_the_overview_has_the_summary_of_each_command() -> None:
@@ -56,7 +59,7 @@ def test_a_command_of_another_package_is_found_by_its_entry_point(
     assert main(["load-table", "a", "b"]) == 2  # its exit code: what it returned
 
 
-ACTIONS = ("topic", "config", "group", "txn")
+ACTIONS = ("topic", "config", "group", "txn", "user", "quota", "profile")
 HELPS = [
     ["odradek", *command.split()]
     for command in [*words()[""], *(key for key in words() if " " in key)]
@@ -100,9 +103,9 @@ def test_every_command_is_on_the_page() -> None:
     for name in BUILT_IN:
         assert f"{name}](" in page or f"odradek {name}" in page, name
     known = words()
-    for name in "topic", "config":
+    for name in "topic", "config", "user", "quota", "profile":
         for action in known[name]:
-            assert f"odradek {name} {action} " in page, action
+            assert re.search(rf"odradek {name} {action}\s", page), action
 
 
 def test_an_interrupted_command_ends_as_the_shell_expects(
@@ -132,3 +135,18 @@ def test_help_of_a_command_loads_neither_loop_nor_storage() -> None:
         check=True,
     )
     assert done.stderr.strip() == "[]"
+
+
+def test_modules_of_a_project_meet_nothing_of_ours(tmp_path: Path) -> None:
+    for name in ("client", "protocol", "storage", "broker", "terminal"):
+        (tmp_path / f"{name}.py").write_text("raise ImportError('of a project')")
+    done = subprocess.run(
+        [sys.executable, "-m", "odradek", "topic", "list", *NOBODY],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    assert "Connection refused" in done.stderr
+    assert done.stderr.count("\n") == 1

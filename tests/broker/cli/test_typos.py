@@ -8,7 +8,12 @@ import pytest
 from odradek.broker.cli.completion import words
 from odradek.broker.cli.main import main
 
-FIRST = {"config alter": ["topic", "t"], "config describe": ["topic", "t"]}
+FIRST = {
+    "config example": ["server"],
+    "trace": ["produce"],
+    "config alter": ["topic", "t"],
+    "config describe": ["topic", "t"],
+}
 
 
 def test_the_option_that_was_meant() -> None:

@@ -52,6 +52,9 @@ class Tallies:
     def end_transaction(self, place: Place, is_commit: bool) -> None:
         self.ended.append((place.producer_id, is_commit))
 
+    def summary(self) -> dict[str, int]:
+        return {"tally mark": len(self.counts)}
+
     def on_loaded(self) -> None:
         self.is_loaded = True
 

@@ -4,6 +4,9 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
+from odradek.broker.coordinator import runtime
 from odradek.broker.coordinator.decision import Decision, ProducerIdentity
 from odradek.broker.coordinator.shard import Phase
 from odradek.broker.replica.appends import OF_A_COORDINATOR
@@ -244,3 +247,29 @@ async def test_a_marker_for_no_partition_is_told_so(tmp_path: Path) -> None:
         for _ in range(2):
             code = end(nowhere, ProducerIdentity(7, 0), True, 0, 0)
             assert code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+async def test_what_was_loaded_is_told_in_one_line(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    files = FakeFiles()
+    async with tally_broker(tmp_path, files) as broker:
+        for name in NAMES:
+            broker.add(name)
+        await broker.replicas.commit()
+    caplog.set_level("INFO", runtime.__name__)
+    async with tally_broker(tmp_path, files) as broker:
+        await loaded(broker)
+    assert [each.getMessage() for each in caplog.records] == [
+        f"{TOPIC}: {len(NAMES)} tally marks loaded in 0.000 s from {len(NAMES)} records"
+        f" in {PARTITIONS} partitions"
+    ]
+
+
+async def test_where_there_is_nothing_to_load_nothing_is_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", runtime.__name__)
+    async with tally_broker(tmp_path) as broker:
+        await loaded(broker)
+    assert not caplog.records

@@ -152,8 +152,10 @@ async def test_one_sync_serves_everything_that_was_dirty(commit: Fixture) -> Non
     for partition in (first, second):
         partition.append()
         commit.directory.mark_dirty(partition)
+    assert not commit.directory.is_idle
     await commit.disk.finish_one()
     await until(lambda: first.durable == second.durable == 1)
+    assert commit.directory.is_idle
     assert commit.disk.batches == [[("a", 1), ("b", 1)]]
 
 

@@ -83,6 +83,54 @@ def test_one_line_a_second_and_the_others_counted() -> None:
     assert lines[2:] == ["last"]
 
 
+def test_the_same_subject_has_one_line_a_minute() -> None:
+    clock, lines = FakeClock(), []
+    log = LimitedLog(clock, lines.append)
+    for _ in range(3):
+        log.warn_once(("TLS", "h"), "TLS from h")
+        clock.advance(10_000)
+    log.warn_once(("TLS", "i"), "TLS from i")
+    assert lines == ["TLS from h", "TLS from i"]
+    clock.advance(log.REPEAT_MS)
+    log.warn_once(("TLS", "h"), "TLS from h again")
+    assert lines[2:] == ["TLS from h again"]
+
+
+def test_a_subject_whose_line_was_not_written_is_not_known() -> None:
+    clock, lines = FakeClock(), []
+    log = LimitedLog(clock, lines.append)
+    for number in range(log.FREE_MAX):
+        log.warn_once(number, "free")
+    log.warn("another")
+    log.warn_once("h", "h, too soon")
+    clock.advance(log.INTERVAL_MS)
+    log.warn_once("h", "h")
+    assert lines[log.FREE_MAX + 1 :] == ["h (1 more like this since the last line)"]
+
+
+def test_a_few_subjects_are_not_hidden_by_others_and_a_crowd_is() -> None:
+    clock, lines = FakeClock(), []
+    log = LimitedLog(clock, lines.append)
+    log.warn("another")
+    for number in range(1000):
+        log.warn_once(number, f"subject {number}")
+    assert lines == ["another", *(f"subject {n}" for n in range(log.FREE_MAX))]
+    clock.advance(log.REPEAT_MS)
+    log.warn_once("later", "later")
+    assert lines[-1] == "later"
+
+
+def test_no_more_subjects_are_kept_than_the_limit() -> None:
+    clock, lines = FakeClock(), []
+    log = LimitedLog(clock, lines.append)
+    log.REPEAT_MS = 1 << 40
+    for number in range(2 * log.KNOWN_MAX):
+        log.warn_once(number, "line")
+        clock.advance(log.INTERVAL_MS)
+    assert len(log._again_ms) <= log.KNOWN_MAX
+    assert len(lines) == 2 * log.KNOWN_MAX
+
+
 def test_room_for_what_has_yet_to_come_is_a_quarter_of_what_is_left() -> None:
     memory = RequestMemory(1000)
     assert memory.has_room(250)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from odradek.broker.metadata.catalog.catalog import Catalog, Change
+from odradek.broker.metadata.catalog.store import CatalogStore
 from odradek.broker.metadata.topics import NewTopic, PartitionInfo, Topic, Topics
 from odradek.protocol.errors import (
     InvalidConfig,
@@ -263,3 +264,34 @@ async def test_an_error_of_one_topic_is_no_error_of_another(tmp_path: Path) -> N
         made = await topics.create_topics([NewTopic("a", 1, {}), NewTopic("b", 1, {})])
         assert isinstance(made[0], KafkaError)
         assert topics.get("b") is made[1]
+
+
+async def test_a_copy_is_what_the_topics_are_when_it_is_told(tmp_path: Path) -> None:
+    async with opened(tmp_path) as topics:
+        for number in range(3):
+            await topics.create_topic(f"t{number}", 1, {})
+        copying = asyncio.ensure_future(
+            topics.copy_to(tmp_path / "copy", lambda: [each.name for each in topics])
+        )
+        later = asyncio.ensure_future(topics.create_topic("later", 1, {}))
+        told = await copying
+        await later
+    store = CatalogStore(tmp_path / "copy")
+    assert sorted(each.name for each in store.topics()) == sorted(told)
+    assert "later" not in told
+    store.close()
+
+
+async def test_who_watches_the_index_is_told_when_it_has_changed(
+    tmp_path: Path,
+) -> None:
+    async with opened(tmp_path) as topics:
+        names: list[list[str]] = []
+        topics.watch_index(lambda: names.append([each.name for each in topics]))
+        topic = await topics.create_topic("a", 1)
+        await topics.create_partitions({"a": 2, "b": 2})
+        await topics.alter_options("a", lambda options: {"retention.ms": "1"})
+        with pytest.raises(TopicAlreadyExists):
+            await topics.create_topic("a", 1)
+        await topics.begin_deletions([topic.topic_id])
+        assert names == [["a"], ["a"], []]

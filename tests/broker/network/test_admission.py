@@ -63,3 +63,12 @@ def test_an_address_may_have_a_limit_of_its_own() -> None:
         assert refusal.limit == "max.connections.per.ip"
     door.update(BrokerConfig(max_connections_per_ip=3))
     assert door.refusal("10.0.0.2") is None
+
+
+def test_a_shut_door_lets_nobody_in() -> None:
+    door, _ = admission()
+    door.is_shut = True
+    refusal = door.refusal("127.0.0.1")
+    assert refusal == ("test.control", "a test lets nobody in")
+    door.is_shut = False
+    assert door.refusal("127.0.0.1") is None

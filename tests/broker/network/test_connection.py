@@ -1,8 +1,10 @@
 import asyncio
 import struct
+from typing import Any
 
 import pytest
 
+from odradek.broker.requests.context import ConnectionInfo
 from tests.fakes.client import Client
 from tests.fakes.network import frame, settle
 
@@ -367,3 +369,21 @@ async def test_claims_of_those_who_were_large_before_stay_within_the_memory() ->
         client.transport.feed(large[9:])
         assert len(client.answers) == 2
     assert memory.used == 0
+
+
+async def test_requests_may_be_given_to_somebody_else() -> None:
+    client = Client()
+    (connection,) = client.listener.connections
+    own, seen = client.dispatcher.dispatch, []
+
+    def other(connection: ConnectionInfo, frame: memoryview) -> Any:
+        seen.append(bytes(frame))
+        return own(connection, frame)
+
+    connection.dispatch_by(other, own)  # it never had them
+    connection.dispatch_by(own, other)
+    client.ask("now:1")
+    connection.dispatch_by(other, own)
+    client.ask("now:2")
+    assert seen == [b"now:1"]
+    assert client.answers == ["now:1", "now:2"]

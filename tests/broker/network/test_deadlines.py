@@ -62,6 +62,21 @@ def test_a_connection_is_idle_when_nothing_is_asked_or_under_way() -> None:
     assert deadlines.is_idle(250, 1, is_busy=False)
 
 
+def test_what_begins_anew_is_not_late() -> None:
+    options = BrokerConfig(
+        request_arrival_timeout_ms=100,
+        connection_unread_timeout_ms=100,
+        connections_max_idle_ms=100,
+    )
+    deadlines = Deadlines(options, 0)
+    for now_ms, is_over in ((0, False), (1000, False), (1099, False), (1100, True)):
+        if now_ms == 1000:
+            deadlines.begin_anew(now_ms)
+        assert deadlines.is_frame_late(now_ms, 5, 10, False, False) is is_over
+        assert deadlines.is_reader_stalled(now_ms, 1000, False) is is_over
+        assert deadlines.is_idle(now_ms, 0, is_busy=False) is is_over
+
+
 async def test_a_reader_that_stalls_is_cut_off() -> None:
     client = Client(connection_unread_max_bytes=1000)
     client.transport.client_reads = False

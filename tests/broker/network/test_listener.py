@@ -251,6 +251,44 @@ async def test_an_address_of_another_machine_is_said_in_one_line() -> None:
         await other.start()
 
 
+async def test_a_frozen_listener_answers_when_it_thaws() -> None:
+    async with word_broker() as broker, connected(broker) as before:
+        before.send("now:1", "park:2")
+        assert await before.answer() == "now:1"
+        await until(lambda: "park:2" in broker.dispatcher.parked)
+        broker.listener.freeze()
+        before.send("park:3")
+        async with connected(broker) as late:
+            late.send("park:4")
+            await until(lambda: len(broker.listener.connections) == 2)
+            for _ in range(20):
+                await asyncio.sleep(0)
+            assert list(broker.dispatcher.parked) == ["park:2"]
+            broker.listener.thaw()
+            await until(lambda: len(broker.dispatcher.parked) == 3)
+            for text in list(broker.dispatcher.parked):
+                broker.dispatcher.resolve(text)
+            assert await before.answers(2) == ["park:2", "park:3"]
+            assert await late.answer() == "park:4"
+
+
 async def _connections(broker: WordBroker, count: int) -> list[Connection]:
     await until(lambda: len(broker.listener.connections) == count)
     return list(broker.listener.connections)
+
+
+async def test_watchers_are_told_of_clients_that_are_gone() -> None:
+    async with word_broker() as broker:
+        ports: list[tuple[int, int]] = []
+        listener = broker.listener
+        listener.watchers.append(
+            lambda info: ports.append((info.peer_port, len(listener.connections)))
+        )
+        async with connected(broker) as client:
+            client.send("now:a")
+            await client.answer()
+            (connection,) = listener.connections
+            port = connection.info.peer_port
+            assert ports == []
+        await until(lambda: ports)
+        assert ports == [(port, 0)]

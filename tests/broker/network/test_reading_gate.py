@@ -5,13 +5,14 @@ import pytest
 from odradek.broker.network.reading_gate import (
     BACKLOG,
     FINISHING,
+    FROZEN,
     FULL,
     MEMORY,
     MUTED,
     ReadingGate,
 )
 
-REASONS = (BACKLOG, FULL, MUTED, MEMORY, FINISHING)
+REASONS = (BACKLOG, FULL, MUTED, MEMORY, FINISHING, FROZEN)
 
 
 class Told:
@@ -93,3 +94,15 @@ def test_a_transport_that_was_let_go_is_told_nothing() -> None:
     gate.shut(MUTED)
     assert transport.calls == ["pause"]
     assert gate.reasons == MUTED
+
+
+def test_a_transport_is_told_again_while_there_is_a_reason() -> None:
+    gate, transport = new()
+    gate.pause_again()
+    assert transport.calls == []
+    gate.shut(FROZEN)
+    gate.pause_again()
+    assert transport.calls == ["pause", "pause"]
+    gate.let_go()
+    gate.pause_again()
+    assert transport.calls == ["pause", "pause"]

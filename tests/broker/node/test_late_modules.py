@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[3]
 OURS = "odradek"
 # Of ours. More is no mistake, but a start that is slower for everybody: half a
 # millisecond each, so ask whether the first answer needs it.
-FIRST_ANSWER_MODULES_MAX = 136
+FIRST_ANSWER_MODULES_MAX = 142
 # Who asks for the versions waits for none of these.
 LATE = {f"odradek.broker.{name}" for name in late_modules.LATE_MODULES} | {
     "odradek.broker.config.topic_config",
@@ -82,12 +82,20 @@ async def load_late():
     answer = await ask(struct.pack(">i", len(DESCRIBE_ACLS)) + DESCRIBE_ACLS)
     print(answer[:4].hex(), *sys.modules.keys() - before)
 
+async def make_topic():
+    print(*sys.modules.keys() - before)
+    await broker.services.metadata.create_topic("t", 1)
+    for _ in range(10_000):  # it may still open what was there
+        await asyncio.sleep(0)
+    print(*sys.modules.keys() - before)
+    signal.raise_signal(signal.SIGTERM)
+
 class Server(server.Server):
     async def start(self):
-        global broker
+        global broker, made
         broker = self
         await super().start()
-        asyncio.get_running_loop().call_soon(signal.raise_signal, signal.SIGTERM)
+        made = asyncio.create_task(make_topic())
 
 server.Server, server.load_late = Server, load_late
 main(["serve", "--port", "0", "--data-dir", sys.argv[1]])
@@ -96,7 +104,9 @@ main(["serve", "--port", "0", "--data-dir", sys.argv[1]])
 
 @pytest.fixture(scope="module")
 def loaded(tmp_path_factory: pytest.TempPathFactory) -> list[set[str]]:
-    """The modules at the first answer; before the ready line; at the first of ACLs."""
+    """The modules at the first answer; before the ready line; at the first of ACLs;
+    while there is no topic; with the first one.
+    """
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, str(tmp_path_factory.mktemp("data") / "data")],
         cwd=ROOT,
@@ -104,7 +114,9 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> list[set[str]]:
         text=True,
         check=True,
     )
-    return [set(line.split()) for line in done.stdout.splitlines()[:3]]
+    lines = done.stdout.splitlines()
+    assert lines.pop(3).startswith("odradek ready")
+    return [set(line.split()) for line in lines]
 
 
 def test_the_first_answer_waits_for_little(loaded: list[set[str]]) -> None:
@@ -128,3 +140,9 @@ def test_a_rare_request_loads_its_handler_and_is_answered(
 ) -> None:
     assert "00000007" in loaded[2]
     assert loaded[2] & RARE_HANDLERS == {"odradek.broker.handlers.security.acls"}
+
+
+def test_what_logs_need_comes_with_the_first_topic(loaded: list[set[str]]) -> None:
+    needed = {f"odradek.storage.{name}" for name in late_modules.LOG_MODULES}
+    assert sorted(needed & loaded[3]) == []
+    assert needed <= loaded[4]

@@ -115,20 +115,6 @@ def fetch(connection: Connection) -> memoryview | bytes | None:
     return partition.records
 
 
-async def test_it_says_where_it_listens_and_what_it_promises(tmp_path: Path) -> None:
-    async with running(tmp_path / "data") as server:
-        port = server.listeners[0].port
-        assert server.ready_line() == (
-            f"odradek ready on 127.0.0.1:{port}, data in {tmp_path}/data, "
-            "durability commit"
-        )
-
-
-def test_a_relative_directory_is_shown_as_one() -> None:
-    server = Server(config(Path("data"), durability="none"))
-    assert server.ready_line().endswith("data in ./data, durability none")
-
-
 async def test_what_was_written_is_there_after_a_restart(tmp_path: Path) -> None:
     def write(connection: Connection) -> list[int]:
         create_topic(connection)

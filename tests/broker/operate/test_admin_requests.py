@@ -1,7 +1,7 @@
 """Requests of the admin socket, asked without it."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -17,6 +17,23 @@ from tests.protocol.test_otlp_metrics import GAUGE, data_of
 async def ask(broker: Replicas, name: str, **request: Any) -> list[Any]:
     known = admin_requests(broker.services, cleaning_of(broker), [])
     return [item async for item in known[name](request)]
+
+
+async def test_where_clients_connect_to(tmp_path: Path) -> None:
+    class Listener(NamedTuple):
+        name: str
+        host: str
+        port: int
+
+    listeners: Any = [Listener("A", "", 9092), Listener("B", "10.1.2.3", 41234)]
+    async with replicas(tmp_path) as broker:
+        known = admin_requests(broker.services, cleaning_of(broker), listeners)
+        assert [item async for item in known["listeners"]({})] == [
+            {"name": "A", "host": "127.0.0.1", "port": 9092},
+            {"name": "B", "host": "10.1.2.3", "port": 41234},
+        ]
+        with pytest.raises(AdminError, match="unknown: x"):
+            await anext(known["listeners"]({"x": 1}))
 
 
 async def test_every_partition_is_compacted(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import json
 import os
 import socket
 import stat
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ class Answers:
         self.may_go_on = asyncio.Event()
         self.begun: list[Request] = []
         self.bugs: list[BaseException] = []
+        self.ended_count = 0
 
     async def count(self, request: Request) -> AsyncIterator[dict[str, Any]]:
         self.begun.append(request)
@@ -35,9 +36,12 @@ class Answers:
 
     async def wait(self, request: Request) -> AsyncIterator[dict[str, Any]]:
         self.begun.append(request)
-        yield {"begun": True}
-        await self.may_go_on.wait()
-        yield {"ended": True}
+        try:
+            yield {"begun": True}
+            await self.may_go_on.wait()
+            yield {"ended": True}
+        finally:
+            self.ended_count += 1
 
     async def refuse(self, request: Request) -> AsyncIterator[dict[str, Any]]:
         raise AdminError("unknown-topic", "there is no topic ä")
@@ -45,10 +49,14 @@ class Answers:
 
 
 @contextlib.asynccontextmanager
-async def served(directory: Path) -> AsyncIterator[tuple[AdminSocket, Answers]]:
+async def served(
+    directory: Path, *watching: str, line_size_max: int = LINE_SIZE_MAX
+) -> AsyncIterator[tuple[AdminSocket, Answers]]:
     answers = Answers()
     known = {"count": answers.count, "wait": answers.wait, "refuse": answers.refuse}
-    served = AdminSocket(directory, known, Bugs(answers.bugs.append))
+    bugs = Bugs(answers.bugs.append)
+    served = AdminSocket(directory, known, bugs, watching)
+    served.line_size_max = line_size_max
     assert await served.start()
     try:
         yield served, answers
@@ -118,9 +126,9 @@ async def test_it_is_for_its_user_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "word", "text"),
     [
-        (b"{", "malformed", "the line is no JSON"),
-        (b"\xff", "malformed", "the line is no JSON"),
-        (b"[" * 5000, "malformed", "the line is no JSON"),
+        (b"{", "malformed", "the line is not JSON"),
+        (b"\xff", "malformed", "the line is not JSON"),
+        (b"[" * 5000, "malformed", "the line is not JSON"),
         (b"[]", "malformed", "an object with a name"),
         (b'{"request": 1}', "malformed", "an object with a name"),
         (b'{"request": "cuont"}', "unknown-request", "did you mean count?"),
@@ -160,6 +168,16 @@ async def test_a_line_has_a_limit(tmp_path: Path) -> None:
         with contextlib.suppress(ConnectionError):
             assert await one.next() is None
         assert not answers.bugs
+
+
+async def test_who_makes_it_may_give_a_line_more_room(tmp_path: Path) -> None:
+    async with (
+        served(tmp_path, line_size_max=LINE_SIZE_MAX * 4),
+        asker(tmp_path) as one,
+    ):
+        request = b'{"request": "count", "to": 0, "filling": "%s"}'
+        answers = await one.ask(request % (b"x" * LINE_SIZE_MAX * 2))
+        assert answers == [{"done": True}]
 
 
 async def test_connections_have_a_limit(
@@ -250,7 +268,7 @@ async def test_what_is_no_socket_stays(
     path.write_text("precious")
     admin = AdminSocket(tmp_path, {}, Bugs())
     assert not await admin.start()
-    assert f"{path}: something that is no socket is in its place" in caplog.text
+    assert f"{path}: something that is not a socket is in its place" in caplog.text
     await admin.stop()
     assert path.read_text() == "precious"
 
@@ -266,3 +284,70 @@ async def test_a_path_that_is_too_long(
     assert "no admin socket, so that odradek compact does not reach" in caplog.text
     assert f"{deep}/admin.sock: AF_UNIX path too long" in caplog.text
     assert os.listdir(deep) == []
+
+
+@pytest.mark.parametrize("nothing_to_read", [True, False])
+async def test_what_a_request_holds_is_let_go_when_nobody_reads_it(
+    tmp_path: Path, nothing_to_read: bool
+) -> None:
+    let_go, more = asyncio.Event(), asyncio.Event()
+
+    async def hold(_: Request) -> AsyncGenerator[dict[str, Any], None]:
+        try:
+            yield {"held": 1}
+            while not let_go.is_set():
+                await asyncio.wait_for(more.wait(), PATIENCE_S)
+                await asyncio.sleep(0)
+                yield {"held": 1}
+        finally:
+            let_go.set()
+
+    bugs: list[BaseException] = []
+    asked = AdminSocket(tmp_path, {"hold": hold}, Bugs(bugs.append))
+    assert await asked.start()
+    async with asker(tmp_path) as one:
+        await one.send(b'{"request": "hold"}\n')
+        if not nothing_to_read:
+            assert await one.next() == {"item": {"held": 1}}
+    more.set()
+    await asyncio.wait_for(let_go.wait(), PATIENCE_S)
+    await asked.stop()
+    assert bugs == []
+
+
+async def test_watching_ends_with_the_asker(tmp_path: Path) -> None:
+    async with served(tmp_path, "wait") as (admin, answers):
+        async with asker(tmp_path) as one:
+            await one.send(b'{"request": "wait"}\n')
+            assert await one.next() == {"item": {"begun": True}}
+            assert answers.ended_count == 0
+        await until(lambda: answers.ended_count == 1 and not admin._connections)
+        assert not answers.may_go_on.is_set()
+        assert answers.bugs == []
+
+
+async def test_what_comes_behind_a_request_to_watch_has_its_turn(
+    tmp_path: Path,
+) -> None:
+    async with served(tmp_path, "wait") as (_, answers), asker(tmp_path) as one:
+        await one.send(b'{"request": "wait"}\n{"request": "count", "to": 1}\n')
+        assert await one.next() == {"item": {"begun": True}}
+        answers.may_go_on.set()
+        lines = [await one.next() for _ in range(4)]
+        assert lines == [
+            {"item": {"ended": True}},
+            {"done": True},
+            {"item": {"number": 0}},
+            {"done": True},
+        ]
+        # And who asks again is answered.
+        assert await one.ask(b'{"request": "count", "to": 0}') == [{"done": True}]
+
+
+async def test_a_stop_does_not_wait_for_who_watches(tmp_path: Path) -> None:
+    async with served(tmp_path, "wait") as (admin, answers), asker(tmp_path) as one:
+        await one.send(b'{"request": "wait"}\n')
+        assert await one.next() == {"item": {"begun": True}}
+        await admin.stop()
+        assert answers.ended_count == 1
+        assert await one.next() is None

@@ -1,12 +1,14 @@
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from http import HTTPStatus
 
 import pytest
 
 from odradek.broker.config.options.listener import HostPort
-from odradek.broker.operate.http_server import REQUEST_SIZE_MAX, HttpServer, Reply
+from odradek.broker.operate.http_reply import Reply, Streamed, plain
+from odradek.broker.operate.http_request import HttpRequest
+from odradek.broker.operate.http_server import REQUEST_SIZE_MAX, HttpServer
 from odradek.broker.runtime.bugs import Bugs
 from odradek.broker.runtime.start_error import StartError
 
@@ -22,10 +24,32 @@ async def _broken() -> Reply:
 PAGES = {"/good": _good, "/broken": _broken}
 
 
+class Door:
+    """Says what it was told, a part for each letter; refuses who has no "x-key"."""
+
+    prefix = "/door/"
+    connections_max = 2
+    body_size_max = 50_000
+
+    async def _letters(self, body: bytes) -> AsyncGenerator[bytes, None]:
+        for letter in body.decode():
+            yield letter.encode()
+
+    def refusal(self, request: HttpRequest) -> Reply | None:
+        return None if "x-key" in request.headers else plain(HTTPStatus.FORBIDDEN)
+
+    async def answer(self, request: HttpRequest, body: bytes) -> Reply | Streamed:
+        if body == b"whole":
+            return Reply(HTTPStatus.OK, request.path.encode())
+        if body == b"broken":
+            raise ArithmeticError
+        return Streamed(self._letters(body), "text/x-letters")
+
+
 @contextlib.asynccontextmanager
-async def serving() -> AsyncIterator[tuple[HttpServer, Bugs]]:
+async def serving(door: Door | None = None) -> AsyncIterator[tuple[HttpServer, Bugs]]:
     bugs = Bugs()
-    server = HttpServer(HostPort("127.0.0.1", 0), PAGES, bugs)
+    server = HttpServer(HostPort("127.0.0.1", 0), PAGES, bugs, door)
     await server.start()
     try:
         yield server, bugs
@@ -51,6 +75,7 @@ async def ask(server: HttpServer, text: bytes) -> tuple[bytes, bytes]:
         (b"HEAD /good HTTP/1.1", b"200 OK", b""),
         (b"GET /bad HTTP/1.1", b"404", b"Not Found: /good, /broken\n"),
         (b"POST /good HTTP/1.1", b"405", b"Method Not Allowed\n"),
+        (b"POST /door/x HTTP/1.1", b"404", b"Not Found: /good, /broken\n"),
         (b"nonsense", b"400", b"Bad Request\n"),
         (b"GET /good HTTP/2", b"400", b"Bad Request\n"),
     ],
@@ -96,3 +121,78 @@ async def test_a_stop_hangs_up_on_who_says_nothing() -> None:
         await server.stop()
         assert await reader.read() == b""
         writer.close()
+
+
+def posted(body: bytes, *headers: bytes, version: bytes = b"1.1") -> bytes:
+    """A request to the door that it does not refuse."""
+    lines = [b"POST /door/x?y HTTP/" + version, b"X-Key: 1", *headers]
+    lines += [b"Content-Length: %d" % len(body), b"", body]
+    return b"\r\n".join(lines)
+
+
+async def test_a_door_answers_in_parts() -> None:
+    async with serving(Door()) as (server, bugs):
+        head, body = await ask(server, posted(b"abc"))
+        assert head.startswith(b"HTTP/1.1 200 OK\r\nContent-Type: text/x-letters")
+        assert b"Transfer-Encoding: chunked" in head
+        assert body == b"1\r\na\r\n1\r\nb\r\n1\r\nc\r\n0\r\n\r\n"
+        # Who knows no chunks gets the parts as they are.
+        head, body = await ask(server, posted(b"abc", version=b"1.0"))
+        assert b"Transfer-Encoding" not in head
+        assert body == b"abc"
+        _, body = await ask(server, posted(b"whole"))
+        assert body == b"/door/x"
+        head, _ = await ask(server, posted(b"broken"))
+        assert head.startswith(b"HTTP/1.1 500")
+        assert bugs.count == 1
+
+
+async def test_who_waits_to_send_a_body_is_told_to() -> None:
+    async with serving(Door()) as (server, _):
+        head, body = await ask(server, posted(b"whole", b"Expect: 100-continue"))
+        assert head == b"HTTP/1.1 100 Continue"
+        assert body.startswith(b"HTTP/1.1 200 OK")
+
+
+async def test_a_door_without_a_body_and_pages_beside_it() -> None:
+    async with serving(Door()) as (server, _):
+        request = b"POST /door/x HTTP/1.1\r\nX-Key: 1\r\n\r\n"
+        assert (await ask(server, request))[1] == b"0\r\n\r\n"
+        assert (await ask(server, b"GET /good HTTP/1.1\r\n\r\n"))[1] == b"good\n"
+
+
+@pytest.mark.parametrize(
+    ("request_head", "status"),
+    [
+        (b"POST /door/x HTTP/1.1\r\nContent-Length: 40000", b"403"),
+        (b"POST /door/x HTTP/1.1\r\nX-Key: 1\r\nContent-Length: 60000", b"413"),
+        (b"POST /door/x HTTP/1.1\r\nX-Key: 1\r\nTransfer-Encoding: chunked", b"411"),
+    ],
+)
+async def test_who_is_refused_is_told_so_however_long_his_body_is(
+    request_head: bytes, status: bytes
+) -> None:
+    async with serving(Door()) as (server, bugs):
+        head, _ = await ask(server, request_head + b"\r\n\r\n" + b"x" * 60_000)
+        assert head.startswith(b"HTTP/1.1 " + status)
+        assert bugs.count == 0
+
+
+async def test_a_body_that_does_not_come_whole_is_nobody_s_request() -> None:
+    async with serving(Door()) as (server, bugs):
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        writer.write(posted(b"whole")[:-1])
+        writer.write_eof()
+        assert await reader.read() == b""
+        writer.close()
+        assert bugs.count == 0
+
+
+async def test_connections_have_the_limit_that_the_door_wants() -> None:
+    async with serving(Door()) as (server, _):
+        first = await asyncio.open_connection("127.0.0.1", server.port)
+        second = await asyncio.open_connection("127.0.0.1", server.port)
+        with contextlib.suppress(ConnectionError):
+            assert await ask(server, posted(b"whole")) == (b"", b"")
+        for _, writer in (first, second):
+            writer.close()

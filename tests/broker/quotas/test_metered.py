@@ -113,7 +113,7 @@ def count_decoded(server: Server) -> list[Any]:
 
 def muted(server: Server) -> list[bool]:
     connections = server.listeners[0].connections
-    return [each._gate.is_shut_for(MUTED) for each in connections]
+    return [each.gate.is_shut_for(MUTED) for each in connections]
 
 
 async def test_without_a_quota_nothing_is_measured(tmp_path: Path) -> None:

@@ -211,3 +211,13 @@ def test_a_topic_that_goes_is_refused() -> None:
     again: Any = FakeTopics(t=b"o" * 16)
     (each,) = kept.to_read(again)
     assert each.refusal == ErrorCode.INCONSISTENT_TOPIC_ID
+
+
+def test_the_topics_of_a_session() -> None:
+    sessions = FetchSessions(1)
+    kept = session(0, 1)
+    assert sessions.open(kept)
+    assert sessions.topics_of(kept.session_id) == {NAME}
+    assert sessions.topics_of(kept.session_id + 1) == set()
+    assert sessions.wanted_of(kept.session_id) == list(kept.wanted.values())
+    assert sessions.wanted_of(kept.session_id + 1) == []

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.requests.audit import AUDITED, audited
+from odradek.broker.metadata.topic import NewTopic
+from odradek.broker.requests.audit import AUDITED, audited, note_auto_created
 from odradek.broker.requests.context import ConnectionInfo, RequestContext
 from odradek.broker.runtime.parked import Parked
 from odradek.protocol.errors import ErrorCode, InvalidRequest
@@ -17,6 +18,7 @@ from odradek.protocol.messages.topics import (
     DeletableTopicResult,
     DeleteTopicsRequest,
     DeleteTopicsResponse,
+    DeleteTopicState,
 )
 
 REQUEST = DeleteTopicsRequest(topic_names=["orders"], timeout_ms=5)
@@ -111,13 +113,54 @@ def test_secrets_are_not_told(events: list[logging.LogRecord]) -> None:
     audited(lambda ctx, request: DeleteTopicsResponse())(context(), request)
     text = events[0].getMessage()
     assert "hush" not in text
-    assert "'value': '5'" in text
+    assert "(name retention.ms, config operation 0, value 5)" in text
 
 
 def test_a_long_list_is_cut(events: list[logging.LogRecord]) -> None:
     request = DeleteTopicsRequest(topic_names=[f"t{n}" for n in range(100)])
     audited(lambda ctx, request: DeleteTopicsResponse())(context(), request)
     assert vars(events[0])["request"]["topic_names"][-1] == "80 more"
+
+
+def test_the_text_has_words_and_no_python(events: list[logging.LogRecord]) -> None:
+    topic_id = bytes(range(16))
+    request = DeleteTopicsRequest(
+        topics=[
+            DeleteTopicState(name="orders"),
+            DeleteTopicState(name=None, topic_id=topic_id),
+        ],
+        timeout_ms=5,
+    )
+    audited(lambda ctx, request: DeleteTopicsResponse())(context(), request)
+    assert events[0].getMessage() == (
+        "DeleteTopics by tool at 10.0.0.9 done: topics (name orders), "
+        "(topic id AAECAwQFBgcICQoLDA0ODw), timeout ms 5"
+    )
+    asked = vars(events[0])["request"]
+    assert asked["topics"][0] == {"name": "orders"}
+    assert asked["topics"][1] == {"topic_id": "AAECAwQFBgcICQoLDA0ODw"}
+
+
+def test_what_is_set_is_told_as_yes_and_what_is_not_is_left_out(
+    events: list[logging.LogRecord],
+) -> None:
+    for validate_only in False, True:
+        request = IncrementalAlterConfigsRequest(validate_only=validate_only)
+        audited(lambda ctx, request: DeleteTopicsResponse())(context(), request)
+    texts = [event.getMessage() for event in events]
+    assert "validate only" not in texts[0]
+    assert texts[1].endswith("validate only yes")
+
+
+def test_topics_that_clients_make_by_asking_are_told(
+    events: list[logging.LogRecord],
+) -> None:
+    note_auto_created(context(), [NewTopic("orders", 3, {}), NewTopic("users", 1, {})])
+    assert events[0].getMessage() == (
+        "AutoCreateTopics by tool at 10.0.0.9 done: topics "
+        "(name orders, num partitions 3), (name users, num partitions 1)"
+    )
+    assert vars(events[0])["api"] == "AutoCreateTopics"
 
 
 def test_reading_is_not_audited() -> None:

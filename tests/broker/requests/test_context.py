@@ -29,3 +29,20 @@ def test_a_request_knows_its_connection() -> None:
 
 def test_a_context_without_a_connection_closes_nothing() -> None:
     RequestContext(cast(Any, None), ConnectionInfo(), 0, 0).close_connection()
+
+
+def test_a_client_is_named_by_all_that_is_known_of_it() -> None:
+    connection = ConnectionInfo(peer_host="h", peer_port=5)
+    nothing = cast(Any, None)
+    assert RequestContext(nothing, connection, 18, 3).client == "a client at h:5"
+    connection.client_software_name = "librdkafka"
+    connection.client_software_version = "2.16.0"
+    named = RequestContext(nothing, connection, 18, 3, 1, "me")
+    assert named.client == "me (librdkafka 2.16.0) at h:5"
+
+
+def test_a_connection_is_open_until_it_is_forgotten() -> None:
+    connection = ConnectionInfo(close=lambda: None)
+    assert connection.is_open
+    connection.forget_connection()
+    assert not connection.is_open

@@ -49,3 +49,16 @@ def test_error_builders_and_readers_are_found_by_the_request() -> None:
 
 def test_no_response_says_what_it_is() -> None:
     assert repr(NO_RESPONSE) == "NO_RESPONSE"
+
+
+@pytest.mark.parametrize(
+    ("api_key", "told"),
+    [
+        (ApiKey.SHARE_FETCH, "ShareFetch (API key 78) is not supported"),
+        (1234, "there is no API with key 1234: is it a Kafka client?"),
+        (-1, "there is no API with key -1: is it a Kafka client?"),
+        (0x6082, "it logs in by SASL (GSSAPI"),
+    ],
+)
+def test_who_asks_for_what_there_is_not_is_told_apart(api_key: int, told: str) -> None:
+    assert registry.unsupported(api_key).startswith(told)

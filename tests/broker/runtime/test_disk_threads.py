@@ -47,10 +47,15 @@ async def test_jobs_run_beside_each_other_up_to_the_count() -> None:
     threads = DiskThreads(2)
     both = threading.Barrier(2)
     try:
-        await asyncio.gather(
+        assert threads.is_idle
+        jobs = asyncio.gather(
             threads.run(both.wait, timeout=PATIENCE_S),
             threads.run(both.wait, timeout=PATIENCE_S),
         )
+        await asyncio.sleep(0)
+        assert not threads.is_idle
+        await jobs
+        assert threads.is_idle
     finally:
         threads.close()
 

@@ -7,7 +7,13 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.runtime.logs import JSON, configure_logs
+from odradek.broker.runtime.logs import (
+    JSON,
+    configure_logs,
+    counted,
+    event_line,
+    place_of,
+)
 
 
 @pytest.fixture
@@ -24,8 +30,33 @@ def lines() -> Iterator[io.StringIO]:
 def test_a_line_has_time_level_and_place(lines: io.StringIO) -> None:
     logging.getLogger("broker.some").warning("it %s", "happened")
     logging.getLogger("broker.some").debug("unseen")
-    form = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z WARNING broker\.some: it happened\n"
+    form = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z WARNING some: it happened\n"
     assert re.fullmatch(form, lines.getvalue())
+
+
+@pytest.mark.parametrize(
+    ("logger", "place"),
+    [
+        ("odradek.broker.coordinator.group.classic.rebalance", "groups"),
+        ("odradek.broker.coordinator.transaction.end", "transactions"),
+        ("odradek.broker.coordinator.runtime", "coordinators"),
+        ("odradek.broker.handlers.topics.metadata", "topics"),
+        ("odradek.broker.memory.limits", "clients"),
+        ("odradek.broker.replica.upkeep.loaded_logs", "logs"),
+        ("odradek.storage.directory.log_directory", "logs"),
+        ("odradek.broker.node.server", "node"),
+        ("odradek.audit", "audit"),
+        ("odradek", "odradek"),
+        ("asyncio", "asyncio"),
+    ],
+)
+def test_people_are_told_the_part_and_no_module(logger: str, place: str) -> None:
+    assert place_of(logger) == place
+
+
+def test_one_is_no_plural() -> None:
+    told = [counted(count, "log") for count in (0, 1, 2)]
+    assert told == ["0 logs", "1 log", "2 logs"]
 
 
 def test_a_message_cannot_start_a_false_line(lines: io.StringIO) -> None:
@@ -58,6 +89,16 @@ def test_a_json_line_is_one_object(objects: Callable[[], list[dict[str, Any]]]) 
         "logger": "broker.some",
         "message": "it happened\n",
     }
+
+
+def test_a_line_for_elsewhere_is_as_those_of_the_logs(
+    objects: Callable[[], list[dict[str, Any]]],
+) -> None:
+    logging.getLogger("odradek").info("ready", extra={"port": 9092})
+    elsewhere = json.loads(event_line("ready", port=9092))
+    (event,) = objects()
+    assert elsewhere | {"time": event["time"]} == event
+    assert elsewhere["time"].endswith("Z")
 
 
 def test_what_an_event_carries_is_in_its_object(

@@ -60,8 +60,10 @@ async def test_runs_of_one_job_never_overlap() -> None:
     await clock.tick(10)
     await clock.tick(100)
     assert len(started) == 1
+    assert scheduler.running == ["slow"]
     release.set()
     await clock.tick()
+    assert scheduler.running == []
     await clock.tick(10)
     assert len(started) == 2
     await scheduler.stop()

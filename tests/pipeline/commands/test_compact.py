@@ -29,7 +29,7 @@ def test_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_mistakes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert compact.command([str(tmp_path)]) == 1
-    assert "is no table" in capsys.readouterr().err
+    assert "is not a table" in capsys.readouterr().err
     assert compact.command([str(tmp_path), "--catalog", "x"]) == 2
     assert "write it like" in capsys.readouterr().err
     with pytest.raises(SystemExit):

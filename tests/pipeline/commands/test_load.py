@@ -92,7 +92,8 @@ def test_what_cannot_be_loaded(
     assert "nothing cannot be read: " in capsys.readouterr().err
     nobody = [*given[:-1], "127.0.0.1:1"]
     assert command(["--table", str(table), *nobody]) == 1
-    assert "127.0.0.1:1: Connection refused" in capsys.readouterr().err
+    refused = capsys.readouterr().err
+    assert "127.0.0.1:1: Connection refused; 'odradek pipeline doctor" in refused
 
 
 @pytest.mark.usefixtures("shared_spark")
@@ -125,9 +126,9 @@ def test_a_topic_that_has_records_of_others(
     [
         ([], "required"),
         (["--format", "orc"], "invalid choice: 'orc'"),
-        (["--transaction-timeout", "soon"], "no duration; write it like 900s"),
-        (["--batch-size", "0"], "no size"),
-        (["--bootstrap-server", "a:b"], "no address"),
+        (["--transaction-timeout", "soon"], "not a time; write it like 900s"),
+        (["--batch-size", "0"], "not a size"),
+        (["--bootstrap-server", "a:b"], "not an address"),
         (["--conf", "x"], "write it like spark.driver.memory=2g"),
     ],
 )

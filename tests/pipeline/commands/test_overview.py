@@ -2,7 +2,9 @@
 
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -29,6 +31,40 @@ def test_without_an_action_the_exit_code_says_so(
 ) -> None:
     assert commands.command([]) == 2
     assert "usage" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("module", "extra"),
+    [
+        ("pyspark", "pipeline"),
+        ("pyarrow.parquet", "pipeline"),
+        ("deltalake", "delta"),
+        ("pyiceberg.catalog", "iceberg"),
+        ("fastavro", "avro"),
+        ("google.protobuf", "protobuf"),
+    ],
+)
+def test_a_package_that_is_missing_is_told_with_what_to_type(
+    module: str, extra: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    action = ModuleType("tests.lacking")
+
+    def command(arguments: list[str]) -> int:
+        raise ModuleNotFoundError(name=module)
+
+    action.command = command  # type: ignore[attr-defined]
+    sys.modules[action.__name__] = action
+    try:
+        actions = {"export": (action.__name__, "")}
+        assert commands.run_pipeline_action("pipeline", actions, ["export"], []) == 1
+    finally:
+        del sys.modules[action.__name__]
+    said = capsys.readouterr().err
+    package = module.partition(".")[0]
+    assert said.startswith(f"odradek pipeline: the package {package} is not installed:")
+    assert f"[{extra}]" in said
+    known = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert extra in known["optional-dependencies"]
 
 
 @pytest.mark.parametrize("action", sorted(commands.ACTIONS))

@@ -77,4 +77,4 @@ def test_another_table(
     spark.range(3).write.parquet(str(tmp_path / "rows"))
     given = ["--table", str(tmp_path / "rows"), "--topic", topic, "--job", topic]
     assert command([*given, "--bootstrap-server", broker_process.address]) == 1
-    assert "this is no table of dead letters" in capsys.readouterr().err
+    assert "this is not a table of dead letters" in capsys.readouterr().err

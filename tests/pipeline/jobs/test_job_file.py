@@ -91,7 +91,7 @@ def test_every_key_with_a_typo_is_answered_with_the_key(
         ('name = "j"', "", "name is missing"),
         ('path = "rows"', "", r"\[table\] path is missing"),
         ('name = "j"', 'name = "a b"', "letters, digits"),
-        ('name = "j"', 'name = "j"\ntrigger = "soon"', "no duration"),
+        ('name = "j"', 'name = "j"\ntrigger = "soon"', "not a time"),
         ('topics = ["t"]', "", "needs topics"),
         ('topics = ["t"]', 'topics = "t"', "must be a list"),
         ('topics = ["t"]', 'topics = ["t"]\ntopic_pattern = "x"', "not both"),

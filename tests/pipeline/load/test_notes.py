@@ -150,7 +150,7 @@ def test_what_is_no_note(cluster: Cluster, topic: str, value: bytes) -> None:
         producer.send(notes.place.topic, NewRecord(b"of somebody", value, 0))
         producer.send(notes.place.topic, NewRecord(topic.encode(), None, 0))
         producer.send(notes.place.topic, NewRecord(topic.encode(), value, 0))
-    with pytest.raises(JobStopped, match="offset 2 something that is no note"):
+    with pytest.raises(JobStopped, match="offset 2 something that is not a note"):
         notes.last()
 
 

@@ -61,5 +61,5 @@ def test_where_to() -> None:
 
 
 def test_another_table_is_refused(letters: "DataFrame") -> None:
-    with pytest.raises(JobError, match=r"no table of dead letters: .* column reason"):
+    with pytest.raises(JobError, match=r"a table of dead letters: .* column reason"):
         Replay().rows(letters.drop("reason"))

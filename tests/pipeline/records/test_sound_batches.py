@@ -65,7 +65,7 @@ def test_pieces_of_any_size_give_the_same(data: bytes, sizes: list[int]) -> None
     ("place", "bit", "reason"),
     [
         (70, 1, "the checksum is wrong"),
-        (16, 1, "magic 3 is none of a batch"),
+        (16, 1, "magic 3 is not that of a batch"),
         (0, 0x80, "offset -9223372036854775806 after 1"),
         (8, 0x10, "a length of "),
         (10, 0xFF, "a length of "),
@@ -96,7 +96,7 @@ def test_zeros_at_the_end_are_damage() -> None:
 def test_a_few_bytes_are_no_batch() -> None:
     (_, damage) = walk(DATA + b"abc", len(DATA) + 3)
     assert isinstance(damage, Damage)
-    assert damage.reason == "3 bytes are no batch"
+    assert damage.reason == "3 bytes are not a batch"
     assert len(walk(DATA + b"abc")) == 1  # of an answer: cut
 
 

@@ -147,7 +147,7 @@ def test_without_a_high_watermark_the_log_says_where_it_ends(tmp_path: Path) -> 
 def test_what_is_no_log_directory_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"path.*No such file"):
         DataDirectory(tmp_path / "nothing")
-    with pytest.raises(SourceError, match="no log directory of a broker"):
+    with pytest.raises(SourceError, match="is not a log directory of a broker"):
         DataDirectory(tmp_path)
     (tmp_path / "meta.properties").write_text("")
     assert DataDirectory(tmp_path).partitions() == []

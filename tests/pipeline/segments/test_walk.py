@@ -50,7 +50,7 @@ def test_another_file_of_that_name_is_not_read(tmp_path: Path) -> None:
     path = log_file(root, 0)
     path.rename(tmp_path / "elsewhere")
     path.write_bytes(DATA)
-    with pytest.raises(SegmentGone, match="not there any more"):
+    with pytest.raises(SegmentGone, match="no longer there"):
         offsets(piece)
 
 

@@ -31,7 +31,11 @@ def test_cluster_that_is_away(tmp_path: Path) -> None:
     status = job_status(job)
     assert status.lag is None
     lines = list(status_lines(status))
-    assert "batch 2, committed 1970-01-01T00:00:00.000Z: 9 records, 1 dead" in lines[1]
+    assert (
+        "batch 2, committed 1970-01-01T00:00:00.000Z: 9 records, 1 dead letter"
+        in lines[1]
+    )
+    assert not lines[1].endswith("s")
     assert "last dead letters: batch 2" in lines[2]
     assert "127.0.0.1:1" in lines[-1]
     assert status.as_json()["cluster_error"]

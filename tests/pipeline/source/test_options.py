@@ -83,7 +83,7 @@ def test_a_time_goes_before_times_and_these_before_offsets() -> None:
         ({"kafka.auto.offset.reset": "latest"}, "startingOffsets says where"),
         ({"kafka.sasl.mechanism": "PLAIN"}, "only PLAINTEXT"),
         ({"kafka.security.protocol": "SSL"}, "only PLAINTEXT"),
-        ({"kafka.bootstrap.servers": "host:port"}, "port is no port|no address"),
+        ({"kafka.bootstrap.servers": "host:port"}, "port is not a port|not an address"),
         ({"kafka.isolation.level": "committed"}, "Did you mean read_committed?"),
         ({"failOnDataLoss": "yes"}, "is true or false, and not 'yes'"),
         ({"minPartitions": "0"}, "at least 1"),

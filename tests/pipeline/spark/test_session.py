@@ -1,10 +1,14 @@
 """Java is looked for before Spark is started."""
 
+import io
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import pytest
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, PySparkException
 
 from odradek.pipeline.job_errors import JobError
 from odradek.pipeline.source.data_source import DefaultSource
@@ -13,7 +17,9 @@ from odradek.pipeline.spark.session import (
     check_java,
     java_version,
     register_source,
+    spark_session,
 )
+from odradek.terminal.progress import Progress
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -83,3 +89,65 @@ def test_a_session_is_told_of_the_source_that_it_does_not_find() -> None:
         spark = FakeSpark(has_found=has_found)
         register_source(cast("SparkSession", spark))
         assert spark.registered == registered
+
+
+class NoBuilder:
+    """Stands for Spark's builder, and starts nothing."""
+
+    def __init__(self) -> None:
+        self.options: dict[str, str] = {}
+
+    def appName(self, name: str) -> "NoBuilder":
+        return self
+
+    def master(self, master: str) -> "NoBuilder":
+        return self
+
+    def config(self, option: str, value: str) -> "NoBuilder":
+        self.options[option] = value
+        return self
+
+    def getOrCreate(self) -> None:
+        raise PySparkException("nothing starts")
+
+
+def test_a_start_that_takes_its_time_is_told_of(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from pyspark.sql import SparkSession
+
+    monkeypatch.setattr(SparkSession, "builder", NoBuilder())
+    said = io.StringIO()
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    spark = SparkOfCommand("test", None, progress=Progress(said))
+    with pytest.raises(JobError, match="JAVA_HOME"):
+        spark.session()
+    assert said.getvalue() == ""  # it does not start at all
+    fake_java(tmp_path, "17")
+    with pytest.raises(JobError, match="nothing starts"):
+        spark.session()
+    step = "Spark is starting, which can take a minute"
+    assert json.loads(said.getvalue()) == {"step": step}
+
+
+def test_spark_begins_without_warnings_unless_somebody_has_configured_its_logs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from pyspark.sql import SparkSession
+
+    builder = NoBuilder()
+    monkeypatch.setattr(SparkSession, "builder", builder)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    monkeypatch.delenv("SPARK_CONF_DIR", raising=False)
+    fake_java(tmp_path, "17")
+    with pytest.raises(JobError):
+        spark_session("test")
+    stack, logging = builder.options["spark.driver.extraJavaOptions"].split()
+    name, _, uri = logging.partition("=")
+    assert (stack, name) == ("-Xss16m", "-Dlog4j2.configurationFile")
+    text = Path(url2pathname(urlsplit(uri).path)).read_text()
+    assert "rootLogger.level = error\n" in text
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    with pytest.raises(JobError):
+        spark_session("test")
+    assert builder.options["spark.driver.extraJavaOptions"] == "-Xss16m"

@@ -67,7 +67,7 @@ def test_one_process_writes(tmp_path: Path) -> None:
 
 def test_folder_of_something_else(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").touch()
-    with pytest.raises(JobError, match=r"no table of odradek.*mine.txt"):
+    with pytest.raises(JobError, match=r"not a table of odradek.*mine.txt"):
         ParquetTable(tmp_path, JOB).create(SCHEMA)
 
 

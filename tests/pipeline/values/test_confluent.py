@@ -37,5 +37,5 @@ def test_registry_that_is_away_is_named() -> None:
         url = fake.url
     with pytest.raises(JobError, match=url):
         SchemaRegistry(url).schema(1)
-    with pytest.raises(JobError, match="is no http"):
+    with pytest.raises(JobError, match="is not a URL of http"):
         SchemaRegistry("localhost:8081")

@@ -93,7 +93,7 @@ def test_what_is_missing_is_said(schema_file: Path, tmp_path: Path) -> None:
         decoder(schema_file)
     wrong = tmp_path / "shop.proto"
     wrong.write_text("message Order {}")
-    with pytest.raises(JobError, match="no descriptor set"):
+    with pytest.raises(JobError, match="not a descriptor set"):
         decoder(wrong, message="Order")
     with pytest.raises(JobError, match="schema_file = "):
         ValueFormat("protobuf").decoder()

@@ -173,8 +173,8 @@ def test_a_stop_that_was_not_clean_is_told(caplog: pytest.LogCaptureFixture) -> 
     assert not caplog.messages
     opened(files)
     assert caplog.messages == [
-        "/data was not closed in order: what its 1 logs have beyond what was durable is"
-        " read and written again"
+        "/data was not closed in order: what its logs (1) have beyond what was durable"
+        " is read and written again"
     ]
 
 

@@ -142,7 +142,7 @@ def test_known_names_are_named() -> None:
 
 
 def test_an_unknown_file_is_refused() -> None:
-    with pytest.raises(ValueError, match="no file of a log directory"):
+    with pytest.raises(ValueError, match="not the name of a file in a log"):
         next(dump_file(FakeFiles(), Path("/d/notes.txt"), Depth()))
 
 

@@ -85,4 +85,4 @@ def test_identities() -> None:
 def test_the_marker_of_a_clean_stop() -> None:
     assert shown(dump_clean_marker(b'{"version":0}')) == [{"version": 0}]
     for data in (b"", b"[1]", b"[" * 100_000):
-        assert "no JSON" in str(shown(dump_clean_marker(data))[0])
+        assert "not JSON" in str(shown(dump_clean_marker(data))[0])

@@ -106,7 +106,7 @@ def test_failed_sync_is_final(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     def fail(*_: object) -> None:
         raise OSError(errno.ENOSPC, "no space")  # a sync may say so: still final
 
-    monkeypatch.setattr("odradek.storage.files.files._full_sync", fail)
+    monkeypatch.setattr("odradek.storage.files.files.full_sync", fail)
     with pytest.raises(StorageFailure, match="unknown"):
         file.sync()
 

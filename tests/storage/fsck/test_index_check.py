@@ -64,7 +64,7 @@ def test_entries_that_do_not() -> None:
     assert severity is Severity.NOTE
     assert "behind the last valid batch" in message
     [(_, message)] = offsets((3, SIZE), rest=b"abc")
-    assert message == "the last 3 bytes are no whole entry"
+    assert message == "the last 3 bytes are not a whole entry"
     assert len(offsets((7, 3 * SIZE), (3, SIZE))) == 1
 
 

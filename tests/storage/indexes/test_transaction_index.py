@@ -332,3 +332,13 @@ def test_without_entries_there_is_nothing_to_write_again() -> None:
     index.rewrite()
     assert index.dirty_file() is None
     assert files.paths() == []
+
+
+def test_an_entry_behind_the_seal_leaves_other_names_their_bytes() -> None:
+    files, index = new_index()
+    index.append(FIRST)
+    index.seal()
+    assert files.link(PATH, DIRECTORY / "snapshot")
+    index.append(SECOND)
+    assert files.content(PATH) == packed(FIRST, SECOND)
+    assert files.content(DIRECTORY / "snapshot") == packed(FIRST)

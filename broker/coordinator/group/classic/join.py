@@ -199,9 +199,7 @@ def _add(
     group.add(member)
     renew_session(shard, group, member, NEW_MEMBER_JOIN_TIMEOUT_MS)
     answer = member.awaiting_join
-    rebalance_or_complete_join(
-        shard, group, f"{member_id} joins ({joining.reason or 'new'})"
-    )
+    rebalance_or_complete_join(shard, group, f"{member.label} joins{_because(joining)}")
     return Decision(answer)
 
 
@@ -220,6 +218,11 @@ def rejoin(
     answer_join(member, again)
     answer = member.awaiting_join = Parked()
     rebalance_or_complete_join(
-        shard, group, f"{member.member_id} joins again ({joining.reason or 'changed'})"
+        shard, group, f"{member.label} joins again{_because(joining)}"
     )
     return Decision(answer)
+
+
+def _because(joining: Joining) -> str:
+    """What a client says of its reason; many say nothing."""
+    return f": {joining.reason}" if joining.reason else ""

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from odradek.protocol.messages.groups import MemberIdentity
 
 NO_MEMBER_ID = ""
+_WITHOUT_REASON = "it was closed, or has unsubscribed"
 
 
 def decide_leave(
@@ -64,8 +65,8 @@ def _leave(
         if leaving.group_instance_id is not None:
             member_id = _static_id(group, leaving.group_instance_id, member_id)
         member = check_member(group, member_id, leaving.group_instance_id)
-        reason = f"{member_id} leaves ({leaving.reason or 'no reason given'})"
-        remove_member(shard, group, member, reason)
+        why = leaving.reason or _WITHOUT_REASON
+        remove_member(shard, group, member, f"{member.label} has left: {why}")
     except KafkaError as error:
         return error.code
     return ErrorCode.NONE

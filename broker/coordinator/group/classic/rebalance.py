@@ -17,6 +17,7 @@ from odradek.broker.coordinator.group.state.classic_states import (
     ClassicState,
 )
 from odradek.broker.coordinator.group.state.records import GroupRecord
+from odradek.broker.runtime.logs import counted
 from odradek.protocol.errors import ErrorCode
 
 from .answers import (
@@ -55,17 +56,13 @@ def rebalance_or_complete_join(
 
 def prepare_rebalance(shard: GroupShard, group: ClassicGroup, reason: str) -> None:
     """Ask all members to join again."""
-    _logger.info(
-        "group %s, generation %d: rebalance, %s",
-        group.group_id,
-        group.generation_id,
-        reason,
-    )
+    tell(group, f"{reason}; the group rebalances")
     if group.is_in(ClassicState.COMPLETING_REBALANCE):
         send_back_awaiting_sync(shard, group, ErrorCode.REBALANCE_IN_PROGRESS)
     cancel_pending_sync(shard, group)
     is_first = group.is_in(ClassicState.EMPTY)
     group.note(ClassicEvent.REBALANCE_BEGUN, shard.clock.now_ms())
+    shard.announce(group)
     group.is_first_rebalance = is_first
     if is_first:
         delay_ms = shard.config.group_initial_rebalance_delay_ms
@@ -117,17 +114,26 @@ def complete_join(shard: GroupShard, group: ClassicGroup) -> None:
     shard.timers.cancel(_join_key(group))
     if not group.is_in(ClassicState.PREPARING_REBALANCE):
         return
+    timeout_ms = group.rebalance_timeout_ms  # of those that are there now
     for member in group.not_joined():
         if not member.is_static:
+            tell(
+                group,
+                f"{member.label} has not joined again within the rebalance timeout of "
+                f"{timeout_ms} ms (max.poll.interval.ms), and is removed",
+            )
             group.remove(member.member_id)
             cancel_session(shard, group, member.member_id)
     if group.members and not group.maybe_elect_leader():
         _complete_join_after(shard, group)  # sessions will end, or somebody comes
         return
     group.begin_generation(shard.clock.now_ms())
+    shard.announce(group)
     if group.is_in(ClassicState.EMPTY):
+        tell(group, "no members are left")
         shard.write(_record(group), undo=partial(_warn_of_loss, group))
         return
+    tell(group, f"begins with {counted(len(group.members), 'member')}")
     for member in group.members.values():
         answer_join(member, joined(group, member))
         member.is_new = False
@@ -165,6 +171,7 @@ def assign(
         for member in group.members.values():
             member.assignment = assignments.get(member.member_id, b"")
         group.note(ClassicEvent.ASSIGNMENT_STORED, shard.clock.now_ms())
+        shard.announce(group)
         answer_awaiting_sync(shard, group)
 
     def undo(error: KafkaError) -> None:
@@ -210,10 +217,19 @@ def _expire_pending_sync(
     if group.generation_id != generation_id or not group.pending_sync_ids:
         return
     if group.is_in(ClassicState.COMPLETING_REBALANCE, ClassicState.STABLE):
-        for member_id in list(group.pending_sync_ids):
+        timeout_ms = group.rebalance_timeout_ms  # of those that are there now
+        silent = list(group.pending_sync_ids)
+        labels = [group.members[each].label for each in silent if each in group.members]
+        for member_id in silent:
             group.remove(member_id)
             cancel_session(shard, group, member_id)
-        prepare_rebalance(shard, group, "members did not ask for their assignment")
+        who = ", ".join(labels) or "who joined"
+        prepare_rebalance(
+            shard,
+            group,
+            f"{who} did not ask for an assignment within the rebalance timeout of "
+            f"{timeout_ms} ms, and is removed",
+        )
 
 
 # Leave
@@ -231,6 +247,7 @@ def remove_member(
     if group.is_in(ClassicState.STABLE, ClassicState.COMPLETING_REBALANCE):
         rebalance_or_complete_join(shard, group, reason)
     else:
+        tell(group, reason)
         maybe_complete_join(shard, group)
 
 
@@ -272,6 +289,16 @@ def begin_pending_session(
     )
 
 
+def keep_session(
+    shard: GroupShard, group: ClassicGroup, member: ClassicMember, in_ms: int
+) -> None:
+    """Let a member's session last as if it began in ``in_ms``, if it can end at all."""
+    if _session_key(group, member.member_id) in shard.timers:
+        is_new, session_ms = member.is_new, member.session_timeout_ms
+        timeout_ms = NEW_MEMBER_JOIN_TIMEOUT_MS if is_new else session_ms
+        renew_session(shard, group, member, in_ms + timeout_ms)
+
+
 def cancel_session(shard: GroupShard, group: ClassicGroup, member_id: str) -> None:
     """Do not wait for a member any more."""
     shard.timers.cancel(_session_key(group, member_id))
@@ -288,8 +315,13 @@ def expire_session(shard: GroupShard, group: ClassicGroup, member_id: str) -> No
     # Whoever waits for an answer cannot beat; a new member may be gone for good.
     if member.is_waiting and not member.is_new:
         return
-    _logger.info("group %s: the session of %s is over", group.group_id, member_id)
-    remove_member(shard, group, member, f"the session of {member_id} is over")
+    remove_member(
+        shard,
+        group,
+        member,
+        f"{member.label} was not heard of for its session timeout of "
+        f"{member.session_timeout_ms} ms, and is removed",
+    )
 
 
 # Loading and the end
@@ -316,6 +348,13 @@ def _record(
     group: ClassicGroup, assignments: dict[str, bytes] | None = None
 ) -> GroupRecord:
     return GroupRecord(group.group_id, group.stored(assignments))
+
+
+def tell(group: ClassicGroup, what: str) -> None:
+    """What happens to a group, in its log line."""
+    _logger.info(
+        "group %s, generation %d: %s", group.group_id, group.generation_id, what
+    )
 
 
 def _warn_of_loss(group: ClassicGroup, error: KafkaError) -> None:

@@ -21,6 +21,7 @@ from .rebalance import (
     maybe_complete_join,
     rebalance_or_complete_join,
     renew_session,
+    tell,
 )
 
 if TYPE_CHECKING:
@@ -72,12 +73,13 @@ def replace(
                 cancel_session(shard, group, new_id)
                 renew_session(shard, group, member)
 
+        tell(group, f"{member.label} is back in the place of {old_id}")
         response = _unchanged(group, member, joining, old_leader_id)
         record = GroupRecord(group.group_id, group.stored())
         shard.write(record, lambda: answer.set_result(response), undo)
         return Decision(answer)
     member.awaiting_join = answer
-    reason = f"{new_id} takes the place of {old_id}"
+    reason = f"{member.label} is back in the place of {old_id}"
     if group.is_in(ClassicState.PREPARING_REBALANCE):
         maybe_complete_join(shard, group)
     else:

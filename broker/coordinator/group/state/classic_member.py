@@ -33,6 +33,13 @@ class ClassicMember:
     awaiting_sync: Parked | None = field(default=None, repr=False)
 
     @property
+    def label(self) -> str:
+        """What people are told that it is."""
+        if self.group_instance_id is None:
+            return self.member_id
+        return f"static member {self.group_instance_id} ({self.member_id})"
+
+    @property
     def is_static(self) -> bool:
         """Whether it has a name that survives its restarts (KIP-345)."""
         return self.group_instance_id is not None

@@ -46,6 +46,8 @@ class GroupShard:
         self._shard = shard
         self.when_loaded: list[Callable[[GroupShard], object]] = []
         self.when_unloaded: list[Callable[[GroupShard, KafkaError], object]] = []
+        # Told of each group that has entered another state; mostly nobody.
+        self.watchers: list[Callable[[ClassicGroup], object]] = []
 
     def group(self, group_id: str) -> ClassicGroup | None:
         """The group, if there is one."""
@@ -58,6 +60,11 @@ class GroupShard:
             group = ClassicGroup(group_id, self.clock.now_ms())
             self.groups[group_id] = group
         return group
+
+    def announce(self, group: ClassicGroup) -> None:
+        """A group has entered another state."""
+        for watcher in self.watchers:
+            watcher(group)
 
     def write(
         self,
@@ -95,6 +102,7 @@ class GroupShard:
             gone = self.groups.pop(record.group_id, None)
             if gone is not None:
                 gone.note(ClassicEvent.DELETED, place.timestamp)
+                self.announce(gone)
         else:
             loaded = ClassicGroup.loaded(record.group_id, record.value)
             self.groups[record.group_id] = loaded
@@ -113,6 +121,15 @@ class GroupShard:
     def end_transaction(self, place: Place, is_commit: bool) -> None:
         """Commit or drop the pending offsets of a producer."""
         self.offsets.end_transaction(place.producer_id, is_commit)
+
+    def summary(self) -> dict[str, int]:
+        """Its groups, their members and committed offsets."""
+        members = sum(len(group.members) for group in self.groups.values())
+        return {
+            "group": len(self.groups),
+            "member": members,
+            "committed offset": len(self.offsets),
+        }
 
     def on_loaded(self) -> None:
         """Begin the sessions of all members anew."""

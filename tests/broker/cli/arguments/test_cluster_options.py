@@ -27,7 +27,11 @@ def test_the_broker_is_the_local_one_unless_another_is_named() -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["--bootstrap-server", "a:x"], "'a:x' is no address; write it like localhost"),
+        (
+            ["--bootstrap-server", "a:x"],
+            "'a:x' is not an address; write it like",
+        ),
+        (["--bootstrap-server", "9092"], "write it like localhost:9092"),
         (["--bootstrap-sever", "a"], "did you mean --bootstrap-server?"),
         (["--timeout", "0"], "it must be more than 0"),
         (["--timeout", "soon"], "write it like 30s"),
@@ -55,10 +59,12 @@ def test_words() -> None:
     words = word_of(("Stable", "Empty"))
     assert words("stable,EMPTY") == ["Stable", "Empty"]
     with pytest.raises(
-        argparse.ArgumentTypeError, match="no Empti; did you mean Empty"
+        argparse.ArgumentTypeError, match="'Empti' is not known; did you mean Empty"
     ):
         words("Empti")
-    with pytest.raises(argparse.ArgumentTypeError, match="no x; Stable, Empty"):
+    with pytest.raises(
+        argparse.ArgumentTypeError, match="'x' is not known; there are Stable, Empty"
+    ):
         words("x")
 
 
@@ -67,13 +73,20 @@ def test_nobody_there_is_one_line_and_code_1(capsys: Captured) -> None:
         address = f"127.0.0.1:{server.getsockname()[1]}"
     assert command(["list", "--bootstrap-server", address]) == 1
     error = capsys.readouterr().err
-    assert error == f"odradek group list: {address}: Connection refused\n"
+    assert error == (
+        f"odradek group list: {address}: Connection refused; 'odradek serve --port"
+        f" {address.partition(':')[2]}' starts a broker there, 'odradek doctor"
+        f" --bootstrap-server {address}' finds out what is wrong\n"
+    )
 
 
 @pytest.mark.parametrize(
     ("answer", "complaint"),
     [
-        (b"HTTP/1.1 400 Bad Request", "no Kafka broker, or a broken one: 127.0.0.1:"),
+        (
+            b"HTTP/1.1 400 Bad Request",
+            "not a Kafka broker, or a broken one: 127.0.0.",
+        ),
         (b"", "the broker closed the connection"),
     ],
 )
@@ -99,7 +112,7 @@ def test_somebody_else_there(answer: bytes, complaint: str, capsys: Captured) ->
 def test_whole_numbers_may_be_negative() -> None:
     assert (offset("-3"), offset("0"), offset("12")) == (-3, 0, 12)
     for text in ("", "x", "1.5", "--1", "\uff13", "9" * 30):
-        with pytest.raises(argparse.ArgumentTypeError, match="no whole number"):
+        with pytest.raises(argparse.ArgumentTypeError, match="not a whole number"):
             offset(text)
 
 

@@ -35,5 +35,5 @@ def test_a_broker_and_what_is_not_there(shell: Shell) -> None:
     )
     shell.run("config", "describe", "topic", "no-such-topic", code=1)
     assert shell.error.startswith(
-        "odradek config describe: UNKNOWN_TOPIC_OR_PARTITION: "
+        "odradek config describe: topic no-such-topic: UNKNOWN_TOPIC_OR_PARTITION: "
     )

@@ -20,7 +20,8 @@ def test_every_kind_is_one_of_the_protocol() -> None:
 @pytest.mark.parametrize(
     ("given", "complaint"),
     [
-        (["broker", "one"], "'one' is no broker; write its number"),
+        (["broker", "one"], "'one' is not the number of a broker"),
+        (["broker", "a.b=4"], "like 1; options are changed by --set a.b=4"),
         (["topic"], "say which topic"),
         (["topics", "t"], "invalid choice"),
     ],

@@ -53,10 +53,31 @@ def test_nobody_has_set_any(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -
     assert capsys.readouterr().out == "no option is set; --all shows all\n"
 
 
+def test_options_that_contradict_each_other(tmp_path: Path, capsys: Captured) -> None:
+    """As those of Apache Kafka's own file, which let everybody in."""
+    file = tmp_path / "server.properties"
+    file.write_text("listeners=PLAINTEXT://:9092\nlog.retention.hours=1\n")
+    given = ("--config", str(file))
+    assert main(["config", "show", *given, "--json"]) == 2
+    *rows, error = map(json.loads, capsys.readouterr().out.splitlines())
+    assert [(each["name"], each["value"]) for each in rows] == [
+        ("listeners", "PLAINTEXT://:9092"),
+        ("log.retention.hours", "1"),
+        ("num.partitions", "4"),
+    ]
+    message = "serve would refuse this: listener PLAINTEXT://:9092 has no host"
+    assert error["error"]["message"].startswith(message)
+    assert error["error"]["code"] == "USAGE"
+    assert main(["config", "show", "--config", str(tmp_path / "none")]) == 2
+    assert capsys.readouterr().out == ""
+
+
 def test_what_serve_would_refuse(capsys: Captured) -> None:
     assert main(["config", "show", "-o", "num.partitions=many"]) == 2
-    assert capsys.readouterr().err.startswith(
-        "odradek config show: -o: Invalid value many"
+    assert capsys.readouterr() == (
+        "OPTION          VALUE  FROM\nnum.partitions  many   -o\n",
+        "odradek config show: serve would refuse this: -o: Invalid value many for"
+        " configuration num.partitions: Not a number of type INT\n",
     )
     with pytest.raises(SystemExit) as ended:
         main(["config", "show", "num.partition"])

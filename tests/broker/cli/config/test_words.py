@@ -19,5 +19,5 @@ def test_what_sets_nothing(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "a=b"])
 def test_what_is_no_name(text: str) -> None:
-    with pytest.raises(argparse.ArgumentTypeError, match="no name"):
+    with pytest.raises(argparse.ArgumentTypeError, match="cannot be the name of an op"):
         name_only(text)

@@ -30,6 +30,18 @@ def test_each_group_goes_or_says_why_not(cluster: Cluster, shell: Shell) -> None
         {
             "group": "gone-2",
             "deleted": False,
-            "error": "GROUP_ID_NOT_FOUND: There is no such group.",
+            "error": {
+                "code": "GROUP_ID_NOT_FOUND",
+                "message": "There is no such group.",
+                "what": "gone-2",
+            },
         }
     ]
+
+
+def test_a_name_that_was_meant_is_said(cluster: Cluster, shell: Shell) -> None:
+    create_topic(cluster, "near", 1)
+    commit_offsets(cluster, "near-billing", {TopicPartition("near", 0): 1})
+    for action in ("delete", "describe"):
+        shell.group(action, "near-biling", code=1)
+        assert shell.error.endswith(" Did you mean near-billing?\n")

@@ -34,10 +34,11 @@ def test_offsets_of_topics_that_nobody_reads_are_forgotten(
 def test_what_is_not_there(cluster: Cluster, shell: Shell) -> None:
     create_topic(cluster, "there", 1)
     for topic, said in {
-        "there": "GROUP_ID_NOT_FOUND: There is no such group.",
-        "there:1": "topic there has no partition 1",
-        "nowhere": "topic nowhere: UNKNOWN_TOPIC_OR_PARTITION: This broker has no such"
-        " topic or partition.",
+        "there": "nobody: GROUP_ID_NOT_FOUND: There is no such group.",
+        "there:1": "there: UNKNOWN_TOPIC_OR_PARTITION: Topic there has no partition 1,"
+        " only 0.",
+        "nowhere": "nowhere: UNKNOWN_TOPIC_OR_PARTITION: This broker has no such topic"
+        " or partition.",
     }.items():
         assert shell.group("delete-offsets", "nobody", "--topic", topic, code=1) == []
-        assert shell.error == f"odradek group delete-offsets: nobody: {said}\n"
+        assert shell.error == f"odradek group delete-offsets: {said}\n"

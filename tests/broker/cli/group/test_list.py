@@ -42,4 +42,4 @@ def test_a_state_that_there_is_not(
     with pytest.raises(SystemExit) as ended:
         shell.group("list", "--state", "Stabel")
     assert ended.value.code == 2
-    assert "there is no Stabel; did you mean Stable?" in capsys.readouterr().err
+    assert "'Stabel' is not known; did you mean Stable?" in capsys.readouterr().err

@@ -3,7 +3,8 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.cli.group.plan import Move, Refused, Target, plan, scope, target_of
+from odradek.broker.cli.arguments.refusals import Refused
+from odradek.broker.cli.group.plan import Move, Target, plan, scope, target_of
 from odradek.client.cluster import Cluster
 from odradek.client.group_offsets import CommittedOffset
 from odradek.client.list_offsets import EARLIEST, LATEST
@@ -18,6 +19,7 @@ from odradek.protocol.topic_partition import TopicPartition
 from tests.fakes.scripted import ScriptedCluster, scripted_cluster
 
 PLACE = TopicPartition("t", 0)
+PAST = "is past the end, which is taken instead"
 LOG_START, LOG_END = 10, 50  # the record of offset n is of the time n * 100
 
 
@@ -34,7 +36,7 @@ def answer(request: ListOffsetsRequest, version: int) -> ListOffsetsResponse:
 
 
 def a_log(script: ScriptedCluster) -> None:
-    script.leaders = {"t": [1], "u": [1, 1, 1]}
+    script.leaders = {"t": [1], "u": [1, 1, 1], "orders": [1]}
     script.script(ListOffsetsRequest, answer)
 
 
@@ -55,18 +57,22 @@ def planned(target: Target, current: int | None = 30) -> Move:
         (Target(timestamp=2000), 20, ""),
         (Target(timestamp=2001), 21, ""),
         (Target(timestamp=0), 10, ""),
-        (Target(timestamp=4901), 50, "no record since then: the end"),
+        (Target(timestamp=4901), 50, "no record since then; the end is taken"),
         (Target(offset=10), 10, ""),
         (Target(offset=50), 50, ""),
-        (Target(offset=9), 10, "9 is before the log: its beginning"),
-        (Target(offset=-1), 10, "-1 is before the log: its beginning"),
-        (Target(offset=51), 50, "51 is behind the log: its end"),
-        (Target(offset=1 << 70), 50, f"{1 << 70} is behind the log: its end"),
+        (Target(offset=9), 10, "9 is before the beginning, which is taken instead"),
+        (Target(offset=-1), 10, "-1 is before the beginning, which is taken instead"),
+        (Target(offset=51), 50, f"51 {PAST}"),
+        (
+            Target(offset=1 << 70),
+            50,
+            f"{1 << 70} {PAST}",
+        ),
         (Target(shift=5), 35, ""),
         (Target(shift=0), 30, ""),
         (Target(shift=-20), 10, ""),
-        (Target(shift=-21), 10, "9 is before the log: its beginning"),
-        (Target(shift=21), 50, "51 is behind the log: its end"),
+        (Target(shift=-21), 10, "9 is before the beginning, which is taken instead"),
+        (Target(shift=21), 50, f"51 {PAST}"),
     ],
 )
 def test_the_new_offset_is_one_that_the_log_has(
@@ -78,8 +84,9 @@ def test_the_new_offset_is_one_that_the_log_has(
 
 def test_what_is_not_committed_can_be_set_but_not_shifted() -> None:
     assert planned(Target(offset=20), None).offset == 20
-    with pytest.raises(Refused, match=r"^t-0: nothing is committed that could be shif"):
+    with pytest.raises(Refused, match="nothing is committed that could") as refused:
         planned(Target(shift=1), None)
+    assert refused.value.what == "t-0"
 
 
 def test_a_log_that_does_not_answer_is_a_reason_to_do_nothing() -> None:
@@ -91,8 +98,10 @@ def test_a_log_that_does_not_answer_is_a_reason_to_do_nothing() -> None:
     with scripted_cluster() as script, script.client() as cluster:
         a_log(script)
         script.script(ListOffsetsRequest, refuse)
-        with pytest.raises(Refused, match=r"^t-0: "):
+        with pytest.raises(Refused) as refused:
             plan(cluster, [PLACE], {}, Target(offset=1))
+        assert refused.value.what == "t-0"
+        assert refused.value.name == "KAFKA_STORAGE_ERROR"
 
 
 def arguments(**given: Any) -> argparse.Namespace:
@@ -131,10 +140,20 @@ def test_the_partitions_that_are_meant() -> None:
         ("u", 0),
         ("u", 2),
     ]
-    with pytest.raises(Refused, match="topic t has no partition 7"):
+    with pytest.raises(Refused, match="Topic t has no partition 7, only 0"):
         scoped([("t", (0, 7))])
-    with pytest.raises(Refused, match="topic v: UNKNOWN_TOPIC_OR_PARTITION: "):
-        scoped([("t", None), ("v", None)])
+    with pytest.raises(Refused, match="Topic u has no partition 3, only 0 to 2"):
+        scoped([("u", (3,))])
+
+
+def test_a_topic_that_is_not_there_may_be_another_one() -> None:
+    with pytest.raises(Refused, match=r"^This broker has .* Did you mean orders\?$"):
+        scoped([("u", None), ("order", None)])
+    with pytest.raises(Refused) as refused:
+        scoped([("quite-another", None)])
+    assert refused.value.what == "quite-another"
+    assert refused.value.name == "UNKNOWN_TOPIC_OR_PARTITION"
+    assert "Did you" not in str(refused.value)
 
 
 def test_all_topics_are_those_that_are_committed() -> None:

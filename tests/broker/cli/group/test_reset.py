@@ -61,7 +61,7 @@ def test_what_is_behind_the_log_is_said(cluster: Cluster, shell: Shell) -> None:
     create_topic(cluster, "clamped", 1)
     produce(cluster, "clamped", 0, range(3))
     given = ("reset-offsets", "clamped", "--to-offset", "9", "--topic", "clamped")
-    assert shell.group(*given)[1].endswith("9 is behind the log: its end")
+    assert shell.group(*given)[1].endswith("9 is past the end, which is taken instead")
     (answer,) = shell.json(*given)
     assert answer == {
         "group": "clamped",
@@ -72,7 +72,7 @@ def test_what_is_behind_the_log_is_said(cluster: Cluster, shell: Shell) -> None:
                 "partition": 0,
                 "currentOffset": None,
                 "newOffset": 3,
-                "note": "9 is behind the log: its end",
+                "note": "9 is past the end, which is taken instead",
                 "error": None,
             }
         ],
@@ -122,6 +122,11 @@ def test_a_member_that_comes_in_between_is_noticed(
     )
     (answer,) = shell.json(*given, code=1)
     assert answer["partitions"][0]["error"] == reason
+    assert answer["error"] == {
+        "code": "UNKNOWN_MEMBER_ID",
+        "message": f"between-0: {reason}",
+        "what": "between",
+    }
     member.leave()
 
 
@@ -131,7 +136,7 @@ def test_a_member_that_comes_in_between_is_noticed(
         (["--all-topics"], "strange: nothing is committed; name topics with --topic"),
         (
             ["--topic", "strange-no"],
-            "strange: topic strange-no: UNKNOWN_TOPIC_OR_PARTITION",
+            "reset-offsets: strange-no: UNKNOWN_TOPIC_OR_PARTITION",
         ),
     ],
 )

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from odradek.broker.cli.node.admin_client import AdminRefusal, ask
+from odradek.broker.cli.node.admin_client import AdminRefusal, ask, broker_addresses
 from odradek.broker.operate.admin_address import admin_address
+from odradek.client.address import Address
 from tests.patience import PATIENCE_S
 
+REQUESTS = (b'{"request": "x"}\n', b'{"request": "listeners"}\n')
 Answering = Callable[[bytes], None]
 
 
@@ -26,7 +28,7 @@ def answering(tmp_path: Path) -> Iterator[Answering]:
 
         def serve() -> None:
             with server, server.accept()[0] as connection:
-                assert connection.recv(1000) == b'{"request": "x"}\n'
+                assert connection.recv(1000) in REQUESTS
                 connection.sendall(answer)
 
         threads.append(threading.Thread(target=serve))
@@ -35,6 +37,13 @@ def answering(tmp_path: Path) -> Iterator[Answering]:
     yield begin
     for thread in threads:
         thread.join()
+
+
+def test_where_the_broker_listens(tmp_path: Path, answering: Answering) -> None:
+    item = b'{"item": {"name": "A", "host": "127.0.0.1", "port": 41234}}\n'
+    answering(item + b'{"done": true}\n')
+    found = broker_addresses(tmp_path, PATIENCE_S)
+    assert found == [Address("127.0.0.1", 41234)]
 
 
 def asked(directory: Path) -> list[object]:
@@ -51,9 +60,9 @@ def test_items_until_the_end(tmp_path: Path, answering: Answering) -> None:
     [
         (b'{"error": "w", "message": "no such topic"}\n', "no such topic"),
         (b'{"item": {}}\n', "the broker ended before it had answered"),
-        (b'{"item"', "what answers there is no broker, or a broken one"),
-        (b"[1]\n", "what answers there is no broker, or a broken one"),
-        (b"HTTP/1.1 400 Bad Request\r\n", "what answers there is no broker"),
+        (b'{"item"', "what answers there is not a broker, or a broken one"),
+        (b"[1]\n", "what answers there is not a broker, or a broken one"),
+        (b"HTTP/1.1 400 Bad Request\r\n", "what answers there is not a broker"),
     ],
 )
 def test_no_answer(

@@ -86,7 +86,7 @@ def test_as_json(two: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> No
 @pytest.mark.parametrize(
     ("arguments", "code", "complaint"),
     [
-        (["nothing"], 1, "nothing is no directory"),
+        (["nothing"], 1, "nothing is not a directory"),
         (["{one}", "{one}"], 1, "a log directory is given twice"),
         (["{one}", "--metadata-dir", "x"], 1, "there is no __cluster_metadata-0 in x"),
         (["{one}", "--topic-config", "t:x=1"], 2, "Unknown topic config name: x"),

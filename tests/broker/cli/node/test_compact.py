@@ -131,8 +131,8 @@ def test_a_topic_that_there_is_not(cluster: Cluster, shell: Shell) -> None:
     [
         ([], "the following arguments are required: TOPIC"),
         (["t", "--partitoin", "1"], "did you mean --partition?"),
-        (["t", "--partition", "-1"], "'-1' is no whole number from 0 on"),
-        (["t", "--partition", "x"], "'x' is no whole number from 0 on"),
+        (["t", "--partition", "-1"], "'-1' is not a whole number, 0 or more"),
+        (["t", "--partition", "x"], "'x' is not a whole number, 0 or more"),
         (["t", "u"], "unknown argument u"),
     ],
 )

@@ -107,7 +107,7 @@ def test_what_cannot_be_shown_is_one_line_and_code_2(
     assert "say which files" in complaint(capsys)
     assert "did you mean --deep?" in complaint(capsys, "--dep", SOUND)
     assert "did you mean --print-data-log?" in complaint(capsys, "--print-data", SOUND)
-    assert "is no number of bytes" in complaint(capsys, "--max-bytes", "1k", SOUND)
+    assert "is not a number of bytes" in complaint(capsys, "--max-bytes", "1k", SOUND)
     both = ("--offsets-decoder", "--transaction-log-decoder", SOUND)
     assert "not allowed with" in complaint(capsys, *both)
 

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from odradek.broker.cli.node import health
+from odradek.broker.cli.node.admin_client import AdminRefusal
 from odradek.broker.cli.node.health import Target, command, wait_until_ready
+from odradek.client.address import Address
 
 
 class Time:
@@ -64,6 +66,11 @@ def test_nobody_there_is_not_ready(capsys: pytest.CaptureFixture[str]) -> None:
         "address": f"127.0.0.1:{port}",
         "ready": False,
         "reason": "Connection refused",
+        "error": {
+            "code": "NOT_READY",
+            "message": f"127.0.0.1:{port} is not ready: Connection refused",
+            "what": None,
+        },
     }
 
 
@@ -143,6 +150,65 @@ def test_a_wrong_option_is_code_2(
     file.write_text("log.dir.s=/a\n")
     assert command(["--config", str(file)]) == 2
     assert "log.dirs" in capsys.readouterr().err
+
+
+def test_an_address_is_asked_where_it_is_named(
+    targets: list[Target], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ODRADEK_BOOTSTRAP_SERVER", "kafka-1:9093,kafka-2")
+    assert command([]) == 0
+    assert command(["--bootstrap-server", "kafka-3:7"]) == 0
+    assert targets == [Target("kafka-1", 9093), Target("kafka-3", 7)]
+
+
+def test_a_wrong_address_in_the_environment_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ODRADEK_BOOTSTRAP_SERVER", "kafka:x")
+    assert command([]) == 2
+    assert "ODRADEK_BOOTSTRAP_SERVER: 'kafka:x' is" in capsys.readouterr().err
+
+
+def test_two_ways_to_name_it_are_one_too_many(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        command(["--bootstrap-server", "a:1", "--port", "2"])
+    assert ended.value.code == 2
+
+
+def test_a_data_directory_says_which_port_it_is(
+    targets: list[Target],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    asked: list[Path] = []
+
+    def addresses(data_directory: Path, timeout_s: float) -> list[Address]:
+        asked.append(data_directory)
+        if len(asked) == 1:
+            raise AdminRefusal("no broker is running")
+        return [Address("127.0.0.2", 41234), Address("127.0.0.2", 41235)]
+
+    monkeypatch.setattr(
+        "odradek.broker.cli.node.admin_client.broker_addresses", addresses
+    )
+    assert command(["--data-dir", str(tmp_path), "--json"]) == 1
+    captured = capsys.readouterr()
+    found = json.loads(captured.out)
+    assert found.pop("error")["code"] == "NOT_READY"
+    assert found == {
+        "address": None,
+        "ready": False,
+        "reason": "no broker is running",
+    }
+    assert f"the broker of {tmp_path} is not ready: no broker is" in captured.err
+    assert command(["--data-dir", str(tmp_path)]) == 0
+    assert capsys.readouterr().out == "127.0.0.2:41234 is ready\n"
+    assert targets == [Target("127.0.0.2", 41234, tmp_path)]
+    assert command(["--data-dir", str(tmp_path), "--port", "7"]) == 0
+    assert targets[1] == Target("127.0.0.1", 7, tmp_path)
 
 
 def test_what_the_broker_says_of_itself_counts(

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from odradek.broker.cli.node.extensions import EXTENSIONS
 from odradek.broker.cli.node.serve import command, explain
 from odradek.broker.metadata.catalog.store import SCHEMA, CatalogError, CatalogStore
+from odradek.broker.node import server
 from odradek.broker.runtime.start_error import StartError
 from odradek.protocol.errors import KafkaStorageError
 from odradek.storage.directory.log_directory import BadLogDirectory, DirectoryInUse
@@ -26,8 +28,8 @@ ROOT = Path(__file__).parents[4]
         (["-o", "num.partitions=x"], "Not a number of type INT"),
         (["-o", "durability=x"], "must be one of: commit, interval, none"),
         (["--config", "nowhere.properties"], "cannot read nowhere.properties"),
-        (["--host", "0.0.0.0"], "add --allow-unauthenticated"),
-        (["--host", "::"], "add --allow-unauthenticated"),
+        (["--host", "0.0.0.0"], "everybody in with --allow-unauthenticated"),
+        (["--host", "::"], "everybody in with --allow-unauthenticated"),
         (["-o", "listeners=SSL://127.0.0.1:1"], "only PLAINTEXT is served"),
     ],
 )
@@ -56,6 +58,22 @@ def test_a_bad_flag_is_code_2(arguments: list[str]) -> None:
     assert ended.value.code == 2
 
 
+@pytest.mark.parametrize("is_missing", [True, False])
+def test_plain_python_is_told_once(
+    is_missing: bool,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    for module in EXTENSIONS.values():
+        monkeypatch.setitem(sys.modules, module, None if is_missing else sys)
+    monkeypatch.setattr(server, "run", lambda config: 0)
+    assert command(["--port", "0", "--data-dir", str(tmp_path)]) == 0
+    said = capsys.readouterr().err
+    assert said.count("plain Python does the work") == is_missing
+    assert said.count("then: ") == is_missing
+
+
 def system_error(code: int, filename: str | None = None) -> OSError:
     return OSError(code, os.strerror(code), filename)
 
@@ -65,7 +83,11 @@ def system_error(code: int, filename: str | None = None) -> OSError:
     [
         (StartError("no"), "no"),
         (CatalogError("catalogue"), "catalogue"),
-        (DirectoryInUse("data is in use by process 7"), "data is in use by process 7"),
+        (
+            DirectoryInUse("the directory data is in use by process 7"),
+            "the directory data is in use by process 7; stop that, or choose another"
+            " one with --data-dir",
+        ),
         (BadLogDirectory("data belongs to node 2"), "data belongs to node 2"),
         (KafkaStorageError("broken"), "broken"),
         (
@@ -84,7 +106,7 @@ def system_error(code: int, filename: str | None = None) -> OSError:
         (system_error(errno.ENOSPC), "No space left on device"),
         (
             system_error(errno.EEXIST, "/data"),
-            "/data is no directory; choose another --data-dir",
+            "/data is not a directory; choose another --data-dir",
         ),
         (ValueError("a bug"), None),
     ],
@@ -155,7 +177,7 @@ def test_a_port_in_use_says_so(running: tuple[int, Path, str], tmp_path: Path) -
 def test_a_file_in_the_place_of_the_directory(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("")
     line = refusal("--port", "0", "--data-dir", str(tmp_path / "data"))
-    assert "data is no directory; choose another --data-dir" in line
+    assert "data is not a directory; choose another --data-dir" in line
 
 
 def test_a_newer_catalogue_is_refused(tmp_path: Path) -> None:

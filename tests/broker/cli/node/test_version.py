@@ -40,6 +40,17 @@ def test_without_an_extension_it_says_so(
     name: str,
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.setattr(sys, "platform", "linux")
     command([])
     lines = capsys.readouterr().out.splitlines()
     assert f"{name:<7} plain Python (the C extension was not built)" in lines
+
+
+def test_elsewhere_the_thread_that_syncs_is_not_missed(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "odradek.broker.durability.sync_thread", None)
+    monkeypatch.setattr(sys, "platform", "darwin")
+    command([])
+    lines = capsys.readouterr().out.splitlines()
+    assert "syncs   plain Python (the C extension is for Linux)" in lines

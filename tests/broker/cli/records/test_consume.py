@@ -93,18 +93,30 @@ def test_what_cannot_be_read(cluster: Cluster, shell: Shell, topic: str) -> None
     assert "no-such-topic" in shell.error
     shell.run("consume", f"{topic}:9", "-e", code=1)
     assert "9" in shell.error
-    shell.run("consume", topic, "-o", "99", code=1)
-    assert "OFFSET_OUT_OF_RANGE" in shell.error
+
+
+def test_offsets_that_are_not_there(cluster: Cluster, shell: Shell, topic: str) -> None:
+    ends = ((), ("-e",), ("--until", "120"), ("-g", "far", "-e"), ("-g", "far"))
+    for more in ends:
+        assert shell.run("consume", topic, "-o", "99", *more, code=1) == []
+        assert shell.error.startswith(
+            f"odradek consume: {topic}: OFFSET_OUT_OF_RANGE: there is no offset 99:"
+            f" {topic}-0 has 0 to "
+        )
+    (said,) = shell.run_json("consume", topic, "-o", "99", "-e", code=1)
+    assert said["error"]["code"] == "OFFSET_OUT_OF_RANGE"
+    assert said["error"]["what"] == topic
 
 
 @pytest.mark.parametrize(
     ("given", "complaint"),
     [
+        (["-o", "5", "--until", "3"], "--until 3 is before --offset 5"),
         (["--json", "-f", "%s"], "--json has its own format"),
         (["-f", "%s", "-K:"], "put the key into the format"),
-        (["-f", "%q"], "there is no %q"),
-        (["-o", "x"], "is no offset"),
-        (["-c", "x"], "no whole number"),
+        (["-f", "%q"], "%q is not known"),
+        (["-o", "x"], "is not an offset"),
+        (["-c", "x"], "not a whole number"),
     ],
 )
 def test_mistakes(

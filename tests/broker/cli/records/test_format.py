@@ -35,7 +35,7 @@ def test_words(text: str, full: bytes, empty: bytes | None) -> None:
 
 @pytest.mark.parametrize("text", ["%q", "%", r"\q", "a\\", r"\x4", "%é"])
 def test_what_is_no_word(text: str) -> None:
-    with pytest.raises(argparse.ArgumentTypeError, match="there is no"):
+    with pytest.raises(argparse.ArgumentTypeError, match="is not known"):
         parse_format(text)
 
 

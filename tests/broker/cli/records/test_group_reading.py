@@ -95,8 +95,32 @@ def test_an_offset_that_the_log_has_no_more(
     assert consumed(group_broker, "shortened", "-g", "shortened", "-e") == 0
     captured = capsys.readouterr()
     assert captured.out.split() == ["4", "5"]
-    assert "shortened-0 has no offset 1 any more" in captured.err
+    assert captured.err == (
+        "odradek consume: shortened-0 no longer has offset 1; it begins at 4\n"
+    )
     assert committed(cluster, "shortened") == {"shortened-0": 6}
+
+
+def test_an_offset_that_the_log_never_had(
+    cluster: Cluster, group_broker: BrokerProcess, capsys: pytest.CaptureFixture[str]
+) -> None:
+    create_topic(cluster, NewTopic("ahead", 1))
+    write(cluster, "ahead", range(3), 1)
+    commit_offsets(cluster, "ahead", {TopicPartition("ahead", 0): 99})
+    assert consumed(group_broker, "ahead", "-g", "ahead", "-e") == 0
+    captured = capsys.readouterr()
+    assert captured.out.split() == ["0", "1", "2"]
+    assert captured.err == (
+        "odradek consume: ahead-0 has no offset 99, where the group is; it ends"
+        " before 3\n"
+    )
+    given = ("ahead", "-g", "new", "-o", "5", "--until", "9")
+    assert consumed(group_broker, *given) == 1
+    assert capsys.readouterr().err == (
+        "odradek consume: ahead: OFFSET_OUT_OF_RANGE: there is no offset 5: ahead-0"
+        " has 0 to 2\n"
+    )
+    assert committed(cluster, "new") == {}
 
 
 def consumed(broker: BrokerProcess, *arguments: str) -> int:

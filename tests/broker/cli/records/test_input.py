@@ -5,7 +5,7 @@ from typing import BinaryIO
 import pytest
 
 from odradek.broker.cli.records.input import LineLayout, read_lines
-from odradek.broker.cli.records.json import Addressed, BadRecord
+from odradek.protocol.record_json import Addressed, BadRecord
 from odradek.protocol.records import NewRecord
 
 NOW = 77

@@ -11,6 +11,7 @@ from odradek.client.cluster import Cluster
 from odradek.client.producer import ProducerSettings
 from odradek.client.topics import NewTopic, create_topic
 from tests.broker.cli.conftest import Shell
+from tests.broker_process import BrokerProcess
 from tests.client.live import settle
 from tests.client.test_producer import records_in
 
@@ -133,7 +134,7 @@ def test_a_transaction_has_everything_or_nothing(
     with typed(tmp_path, b'{"value": "3"}\n{"bad": 1}\n'):
         shell.run(*given, code=1)
     assert shell.error == (
-        "odradek produce: line 2: a record has no 'bad'; 0 written\n"
+        "odradek produce: line 2: 'bad' is not a field of a record; 0 written\n"
     )
     settle(cluster, "whole")
     assert records(cluster, "whole") == [(None, b"1"), (None, b"2")]
@@ -145,7 +146,9 @@ def test_what_came_before_a_bad_line_is_written(
     create_topic(cluster, NewTopic("partly-bad"))
     with typed(tmp_path, b"a:b\nc\nd:e\n"):
         shell.run("produce", "partly-bad", "-K:", code=1)
-    assert shell.error == "odradek produce: line 2: no key separator; 1 written\n"
+    assert (
+        shell.error == "odradek produce: line 2: it has no key separator; 1 written\n"
+    )
     assert records(cluster, "partly-bad") == [(b"a", b"b")]
 
 
@@ -159,16 +162,19 @@ def test_what_the_broker_refuses(
     with typed(tmp_path, b"no key\n"):
         shell.run("produce", "keyed-only", code=1)
     assert shell.error.startswith("odradek produce: keyed-only-0: INVALID_RECORD: ")
-    assert shell.error.endswith("; 1 not written, 0 written\n")
+    assert shell.error.endswith("(1 not written, 0 written)\n")
     monkeypatch.setattr("odradek.client.producer._UNKNOWN_TOPIC_S", 0.1)
     monkeypatch.setattr("odradek.client.producer.ProducerSettings", never_creating)
     with typed(tmp_path, b"x\n"):  # as where auto.create.topics.enable is false
         shell.run("produce", "no-such-topic", code=1)
     assert "UNKNOWN_TOPIC_OR_PARTITION" in shell.error
-    assert "odradek topic create no-such-topic makes one" in shell.error
+    assert "'odradek topic create no-such-topic' makes it" in shell.error
     with typed(tmp_path, b"x\n"):
         shell.run("produce", "keyed-only", "-p", "7", code=1)
-    assert "has no partition 7; it has 1" in shell.error
+    assert shell.error == (
+        "odradek produce: keyed-only: UNKNOWN_TOPIC_OR_PARTITION: Topic keyed-only has"
+        " no partition 7, only 0.\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -177,10 +183,10 @@ def test_what_the_broker_refuses(
         (["--json-lines", "-K:"], "JSON lines have their keys"),
         (["--file", "f", "-K:"], "--file takes whole files"),
         (["--transaction", "x", "--acks", "1"], "needs --acks all"),
-        (["--acks", "2"], "'2' is none of all, 1, 0"),
-        (["-H", "=1"], "no header; write NAME=VALUE"),
-        (["--timestamp", "soon"], "no date and time"),
-        (["-D", r"\q"], r"there is no \q"),
+        (["--acks", "2"], "'2' is not known; write all, 1 or 0"),
+        (["-H", "=1"], "not a header; write NAME=VALUE"),
+        (["--timestamp", "soon"], "not a date and time"),
+        (["-D", r"\q"], r"\q is not known"),
     ],
 )
 def test_mistakes(
@@ -198,3 +204,58 @@ def test_nobody_types_and_nothing_happens(
     create_topic(cluster, NewTopic("untouched"))
     with typed(tmp_path, b""):
         assert shell.run("produce", "untouched") == ["untouched: 0 records written"]
+
+
+def test_a_partition_that_a_new_topic_would_not_have(
+    cluster: Cluster, shell: Shell, tmp_path: Path
+) -> None:
+    create_topic(cluster, NewTopic("meant-3"))
+    for name, hint in {
+        "meant-33": "Did you mean meant-3? ",
+        "utterly-new": "",
+    }.items():
+        with typed(tmp_path, b"x\n"):
+            (said,) = shell.run_json("produce", name, "-p", "17", code=1)
+        assert said["error"]["code"] == "UNKNOWN_TOPIC_OR_PARTITION"
+        assert said["error"]["what"] == name
+        assert said["error"]["message"].endswith(
+            f"no partition 17. {hint}'odradek topic create {name} --partitions 18'"
+            " makes it."
+        )
+        assert name not in cluster.metadata().topics
+
+
+class Terminal:
+    """A standard input at which somebody sits, and ends it at once."""
+
+    def __init__(self, path: Path) -> None:
+        path.touch()
+        self.buffer = path.open("rb")
+
+    def close(self) -> None:
+        self.buffer.close()
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("more", "what"), [((), "a record"), (("--json-lines",), "a JSON object")]
+)
+def test_who_sits_at_a_terminal_is_told_what_to_do(
+    more: tuple[str, ...],
+    what: str,
+    cluster: Cluster,
+    group_broker: BrokerProcess,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    given = ["produce", "invited", *more, "--bootstrap-server", group_broker.address]
+    with contextlib.closing(Terminal(tmp_path / "typed")) as terminal:
+        monkeypatch.setattr("sys.stdin", terminal)
+        assert main(given) == 0
+    assert capsys.readouterr() == (
+        "invited: 0 records written\n",
+        f"odradek produce: type {what} a line for invited; Ctrl-D ends\n",
+    )

@@ -36,8 +36,8 @@ def test_partitions_and_options(cluster: Cluster, shell: Shell) -> None:
     [
         ([], "say what to change"),
         (["--config", "retention.ms"], "sets nothing; write it like"),
-        (["--delete-config", "a=b"], "'a=b' is no name of an option"),
-        (["--partitions", "-1"], "no whole number"),
+        (["--delete-config", "a=b"], "'a=b' cannot be the name of an option"),
+        (["--partitions", "-1"], "not a whole number"),
     ],
 )
 def test_mistakes(

@@ -18,6 +18,9 @@ def test_a_topic_is_made(cluster: Cluster, shell: Shell) -> None:
         "odradek topic create: made-1: TOPIC_ALREADY_EXISTS: Topic 'made-1' already"
         " exists.\n"
     )
+    (said,) = shell.run_json("topic", "create", "made-1", code=1)
+    assert (said["topic"], said["created"]) == ("made-1", False)
+    assert said["error"]["code"] == "TOPIC_ALREADY_EXISTS"
     (made,) = shell.run_json("topic", "create", "made-4")
     assert (made["created"], made["partitions"]) == (True, 1)
     assert len(made["topicId"]) == 22

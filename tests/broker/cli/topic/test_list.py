@@ -39,4 +39,4 @@ def test_no_pattern(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["topic", "list", "--pattern", "("])
     assert ended.value.code == 2
-    assert "'(' is no regular expression" in capsys.readouterr().err
+    assert "'(' is not a regular expression" in capsys.readouterr().err

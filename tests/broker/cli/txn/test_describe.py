@@ -60,6 +60,9 @@ def test_transactions_are_described(cluster: Cluster, shell: Shell) -> None:
     assert idle.startswith("transaction seen-idle: Empty, producer ")
     assert shell.error.startswith("odradek txn describe: seen-none: ")
     assert shell.error.count("\n") == 1
+    for action in ("describe", "abort"):
+        shell.txn(action, "seen-bussy", code=1)
+        assert shell.error.endswith(" Did you mean seen-busy?\n")
 
     (found,) = shell.txn_json("describe", "seen-busy")
     assert found.pop("coordinator").keys() == {"id", "host", "port"}

@@ -40,4 +40,4 @@ def test_what_no_coordinator_will_end_is_found(cluster: Cluster, shell: Shell) -
 
 def test_a_topic_that_there_is_not(shell: Shell) -> None:
     assert shell.txn("find-hanging", "--topic", "find-none", code=1) == []
-    assert shell.error.startswith("odradek txn find-hanging: topic find-none: ")
+    assert shell.error.startswith("odradek txn find-hanging: find-none: ")

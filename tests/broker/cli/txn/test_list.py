@@ -47,10 +47,10 @@ def test_transactional_ids_are_listed(cluster: Cluster, shell: Shell) -> None:
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["--state", "Ongoign"], "there is no Ongoign; did you mean Ongoing?"),
-        (["--producer-id", "x"], "'x' is no whole number from 0 on"),
-        (["--producer-id", "-1"], "'-1' is no whole number from 0 on"),
-        (["--longer-than", "soon"], "'soon' is no duration"),
+        (["--state", "Ongoign"], "'Ongoign' is not known; did you mean Ongoing?"),
+        (["--producer-id", "x"], "'x' is not a whole number, 0 or more"),
+        (["--producer-id", "-1"], "'-1' is not a whole number, 0 or more"),
+        (["--longer-than", "soon"], "'soon' is not a duration"),
     ],
 )
 def test_mistakes(

@@ -123,15 +123,20 @@ def test_controllers_have_no_listener_here() -> None:
         ({"listeners": (Listener("CONTROLLER", "", 1),)}, "no listener for clients"),
         (
             {"listeners": (Listener("SASL_SSL", "127.0.0.1", 1),)},
-            "neither encrypted nor authenticated here; only PLAINTEXT is served",
+            "no TLS and no SASL here yet: only PLAINTEXT is served, .* stunnel",
         ),
         (
             {"listeners": (Listener("INSIDE", "127.0.0.1", 1),)},
-            r"need listener\.security\.protocol\.map=INSIDE:PLAINTEXT",
+            r"with listener\.security\.protocol\.map=INSIDE:PLAINTEXT",
         ),
         (
             {"listeners": (Listener("PLAINTEXT", "", 9092),)},
-            "can be reached from other machines.*--allow-unauthenticated",
+            r"PLAINTEXT://:9092 has no host, so it can be reached from other machines.*"
+            r"--allow-unauthenticated.*listeners=PLAINTEXT://127\.0\.0\.1:9092",
+        ),
+        (
+            {"listeners": (Listener("PLAINTEXT", "0.0.0.0", 9092),)},
+            r"PLAINTEXT://0\.0\.0\.0:9092 can be reached from other machines",
         ),
         (
             {"advertised_listeners": (Listener("OUT", "h", 1),)},

@@ -80,3 +80,12 @@ def test_what_would_be_a_lie_is_refused(name: str, value: str) -> None:
 )
 def test_harmless_values_are_not(name: str, value: str) -> None:
     assert why_refused(name, value) is None
+
+
+@pytest.mark.parametrize("value", ["required", "requested"])
+def test_what_is_refused_is_refused_of_one_listener_too(value: str) -> None:
+    name = "listener.name.external.ssl.client.auth"
+    assert why_refused(name, value) == why_refused("ssl.client.auth", value)
+    assert is_refusable(name)
+    assert why_refused(name, "none") is None
+    assert why_refused("listener.name.external.ssl.keystore.location", "/k") is None

@@ -31,6 +31,10 @@ def test_listeners_are_a_list() -> None:
     assert ",".join(map(str, parse_listeners(f" {both} , "))) == both
 
 
+def test_a_name_may_have_what_testcontainers_gives_it() -> None:
+    assert parse_listeners("TC-0://kafka:19092")[0] == ("TC-0", "kafka", 19092)
+
+
 @pytest.mark.parametrize(
     "text",
     ["9092", "PLAINTEXT://host", "PLAINTEXT://host:99999", "PLAIN TEXT://a:1", "x:1"],

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from odradek.broker.config.options.broker_config import OPTIONS
+from odradek.broker.config.options.listener import HostPort, Listener
 from odradek.broker.config.options.option import (
     Kind,
     Option,
@@ -97,6 +98,8 @@ def test_a_reader_of_its_own_names_the_option_when_it_fails() -> None:
         (1.7976931348623157e308, "1.7976931348623157E308"),
         (("a", "b"), "a,b"),
         ((), ""),
+        (HostPort("127.0.0.1", 9404), "127.0.0.1:9404"),
+        ((Listener("A", "", 1), Listener("B", "::1", 2)), "A://:1,B://[::1]:2"),
         ("text", "text"),
     ],
 )

@@ -113,6 +113,7 @@ async def test_quotas_are_set_shown_and_removed(tmp_path: Path) -> None:
         (change({"ip": None}, producer_byte_rate=1), "Invalid configuration key"),
         (change(U, connection_creation_rate=1), "Invalid configuration key"),
         (change(U, nope=1), "Invalid configuration key nope"),
+        (change(U, producer_rate=1), "producer_rate; did you mean producer_byte_rate?"),
         (change(U, producer_byte_rate=0), "must be greater than 0"),
         (change(U, producer_byte_rate=float("nan")), "must be greater than 0"),
         (change(U, producer_byte_rate=1.5), "cannot be a fractional value"),

@@ -1,8 +1,6 @@
 """The short way and the long one give the same answers, and leave the same logs."""
 
 import asyncio
-import logging
-import re
 from pathlib import Path
 from typing import Any
 
@@ -235,34 +233,12 @@ async def test_acks_all_is_not_answered_before_the_sync_on_the_short_way(
         dispatcher, connection = ways[0].dispatcher, ways[0].connections[0]
         await ways[0].ask(frame)  # finds the route
         request_frame = memoryview(bytearray(frame))
-        answer: Any = dispatcher.dispatch_logged(connection, request_frame).answer
+        answer: Any = dispatcher.dispatch(connection, request_frame).answer
         assert isinstance(answer, AwaitedAppend)
         assert not answer.done()  # nothing was synced, as nobody has waited
         await ways[0].ask(frame)
         assert answer.done()
         assert ways[0].short_count == 1  # the last one
-
-
-async def test_the_request_log_tells_of_short_ways(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    frame = memoryview(bytearray(frame_of(LAST, request(("t", 0, SOUND)))))
-    async with two_ways(tmp_path, durability="none") as ways:
-        dispatcher, connection = ways[0].dispatcher, ways[0].connections[0]
-        with caplog.at_level(logging.DEBUG, "odradek.requests"):
-            long, short = [
-                dispatcher.dispatch_logged(connection, memoryview(bytearray(frame)))
-                for _ in range(2)
-            ]
-        assert not isinstance(long, bytes)
-        assert isinstance(short, bytes)
-    line, same = [
-        re.sub(r"\d+\.\d{3} ms$", "N ms", record.getMessage())
-        for record in caplog.records
-    ]
-    assert line == same
-    assert line.startswith(f"Produce v{LAST} of ")
-    assert f"correlation id 77, {len(frame)} bytes, done in N ms" in line
 
 
 @pytest.mark.parametrize(

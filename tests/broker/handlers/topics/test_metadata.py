@@ -82,6 +82,25 @@ async def test_an_unknown_topic_is_made_before_the_answer(
         assert broker.topics.get("new") is not None
 
 
+async def test_that_it_is_made_is_told_and_audited(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "odradek")
+    async with topic_broker(tmp_path, num_partitions=3) as broker:
+        await broker.topics.create_topic("old", 1)
+        request = MetadataRequest(topics=named("old", "new", "a b"))
+        for _ in range(2):
+            await broker.ask(request, 12)
+    audit, line = caplog.records
+    assert audit.name == "odradek.audit"
+    assert vars(audit)["api"] == "AutoCreateTopics"
+    assert vars(audit)["request"] == {"topics": [{"name": "new", "num_partitions": 3}]}
+    assert line.getMessage() == (
+        "topic new is made with 3 partitions: a client at 127.0.0.1:0 asked for it, "
+        "and auto.create.topics.enable is on"
+    )
+
+
 async def test_it_is_not_made_when_the_request_says_so(tmp_path: Path) -> None:
     async with topic_broker(tmp_path) as broker:
         request = MetadataRequest(topics=named("new"), allow_auto_topic_creation=False)

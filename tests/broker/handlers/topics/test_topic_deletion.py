@@ -76,13 +76,42 @@ async def test_a_deletion_that_had_no_room_is_tried_again(
         broker.log_manager.errors = [DiskFull("no room")] * 2
         with pytest.raises(DiskFull):
             await delete_topics(broker.services, [each.topic_id for each in topics])
-        assert [broker.topics.is_reserved(name) for name in "ab"] == [True, False]
+        assert [broker.topics.is_reserved(name) for name in "ab"] == [True, True]
         broker.log_manager.errors = [StorageFailure("no way")]
         await finish_deletions(broker.services)
         assert "topics are not deleted yet: no way" in caplog.text
         await finish_deletions(broker.services)
-        assert not broker.topics.is_reserved("a")
-        assert broker.log_manager.checkpoint_count == 2
+        assert [broker.topics.is_reserved(name) for name in "ab"] == [False, False]
+        assert broker.log_manager.checkpoint_count == 1
+
+
+async def test_a_directory_that_cannot_be_renamed_keeps_no_other_topic(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with topic_broker(tmp_path) as broker:
+        topics = [await broker.topics.create_topic(name, 1) for name in "ab"]
+        broker.log_manager.names |= {A0, TopicPartition("b", 0)}
+        delete = broker.log_manager.delete
+
+        def fail_first(partition: TopicPartition, removal_ms: int = 0) -> None:
+            if partition == A0:
+                raise StorageFailure("no way")
+            delete(partition, removal_ms)
+
+        monkeypatch.setattr(broker.log_manager, "delete", fail_first)
+        with pytest.raises(StorageFailure):
+            await delete_topics(broker.services, [each.topic_id for each in topics])
+        assert [broker.topics.is_reserved(name) for name in "ab"] == [True, False]
+        assert broker.topics.interrupted_deletions == {topics[0].topic_id}
+        assert broker.log_manager.checkpoint_count == 1
+
+
+async def test_topics_that_go_together_share_the_checkpoints(tmp_path: Path) -> None:
+    async with topic_broker(tmp_path) as broker:
+        topics = [await broker.topics.create_topic(name, 1) for name in "ab"]
+        broker.log_manager.names |= {A0, TopicPartition("b", 0)}
+        await delete_topics(broker.services, [each.topic_id for each in topics])
+        assert broker.log_manager.checkpoint_count == 1
 
 
 async def test_a_kill_after_the_row_is_finished_by_the_next_start(

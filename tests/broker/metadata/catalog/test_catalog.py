@@ -219,6 +219,21 @@ async def test_a_change_of_topics_is_copied_soon(tmp_path: Path) -> None:
     store.close()
 
 
+async def test_one_that_need_not_be_durable_is_copied_at_its_end(
+    tmp_path: Path,
+) -> None:
+    catalog = Catalog.open(tmp_path, is_durable=False)
+    rows = [(b"i", "a", 1, {})]  # type: ignore[var-annotated]
+    change = Change(lambda _: None, lambda store: store.insert_topics(rows), True)
+    await catalog.change(lambda: change)
+    await catalog.change(lambda: counting([], "x"))  # behind what would be a copy
+    assert not (tmp_path / BACKUP).exists()
+    await catalog.close()
+    store = CatalogStore(tmp_path / BACKUP)
+    assert [row.name for row in store.topics()] == ["a"]
+    store.close()
+
+
 def without_room(path: Path) -> None:
     error = sqlite3.OperationalError("database or disk is full")
     error.sqlite_errorcode = sqlite3.SQLITE_FULL

@@ -103,6 +103,21 @@ def test_producer_ids_are_taken_once(path: Path) -> None:
     store.close()
 
 
+@pytest.mark.parametrize(("is_durable", "level"), [(True, 2), (False, 1)])
+def test_a_commit_waits_for_the_disk_where_it_must_be_durable(
+    path: Path, is_durable: bool, level: int
+) -> None:
+    store = CatalogStore(path, is_durable=is_durable)
+    statements: list[str] = []
+    store._database.set_trace_callback(statements.append)
+    (found,) = store._database.execute("PRAGMA synchronous").fetchone()
+    assert found == level
+    store.take_producer_ids(1)
+    assert "PRAGMA synchronous = FULL" in statements
+    assert store._database.execute("PRAGMA synchronous").fetchone() == (level,)
+    store.close()
+
+
 def test_a_topic_of_many_partitions_is_one_row(store: CatalogStore) -> None:
     store.insert_topics([(ID_A, "a", 10_000, {})])
     store.set_partition_counts({ID_A: 100_000})

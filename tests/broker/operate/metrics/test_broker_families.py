@@ -110,7 +110,7 @@ async def test_every_metric_is_in_the_manual_and_the_dashboard_shows_what_is_the
     suffix = re.compile("_(bucket|sum|count)$")
     for name in names:
         assert f"`{name}`" in manual or f"`{suffix.sub('', name)}`" in manual, name
-    dashboard = json.loads((ROOT / "docs/grafana/odradek.json").read_text())
+    dashboard = json.loads((ROOT / "config/dashboard.json").read_text())
     shown = {
         name
         for panel in dashboard["panels"]

@@ -116,6 +116,19 @@ def test_deadlines_of_parked_operations_share_one_timer() -> None:
     assert clock.timer_count == 0
 
 
+def test_by_an_exact_clock_nothing_is_late() -> None:
+    clock = FakeClock()
+    clock.is_exact = True
+    waits = purgatory(clock)
+    clock.advance(1)
+    operation = Waiting(set(), "a")
+    waits.try_complete_else_watch(operation, ["a"], 30_001)
+    clock.advance(30_000)
+    assert operation.expirations == 0
+    clock.advance(1)
+    assert operation.expirations == 1
+
+
 def test_a_shorter_wait_brings_the_timer_forward() -> None:
     clock = FakeClock()
     waits = purgatory(clock)

@@ -118,5 +118,5 @@ def test_groups_are_neighbours_up_to_the_size() -> None:
 
 
 def test_no_table_is_said(tmp_path: Path) -> None:
-    with pytest.raises(JobError, match="no table"):
+    with pytest.raises(JobError, match="not a table"):
         compact(str(tmp_path))

@@ -1,6 +1,10 @@
+import pytest
+
+from odradek.broker.coordinator.group.classic.leave import decide_leave
 from odradek.broker.coordinator.group.state.classic_states import ClassicState
 from odradek.protocol.errors import ErrorCode
-from tests.broker.coordinator.group.rig import Groups
+from odradek.protocol.messages.groups import MemberIdentity
+from tests.broker.coordinator.group.rig import GROUP, Groups
 
 
 def test_who_leaves_is_gone_and_the_others_rebalance() -> None:
@@ -65,3 +69,12 @@ def test_a_static_member_leaves_by_its_name() -> None:
     assert groups.leave("other", instance="one") == [ErrorCode.FENCED_INSTANCE_ID]
     assert groups.leave(member_id, instance="one") == [ErrorCode.NONE]
     assert groups.group.static_members == {}
+
+
+def test_the_reason_of_a_client_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    groups = Groups()
+    (member,) = groups.stable("a")
+    leaving = [MemberIdentity(member_id=member, reason="the consumer is being closed")]
+    with caplog.at_level("INFO"):
+        groups.decide(lambda shard: decide_leave(shard, GROUP, leaving))
+    assert f"{member} has left: the consumer is being closed;" in caplog.text

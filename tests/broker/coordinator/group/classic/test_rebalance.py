@@ -1,6 +1,7 @@
 """Timers, records and failures behind a rebalance; its course is in ``scenarios``."""
 
 from odradek.broker.coordinator.group.administration import decide_delete
+from odradek.broker.coordinator.group.classic.rebalance import keep_session
 from odradek.broker.coordinator.group.state.classic_states import ClassicState
 from odradek.protocol.errors import ErrorCode
 from tests.broker.coordinator.group.rig import GROUP, SESSION_MS, Groups
@@ -94,3 +95,17 @@ def test_a_new_member_may_wait_longer_than_its_session() -> None:
     assert not new.done()
     groups.join(leader)
     assert new.result().generation_id == 2
+
+
+def test_a_session_that_is_kept_lasts_from_then_on() -> None:
+    groups = Groups()
+    (member_id,) = groups.stable("a")
+    member = groups.group.members[member_id]
+    groups.clock.advance(SESSION_MS - 1)
+    keep_session(groups.state, groups.group, member, 500)
+    groups.clock.advance(SESSION_MS + 499)
+    assert member_id in groups.group.members
+    groups.clock.advance(1)
+    assert member_id not in groups.group.members
+    keep_session(groups.state, groups.group, member, 0)
+    assert len(groups.fake.timers) == 0, "none is begun for who has gone"

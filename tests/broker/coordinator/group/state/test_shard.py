@@ -81,3 +81,32 @@ def test_of_then_and_undo_one_is_called() -> None:
 
 def test_a_record_of_another_kind_is_none() -> None:
     assert Groups().state.decode(b"\0\3\0\1g", b"\0\0\0\0\0\1") is None
+
+
+def test_its_summary_counts_groups_members_and_offsets() -> None:
+    groups = Groups()
+    groups.stable("a", "b")
+    for partition in range(3):
+        record = OffsetRecord("other", "t", partition, CommittedOffset(1))
+        groups.state.replay(record, Place(partition, 7))
+    assert groups.state.summary() == {
+        "group": 2,
+        "member": 2,
+        "committed offset": 3,
+    }
+
+
+def test_watchers_are_told_of_each_state_that_a_group_enters() -> None:
+    groups = Groups()
+    states: list[str] = []
+    groups.state.watchers.append(lambda group: states.append(group.state.value))
+    groups.leave(*groups.stable("a"))
+    groups.state.replay(GroupRecord(GROUP, None), Place(1, 0))
+    assert states == [
+        "PreparingRebalance",
+        "CompletingRebalance",
+        "Stable",
+        "PreparingRebalance",
+        "Empty",
+        "Dead",
+    ]

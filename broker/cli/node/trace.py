@@ -1,0 +1,124 @@
+"""``odradek trace``: the next request of a kind, step by step through the broker."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from odradek.broker.cli.arguments.cluster_options import print_json
+from odradek.terminal.failure import FAILED, fail
+from odradek.terminal.parser import Parser
+from odradek.terminal.pipe import quiet_pipe
+from odradek.terminal.table import printable
+
+if TYPE_CHECKING:
+    import argparse
+
+_COMMAND = "trace"
+_KINDS = ("produce", "fetch", "commit")
+_NAMES = {0: "Produce", 1: "Fetch", 8: "OffsetCommit"}
+_EXAMPLES = (
+    "odradek trace produce --topic orders",
+    "odradek trace fetch --client-id billing --count 3 --timeout 60",
+    "odradek trace commit --group billing --json",
+)
+
+
+def command(arguments: list[str]) -> int:
+    """Watch a produce, a fetch or a commit on its way through the broker."""
+    options = _parser().parse(arguments)
+    from .admin_client import AdminRefusal
+
+    try:
+        with quiet_pipe():
+            return _trace(options)
+    except AdminRefusal as error:
+        return fail(_COMMAND, FAILED, printable(str(error)))
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        _COMMAND,
+        "Wait for the next such request that a client sends to the running broker, and "
+        "show its steps, from its bytes to those of its answer: when, and in which "
+        "function of which file. Exit code: 0 seen, 1 none came or no broker is "
+        "there, 2 usage.",
+        _EXAMPLES,
+    )
+    parser.add_argument("what", choices=_KINDS)
+    parser.add_argument("--topic", metavar="T", help="that has to do with this topic")
+    parser.add_argument("--group", metavar="G", help="of this group (commit)")
+    parser.add_argument("--client-id", metavar="C", help="of this client")
+    parser.add_argument(
+        "--count", type=_positive, default=1, metavar="N", help="how many (default 1)"
+    )
+    parser.add_argument(
+        "--timeout",
+        type=_positive,
+        default=30,
+        metavar="S",
+        help="seconds to wait for them (default 30)",
+    )
+    parser.add_argument(
+        "--data-dir",
+        type=Path,
+        default=Path("data"),
+        metavar="DIR",
+        help="the data directory of the broker (default ./data)",
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON object a line")
+    return parser
+
+
+def _positive(text: str) -> int:
+    from argparse import ArgumentTypeError
+
+    if not text.isdecimal() or not int(text):
+        raise ArgumentTypeError(f"{text!r} is no whole number from 1 on")
+    return int(text)
+
+
+def _trace(options: argparse.Namespace) -> int:
+    from .admin_client import ask
+
+    request: dict[str, Any] = {
+        "request": _COMMAND,
+        "what": options.what,
+        "topic": options.topic,
+        "group": options.group,
+        "clientId": options.client_id,
+        "count": options.count,
+        "timeoutMs": options.timeout * 1000,
+    }
+    count = 0
+    for item in ask(options.data_dir, request):
+        if options.json:
+            print_json(item)
+        else:
+            print("\n" * (count > 0) + _text(item), flush=True)
+        count += 1
+    if count:
+        return 0
+    return fail(
+        _COMMAND, FAILED, f"no such {options.what} came in {options.timeout} seconds"
+    )
+
+
+def _text(item: dict[str, Any]) -> str:
+    """A request, in a line for each of its steps and two around them."""
+    client = printable(item["clientId"] or "no name")
+    lines = [
+        f"{_NAMES[item['api']]} v{item['version']} from {item['peer']} ({client}), "
+        f"correlation id {item['correlationId']}: the {item['way']} way",
+        f"{'at µs':>10}{'+ µs':>10}",
+    ]
+    before_us = 0.0
+    for step in item["steps"]:
+        at_us = step["atUs"]
+        text = printable(step["text"])
+        lines.append(f"{at_us:>10.1f}{at_us - before_us:>10.1f}  {text}")
+        lines.append(f"{'':22}{step['file']}  {step['function']}")
+        before_us = at_us
+    error = f"; error {item['error']}" if item["error"] else ""
+    lines.append(f"{item['outcome']}{error}")
+    return "\n".join(lines)

@@ -1,0 +1,1 @@
+"""``odradek profile``: clusters that are known by name. No broker is asked."""

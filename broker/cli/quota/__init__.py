@@ -1,0 +1,1 @@
+"""``odradek quota``: what clients may take. Over the wire only."""

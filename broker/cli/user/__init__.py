@@ -1,0 +1,1 @@
+"""``odradek user``: who may log in. Over the wire only."""

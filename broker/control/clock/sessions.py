@@ -1,0 +1,51 @@
+"""While time is moved: whoever is connected counts as just heard.
+
+Clients beat in real time. An hour that passes in a moment would end the sessions of all
+members, and close their connections as idle.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from odradek.broker.coordinator.group.classic.rebalance import keep_session
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from odradek.broker.network.listener import Listener
+    from odradek.broker.requests.services import Services
+
+    IsConnected = Callable[[str, str], bool]
+
+
+class Sessions:
+    """What is timed of clients, and would not be over if they had been heard."""
+
+    def __init__(
+        self,
+        services: Services,
+        listeners: Sequence[Listener],
+        is_connected: IsConnected,
+    ) -> None:
+        """``is_connected`` is asked for group and member."""
+        self._services = services
+        self._listeners = listeners
+        self._is_connected = is_connected
+
+    def keep(self, rest_ms: int) -> None:
+        """Let what belongs to an open connection last as if it began in ``rest_ms``.
+
+        Sessions have timers: none of them has to run before then.
+        """
+        services = self._services
+        now_ms = services.clock.monotonic_ms()
+        for listener in self._listeners:
+            for connection in listener.connections:
+                connection.deadlines.begin_anew(now_ms)
+        for shard in services.groups.runtime.shards():
+            state = shard.state
+            for group in state.groups.values():
+                for member in group.members.values():
+                    if self._is_connected(group.group_id, member.member_id):
+                        keep_session(state, group, member, rest_ms)

@@ -1,0 +1,1 @@
+"""The process of a broker and its clients, as tests have them fail."""

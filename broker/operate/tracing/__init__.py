@@ -1,0 +1,1 @@
+"""One request is watched on its way through the running broker."""

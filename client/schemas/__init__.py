@@ -1,0 +1,1 @@
+"""Schemas of values: a registry of them, and values that are written by one."""

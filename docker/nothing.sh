@@ -1,0 +1,3 @@
+#!/bin/sh
+# In Confluent's image these write a configuration; here the environment is one.
+:

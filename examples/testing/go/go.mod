@@ -1,0 +1,3 @@
+module example.org/odradek
+
+go 1.21

@@ -1,0 +1,1 @@
+"""Consistent copies of a broker's data: cut, copied, described, checked, restored."""

@@ -1,0 +1,318 @@
+"""A broker for tests: started when it is entered, gone when it is left."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING, Any
+
+from .aio import Aio
+from .clients import client_config
+from .clock import Clock
+from .control import ask
+from .errors import BrokerError, Refused
+from .faults import Faults
+from .journal import TIMEOUT_S, Calls, Expectation, Journal, calls
+from .process import Address, BrokerProcess
+from .room import new_directory, room
+from .sharing import check_shared
+from .snapshots import opened, swap, take
+from .state import State
+from .topic import Topic
+from .troubles import Troubles
+from .waits import Waits
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+    from pathlib import Path
+    from types import TracebackType
+    from typing import Self
+
+    from .snapshots import Snapshot
+
+DEFAULTS = {
+    "durability": "none",
+    "group.initial.rebalance.delay.ms": "0",
+    "log.min.free.bytes": "0",
+    "offsets.topic.num.partitions": "1",
+    "transaction.state.log.num.partitions": "1",
+}
+
+
+class Broker(Troubles):
+    """A broker in a process of its own, with a directory that goes with it.
+
+    ``config`` are options of the broker, besides and in place of `DEFAULTS`. The port
+    stays the same over `kill` and `start`, and so does what topics hold.
+    """
+
+    # Whether others use it as well: what concerns them is refused then.
+    is_shared = False
+
+    def __init__(
+        self,
+        config: Mapping[str, Any] | None = None,
+        *,
+        snapshot: Snapshot | str | os.PathLike[str] | None = None,
+        keep: bool = False,
+    ) -> None:
+        """``keep``: leave the directory when the broker is closed.
+
+        ``snapshot``, or its path: begin with what is in it.
+
+        Raises:
+            BadSnapshot: there is none that can be used.
+            BrokerError: nothing can be written anywhere.
+        """
+        origin = None if snapshot is None else opened(snapshot)
+        self.directory = new_directory(room())
+        self.data_dir = self.directory / "data"
+        if origin is not None:
+            origin.fork(self.data_dir)
+        # What `topic` has made.
+        self.topics: list[Topic] = []
+        self._keep = keep
+        self._address = Address("127.0.0.1", 0)
+        self._process = BrokerProcess(
+            broker_options(config, self.data_dir),
+            self.directory / "log",
+            leftover=None if keep else self.directory,
+        )
+
+    @property
+    def bootstrap(self) -> str:
+        """``host:port``, for clients."""
+        return f"{self._address.host}:{self._address.port}"
+
+    @property
+    def pid(self) -> int | None:
+        """The id of its process; None while it does not run."""
+        return self._process.pid
+
+    @property
+    def url(self) -> str:
+        """``http://host:port`` of its HTTP listener: metrics, health, and what other
+        languages ask of it (``POST /test/v1/NAME``).
+
+        Raises:
+            BrokerError: it has none; the option http.listener=127.0.0.1:0 gives it one.
+        """
+        for each in self.ask("addresses"):
+            if each["protocol"] == "http":
+                return f"http://{each['host'] or '127.0.0.1'}:{each['port']}"
+        raise BrokerError("it has no HTTP listener: start it with http.listener")
+
+    @property
+    def aio(self) -> Aio:
+        """The same methods, each to be awaited; with asyncio and with trio."""
+        return Aio(self)
+
+    def config(self, client: str) -> dict[str, Any]:
+        """What a client has to be told: "confluent", "kafka-python", "aiokafka",
+        "java" or "spark".
+        """
+        return client_config(client, self.bootstrap)
+
+    def start(self) -> Self:
+        """Start it, and return when clients can connect.
+
+        Raises:
+            BrokerError: it does not start; the message has what it said.
+            SharedBroker: it runs, and for others as well.
+        """
+        __tracebackhide__ = True
+        self._check_shared("start")
+        self._address = self._process.start(self._address.port)
+        return self
+
+    def stop(self) -> None:
+        """Stop it in order; `start` goes on with the same data.
+
+        Raises:
+            SharedBroker: others use it as well.
+        """
+        self._check_shared("stop")
+        self._process.stop()
+
+    def kill(self) -> None:
+        """End it as ``kill -9`` does; `start` goes on with what it had written.
+
+        Raises:
+            SharedBroker: others use it as well.
+        """
+        self._check_shared("kill")
+        self._process.kill()
+
+    def snapshot(self, path: str | os.PathLike[str] | None = None) -> Snapshot:
+        """What it holds now, in a directory: for `reset`, and for other brokers.
+
+        Without ``path`` that goes when nobody refers to the snapshot any more.
+
+        Raises:
+            Refused: the path is taken, or cannot be written to.
+        """
+        return take(self, path)
+
+    def reset(self, *, to: Snapshot | str | os.PathLike[str] | None = None) -> None:
+        """Go back to a snapshot: on the same port, and with new connections.
+
+        Clients come back by themselves. An idempotent producer that has written since
+        the snapshot is out of sequence then, as in Kafka: make another. Without a
+        snapshot: delete all topics, groups and transactional ids.
+
+        Raises:
+            BadSnapshot: there is none that can be used; nothing has changed.
+            SharedBroker: others use it as well.
+        """
+        self._check_shared("reset")
+        if to is None:
+            self.ask("reset")
+            return
+        swap(self.data_dir, opened(to), between=self.kill)
+        self.start()
+
+    def close(self) -> None:
+        """Stop it, and remove its directory.
+
+        Raises:
+            SharedBroker: others use it as well.
+        """
+        self._check_shared("close")
+        self._process.stop()
+        if not self._keep:
+            shutil.rmtree(self.directory, ignore_errors=True)
+
+    def log(self, since: int = 0) -> str:
+        """All that it has said, or what came after that many bytes."""
+        try:
+            with (self.directory / "log").open("rb") as log:
+                log.seek(since)
+                return log.read().decode("utf-8", "replace")
+        except FileNotFoundError:
+            return ""
+
+    def ask(self, request: str, **fields: Any) -> list[dict[str, Any]]:
+        """The items of the answer to a request of tests (docs/testing).
+
+        Raises:
+            Refused: the broker says no.
+            SharedBroker: others use it as well, and it would concern them.
+            BrokerError: it does not run.
+        """
+        if self.is_shared:
+            check_shared(request, fields)
+        try:
+            return list(ask(self.data_dir, request, **fields))
+        except Refused:
+            raise
+        except BrokerError as error:
+            if self.pid is not None:
+                raise
+            last = self._process.last_lines()
+            raise BrokerError(f"{error}\nIt has ended. It said last:\n{last}") from None
+
+    @property
+    def wait(self) -> Waits:
+        """Waits in the broker, in place of sleeps."""
+        return Waits(self)
+
+    def state(self, **names: list[str]) -> State:
+        """What it knows now; ``topics=[...]`` and ``groups=[...]``: of these alone.
+
+        Raises:
+            Refused: there is no such topic.
+        """
+        return State(self.ask("state", **names))
+
+    def topic(
+        self, name: str, partitions: int = 1, config: Mapping[str, Any] | None = None
+    ) -> Topic:
+        """Make a topic.
+
+        Raises:
+            Refused: it cannot be made.
+        """
+        options = texts(config)
+        wanted = {"name": name, "partitions": partitions, "config": options}
+        self.ask("topics.create", topics=[wanted])
+        made = Topic.of(self, name, partitions)
+        self.topics.append(made)
+        return made
+
+    def _check_shared(self, action: str) -> None:
+        if self.is_shared:
+            check_shared(action)
+
+    @property
+    def clock(self) -> Clock:
+        """Its time, which a test moves."""
+        return Clock(self)
+
+    @property
+    def faults(self) -> Faults:
+        """Faults on demand, of anybody's requests: see `odradek.testing.faults`."""
+        return Faults(self.ask)
+
+    def journal(self) -> Journal:
+        """In a ``with``: calls are written down."""
+        return Journal(self.ask)
+
+    def calls(self, api: str | None = None, **wanted: Any) -> Calls:
+        """The calls that were written down: see `odradek.testing.journal.calls`."""
+        return calls(self.ask, api, **wanted)
+
+    def expect(
+        self,
+        api: str | None = None,
+        *,
+        times: int | None = None,
+        timeout: float = TIMEOUT_S,
+        **wanted: Any,
+    ) -> Expectation:
+        """In a ``with``: such calls come, else it fails and shows what came instead.
+
+        Without ``times`` one or more; 0: none at all.
+        """
+        return Expectation(self.ask, api, times, timeout, wanted)
+
+    def __enter__(self) -> Self:
+        __tracebackhide__ = True
+        try:
+            return self.start()
+        except BaseException:
+            self.close()
+            raise
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        await Aio(self.__enter__)()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.aio.close()
+
+
+def broker_options(config: Mapping[str, Any] | None, data_dir: Path) -> dict[str, str]:
+    """What a broker for tests is started with."""
+    return DEFAULTS | texts(config) | {"log.dirs": str(data_dir)}
+
+
+def texts(config: Mapping[str, Any] | None) -> dict[str, str]:
+    """Options as a broker takes them."""
+    return {name: _text(value) for name, value in (config or {}).items()}
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

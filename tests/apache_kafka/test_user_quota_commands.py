@@ -1,0 +1,86 @@
+"""``odradek user`` and ``odradek quota`` on Apache Kafka."""
+
+import io
+import json
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from odradek.broker.cli.main import main
+from tests.apache_kafka.node import KafkaNode, running_kafka
+
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(scope="module")
+def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaNode]:
+    with running_kafka(tmp_path_factory.mktemp("users")) as node:
+        yield node
+
+
+class Ours:
+    """Runs commands against that broker."""
+
+    def __init__(self, address: str, captured: Captured) -> None:
+        self._address = address
+        self._captured = captured
+        self.error = ""
+
+    def __call__(self, *arguments: str, code: int = 0) -> list[Any]:
+        """The objects that were printed."""
+        given = [*arguments, "--json", "--bootstrap-server", self._address]
+        assert main(given) == code
+        captured = self._captured.readouterr()
+        self.error = captured.err
+        return [json.loads(line) for line in captured.out.splitlines()]
+
+
+@pytest.fixture
+def ours(kafka: KafkaNode, capsys: Captured) -> Ours:
+    return Ours(kafka.address, capsys)
+
+
+def test_users(ours: Ours, monkeypatch: pytest.MonkeyPatch) -> None:
+    for mechanism in "SCRAM-SHA-256", "SCRAM-SHA-512":
+        monkeypatch.setattr(sys, "stdin", io.StringIO("open sesame\n"))
+        ours("user", "set", "alice", "--mechanism", mechanism)
+    (alice,) = ours("user", "list")
+    assert alice == {
+        "user": "alice",
+        "credentials": [
+            {"mechanism": "SCRAM-SHA-256", "iterations": 4096},
+            {"mechanism": "SCRAM-SHA-512", "iterations": 4096},
+        ],
+    }
+    monkeypatch.setattr(sys, "stdin", io.StringIO("x\n"))
+    ours("user", "set", "alice", "--iterations", "1", code=1)
+    assert "alice: UNACCEPTABLE_CREDENTIAL: " in ours.error
+    assert len(ours("user", "remove", "alice")) == 2
+    ours("user", "describe", "alice", code=1)
+    assert "alice: RESOURCE_NOT_FOUND: " in ours.error
+
+
+def test_quotas(ours: Ours) -> None:
+    alice = ("--user", "alice")
+    ours("quota", "set", *alice, "producer_byte_rate=1000", "request_percentage=12.5")
+    ours("quota", "set", *alice, "--client-id-default", "consumer_byte_rate=7")
+    ours("quota", "set", *alice, "consumer_byte_rate=9", "--dry-run")
+    assert ours("quota", "list", *alice) == [
+        {
+            "entity": {"user": "alice"},
+            "quotas": {"producer_byte_rate": 1000, "request_percentage": 12.5},
+        },
+        {
+            "entity": {"user": "alice", "client-id": None},
+            "quotas": {"consumer_byte_rate": 7},
+        },
+    ]
+    ours("quota", "set", *alice, "no_such_rate=1", code=1)
+    assert "user alice: INVALID_REQUEST: " in ours.error
+    ours("quota", "remove", *alice, "producer_byte_rate")
+    (left,) = ours("quota", "describe", *alice)
+    assert left["quotas"] == {"request_percentage": 12.5}
+    ours("quota", "remove", *alice)
+    assert ours("quota", "describe", *alice) == []

@@ -1,0 +1,324 @@
+"""A backup under load, restored: all that was acknowledged before is there, whole.
+
+Idempotent producers, transactions over two topics, compaction and commits go on, topics
+come and go, segments are removed at once. The oracle is this process: what it was told
+before it asked for a backup. Kills come in the middle.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import confluent_kafka
+import confluent_kafka.admin
+import pytest
+
+from tests.broker_process import BrokerProcess, ended, running_broker
+from tests.crash.test_kill import (
+    PARTITIONS,
+    Load,
+    create_topic,
+    latest_offsets,
+    progress,
+    read_partition,
+)
+from tests.patience import PATIENCE_S
+
+ROUNDS = 20 if os.environ.get("ODRADEK_LONG") else 2
+OPTIONS = (
+    *("-o", "log.roll.ms=300", "-o", "log.segment.delete.delay.ms=0"),
+    *("-o", "log.cleaner.backoff.ms=50", "-o", "log.retention.check.interval.ms=200"),
+    *("-o", "log.cleaner.min.cleanable.ratio=0.01"),
+)
+GROUP = "workers"
+
+
+def odradek(*arguments: object) -> list[str]:
+    return [sys.executable, "-m", "odradek", *map(str, arguments)]
+
+
+def run(*arguments: object, code: int = 0) -> str:
+    done = subprocess.run(
+        odradek(*arguments), capture_output=True, text=True, timeout=PATIENCE_S
+    )
+    assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
+    return done.stdout if code == 0 else done.stderr
+
+
+class Transactions:
+    """The same number into two topics, a transaction each; every third is aborted."""
+
+    def __init__(self, address: str) -> None:
+        self.committed: list[int] = []
+        self._producer = confluent_kafka.Producer(
+            {"bootstrap.servers": address, "transactional.id": "t", "log_level": 0}
+        )
+        self._consumer = consumer(address, "read_committed", GROUP)
+
+    def prepare(self) -> None:
+        self._producer.init_transactions(PATIENCE_S)
+
+    def run_one(self, number: int) -> None:
+        self._producer.begin_transaction()
+        for topic in ("left", "right"):
+            self._producer.produce(topic, b"%d" % number, partition=number % PARTITIONS)
+        place = confluent_kafka.TopicPartition("left", 0, number)
+        self._producer.send_offsets_to_transaction(
+            [place], self._consumer.consumer_group_metadata(), PATIENCE_S
+        )
+        if number % 3:
+            self._producer.commit_transaction(PATIENCE_S)
+            self.committed.append(number)
+        else:
+            self._producer.abort_transaction(PATIENCE_S)
+
+
+def consumer(address: str, isolation: str, group: str = "oracle") -> Any:
+    return confluent_kafka.Consumer(
+        {
+            "bootstrap.servers": address,
+            "group.id": group,
+            "isolation.level": isolation,
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+            "check.crcs": True,
+            "log_level": 0,
+        }
+    )
+
+
+def churn(address: str) -> Callable[[int], None]:
+    """What makes a topic, fills it and deletes the one before."""
+    admin = confluent_kafka.admin.AdminClient({"bootstrap.servers": address})
+    producer = confluent_kafka.Producer({"bootstrap.servers": address, "log_level": 0})
+
+    def change(number: int) -> None:
+        wanted = confluent_kafka.admin.NewTopic(f"short-{number}", 2, 1)
+        admin.create_topics([wanted])[f"short-{number}"].result(PATIENCE_S)
+        producer.produce(f"short-{number}", b"x" * 100_000)
+        producer.flush(PATIENCE_S)
+        if number:
+            old = f"short-{number - 1}"
+            admin.delete_topics([old])[old].result(PATIENCE_S)
+
+    return change
+
+
+def overwrite(address: str) -> Callable[[int], None]:
+    """What writes the same keys again and again, to be compacted."""
+    producer = confluent_kafka.Producer({"bootstrap.servers": address, "log_level": 0})
+
+    def write(number: int) -> None:
+        for key in range(50):
+            producer.produce(
+                "compacted", b"%d" % number * 100, key=b"%d" % key, partition=0
+            )
+        producer.flush(PATIENCE_S)
+
+    return write
+
+
+@contextmanager
+def repeated(*actions: Callable[[int], None]) -> Iterator[None]:
+    """Each of them again and again, with a number that rises, in its own thread."""
+    stop, errors = threading.Event(), []
+
+    def repeat(action: Callable[[int], None]) -> None:
+        number = 0
+        try:
+            while not stop.is_set():
+                action(number)
+                number += 1
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=repeat, args=(each,)) for each in actions]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+    assert not errors
+
+
+def read_committed(address: str, topic: str) -> list[int]:
+    """The numbers in a topic that committed readers see."""
+    reader, found, open_count = consumer(address, "read_committed"), [], PARTITIONS
+    reader.assign(
+        [confluent_kafka.TopicPartition(topic, p, 0) for p in range(PARTITIONS)]
+    )
+    try:
+        while open_count:
+            for message in reader.consume(1000, 1):
+                if message.error() is not None:
+                    assert message.error().code() == (
+                        confluent_kafka.KafkaError._PARTITION_EOF
+                    )
+                    open_count -= 1
+                else:
+                    found.append(int(message.value()))
+    finally:
+        reader.close()
+    return sorted(found)
+
+
+def committed_offset(address: str) -> int:
+    reader = consumer(address, "read_committed", GROUP)
+    try:
+        places = [confluent_kafka.TopicPartition("left", 0)]
+        return int(reader.committed(places, PATIENCE_S)[0].offset)
+    finally:
+        reader.close()
+
+
+def check_restored(
+    address: str, acknowledged: list[dict[int, int]], transactions: list[int]
+) -> None:
+    for partition, end in enumerate(latest_offsets(address, "numbers")):
+        found = read_partition(address, "numbers", partition, end)
+        assert found == list(range(len(found)))
+        for offset, number in acknowledged[partition].items():
+            assert found[offset] == number
+    left, right = (read_committed(address, topic) for topic in ("left", "right"))
+    assert left == right == sorted(set(left))
+    assert set(transactions) <= set(left)
+    assert all(number % 3 for number in left)
+    if transactions:
+        assert max(transactions) <= committed_offset(address) <= max(left)
+
+
+def test_backups_under_load_have_all_that_was_acknowledged(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    promised = []
+    with running_broker(data, *OPTIONS) as broker:
+        for topic in ("numbers", "left", "right"):
+            create_topic(broker, topic)
+        create_topic(broker, "compacted", **{"cleanup.policy": "compact"})
+        transactions = Transactions(broker.address)
+        transactions.prepare()
+        work = churn(broker.address), overwrite(broker.address)
+        with (
+            Load(broker.address, "numbers") as load,
+            repeated(*work, transactions.run_one),
+        ):
+            for number in range(ROUNDS):
+                progress(load, 3000)
+                told = [dict(each) for each in load.acknowledged]
+                promised.append((told, list(transactions.committed)))
+                run("backup", "--data-dir", data, tmp_path / f"backup-{number}")
+        assert "Traceback" not in broker.log(), broker.log()[-6000:]
+        wait_until_let_go(data)
+    for number, (told, committed) in enumerate(promised):
+        backup, new = tmp_path / f"backup-{number}", tmp_path / f"new-{number}"
+        run("restore", backup, "--data-dir", new)
+        run("fsck", new, "--deep")
+        with running_broker(new) as restored:
+            check_restored(restored.address, told, committed)
+            with Load(restored.address, "numbers") as load:
+                progress(load, 100)
+            assert "Traceback" not in restored.log()
+            assert restored.terminate()
+        run("fsck", new)
+    # The broker and the restored one have written on, and changed no backup.
+    for number in range(ROUNDS):
+        run("restore", tmp_path / f"backup-{number}", "--check")
+
+
+def wait_until_let_go(data: Path) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while held := [name for name in os.listdir(data) if name.endswith("-delete")]:
+        assert time.monotonic() < deadline, held
+        time.sleep(0.05)
+
+
+@contextmanager
+def slow_backup(broker: BrokerProcess, target: Path) -> Iterator[subprocess.Popen[str]]:
+    """A backup that is stopped (SIGSTOP) while the broker holds what it copies."""
+    command = odradek("backup", "--data-dir", broker.data_dir, target)
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    with ended(process):
+        while not any(n.endswith("-delete") for n in os.listdir(broker.data_dir)):
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.0005)
+        process.send_signal(signal.SIGSTOP)
+        yield process
+
+
+@pytest.fixture
+def filled(tmp_path: Path) -> Iterator[BrokerProcess]:
+    with running_broker(tmp_path / "data", *OPTIONS) as broker:
+        create_topic(broker, "numbers")
+        with Load(broker.address, "numbers") as load:
+            progress(load, 20_000)
+        yield broker
+
+
+def test_a_backup_that_is_killed_leaves_nothing_that_is_called_one(
+    filled: BrokerProcess, tmp_path: Path
+) -> None:
+    with slow_backup(filled, tmp_path / "backup") as process:
+        process.kill()
+        process.wait()
+        assert not (tmp_path / "backup").exists()
+    wait_until_let_go(filled.data_dir)
+    run("backup", "--data-dir", filled.data_dir, tmp_path / "backup")
+    assert not (tmp_path / "backup.partial").exists()
+    run("restore", tmp_path / "backup", "--check")
+
+
+def test_a_broker_that_is_killed_meanwhile_starts_without_a_trace(
+    filled: BrokerProcess, tmp_path: Path
+) -> None:
+    with slow_backup(filled, tmp_path / "backup") as process:
+        filled.kill()
+        filled.start()
+        wait_until_let_go(filled.data_dir)
+        process.send_signal(signal.SIGCONT)
+        _, errors = process.communicate(timeout=PATIENCE_S)
+    # It had copied all before the kill, or says that it could not.
+    whole = (tmp_path / "backup").exists()
+    assert whole or "has gone" in errors or "ended before" in errors, errors
+    assert not (tmp_path / "backup.partial").exists()
+    assert "Traceback" not in filled.log() + errors
+    run("fsck", filled.data_dir)
+
+
+def test_a_broker_that_stops_lets_go_and_says_so(
+    filled: BrokerProcess, tmp_path: Path
+) -> None:
+    with slow_backup(filled, tmp_path / "backup") as process:
+        filled.terminate()
+        assert not [n for n in os.listdir(filled.data_dir) if n.endswith("-delete")]
+        process.send_signal(signal.SIGCONT)
+        _, errors = process.communicate(timeout=PATIENCE_S)
+    if not (tmp_path / "backup").exists():
+        assert "nothing was made" in errors or "stopping" in errors, errors
+    assert "Traceback" not in errors
+
+
+def test_a_stopped_broker_is_backed_up_too(
+    filled: BrokerProcess, tmp_path: Path
+) -> None:
+    ends = latest_offsets(filled.address, "numbers")
+    filled.terminate()
+    out = run("backup", "--data-dir", filled.data_dir, tmp_path / "backup", "--json")
+    assert json.loads(out)["partitions"] == PARTITIONS
+    assert json.loads(out)["linkedBytes"] > 0
+    run("restore", tmp_path / "backup", "--data-dir", tmp_path / "new")
+    with running_broker(tmp_path / "new") as restored:
+        assert latest_offsets(restored.address, "numbers") == ends
+    filled.start()
+    assert latest_offsets(filled.address, "numbers") == ends

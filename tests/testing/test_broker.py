@@ -1,0 +1,108 @@
+"""A broker for tests: started, used, ended, and gone without a trace."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from odradek.testing import Broker, BrokerError, Refused, SharedBroker, Topic
+from odradek.testing.broker import broker_options, texts
+from odradek.testing.launch import has_ended
+from tests.broker_process import ended
+from tests.client.live import connected, create_topic, wait_until
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[Broker]:
+    with Broker() as broker:
+        yield broker
+
+
+def test_options_are_texts_and_go_before_those_of_every_test() -> None:
+    assert texts({"a": True, "b": 5, "c": "x"}) == {"a": "true", "b": "5", "c": "x"}
+    options = broker_options({"durability": "commit"}, __file__)  # type: ignore[arg-type]
+    assert options["durability"] == "commit"
+    assert options["log.dirs"] == __file__
+
+
+def test_a_topic_is_a_name_and_can_be_deleted(broker: Broker) -> None:
+    topic = broker.topic("mine", 3, {"retention.ms": 5000})
+    assert isinstance(topic, Topic)
+    assert topic == "mine"
+    with pytest.raises(Refused, match="exists"):
+        broker.topic("mine")
+    topic.delete()
+    with pytest.raises(Refused):
+        topic.delete()
+
+
+def test_clients_connect_to_its_address(broker: Broker) -> None:
+    with connected(int(broker.bootstrap.rpartition(":")[2])) as cluster:
+        create_topic(cluster, "of-a-client", 1)
+    broker.ask("topics.delete", topics=["of-a-client"])
+
+
+def test_what_others_use_is_not_touched(broker: Broker) -> None:
+    broker.is_shared = True
+    try:
+        for touch in (broker.kill, broker.stop, broker.start, broker.close):
+            with pytest.raises(SharedBroker, match="odradek_own"):
+                touch()
+        with pytest.raises(SharedBroker):
+            broker.ask("clock.advance", ms=1)
+    finally:
+        broker.is_shared = False
+    assert broker.pid
+
+
+async def test_it_can_be_awaited() -> None:
+    async with Broker() as broker:
+        topic = await broker.aio.topic("t")
+        assert topic in broker.topics
+        await broker.aio.kill()
+        with pytest.raises(BrokerError, match="has ended"):
+            await broker.aio.ask("topics.delete", topics=["t"])
+        address = broker.bootstrap
+        await broker.aio.start()
+        assert broker.bootstrap == address
+        await broker.aio.ask("topics.delete", topics=["t"])
+    assert not broker.directory.exists()
+
+
+def test_it_leaves_its_directory_when_that_is_to_be_kept() -> None:
+    with Broker(keep=True) as broker:
+        process_id = broker.pid
+    assert process_id
+    assert broker.data_dir.is_dir()
+    Broker.close(_no_longer_kept(broker))
+    assert not broker.directory.exists()
+
+
+def _no_longer_kept(broker: Broker) -> Broker:
+    broker._keep = False
+    return broker
+
+
+SCRIPT = """
+import os, sys
+from odradek.testing import Broker
+broker = Broker().start()
+print(broker.pid, broker.directory, flush=True)
+sys.stdin.read()
+"""
+
+
+def test_t305_it_ends_with_its_process_however_that_ends() -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with ended(process):
+        assert process.stdout is not None
+        broker_id, directory = process.stdout.readline().split()
+    wait_until(lambda: has_ended(int(broker_id)))
+    assert not os.path.exists(directory)
