@@ -37,6 +37,9 @@ LOGS_AT_ONCE = 64
 _LINK_TRIES = 20
 _CUT_TRIES = 5
 _SIGN_OF_LIFE_MS = 1000
+# How long one that is under way may take to end before another is refused. Who has
+# just hung up may be noticed after the next has asked.
+_TURN_MS = 1000
 
 _logger = logging.getLogger(__name__)
 
@@ -51,7 +54,8 @@ class Backups:
     def __init__(self, services: Services, catalog_directory: Path) -> None:
         self._services = services
         self._copy = catalog_directory / CUT_NAME
-        self._is_under_way = False
+        self._free = asyncio.Event()
+        self._free.set()
         self._closing = asyncio.Event()
 
     async def request(self, request: Mapping[str, Any]) -> Items:
@@ -71,9 +75,10 @@ class Backups:
         Raises:
             AdminError: there is one already, or it cannot be made.
         """
-        if self._is_under_way:
+        await self._wait_for(self._free, _TURN_MS)
+        if not self._free.is_set():
             raise AdminError("busy", "another backup is being made, or a snapshot")
-        self._is_under_way = True
+        self._free.clear()
         holds: list[LogHold] = []
         try:
             missing = await self._open_all()
@@ -90,7 +95,7 @@ class Backups:
         except (KafkaError, OSError) as error:
             raise AdminError("failed", f"no backup: {error}") from error
         finally:
-            self._is_under_way = False
+            self._free.set()
             # Shielded: who hangs up, and a stop, must not leave half of them.
             await asyncio.shield(self._let_go(holds))
 
@@ -99,17 +104,23 @@ class Backups:
         self._closing.set()
 
     async def _rest(self) -> None:
-        clock = self._services.clock
-        closing = asyncio.ensure_future(self._closing.wait())
-        resting = asyncio.ensure_future(clock.sleep(_SIGN_OF_LIFE_MS))
-        try:
-            first = asyncio.FIRST_COMPLETED
-            await asyncio.wait((closing, resting), return_when=first)
-        finally:
-            closing.cancel()
-            resting.cancel()
+        await self._wait_for(self._closing, _SIGN_OF_LIFE_MS)
         if self._closing.is_set():
             raise AdminError("stopping", "no backup: the broker is stopping")
+
+    async def _wait_for(self, event: asyncio.Event, wait_ms: int) -> None:
+        """Until it is set, or the time is over."""
+        if event.is_set():
+            return
+        clock = self._services.clock
+        setting = asyncio.ensure_future(event.wait())
+        resting = asyncio.ensure_future(clock.sleep(wait_ms))
+        try:
+            first = asyncio.FIRST_COMPLETED
+            await asyncio.wait((setting, resting), return_when=first)
+        finally:
+            setting.cancel()
+            resting.cancel()
 
     async def _open_all(self) -> dict[str, str]:
         """Open the logs that are not, and say why some cannot be in the backup."""

@@ -86,10 +86,26 @@ async def test_one_at_a_time(tmp_path: Path) -> None:
     async with replicas(tmp_path) as broker:
         backups = Backups(broker.services, tmp_path)
         async with held(backups):
+            second = asyncio.ensure_future(anext(backups.hold()))
+            await broker.clock.tick(1000)
             with pytest.raises(AdminError, match="another backup is being made"):
-                await anext(backups.hold())
+                await second
         async with held(backups) as items:
             assert items[-1] == {"held": 0}
+
+
+async def test_who_has_not_been_noticed_to_hang_up_is_waited_for(
+    tmp_path: Path,
+) -> None:
+    async with replicas(tmp_path) as broker:
+        backups = Backups(broker.services, tmp_path)
+        async with held(backups):
+            answer = backups.hold()
+            second = asyncio.ensure_future(anext(answer))
+            await broker.clock.tick(999)
+            assert not second.done()
+        assert (await second)["cut"]["missing"] == {}
+        await answer.aclose()
 
 
 async def test_a_stop_lets_go_and_says_so(tmp_path: Path) -> None:
