@@ -18,6 +18,7 @@ from pathlib import Path
 
 from tests.docs.pages import ROOT, Block, commands
 from tests.patience import PATIENCE_S
+from tests.testing.inner import WITHOUT_HYPOTHESIS
 
 # Below those that systems give to connections, so that none of these is in the way.
 PORTS = range(20_000, 32_000)
@@ -142,6 +143,7 @@ class Session:
         return kept | {
             "PATH": f"{own}:{os.environ['PATH']}",
             "HOME": str(self.folder / "home"),
+            "PYTEST_ADDOPTS": " ".join(WITHOUT_HYPOTHESIS),
         }
 
 

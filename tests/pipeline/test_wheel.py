@@ -22,6 +22,7 @@ from tests.broker_process import BrokerProcess
 from tests.built import PACKAGES, build_source_distribution, build_wheel
 from tests.client.live import connected
 from tests.pipeline import feeding
+from tests.testing.inner import WITHOUT_HYPOTHESIS
 
 ROOT = Path(__file__).parents[2]
 TAKEN = ("protocol", "client", "storage", "broker", "pipeline", "terminal", "testing")
@@ -124,7 +125,7 @@ def test_it(odradek, odradek_topic):
 def test_the_plugin_for_pytest_is_in_the_wheel(wheel: Path, taken: Path) -> None:
     (taken / "test_it.py").write_text(IN_A_TEST.format(wheel=str(wheel)))
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"],
+        [sys.executable, "-m", "pytest", *WITHOUT_HYPOTHESIS],
         cwd=taken,
         env=environment(wheel),
         capture_output=True,

@@ -2,6 +2,8 @@
 
 import pytest
 
+# Nothing inside uses it, and to load it costs more than all the rest.
+WITHOUT_HYPOTHESIS = ("-p", "no:hypothesispytest")
 INI = """
 [pytest]
 asyncio_mode = strict
@@ -22,7 +24,7 @@ def run_beside(
 ) -> pytest.RunResult:
     """In a process of its own, which may have more."""
     _write(pytester, source, conftest)
-    return pytester.runpytest_subprocess(*arguments)
+    return pytester.runpytest_subprocess(*WITHOUT_HYPOTHESIS, *arguments)
 
 
 def _write(pytester: pytest.Pytester, source: str, conftest: str) -> None:

@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.testing.inner import WITHOUT_HYPOTHESIS
+
 TESTS = """
 import pytest
 from odradek.testing import SharedBroker
@@ -23,7 +25,7 @@ def test_two(odradek):
 
 def test_rules_are_of_one_test_and_gone_behind_it(tmp_path: Path) -> None:
     (tmp_path / "test_faults.py").write_text(TESTS)
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    command = [sys.executable, "-m", "pytest", "-q", *WITHOUT_HYPOTHESIS]
     done = subprocess.run(
         [*command, str(tmp_path)],
         cwd=tmp_path,

@@ -6,6 +6,7 @@ import pytest
 
 from odradek.testing import golden
 from odradek.testing.plugin.golden import UPDATE
+from tests.testing.inner import WITHOUT_HYPOTHESIS
 
 pytest_plugins = ("pytester",)
 
@@ -23,7 +24,9 @@ def test_the_option_is_known_while_the_run_lasts(
 ) -> None:
     pytester.makepyfile(TEST.format(expected="1" if is_update else None))
     options = ("--odradek-update",) if is_update else ()
-    result = pytester.runpytest(*workers, *options, "-p", "no:asyncio")
+    result = pytester.runpytest(
+        *workers, *options, *WITHOUT_HYPOTHESIS, "-p", "no:asyncio"
+    )
     result.assert_outcomes(passed=1)
     assert UPDATE not in os.environ
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.testing.inner import INI, run_inside
+from tests.testing.inner import INI, WITHOUT_HYPOTHESIS, run_inside
 
 pytest_plugins = ("pytester",)
 
@@ -138,7 +138,7 @@ def test_few(odradek, odradek_topics):
     pytester.makepyfile(source)
     few = (256, 256)
     done = subprocess.run(
-        [sys.executable, "-m", "pytest"],
+        [sys.executable, "-m", "pytest", *WITHOUT_HYPOTHESIS],
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, few),
         capture_output=True,
         text=True,

@@ -13,7 +13,7 @@ import pytest
 from odradek.testing.launch import has_ended
 from tests.broker_process import ended
 from tests.client.live import wait_until
-from tests.testing.inner import INI, run_beside
+from tests.testing.inner import INI, WITHOUT_HYPOTHESIS, run_beside
 
 pytest_plugins = ("pytester",)
 
@@ -123,7 +123,7 @@ def test_t305_a_run_that_is_killed_leaves_nothing(
     pytester.makepyfile(WAITING)
     begun = pytester.path / "begun"
     process = subprocess.Popen(
-        [sys.executable, "-m", "pytest", workers],
+        [sys.executable, "-m", "pytest", *WITHOUT_HYPOTHESIS, workers],
         stdout=subprocess.DEVNULL,
         start_new_session=True,
     )
