@@ -30,8 +30,12 @@ def script(path: Path, text: str) -> None:
 
 
 def make(*arguments: str, path: str = os.defpath) -> subprocess.CompletedProcess[str]:
-    """Run it as from a shell, also when these tests run under a make."""
-    ours = {"MAKEFLAGS", "MFLAGS", "MAKELEVEL", "PATH"}
+    """Run it as from a shell, also when these tests run under a make.
+
+    What that make was told (`ARGS=...`), it exports.
+    """
+    told = {"ARGS", "PYTHON", "VENV", "WORKERS"}
+    ours = {"MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "PATH", *told}
     kept = {name: text for name, text in os.environ.items() if name not in ours}
     return subprocess.run(
         [MAKE, "--no-print-directory", *arguments],
