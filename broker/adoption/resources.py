@@ -23,8 +23,8 @@ from odradek.broker.metadata.client_quotas import (
     QuotaKey,
 )
 from odradek.broker.metadata.resource_options import Resource, ResourceKind
-from odradek.broker.metadata.scram_credentials import Mechanism
 from odradek.protocol.errors import InvalidConfig, KafkaError
+from odradek.protocol.scram import Mechanism
 
 from .metadata import ALL_BROKERS
 

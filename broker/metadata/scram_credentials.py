@@ -6,12 +6,11 @@ which a login can be checked, and which cannot be used to log in.
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import json
 from base64 import b64decode, b64encode
-from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
+
+from odradek.protocol.scram import Mechanism, stored_and_server_key
 
 from .resource_options import Resource, ResourceKind
 
@@ -21,24 +20,6 @@ if TYPE_CHECKING:
     from .resource_options import ResourceOptions
 
 
-class Mechanism(IntEnum):
-    """How passwords are hashed, numbered as on the wire."""
-
-    SCRAM_SHA_256 = 1
-    SCRAM_SHA_512 = 2
-
-    @property
-    def title(self) -> str:
-        """The name that SASL has for it."""
-        return self.name.replace("_", "-")
-
-    @property
-    def algorithm(self) -> str:
-        """The hash function's name."""
-        return "sha256" if self is Mechanism.SCRAM_SHA_256 else "sha512"
-
-
-ITERATIONS_MIN = 4096
 ITERATIONS_MAX = 16384
 
 
@@ -55,12 +36,8 @@ class ScramCredential(NamedTuple):
         cls, mechanism: Mechanism, iterations: int, salt: bytes, salted_password: bytes
     ) -> ScramCredential:
         """The credential of a password that was salted and hashed by the client."""
-
-        def signed(text: bytes) -> bytes:
-            return hmac.digest(salted_password, text, mechanism.algorithm)
-
-        stored = hashlib.new(mechanism.algorithm, signed(b"Client Key")).digest()
-        return cls(iterations, salt, stored, signed(b"Server Key"))
+        keys = stored_and_server_key(salted_password, mechanism.algorithm)
+        return cls(iterations, salt, *keys)
 
     @classmethod
     def read(cls, text: str) -> ScramCredential:

@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from odradek.broker.metadata.scram_credentials import (
-    ITERATIONS_MAX,
-    ITERATIONS_MIN,
-    Mechanism,
-    ScramCredential,
-)
+from odradek.broker.metadata.scram_credentials import ITERATIONS_MAX, ScramCredential
 from odradek.broker.requests.registry import answers_errors, handles
 from odradek.protocol.errors import (
     DuplicateResource,
@@ -31,6 +26,7 @@ from odradek.protocol.messages.scram import (
     ScramCredentialDeletion,
     ScramCredentialUpsertion,
 )
+from odradek.protocol.scram import ITERATIONS_MIN, Mechanism
 
 if TYPE_CHECKING:
     from odradek.broker.metadata.scram_credentials import ScramCredentials

@@ -5,11 +5,8 @@ from pathlib import Path
 
 from odradek.broker.metadata.catalog.catalog import Catalog
 from odradek.broker.metadata.resource_options import ResourceOptions
-from odradek.broker.metadata.scram_credentials import (
-    Mechanism,
-    ScramCredential,
-    ScramCredentials,
-)
+from odradek.broker.metadata.scram_credentials import ScramCredential, ScramCredentials
+from odradek.protocol.scram import Mechanism
 
 # The example of RFC 7677: the password is "pencil".
 SALT = b64decode("W22ZaJ0SNY7soEsUEjb6gQ==")
