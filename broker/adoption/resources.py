@@ -15,6 +15,7 @@ from odradek.broker.config.options.broker_config import OPTIONS
 from odradek.broker.config.options.error import OptionError
 from odradek.broker.config.options.foreign import meaning_of
 from odradek.broker.config.options.foreign_table import foreign_table
+from odradek.broker.config.secrets import shown
 from odradek.broker.metadata.client_quotas import (
     CLIENT_ID,
     IP,
@@ -93,7 +94,7 @@ class AdoptedResources:
         here = Resource(ResourceKind.BROKER, str(node_id))
         for resource in (everywhere, here):
             for name, value in of_brokers.get(resource.name, {}).items():
-                what = f"broker option {name}={value}"
+                what = f"broker option {name}={shown(name, value)}"
                 if name not in OPTIONS and name in foreign_table():
                     self._refuse(what, meaning_of(name))
                     continue

@@ -6,6 +6,7 @@ from enum import IntEnum
 from itertools import dropwhile
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from .listener_options import find_listener_option
 from .options.broker_config import ALIASES, OPTIONS, BrokerConfig
 from .options.foreign import is_dynamic, meaning_of
 from .options.foreign_table import foreign_table
@@ -82,6 +83,7 @@ def describe_topic(options: Mapping[str, str], broker: BrokerConfig) -> list[Des
 def describe_broker(broker: BrokerConfig) -> list[Described]:
     """Every option of the broker, and of Apache Kafka's brokers, by name."""
     names = {*OPTIONS, *ALIASES, *foreign_table()} - (_UNLISTED - broker.foreign.keys())
+    names.update(broker.of_listeners)
     return [_describe_of_broker(name, broker) for name in sorted(names)]
 
 
@@ -127,8 +129,11 @@ def _describe_of_topic(
 
 
 def _describe_of_broker(name: str, broker: BrokerConfig) -> Described:
-    known = _known(name)
-    synonyms = synonyms_of((name, *_STAND_INS.get(name, ())), broker)
+    known = _known(name, broker)
+    stand_ins = _STAND_INS.get(name, ())
+    if name in broker.of_listeners:
+        stand_ins = (known.name,)
+    synonyms = synonyms_of((name, *stand_ins), broker)
     is_secret = known.is_sensitive
     if is_secret:
         synonyms = [each._replace(value=None) for each in synonyms]
@@ -138,6 +143,9 @@ def _describe_of_broker(name: str, broker: BrokerConfig) -> Described:
     elif name in ALIASES:
         value = format_value(getattr(broker, OPTIONS[ALIASES[name]][0]))
         meaning, can_change = f"Another name of {known.name}.", known.is_dynamic
+    elif name in broker.of_listeners:
+        value = format_value(broker.of_listeners[name])
+        meaning, can_change = known.full_meaning, known.is_dynamic
     else:
         value = broker.foreign.get(name, known.default)
         meaning, can_change = meaning_of(name), is_dynamic(name)
@@ -156,7 +164,11 @@ def _describe_of_broker(name: str, broker: BrokerConfig) -> Described:
     )
 
 
-def _known(name: str) -> Option:
+def _known(name: str, broker: BrokerConfig) -> Option:
+    if name in broker.of_listeners:
+        found = find_listener_option(name, broker)
+        assert found is not None, name
+        return found.known
     own = ALIASES.get(name, name)
     return OPTIONS[own][1] if own in OPTIONS else foreign_table()[name]
 
@@ -189,14 +201,16 @@ def _set_at_start(name: str, broker: BrokerConfig) -> Iterator[Synonym]:
         value = format_value(getattr(static, OPTIONS[own][0]))
     elif name in static.foreign:
         value = static.foreign[name]
+    elif name in static.of_listeners:
+        value = format_value(static.of_listeners[name])
     else:
         return
     yield Synonym(name, value, ConfigSource.STATIC_BROKER_CONFIG)
 
 
 def _by_default(name: str, broker: BrokerConfig) -> Iterator[Synonym]:
-    known = _known(name)
-    if known.default is not None:
+    known = _known(name, broker)
+    if known.default is not None and name not in broker.of_listeners:
         default = format_value(known.default)
         yield Synonym(name, default, ConfigSource.DEFAULT_CONFIG)
 

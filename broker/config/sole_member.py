@@ -59,10 +59,11 @@ def _of_voters(voters: list[str], config: BrokerConfig) -> str | None:
 
 
 def _of_servers(servers: list[str], config: BrokerConfig) -> str | None:
+    opened = {listener.name for listener in config.client_listeners}
     own = {
         str(listener.port)
         for listener in config.listeners
-        if listener not in config.client_listeners
+        if listener.name not in opened
     }
     if not servers or (len(servers) == 1 and servers[0].rpartition(":")[2] in own):
         return None

@@ -12,16 +12,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from odradek.terminal.spelling import did_you_mean
 
+from .listener_options import find_listener_option, is_of_listener
 from .options.broker_config import ALIASES, OPTIONS, BrokerConfig
 from .options.error import OptionError
 from .options.foreign import is_meaningless, is_refusable, why_refused
-from .options.listener import Listener
 from .properties import parse_properties
+from .secrets import shown
 from .sole_member import why_not_alone
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
+
+    from .options.listener import Listener
+    from .options.option import Option
 
 _ENVIRONMENT_PREFIXES = ("KAFKA_CFG_", "KAFKA_")
 # Applications have variables like KAFKA_BROKERS: only near misses are mistakes.
@@ -79,19 +83,22 @@ def load(
     """
     notes: list[str] = []
     settings = gather(config_file, environment, pairs, flags, notes)
-    values, meaningless = _parsed(settings)
+    values, others = _parsed(settings)
+    values.update(_listeners_by_flags(values, flags or Flags()))
+    fields = {OPTIONS[name][0]: value for name, value in values.items()}
+    of_listeners, meaningless = _of_listeners(others, BrokerConfig(**fields))
     if meaningless:
         names = ", ".join(sorted(meaningless))
         notes.append(f"accepted, but they mean nothing here: {names}")
     unused = sorted(name for name in values if not OPTIONS[name][1].is_used)
     if unused:
         notes.append(f"accepted, but they change nothing yet: {', '.join(unused)}")
-    flags = flags or Flags()
-    if flags.host is not None or flags.port is not None:
-        listeners = values.get("listeners", OPTIONS["listeners"][1].default)
-        values["listeners"] = _moved(listeners, flags, values)
-    fields = {OPTIONS[name][0]: value for name, value in values.items()}
-    config = BrokerConfig(**fields, explicit=frozenset(values), foreign=meaningless)
+    config = BrokerConfig(
+        **fields,
+        explicit=frozenset(values),
+        foreign=meaningless,
+        of_listeners=of_listeners,
+    )
     config.check()
     _check_alone(config, settings)
     notes += _warnings(config)
@@ -212,26 +219,50 @@ def _is_known(name: str) -> bool:
     )
 
 
-def _parsed(settings: Iterable[Setting]) -> tuple[dict[str, Any], dict[str, str]]:
-    """The value of each option that is ours, and the others, which mean nothing."""
+def _parsed(settings: Iterable[Setting]) -> tuple[dict[str, Any], dict[str, Setting]]:
+    """The value of each option that is ours, and the others.
+
+    They mean nothing, or are for one listener.
+    """
     values: dict[str, Any] = {}
-    meaningless = {}
+    others = {}
     for where, name, text in settings:
         reason = why_refused(name, text)
         if reason is not None:
-            raise OptionError(f"{where}: {name}={text} is refused: {reason}")
+            raise OptionError(
+                f"{where}: {name}={shown(name, text)} is refused: {reason}"
+            )
         own = ALIASES.get(name, name)
         if own in OPTIONS:
-            values[own] = _parse(where, own, text)
+            values[own] = _parse(where, OPTIONS[own][1], text)
         elif _is_known(name):
-            meaningless[name] = text.strip()
+            others[name] = Setting(where, name, text.strip())
         else:
             raise OptionError(f"{where}: {_unknown(name)}")
+    return values, others
+
+
+def _of_listeners(
+    settings: Mapping[str, Setting], config: BrokerConfig
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """The values of options that are for one listener, and what means nothing."""
+    values: dict[str, Any] = {}
+    meaningless = {}
+    for where, name, text in settings.values():
+        found = None
+        if is_of_listener(name):
+            try:
+                found = find_listener_option(name, config)
+            except OptionError as error:
+                raise OptionError(f"{where}: {error}") from None
+        if found is None:
+            meaningless[name] = text
+        else:
+            values[name] = _parse(where, found.known, text)
     return values, meaningless
 
 
-def _parse(where: str, name: str, text: str) -> Any:
-    known = OPTIONS[name][1]
+def _parse(where: str, known: Option, text: str) -> Any:
     if known.default is None and not text.strip():
         return None
     try:
@@ -246,25 +277,29 @@ def _unknown(name: str) -> str:
     return f"there is no option {name!r}{hint}"
 
 
-def _moved(
-    listeners: tuple[Listener, ...], flags: Flags, values: Mapping[str, Any]
-) -> tuple[Listener, ...]:
-    """The listeners with the first one for clients at --host and --port."""
+def _listeners_by_flags(
+    values: Mapping[str, Any], flags: Flags
+) -> dict[str, tuple[Listener, ...]]:
+    """The listeners with the first one for clients at --host and --port, if given."""
+    if flags.host is None and flags.port is None:
+        return {}
+    listeners = values.get("listeners", OPTIONS["listeners"][1].default)
     controllers = values.get("controller.listener.names", ("CONTROLLER",))
     moved = list(listeners)
     for index, listener in enumerate(moved):
         if listener.name not in controllers:
             host = listener.host if flags.host is None else flags.host
             port = listener.port if flags.port is None else flags.port
-            moved[index] = Listener(listener.name, host, port)
+            moved[index] = listener._replace(host=host, port=port)
             break
-    return tuple(moved)
+    return {"listeners": tuple(moved)}
 
 
 def _warnings(config: BrokerConfig) -> Iterable[str]:
     for listener in config.client_listeners:
         if not listener.is_loopback:
             yield f"{listener} serves everybody who can reach it, unauthenticated"
-    dropped = [x for x in config.listeners if x not in config.client_listeners]
+    opened = {listener.name for listener in config.client_listeners}
+    dropped = [x for x in config.listeners if x.name not in opened]
     if dropped:
         yield f"not opened, there is no controller: {', '.join(map(str, dropped))}"

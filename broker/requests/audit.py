@@ -52,7 +52,7 @@ AUDITED = frozenset(
     }
 )
 AUTO_CREATED = "AutoCreateTopics"  # stands where the name of an API would
-_SECRET = ("password", "secret", "jaas", "token")
+_SECRET = ("password", "secret", "jaas", "token", "keystore.key", "certificate")
 _LIST_MAX = 20
 
 _logger = logging.getLogger("odradek.audit")

@@ -14,6 +14,7 @@ from odradek.broker.cli.node.serve import broker_arguments, flags_of
 from odradek.broker.config.options.broker_config import ALIASES, OPTIONS
 from odradek.broker.config.options.error import OptionError
 from odradek.broker.config.options.option import format_value
+from odradek.broker.config.secrets import shown as shown_value
 from odradek.broker.config.sources import Flags, gather, load
 from odradek.terminal.failure import USAGE_ERROR, fail
 from odradek.terminal.parser import Parser, json_argument
@@ -92,7 +93,7 @@ def _as_written(options: argparse.Namespace) -> Iterator[Shown]:
             for setting in _gathered(options)
         }
         for name, (where, _, text) in sorted(latest.items()):
-            yield Shown(name, text.strip(), where)
+            yield Shown(name, shown_value(name, text.strip()), where)
 
 
 def _gathered(options: argparse.Namespace) -> list[Setting]:
@@ -121,6 +122,9 @@ def _listener_flag(flags: Flags) -> str | None:
 def _rows(loaded: Loaded, where: dict[str, str]) -> Iterator[Shown]:
     for name, (field, _) in sorted(OPTIONS.items()):
         value = format_value(getattr(loaded.config, field))
+        yield Shown(name, shown_value(name, value), where.get(name, _DEFAULT))
+    for name, each in sorted(loaded.config.of_listeners.items()):
+        value = shown_value(name, format_value(each))
         yield Shown(name, value, where.get(name, _DEFAULT))
 
 

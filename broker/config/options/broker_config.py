@@ -8,22 +8,24 @@ from __future__ import annotations
 
 from dataclasses import field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from odradek.protocol.uuids import from_text
 
 from .coordinator import GroupOptions, TransactionOptions
 from .error import OptionError
 from .frozen_table import frozen_table
+from .listener_checks import check_listeners
 from .log import LogOptions
 from .network import NetworkOptions
 from .option import ONE_COPY, Kind, Option, option
 from .process import ProcessOptions
+from .tls import TlsOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from .listener import HostPort, Listener
+    from .listener import Listener
 
 HOUR_MS = 3_600_000
 MINUTE_MS = 60_000
@@ -57,13 +59,19 @@ class Changes(NamedTuple):
 
 @frozen_table
 class BrokerConfig(
-    NetworkOptions, LogOptions, GroupOptions, TransactionOptions, ProcessOptions
+    NetworkOptions,
+    LogOptions,
+    GroupOptions,
+    TransactionOptions,
+    ProcessOptions,
+    TlsOptions,
 ):
     """Every option of the broker, with Kafka's names, defaults, bounds and meaning.
 
     ``explicit`` are the names of those that somebody set before the start, ``foreign``
-    the options of Apache Kafka that were set and mean nothing here. ``changes`` are
-    what was set while the broker ran; the values are those that hold now.
+    the options of Apache Kafka that were set and mean nothing here, ``of_listeners``
+    those that were set for one listener (see `security`). ``changes`` are what was set
+    while the broker ran; the values are those that hold now.
     """
 
     node_id: int = option(
@@ -186,6 +194,7 @@ class BrokerConfig(
     )
     explicit: frozenset[str] = frozenset()
     foreign: Mapping[str, str] = field(default_factory=dict)
+    of_listeners: Mapping[str, Any] = field(default_factory=dict)
     changes: Changes | None = None
 
     @property
@@ -228,7 +237,22 @@ class BrokerConfig(
     @property
     def client_listeners(self) -> tuple[Listener, ...]:
         """The listeners to open: those that Kafka would not give to a controller."""
-        return self._without_controllers(self.listeners)
+        protocols = dict(
+            entry.split(":") for entry in self.listener_security_protocol_map
+        )
+        return tuple(
+            listener._replace(
+                security_protocol=protocols.get(listener.name, listener.name)
+            )
+            for listener in self.without_controllers(self.listeners)
+        )
+
+    def without_controllers(
+        self, listeners: tuple[Listener, ...]
+    ) -> tuple[Listener, ...]:
+        """Those of ``listeners`` that are for clients."""
+        controllers = self.controller_listener_names
+        return tuple(each for each in listeners if each.name not in controllers)
 
     def advertised_address(self, listener_name: str) -> tuple[str, int] | None:
         """What clients of a listener are told. None: the address they connected to."""
@@ -243,7 +267,7 @@ class BrokerConfig(
         Raises:
             OptionError: two of them contradict each other, or one needs another.
         """
-        self._check_listeners()
+        check_listeners(self)
         for name, value in (
             ("log.retention.ms", self.log_retention_ms),
             ("log.retention.minutes", self.log_retention_minutes),
@@ -263,88 +287,6 @@ class BrokerConfig(
                 "group.min.session.timeout.ms must not be more than "
                 "group.max.session.timeout.ms"
             )
-
-    def _without_controllers(
-        self, listeners: tuple[Listener, ...]
-    ) -> tuple[Listener, ...]:
-        return tuple(
-            listener
-            for listener in listeners
-            if listener.name not in self.controller_listener_names
-        )
-
-    def _check_listeners(self) -> None:
-        if not self.client_listeners:
-            raise OptionError("listeners names no listener for clients")
-        protocols = dict(
-            entry.split(":") for entry in self.listener_security_protocol_map
-        )
-        for listener in self.client_listeners:
-            _check_protocol(listener, protocols.get(listener.name, listener.name))
-            if not (listener.is_loopback or self.allow_unauthenticated):
-                raise OptionError(_open_to_all(listener))
-            self._check_steered(listener)
-        http = self.http_listener
-        if http is not None and not (http.is_loopback or self.allow_unauthenticated):
-            raise OptionError(
-                f"http.listener {http} can be reached from other machines: add "
-                "--allow-unauthenticated to let everybody read it, or use 127.0.0.1"
-            )
-        if http is not None:
-            self._check_steered(http)
-        names = {listener.name for listener in self.client_listeners}
-        for listener in self._without_controllers(self.advertised_listeners):
-            if listener.name not in names:
-                raise OptionError(
-                    f"advertised.listeners has {listener}, but listeners has no "
-                    f"{listener.name}"
-                )
-            if not listener.host or not listener.port:
-                raise OptionError(
-                    f"advertised.listeners has {listener}: clients need a host and a "
-                    "port that they can connect to"
-                )
-            if listener.host in ("0.0.0.0", "::"):
-                raise OptionError(
-                    f"advertised.listeners has {listener}: no client can connect to "
-                    "that; leave it out, and clients are told the address they used"
-                )
-
-    def _check_steered(self, address: Listener | HostPort) -> None:
-        if self.test_control and not (address.is_loopback or self.test_control_token):
-            raise OptionError(
-                f"test.control=true, and listener {address} can be reached from other "
-                "machines: set test.control.token, which who steers the broker must "
-                "then know, or use 127.0.0.1"
-            )
-
-
-def _open_to_all(listener: Listener) -> str:
-    """Why a listener is refused, and the two ways out."""
-    every = "" if listener.host else " has no host, so it"
-    here = listener._replace(host="127.0.0.1")
-    return (
-        f"listener {listener}{every} can be reached from other machines, and there is "
-        "no authentication: let everybody in with --allow-unauthenticated "
-        "(allow.unauthenticated=true in a file), or let only this machine in with "
-        f"--host 127.0.0.1 (listeners={here} in a file)"
-    )
-
-
-def _check_protocol(listener: Listener, protocol: str) -> None:
-    plain = listener._replace(name="PLAINTEXT")
-    if protocol in ("SSL", "SASL_PLAINTEXT", "SASL_SSL"):
-        raise OptionError(
-            f"listener {listener} wants {protocol}, but there is no TLS and no SASL "
-            f"here yet: only PLAINTEXT is served, like {plain}; a proxy that ends TLS "
-            "(such as stunnel) can stand in front of it"
-        )
-    if protocol != "PLAINTEXT":
-        raise OptionError(
-            f"listener {listener} wants protocol {protocol}, and only PLAINTEXT is "
-            f"served: if {listener.name} is a name, say what it stands for with "
-            f"listener.security.protocol.map={listener.name}:PLAINTEXT"
-        )
 
 
 OPTIONS: dict[str, tuple[str, Option]] = {

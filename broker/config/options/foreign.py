@@ -43,7 +43,6 @@ _MEANINGLESS_PREFIXES = (
     "sasl.",
     "share.",
     "socket.connection.setup.",
-    "ssl.",
     "zookeeper.",
 )
 # Of earlier versions: a file of theirs starts this broker too.
@@ -159,12 +158,6 @@ def is_meaningless(name: str) -> bool:
         or name in _OF_IMAGES
         or (name in foreign_table() and not is_refusable(name))
     )
-
-
-def is_secret(name: str) -> bool:
-    """Whether nobody is shown the value of this option of Apache Kafka."""
-    known = foreign_table().get(name)
-    return known is not None and known.is_sensitive
 
 
 def is_dynamic(name: str) -> bool:

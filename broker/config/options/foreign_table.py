@@ -222,29 +222,12 @@ share.coordinator.write.timeout.ms INT 5000
 share.fetch.purgatory.purge.interval.requests INT 1000
 socket.connection.setup.timeout.max.ms LONG 30000
 socket.connection.setup.timeout.ms LONG 10000
-ssl.allow.dn.changes BOOLEAN false
-ssl.allow.san.changes BOOLEAN false
-ssl.cipher.suites* LIST ""
-ssl.client.auth* STRING none
-ssl.enabled.protocols* LIST TLSv1.2,TLSv1.3
 ssl.endpoint.identification.algorithm* STRING https
 ssl.engine.factory.class* CLASS
-ssl.key.password* PASSWORD
 ssl.keymanager.algorithm* STRING SunX509
-ssl.keystore.certificate.chain* PASSWORD
-ssl.keystore.key* PASSWORD
-ssl.keystore.location* STRING
-ssl.keystore.password* PASSWORD
-ssl.keystore.type* STRING JKS
-ssl.principal.mapping.rules STRING DEFAULT
-ssl.protocol* STRING TLSv1.3
 ssl.provider* STRING
 ssl.secure.random.implementation* STRING
 ssl.trustmanager.algorithm* STRING PKIX
-ssl.truststore.certificates* PASSWORD
-ssl.truststore.location* STRING
-ssl.truststore.password* PASSWORD
-ssl.truststore.type* STRING JKS
 transaction.two.phase.commit.enable BOOLEAN false
 unclean.leader.election.enable* BOOLEAN false
 """

@@ -8,14 +8,21 @@ _LISTENER = re.compile(
 )
 _HOST_PORT = re.compile(r"(?:\[([0-9A-Fa-f:.%]+)\]|([^:/\s]*)):(\d+)")
 LOOPBACK = frozenset({"localhost", "::1"})
+PLAINTEXT = "PLAINTEXT"
+SECURITY_PROTOCOLS = (PLAINTEXT, "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 
 
 class Listener(NamedTuple):
-    """``name://host:port``. No host means every interface, port 0 any free one."""
+    """``name://host:port``. No host means every interface, port 0 any free one.
+
+    Its ``security_protocol`` is no part of the text: the map of protocols says it, and
+    `BrokerConfig.client_listeners` puts it here.
+    """
 
     name: str
     host: str
     port: int
+    security_protocol: str = PLAINTEXT
 
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
@@ -25,6 +32,16 @@ class Listener(NamedTuple):
     def is_loopback(self) -> bool:
         """Whether only this machine can connect to it."""
         return self.host in LOOPBACK or self.host.startswith("127.")
+
+    @property
+    def has_tls(self) -> bool:
+        """Whether what its clients send is encrypted."""
+        return self.security_protocol in ("SSL", "SASL_SSL")
+
+    @property
+    def has_login(self) -> bool:
+        """Whether its clients log in by SASL."""
+        return self.security_protocol.startswith("SASL_")
 
     @property
     def reached_at(self) -> str:

@@ -33,7 +33,12 @@ class NetworkOptions:
         read=parse_listeners,
     )
     listener_security_protocol_map: tuple[str, ...] = option(
-        ("PLAINTEXT:PLAINTEXT",),
+        (
+            "SASL_SSL:SASL_SSL",
+            "PLAINTEXT:PLAINTEXT",
+            "SSL:SSL",
+            "SASL_PLAINTEXT:SASL_PLAINTEXT",
+        ),
         "listener.security.protocol.map",
         "The protocol of each listener name, as NAME:PROTOCOL.",
         kind=Kind.STRING,

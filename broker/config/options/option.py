@@ -45,6 +45,8 @@ class Option:
     One that is not ``is_used`` is accepted for what clients and files of options
     expect, and changes nothing yet. One that ``is_dynamic`` can be changed while the
     broker runs. ``at_most_as`` says why it cannot be more, where that is to be known.
+    A listener may have a value of its own for what ``is_per_listener``, and for each
+    of its SASL mechanisms another one for what ``is_per_mechanism`` (see `security`).
     """
 
     name: str
@@ -59,6 +61,8 @@ class Option:
     is_used: bool = True
     is_dynamic: bool = False
     at_most_as: str = ""
+    is_per_listener: bool = False
+    is_per_mechanism: bool = False
 
     @property
     def is_sensitive(self) -> bool:
@@ -138,6 +142,7 @@ class Option:
                 raise self._refusal(text, f"String must be one of: {allowed}")
 
     def _refusal(self, text: str, why: str) -> OptionError:
+        text = "[hidden]" if self.is_sensitive else text
         return OptionError(f"Invalid value {text} for configuration {self.name}: {why}")
 
 

@@ -132,7 +132,7 @@ def test_an_option_that_was_set_says_where() -> None:
     broker = BrokerConfig(
         num_partitions=3,
         explicit=frozenset({"num.partitions"}),
-        foreign={"num.io.threads": "2", "ssl.key.password": "secret"},
+        foreign={"num.io.threads": "2", "delegation.token.secret.key": "hush"},
     )
     named = by_name(describe_broker(broker))
     assert named["num.partitions"].synonyms == [
@@ -142,8 +142,31 @@ def test_an_option_that_was_set_says_where() -> None:
     assert named["num.partitions"].is_read_only
     assert named["num.io.threads"].value == "2"
     assert named["num.io.threads"].source == ConfigSource.STATIC_BROKER_CONFIG
-    assert "secret" not in str(named["ssl.key.password"])
+    token_key = named["delegation.token.secret.key"]
+    assert "hush" not in str(token_key)
     assert named["broker.id"].value == named["node.id"].value == "1"
+
+
+def test_the_options_of_one_listener_are_shown_too() -> None:
+    options = {"ssl.keystore.location": "/in", "ssl.key.password": "hush"}
+    broker = BrokerConfig(
+        ssl_keystore_location="/all",
+        explicit=frozenset({"ssl.keystore.location"}),
+        of_listeners={
+            f"listener.name.plaintext.{name}": value for name, value in options.items()
+        },
+    )
+    named = by_name(describe_broker(broker))
+    keystore = named["listener.name.plaintext.ssl.keystore.location"]
+    assert (keystore.value, keystore.kind) == ("/in", Kind.STRING)
+    assert keystore.synonyms == [
+        Synonym(keystore.name, "/in", ConfigSource.STATIC_BROKER_CONFIG),
+        Synonym("ssl.keystore.location", "/all", ConfigSource.STATIC_BROKER_CONFIG),
+    ]
+    password = named["listener.name.plaintext.ssl.key.password"]
+    assert password.is_sensitive
+    assert password.value is None
+    assert "hush" not in str(password)
 
 
 def test_what_was_changed_comes_first() -> None:

@@ -32,7 +32,7 @@ def test_listeners_are_a_list() -> None:
 
 
 def test_a_name_may_have_what_testcontainers_gives_it() -> None:
-    assert parse_listeners("TC-0://kafka:19092")[0] == ("TC-0", "kafka", 19092)
+    assert parse_listeners("TC-0://kafka:19092") == (Listener("TC-0", "kafka", 19092),)
 
 
 @pytest.mark.parametrize(

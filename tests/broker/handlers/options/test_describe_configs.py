@@ -152,8 +152,8 @@ async def test_loggers_groups_and_subscriptions_are_shown(tmp_path: Path) -> Non
 
 
 async def test_a_secret_is_not_shown(tmp_path: Path) -> None:
-    foreign = {"ssl.key.password": "secret"}
-    async with topic_broker(tmp_path, foreign=foreign) as broker:
+    options = {"ssl_key_password": "secret", "explicit": {"ssl.key.password"}}
+    async with topic_broker(tmp_path, **options) as broker:
         resource = DescribeConfigsResource(
             resource_type=BROKER,
             resource_name="1",

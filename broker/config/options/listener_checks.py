@@ -1,0 +1,104 @@
+"""Which listeners a broker may have: their protocols, who reaches them, what is told.
+
+Whoever reaches a listener from another machine has to say who it is, unless somebody
+wants it otherwise.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .error import OptionError
+from .listener import PLAINTEXT, SECURITY_PROTOCOLS
+
+if TYPE_CHECKING:
+    from .broker_config import BrokerConfig
+    from .listener import HostPort, Listener
+
+
+def check_listeners(config: BrokerConfig) -> None:
+    """See that all of them can be opened.
+
+    Raises:
+        OptionError: one of them is impossible, or must not be as it is.
+    """
+    if not config.client_listeners:
+        raise OptionError("listeners names no listener for clients")
+    for listener in config.client_listeners:
+        _check_protocol(listener)
+        if not (listener.is_loopback or config.allow_unauthenticated):
+            raise OptionError(_open_to_all(listener))
+        _check_steered(config, listener)
+    http = config.http_listener
+    if http is not None and not (http.is_loopback or config.allow_unauthenticated):
+        raise OptionError(
+            f"http.listener {http} can be reached from other machines: add "
+            "--allow-unauthenticated to let everybody read it, or use 127.0.0.1"
+        )
+    if http is not None:
+        _check_steered(config, http)
+    _check_advertised(config)
+
+
+def _check_advertised(config: BrokerConfig) -> None:
+    names = {listener.name for listener in config.client_listeners}
+    for listener in config.without_controllers(config.advertised_listeners):
+        if listener.name not in names:
+            raise OptionError(
+                f"advertised.listeners has {listener}, but listeners has no "
+                f"{listener.name}"
+            )
+        if not listener.host or not listener.port:
+            raise OptionError(
+                f"advertised.listeners has {listener}: clients need a host and a "
+                "port that they can connect to"
+            )
+        if listener.host in ("0.0.0.0", "::"):
+            raise OptionError(
+                f"advertised.listeners has {listener}: no client can connect to "
+                "that; leave it out, and clients are told the address they used"
+            )
+
+
+def _check_steered(config: BrokerConfig, address: Listener | HostPort) -> None:
+    if config.test_control and not (address.is_loopback or config.test_control_token):
+        raise OptionError(
+            f"test.control=true, and listener {address} can be reached from other "
+            "machines: set test.control.token, which who steers the broker must "
+            "then know, or use 127.0.0.1"
+        )
+
+
+def _open_to_all(listener: Listener) -> str:
+    """Why a listener is refused, and the two ways out."""
+    every = "" if listener.host else " has no host, so it"
+    here = listener._replace(host="127.0.0.1")
+    return (
+        f"listener {listener}{every} can be reached from other machines, and there is "
+        "no authentication: let everybody in with --allow-unauthenticated "
+        "(allow.unauthenticated=true in a file), or let only this machine in with "
+        f"--host 127.0.0.1 (listeners={here} in a file)"
+    )
+
+
+def _check_protocol(listener: Listener) -> None:
+    protocol = listener.security_protocol
+    plain = listener._replace(name=PLAINTEXT)
+    if protocol not in SECURITY_PROTOCOLS:
+        raise OptionError(
+            f"listener {listener} wants protocol {protocol}, and there are "
+            f"{', '.join(SECURITY_PROTOCOLS)}: if {listener.name} is a name, say what "
+            f"it stands for with listener.security.protocol.map={listener.name}:"
+            "PLAINTEXT"
+        )
+    if listener.has_tls:
+        raise OptionError(
+            f"listener {listener} wants {protocol}, but there is no TLS here yet: "
+            f"PLAINTEXT is served, like {plain}; a proxy that ends TLS (such as "
+            "stunnel) can stand in front of it"
+        )
+    if listener.has_login:
+        raise OptionError(
+            f"listener {listener} wants {protocol}, but there is no SASL here yet: "
+            f"PLAINTEXT is served, like {plain}"
+        )
