@@ -10,13 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from odradek.protocol.properties import parse_properties
 from odradek.terminal.spelling import did_you_mean
 
 from .listener_options import find_listener_option, is_of_listener
 from .options.broker_config import ALIASES, OPTIONS, BrokerConfig
 from .options.error import OptionError
 from .options.foreign import is_meaningless, is_refusable, why_refused
-from .properties import parse_properties
 from .secrets import shown
 from .sole_member import why_not_alone
 

@@ -1,4 +1,4 @@
-from odradek.broker.config.properties import Property, parse_properties
+from odradek.protocol.properties import Property, parse_properties
 
 
 def test_java_writes_it_in_many_ways() -> None:
