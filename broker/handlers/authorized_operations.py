@@ -1,24 +1,17 @@
 """What a client may do, as the bit field that some answers carry (KIP-430).
 
-Without an authorizer everybody may do everything that the resource knows.
+Without an authorizer everybody may do everything that the resource knows. With one it
+is what the client may do of it, and who may not describe the cluster is told nothing.
 """
 
-from enum import IntEnum
+from __future__ import annotations
 
+from typing import TYPE_CHECKING
 
-class Operation(IntEnum):
-    """The operations of access control lists; each is a bit."""
+from odradek.protocol.acls import CLUSTER_NAME, Operation, ResourceType
 
-    READ = 3
-    WRITE = 4
-    CREATE = 5
-    DELETE = 6
-    ALTER = 7
-    DESCRIBE = 8
-    CLUSTER_ACTION = 9
-    DESCRIBE_CONFIGS = 10
-    ALTER_CONFIGS = 11
-    IDEMPOTENT_WRITE = 12
+if TYPE_CHECKING:
+    from odradek.broker.requests.context import RequestContext
 
 
 def _bits(*operations: Operation) -> int:
@@ -51,3 +44,10 @@ ALL_ON_CLUSTER = _bits(
     Operation.ALTER_CONFIGS,
     Operation.IDEMPOTENT_WRITE,
 )
+
+
+def cluster_operations(ctx: RequestContext) -> int:
+    """What the client may do with the cluster."""
+    if not ctx.sees(Operation.DESCRIBE, ResourceType.CLUSTER, CLUSTER_NAME):
+        return 0
+    return ctx.operations(ResourceType.CLUSTER, CLUSTER_NAME, ALL_ON_CLUSTER)

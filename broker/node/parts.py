@@ -18,6 +18,7 @@ from odradek.broker.metadata.resource_options import ResourceKind
 from odradek.broker.runtime.bugs import Bugs
 
 if TYPE_CHECKING:
+    from odradek.broker.access.authorizer import Authorizer
     from odradek.broker.compaction.cleaning import Cleaning
     from odradek.broker.config.live_config import LiveConfig
     from odradek.broker.config.options.broker_config import BrokerConfig
@@ -55,6 +56,7 @@ class Parts:
     cluster_id: str
     node_id: int
     bugs: Bugs = field(default_factory=Bugs)
+    authorizer: Authorizer | None = None
     quotas: ClientQuotas = field(init=False)
     features: Features = field(init=False)
     producer_ids: ProducerIds = field(init=False)

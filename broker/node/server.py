@@ -45,6 +45,7 @@ from odradek.storage.directory.log_manager import LogManager
 from odradek.storage.files.files import Files, OsFiles
 from odradek.storage.files.tail_memory import TailMemory
 
+from .authorizing import authorizer_of
 from .late_modules import load_for_logs, load_late
 from .reconfiguration import follow_changes, follow_quotas
 
@@ -226,6 +227,7 @@ class Server:
             cluster_id=topics.cluster_id,
             node_id=config.node_id,
             bugs=self.bugs,
+            authorizer=authorizer_of(config, self._catalog, self._clock),
         )
 
     def _lock_catalog(self) -> None:
@@ -289,14 +291,12 @@ class Server:
         from .jobs import add_jobs
         from .reconfiguration import follow_cleaning_changes
 
-        assert self._files is not None
         services = self.services
         self._cleaning = services.cleaning
         if self._metric_sources is not None:
             self._metric_sources.cleaning = self._cleaning
             self._metric_sources.pauses.begin()
-        dispatcher = self._network.dispatcher
-        add_jobs(services, self.listeners, self._cleaning, dispatcher)
+        add_jobs(services, self.listeners, self._cleaning, self._network.dispatcher)
         follow_cleaning_changes(services, self._cleaning)
         self._backups = Backups(services, self.config.catalog_directory)
         self._admin = self.make_admin_socket()

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from .verdicts import Verdict
 
+HOSTS_MAX = 100  # of one client, whose short ways are kept
 # From these versions on a request that is too much is refused, before only slowed.
 STRICT_FROM = {
     ApiKey.CREATE_TOPICS: 6,
@@ -85,7 +86,7 @@ class MeteredDispatcher:
         header, _ = self._dispatcher.read_header(frame)
         user, client_id = connection.user, header.client_id or ""
         verdict = self._verdicts.of(user, client_id)
-        connection.short_ways = self._short_ways_of(verdict)
+        connection.short_ways = self._short_ways_of(connection, verdict)
         strict_from = STRICT_FROM.get(header.api_key)  # type: ignore[call-overload]
         if strict_from is not None and header.api_version >= strict_from:
             wait_ms = self._meters.mutation_wait_ms(user, client_id)
@@ -115,12 +116,13 @@ class MeteredDispatcher:
     def _is_free(self, user: str, client_id: str | None, request: Request) -> bool:
         return self._verdicts.of(user, client_id).is_free
 
-    def _short_ways_of(self, verdict: Verdict) -> ShortWays:
+    def _short_ways_of(self, connection: ConnectionInfo, verdict: Verdict) -> ShortWays:
         """Those for connections on which this client has asked last."""
         all_ways = self._dispatcher.short_ways
         if verdict.is_free:
-            return all_ways.of(verdict.user)
-        ways = verdict.short_ways
+            return all_ways.of(connection)
+        host = all_ways.host_of(connection)
+        ways = verdict.short_ways.get(host)
         if ways is None or ways.is_stale:
 
             def is_same(user: str, client_id: str | None, request: Request) -> bool:
@@ -130,8 +132,11 @@ class MeteredDispatcher:
                 measuring = Measuring(route, verdict, self._services.clock)
                 return partial(measuring.take, shortcut)
 
-            ways = ShortWays(verdict.user, is_same, surround)
-            verdict.short_ways = all_ways.add(ways)
+            access = all_ways.access_of(connection)
+            ways = ShortWays(verdict.user, is_same, surround, access)
+            if len(verdict.short_ways) >= HOSTS_MAX:
+                verdict.short_ways.clear()  # connections keep theirs
+            verdict.short_ways[host] = all_ways.add(ways)
         return ways
 
     def _refuse(

@@ -27,7 +27,7 @@ class Verdict:
         self.produce = meters.meter(QuotaKey.PRODUCE, user, client_id)
         self.fetch = meters.meter(QuotaKey.FETCH, user, client_id)
         self.request = meters.meter(QuotaKey.REQUEST, user, client_id)
-        self.short_ways: ShortWays | None = None
+        self.short_ways: dict[str, ShortWays] = {}  # by host, where these differ
 
     @property
     def is_free(self) -> bool:

@@ -49,6 +49,8 @@ AUDITED = frozenset(
         ApiKey.UPDATE_FEATURES,
         ApiKey.UNREGISTER_BROKER,
         ApiKey.WRITE_TXN_MARKERS,
+        ApiKey.CREATE_ACLS,
+        ApiKey.DELETE_ACLS,
     }
 )
 AUTO_CREATED = "AutoCreateTopics"  # stands where the name of an API would

@@ -5,13 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from odradek.broker.access.denials import Denial
 from odradek.broker.metadata.client_quotas import ANONYMOUS
+from odradek.protocol.api_keys import ApiKey
 
+from .needs import DENIED
 from .short_ways import NO_SHORT_WAYS
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
+
+    from odradek.broker.access.access import Access
 
     from .services import Services
     from .short_ways import ShortWays
@@ -105,6 +110,63 @@ class RequestContext:
         self.api_version = api_version
         self.correlation_id = correlation_id
         self.client_id = client_id
+
+    # What the client may do. Without an authorizer that is everything.
+
+    @property
+    def access(self) -> Access | None:
+        """The client's rights as they are now; None: there is no authorizer."""
+        authorizer = self.services.authorizer
+        if authorizer is None:
+            return None
+        connection = self.connection
+        return authorizer.access_of(connection.principal, connection.peer_host)
+
+    def sees(self, operation: int, resource_type: int, name: str) -> bool:
+        """Whether the client may; nobody is told when it may not."""
+        access = self.access
+        return access is None or access.may(operation, resource_type, name)
+
+    def may(self, operation: int, resource_type: int, name: str) -> bool:
+        """Whether the client may; the audit is told when it may not."""
+        access = self.access
+        if access is None or access.may(operation, resource_type, name):
+            return True
+        authorizer = self.services.authorizer
+        assert authorizer is not None
+        authorizer.denials.note(
+            access,
+            Denial(
+                self.connection.principal,
+                self.connection.peer_host,
+                operation,
+                resource_type,
+                name,
+                self.api_name,
+            ),
+        )
+        return False
+
+    def require(self, operation: int, resource_type: int, name: str) -> None:
+        """See that the client may.
+
+        Raises:
+            KafkaError: it may not; of the kind that belongs to the type.
+        """
+        if not self.may(operation, resource_type, name):
+            raise DENIED[resource_type]()
+
+    def operations(self, resource_type: int, name: str, known: int) -> int:
+        """Those of the ``known`` operations that the client may do, as bits."""
+        access = self.access
+        if access is None:
+            return known
+        return known & access.operations(resource_type, name)
+
+    @property
+    def api_name(self) -> str:
+        """The API that is asked, for people."""
+        return ApiKey(self.api_key).name.title().replace("_", "")
 
     @property
     def listener_name(self) -> str:

@@ -34,6 +34,7 @@ from odradek.protocol.messages.api_versions import (
 )
 
 from .context import ConnectionInfo, RequestContext
+from .needs import guarded
 from .registry import Handler, error_builder, refused_reader, unsupported
 from .request_times import SAMPLED, RequestTimes
 from .short_ways import UsersShortWays
@@ -142,7 +143,7 @@ class Dispatcher:
         self._handlers = handlers
         self.routes: dict[tuple[int, int], Route] = {}
         self.times: dict[str, RequestTimes] = {}  # by the name of the API
-        self.short_ways = UsersShortWays()
+        self.short_ways = UsersShortWays(services.authorizer)
         # For what takes no short way: this, or what measures around it.
         self.whole: Whole = self.dispatch_whole
         # What connections give their frames to: this, or what was put around it.
@@ -268,7 +269,7 @@ class Dispatcher:
     ) -> Exchange | bytes:
         """Of its API the first one for the short ways that the connection has."""
         if connection.short_ways.is_stale:
-            connection.short_ways = self.short_ways.of(connection.user)
+            connection.short_ways = self.short_ways.of(connection)
             return self.dispatch(connection, frame)  # others may have been first
         exchange = self.whole(connection, frame)
         ways, route = connection.short_ways, exchange.route
@@ -283,6 +284,8 @@ class Dispatcher:
         version = header.api_version
         if handler.handles_version(version):
             function = handler.function
+            if self._services.authorizer is not None:
+                function = guarded(function, handler.needs)
             if header.api_key in AUDITED:
                 function = audited(function)
             decode = decoder(

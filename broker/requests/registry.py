@@ -2,14 +2,14 @@
 
 A handler is registered where it is written:
 
-    @handles(ListGroupsRequest, versions=(0, 5))
+    @handles(ListGroupsRequest, versions=(0, 5), needs=inside(group(DESCRIBE)))
     def handle_list_groups(ctx, request) -> ListGroupsResponse: ...
 
-It returns the response, or its body as bytes or a list of buffers (done), a ``Parked``
-or a future of it (its change is made, only the answer waits) or a coroutine of one of
-these (the connection starts nothing else until it ends), or ``NO_RESPONSE``. Versions
-that are advertised but not handled are answered UNSUPPORTED_VERSION, with the builder
-that ``@answers_errors`` names.
+There is none without its needs (`needs`). It returns the response, or its body as
+bytes or a list of buffers (done), a ``Parked`` or a future of it (its change is made,
+only the answer waits) or a coroutine of one of these (the connection starts nothing
+else until it ends), or ``NO_RESPONSE``. Versions that are advertised but not handled
+are answered UNSUPPORTED_VERSION, with the builder that ``@answers_errors`` names.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from odradek.protocol.schema import Request, Response
 
     from .context import ConnectionInfo
+    from .needs import Needs
     from .short_ways import ShortWays
 
 _GSSAPI_TOKEN = 0x60  # the first byte of a token (RFC 2743, section 3.1)
@@ -75,6 +76,7 @@ class Handler(NamedTuple):
     max_version: int
     advertised_min: int
     advertised_max: int
+    needs: Needs
 
     def handles_version(self, version: int) -> bool:
         """Whether the function is called for requests of this version."""
@@ -107,11 +109,13 @@ def handles(
     request_class: type[Request],
     *,
     versions: tuple[int, int],
+    needs: Needs,
     advertised: tuple[int, int] | None = None,
 ) -> Callable[[_Function], _Function]:
     """Register the decorated function for ``versions`` of ``request_class``.
 
-    ``advertised`` is what ApiVersions says, where it differs from ``versions``.
+    ``advertised`` is what ApiVersions says, where it differs from ``versions``;
+    ``needs`` is what the client must be allowed to do.
     """
     offered = advertised or versions
 
@@ -126,6 +130,7 @@ def handles(
             function,
             *versions,
             *offered,
+            needs,
         )
         return function
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from odradek.broker.access.authorizer import Authorizer
     from odradek.broker.compaction.cleaning import Cleaning
     from odradek.broker.config.live_config import LiveConfig
     from odradek.broker.config.options.broker_config import BrokerConfig
@@ -55,6 +56,7 @@ class Services(Protocol):
     features: Features
     producer_ids: ProducerIds
     client_log: LimitedLog  # who asks for what is not there
+    authorizer: Authorizer | None  # without one everybody may do everything
 
     @property
     def wants_client_metrics(self) -> bool:

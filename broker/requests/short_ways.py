@@ -5,7 +5,8 @@ about it: whether this client may take the short way, and what is measured of it
 is asked when a request is learnt, never again: a short way costs the same whatever
 there is to decide.
 
-Invariants: clients of two users share nothing that is remembered. When anything changes
+Invariants: clients of two users share nothing that is remembered; nor do those of one
+user from two hosts, where access control lists know hosts apart. When anything changes
 on which a decision rests, all that was remembered is forgotten at once
 (``UsersShortWays.forget``), and no connection goes on with what it had.
 """
@@ -20,8 +21,11 @@ from .registry import shortcut_maker
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from odradek.broker.access.access import Access
+    from odradek.broker.access.authorizer import Authorizer
     from odradek.protocol.schema import Request
 
+    from .context import ConnectionInfo
     from .dispatch import Route
     from .registry import Shortcut
     from .services import Services
@@ -45,13 +49,29 @@ def _nothing(route: Route, shortcut: Shortcut) -> Shortcut:
 class ShortWays:
     """The short ways of those clients of a user that are treated alike."""
 
-    __slots__ = ("__weakref__", "_rule", "by_api", "is_stale", "surround", "user")
+    __slots__ = (
+        "__weakref__",
+        "_rule",
+        "access",
+        "by_api",
+        "is_stale",
+        "surround",
+        "user",
+    )
 
     def __init__(
-        self, user: str, rule: Rule = _anybody, surround: Surround = _nothing
+        self,
+        user: str,
+        rule: Rule = _anybody,
+        surround: Surround = _nothing,
+        access: Access | None = None,
     ) -> None:
-        """``rule`` says for whom they are; ``surround`` puts something around each."""
+        """``rule`` says for whom they are; ``surround`` puts something around each.
+
+        ``access`` is what these clients may do; None: everything.
+        """
         self.user = user
+        self.access = access
         self.surround = surround
         self.is_stale = False
         # By the bytes of API key and version; None where there is no short way.
@@ -61,6 +81,11 @@ class ShortWays:
     def admits(self, client_id: str | None, request: Request) -> bool:
         """Whether requests like this one, of this client, may go here."""
         return self._rule(self.user, client_id, request)
+
+    def allows(self, operation: int, resource_type: int, name: str) -> bool:
+        """Whether these clients may do that."""
+        access = self.access
+        return access is None or access.may(operation, resource_type, name)
 
     def learn(self, api: bytes, route: Route, services: Services) -> None:
         """What way the requests go that begin with ``api``."""
@@ -86,19 +111,37 @@ NO_SHORT_WAYS.is_stale = True
 class UsersShortWays:
     """The short ways of all users."""
 
-    def __init__(self) -> None:
+    def __init__(self, authorizer: Authorizer | None = None) -> None:
+        self._authorizer = authorizer
         self._rule: Rule = _anybody
-        self._by_user: dict[str, ShortWays] = {}
+        self._by_user: dict[tuple[str, str], ShortWays] = {}
         self._living: WeakSet[ShortWays] = WeakSet()
+        if authorizer is not None:
+            authorizer.watch(self.forget)
 
-    def of(self, user: str) -> ShortWays:
+    def of(self, connection: ConnectionInfo) -> ShortWays:
         """Those of a user's clients of whom nothing is measured."""
-        ways = self._by_user.get(user)
+        key = connection.user, self.host_of(connection)
+        ways = self._by_user.get(key)
         if ways is None:
             if len(self._by_user) >= USERS_MAX:
                 self._by_user.clear()  # connections keep theirs
-            ways = self._by_user[user] = self.add(ShortWays(user, self._rule))
+            access = self.access_of(connection)
+            ways = self.add(ShortWays(key[0], self._rule, access=access))
+            self._by_user[key] = ways
         return ways
+
+    def host_of(self, connection: ConnectionInfo) -> str:
+        """The client's host, where hosts are to be known apart."""
+        if self._authorizer is None:
+            return ""
+        return self._authorizer.host_of(connection.peer_host)
+
+    def access_of(self, connection: ConnectionInfo) -> Access | None:
+        """What the client may do; None: there is no authorizer."""
+        if self._authorizer is None:
+            return None
+        return self._authorizer.access_of(connection.principal, connection.peer_host)
 
     def add(self, ways: ShortWays) -> ShortWays:
         """``ways`` is forgotten with all others."""

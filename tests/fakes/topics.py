@@ -12,8 +12,10 @@ from odradek.broker.config.options.broker_config import BrokerConfig
 from odradek.broker.metadata.catalog.catalog import Catalog
 from odradek.broker.metadata.resource_options import ResourceOptions
 from odradek.broker.metadata.topics import Topics
+from odradek.broker.node.authorizing import authorizer_of
 from odradek.broker.node.parts import Parts
 from odradek.broker.requests.context import ConnectionInfo, RequestContext
+from odradek.broker.requests.needs import guarded
 from odradek.broker.requests.registry import registered_handlers
 from odradek.broker.runtime.disk_threads import DiskThreads
 from odradek.protocol.compiler import decoder
@@ -97,18 +99,23 @@ class TopicBroker:
             scheduler=nothing,
             cluster_id=the_topics.cluster_id,
             node_id=config.node_id,
+            authorizer=authorizer_of(config, catalog, FakeClock()),
         )
         self.services.replica_manager = cast(Any, self.replica_manager)
 
-    async def ask(self, request: Request, version: int) -> Any:
+    async def ask(
+        self, request: Request, version: int, principal: str = "User:ANONYMOUS"
+    ) -> Any:
         """The answer as a client reads it: encoded and decoded in that version."""
         handler = registered_handlers()[request.api_key]
         sent, _ = decoder(type(request), version)(
             memoryview(request.encode(version)), 0
         )
-        connection = ConnectionInfo(local_host="127.0.0.1", local_port=29692)
+        connection = ConnectionInfo(
+            local_host="127.0.0.1", local_port=29692, principal=principal
+        )
         ctx = RequestContext(self.services, connection, request.api_key, version)
-        answer = handler.function(ctx, sent)
+        answer = guarded(handler.function, handler.needs)(ctx, sent)
         if not isinstance(answer, Response):
             answer = await answer
         data = memoryview(answer.encode(version))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from odradek.protocol.uuids import from_text
 
+from .access import AccessOptions
 from .coordinator import GroupOptions, TransactionOptions
 from .error import OptionError
 from .frozen_table import frozen_table
@@ -65,6 +66,7 @@ class BrokerConfig(
     TransactionOptions,
     ProcessOptions,
     TlsOptions,
+    AccessOptions,
 ):
     """Every option of the broker, with Kafka's names, defaults, bounds and meaning.
 
@@ -268,6 +270,13 @@ class BrokerConfig(
             OptionError: two of them contradict each other, or one needs another.
         """
         check_listeners(self)
+        if self.authorizer_class_name:
+            raise OptionError("authorizer.class.name: not every API asks it yet")
+        if self.super_users and not self.authorizer_class_name:
+            raise OptionError(
+                "super.users are those whom access control lists do not bind, and "
+                "there are none: set authorizer.class.name=acl, or leave it out"
+            )
         for name, value in (
             ("log.retention.ms", self.log_retention_ms),
             ("log.retention.minutes", self.log_retention_minutes),

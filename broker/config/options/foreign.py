@@ -61,7 +61,6 @@ _OF_EARLIER = frozenset(
 # No options of a broker, but in the environment of images and compose files.
 _OF_IMAGES = frozenset(
     {
-        "allow.everyone.if.no.acl.found",
         "max.partition.fetch.bytes",
         "max.request.size",
     }
@@ -120,8 +119,6 @@ _WHY: tuple[tuple[str, str], ...] = (
 
 # Name (or prefix with a dot at its end), the value that is harmless, and why not else.
 _REFUSED: tuple[tuple[str, str, str], ...] = (
-    ("authorizer.", "", "this broker has no authorizer: it would let everybody in"),
-    ("super.users", "", "this broker has no authorizer: it would let everybody in"),
     ("alter.config.policy.", "", "policies are Java classes and would not be asked"),
     ("create.topic.policy.", "", "policies are Java classes and would not be asked"),
     ("principal.builder.", "", "principals are Java classes and would not be made"),

@@ -16,7 +16,6 @@ add.partitions.to.txn.retry.backoff.ms INT 20
 alter.config.policy.class.name CLASS
 alter.log.dirs.replication.quota.window.num INT 11
 alter.log.dirs.replication.quota.window.size.seconds INT 1
-authorizer.class.name STRING ""
 auto.leader.rebalance.enable BOOLEAN true
 background.threads* INT 10
 broker.heartbeat.interval.ms INT 2000

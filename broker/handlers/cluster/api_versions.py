@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from odradek.broker.metadata.features import SUPPORTED
+from odradek.broker.requests import needs
 from odradek.broker.requests.offered import OFFERED
 from odradek.broker.requests.registry import handles
 from odradek.protocol.api_keys import ApiKey
@@ -35,7 +36,7 @@ _TELEMETRY = frozenset({ApiKey.GET_TELEMETRY_SUBSCRIPTIONS, ApiKey.PUSH_TELEMETR
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
-@handles(ApiVersionsRequest, versions=(0, 4))
+@handles(ApiVersionsRequest, versions=(0, 4), needs=needs.NOTHING)
 def handle_api_versions(
     ctx: RequestContext, request: ApiVersionsRequest
 ) -> ApiVersionsResponse:

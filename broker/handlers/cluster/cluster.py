@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from odradek.broker.handlers.authorized_operations import ALL_ON_CLUSTER
+from odradek.broker.requests import needs
 from odradek.broker.requests.registry import handles
+from odradek.protocol.acls import Operation
 from odradek.protocol.errors import (
     BrokerIdNotRegistered,
     InvalidRequest,
@@ -28,7 +30,7 @@ BROKERS = 1
 CONTROLLERS = 2
 
 
-@handles(DescribeClusterRequest, versions=(0, 2))
+@handles(DescribeClusterRequest, versions=(0, 2), needs=needs.NOTHING)
 def handle_describe_cluster(
     ctx: RequestContext, request: DescribeClusterRequest
 ) -> DescribeClusterResponse:
@@ -60,7 +62,11 @@ def handle_describe_cluster(
     )
 
 
-@handles(UnregisterBrokerRequest, versions=(0, 0))
+@handles(
+    UnregisterBrokerRequest,
+    versions=(0, 0),
+    needs=needs.before(needs.cluster(Operation.ALTER)),
+)
 def handle_unregister_broker(
     ctx: RequestContext, request: UnregisterBrokerRequest
 ) -> UnregisterBrokerResponse:

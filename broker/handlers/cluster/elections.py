@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from odradek.broker.requests import needs
 from odradek.broker.requests.registry import answers_errors, handles
+from odradek.protocol.acls import Operation
 from odradek.protocol.errors import (
     ElectionNotNeeded,
     EligibleLeadersNotAvailable,
@@ -31,7 +33,11 @@ if TYPE_CHECKING:
 PREFERRED, UNCLEAN = 0, 1
 
 
-@handles(ElectLeadersRequest, versions=(0, 2))
+@handles(
+    ElectLeadersRequest,
+    versions=(0, 2),
+    needs=needs.before(needs.cluster(Operation.ALTER)),
+)
 def handle_elect_leaders(
     ctx: RequestContext, request: ElectLeadersRequest
 ) -> ElectLeadersResponse:

@@ -11,7 +11,9 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from odradek.broker.requests import needs
 from odradek.broker.requests.registry import handles
+from odradek.protocol.acls import Operation
 from odradek.protocol.errors import (
     ErrorCode,
     InvalidTopic,
@@ -53,7 +55,11 @@ class _Space(NamedTuple):
     usable_bytes: int
 
 
-@handles(DescribeLogDirsRequest, versions=(1, 5))
+@handles(
+    DescribeLogDirsRequest,
+    versions=(1, 5),
+    needs=needs.inside(needs.cluster(Operation.DESCRIBE)),
+)
 async def handle_describe_log_dirs(
     ctx: RequestContext, request: DescribeLogDirsRequest
 ) -> DescribeLogDirsResponse:
@@ -210,7 +216,11 @@ def _described(
     )
 
 
-@handles(AlterReplicaLogDirsRequest, versions=(1, 2))
+@handles(
+    AlterReplicaLogDirsRequest,
+    versions=(1, 2),
+    needs=needs.before(needs.cluster(Operation.ALTER)),
+)
 async def handle_alter_replica_log_dirs(
     ctx: RequestContext, request: AlterReplicaLogDirsRequest
 ) -> AlterReplicaLogDirsResponse:

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from odradek.broker.requests import needs
 from odradek.broker.requests.registry import handles
+from odradek.protocol.acls import Operation
 from odradek.protocol.errors import (
     ErrorCode,
     InconsistentClusterId,
@@ -40,7 +42,11 @@ LEADER_EPOCH = 1
 _ALONE = "this broker is the only one, and has no quorum of controllers"
 
 
-@handles(DescribeQuorumRequest, versions=(0, 2))
+@handles(
+    DescribeQuorumRequest,
+    versions=(0, 2),
+    needs=needs.before(needs.cluster(Operation.DESCRIBE)),
+)
 def handle_describe_quorum(
     ctx: RequestContext, request: DescribeQuorumRequest
 ) -> DescribeQuorumResponse:
@@ -92,7 +98,11 @@ def _node(ctx: RequestContext) -> QuorumNode:
     return QuorumNode(node_id=ctx.services.node_id, listeners=[listener])
 
 
-@handles(AddRaftVoterRequest, versions=(0, 1))
+@handles(
+    AddRaftVoterRequest,
+    versions=(0, 1),
+    needs=needs.before(needs.cluster(Operation.ALTER)),
+)
 def handle_add_raft_voter(
     ctx: RequestContext, request: AddRaftVoterRequest
 ) -> AddRaftVoterResponse:
@@ -106,7 +116,11 @@ def handle_add_raft_voter(
     raise UnsupportedVersion(f"No voter can be added: {_ALONE}")
 
 
-@handles(RemoveRaftVoterRequest, versions=(0, 0))
+@handles(
+    RemoveRaftVoterRequest,
+    versions=(0, 0),
+    needs=needs.before(needs.cluster(Operation.ALTER)),
+)
 def handle_remove_raft_voter(
     ctx: RequestContext, request: RemoveRaftVoterRequest
 ) -> RemoveRaftVoterResponse:

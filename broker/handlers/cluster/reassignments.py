@@ -9,7 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from odradek.broker.metadata.topic_creation import check_brokers
+from odradek.broker.requests import needs
 from odradek.broker.requests.registry import handles
+from odradek.protocol.acls import Operation
 from odradek.protocol.errors import (
     ErrorCode,
     KafkaError,
@@ -31,7 +33,11 @@ if TYPE_CHECKING:
     from odradek.broker.requests.context import RequestContext
 
 
-@handles(AlterPartitionReassignmentsRequest, versions=(0, 1))
+@handles(
+    AlterPartitionReassignmentsRequest,
+    versions=(0, 1),
+    needs=needs.before(needs.cluster(Operation.ALTER)),
+)
 def handle_alter_partition_reassignments(
     ctx: RequestContext, request: AlterPartitionReassignmentsRequest
 ) -> AlterPartitionReassignmentsResponse:
@@ -51,7 +57,11 @@ def handle_alter_partition_reassignments(
     )
 
 
-@handles(ListPartitionReassignmentsRequest, versions=(0, 0))
+@handles(
+    ListPartitionReassignmentsRequest,
+    versions=(0, 0),
+    needs=needs.before(needs.cluster(Operation.DESCRIBE)),
+)
 def handle_list_partition_reassignments(
     ctx: RequestContext, request: ListPartitionReassignmentsRequest
 ) -> ListPartitionReassignmentsResponse:

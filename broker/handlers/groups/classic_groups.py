@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 from odradek.broker.coordinator.group.classic.answers import refused_join, refused_sync
 from odradek.broker.coordinator.group.classic.join import Joining
+from odradek.broker.requests import needs
 from odradek.broker.requests.registry import handles
 from odradek.broker.runtime.parked import gathered
+from odradek.protocol.acls import Operation
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.groups import (
     HeartbeatRequest,
@@ -30,7 +32,11 @@ FIRST_VERSION_WITH_NULL_PROTOCOL = 7
 FIRST_VERSION_THAT_NAMES_THE_PROTOCOL = 5
 
 
-@handles(JoinGroupRequest, versions=(0, 9))
+@handles(
+    JoinGroupRequest,
+    versions=(0, 9),
+    needs=needs.before(needs.group(Operation.READ, "group_id")),
+)
 def handle_join_group(ctx: RequestContext, request: JoinGroupRequest) -> Answer:
     """Answered when the rebalance that it brings about is over."""
 
@@ -54,7 +60,11 @@ def _without_protocol(responses: list[JoinGroupResponse]) -> JoinGroupResponse:
     return response
 
 
-@handles(SyncGroupRequest, versions=(0, 5))
+@handles(
+    SyncGroupRequest,
+    versions=(0, 5),
+    needs=needs.before(needs.group(Operation.READ, "group_id")),
+)
 def handle_sync_group(ctx: RequestContext, request: SyncGroupRequest) -> Answer:
     """Answered when the leader has brought the assignment."""
     if ctx.api_version >= FIRST_VERSION_THAT_NAMES_THE_PROTOCOL and (
@@ -64,7 +74,11 @@ def handle_sync_group(ctx: RequestContext, request: SyncGroupRequest) -> Answer:
     return ctx.services.groups.sync(request, lambda error: refused_sync(error.code))
 
 
-@handles(HeartbeatRequest, versions=(0, 4))
+@handles(
+    HeartbeatRequest,
+    versions=(0, 4),
+    needs=needs.before(needs.group(Operation.READ, "group_id")),
+)
 def handle_heartbeat(ctx: RequestContext, request: HeartbeatRequest) -> Answer:
     """Answered at once."""
 
@@ -77,7 +91,11 @@ def handle_heartbeat(ctx: RequestContext, request: HeartbeatRequest) -> Answer:
     return ctx.services.groups.heartbeat(request, refuse)
 
 
-@handles(LeaveGroupRequest, versions=(0, 5))
+@handles(
+    LeaveGroupRequest,
+    versions=(0, 5),
+    needs=needs.before(needs.group(Operation.READ, "group_id")),
+)
 def handle_leave_group(ctx: RequestContext, request: LeaveGroupRequest) -> Answer:
     """Each member that leaves has a code; before version 3 there is one."""
     is_alone = ctx.api_version < FIRST_VERSION_WITH_MANY_LEAVING

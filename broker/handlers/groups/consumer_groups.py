@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from odradek.broker.requests import needs
 from odradek.broker.requests.registry import handles
+from odradek.protocol.acls import Operation
 from odradek.protocol.errors import UnsupportedVersion
 from odradek.protocol.messages.consumer_groups import (
     ConsumerGroupHeartbeatRequest,
@@ -22,7 +24,11 @@ if TYPE_CHECKING:
 _REMEDY = "set group.protocol=classic in the client"
 
 
-@handles(ConsumerGroupHeartbeatRequest, versions=(0, 1))
+@handles(
+    ConsumerGroupHeartbeatRequest,
+    versions=(0, 1),
+    needs=needs.before(needs.group(Operation.READ, "group_id")),
+)
 def handle_consumer_group_heartbeat(
     ctx: RequestContext, request: ConsumerGroupHeartbeatRequest
 ) -> ConsumerGroupHeartbeatResponse:

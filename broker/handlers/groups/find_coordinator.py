@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from odradek.broker.requests import needs
 from odradek.broker.requests.registry import handles
+from odradek.protocol.acls import Operation
 from odradek.protocol.errors import (
     CoordinatorNotAvailable,
     ErrorCode,
@@ -32,7 +34,15 @@ GROUP, TRANSACTION = 0, 1
 NOWHERE = -1
 
 
-@handles(FindCoordinatorRequest, versions=(0, 6))
+@handles(
+    FindCoordinatorRequest,
+    versions=(0, 6),
+    needs=needs.inside(
+        needs.group(Operation.DESCRIBE),
+        needs.transactional_id(Operation.DESCRIBE),
+        needs.cluster(Operation.CLUSTER_ACTION),
+    ),
+)
 def handle_find_coordinator(
     ctx: RequestContext, request: FindCoordinatorRequest
 ) -> Answer:

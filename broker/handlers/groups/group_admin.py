@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from odradek.broker.coordinator.group.administration import GroupFilter
 from odradek.broker.handlers.authorized_operations import ALL_ON_GROUP
+from odradek.broker.requests import needs
 from odradek.broker.requests.registry import handles
 from odradek.broker.runtime.parked import gathered
+from odradek.protocol.acls import Operation
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.group_admin import (
     DeletableGroupResult,
@@ -31,7 +33,11 @@ if TYPE_CHECKING:
     from odradek.broker.runtime.parked import Parked
 
 
-@handles(DescribeGroupsRequest, versions=(0, 6))
+@handles(
+    DescribeGroupsRequest,
+    versions=(0, 6),
+    needs=needs.inside(needs.group(Operation.DESCRIBE)),
+)
 def handle_describe_groups(
     ctx: RequestContext, request: DescribeGroupsRequest
 ) -> Answer:
@@ -54,7 +60,13 @@ def handle_describe_groups(
     return gathered([describe(each) for each in request.groups], finish)
 
 
-@handles(ListGroupsRequest, versions=(0, 5))
+@handles(
+    ListGroupsRequest,
+    versions=(0, 5),
+    needs=needs.inside(
+        needs.cluster(Operation.DESCRIBE), needs.group(Operation.DESCRIBE)
+    ),
+)
 def handle_list_groups(ctx: RequestContext, request: ListGroupsRequest) -> Answer:
     """All groups that pass the filters; while some are loaded, that is an error."""
     groups = ctx.services.groups
@@ -74,7 +86,11 @@ def handle_list_groups(ctx: RequestContext, request: ListGroupsRequest) -> Answe
     return groups.list_groups(wanted, finish)
 
 
-@handles(DeleteGroupsRequest, versions=(0, 2))
+@handles(
+    DeleteGroupsRequest,
+    versions=(0, 2),
+    needs=needs.inside(needs.group(Operation.DELETE)),
+)
 def handle_delete_groups(ctx: RequestContext, request: DeleteGroupsRequest) -> Answer:
     """Each group is gone for good, or says why not."""
     groups = ctx.services.groups
@@ -92,7 +108,11 @@ def handle_delete_groups(ctx: RequestContext, request: DeleteGroupsRequest) -> A
     return gathered(answers, finish)
 
 
-@handles(OffsetDeleteRequest, versions=(0, 0))
+@handles(
+    OffsetDeleteRequest,
+    versions=(0, 0),
+    needs=needs.inside(needs.group(Operation.DELETE), needs.topic(Operation.READ)),
+)
 def handle_offset_delete(ctx: RequestContext, request: OffsetDeleteRequest) -> Answer:
     """Each partition's offset is forgotten, or says why not."""
     topics = ctx.services.metadata

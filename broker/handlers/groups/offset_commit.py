@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from odradek.broker.coordinator.group.offsets.commit import Committer, WantedOffset
+from odradek.broker.requests import needs
 from odradek.broker.requests.registry import answers_errors, handles
+from odradek.protocol.acls import Operation
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.offsets import (
     OffsetCommitRequest,
@@ -28,7 +30,11 @@ if TYPE_CHECKING:
 FIRST_VERSION_WITH_TOPIC_IDS = 10
 
 
-@handles(OffsetCommitRequest, versions=(2, 10))
+@handles(
+    OffsetCommitRequest,
+    versions=(2, 10),
+    needs=needs.inside(needs.group(Operation.READ), needs.topic(Operation.READ)),
+)
 def handle_offset_commit(ctx: RequestContext, request: OffsetCommitRequest) -> Answer:
     """Answered when what was committed is durable."""
     committer = Committer(

@@ -11,8 +11,10 @@ from odradek.broker.coordinator.group.offsets.fetch import (
     FetchedOffset,
 )
 from odradek.broker.coordinator.group.state.records import ZERO_UUID
+from odradek.broker.requests import needs
 from odradek.broker.requests.registry import answers_errors, handles
 from odradek.broker.runtime.parked import gathered
+from odradek.protocol.acls import Operation
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.offsets import (
     OffsetFetchRequest,
@@ -36,7 +38,13 @@ FIRST_VERSION_WITH_GROUPS = 8
 FIRST_VERSION_WITH_TOPIC_IDS = 10
 
 
-@handles(OffsetFetchRequest, versions=(1, 10))
+@handles(
+    OffsetFetchRequest,
+    versions=(1, 10),
+    needs=needs.inside(
+        needs.group(Operation.DESCRIBE), needs.topic(Operation.DESCRIBE)
+    ),
+)
 def handle_offset_fetch(ctx: RequestContext, request: OffsetFetchRequest) -> Answer:
     """Answered when everything that it tells is durable."""
     if ctx.api_version >= FIRST_VERSION_WITH_GROUPS:

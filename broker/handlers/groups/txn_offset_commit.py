@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 from odradek.broker.coordinator.decision import ProducerIdentity
 from odradek.broker.coordinator.group.offsets.commit import Committer
 from odradek.broker.coordinator.transaction.add_partitions import Addition
+from odradek.broker.requests import needs
 from odradek.broker.requests.registry import answers_errors, handles
 from odradek.broker.runtime.parked import Parked
+from odradek.protocol.acls import Operation
 from odradek.protocol.errors import ErrorCode, InvalidRequest, KafkaError, error_class
 from odradek.protocol.messages.txn_offsets import (
     TxnOffsetCommitRequest,
@@ -37,7 +39,15 @@ FIRST_VERSION_WITH_LOADING = 2
 IMPLICIT_ADD = 2
 
 
-@handles(TxnOffsetCommitRequest, versions=(0, 5))
+@handles(
+    TxnOffsetCommitRequest,
+    versions=(0, 5),
+    needs=needs.inside(
+        needs.transactional_id(Operation.WRITE),
+        needs.group(Operation.READ),
+        needs.topic(Operation.READ),
+    ),
+)
 def handle_txn_offset_commit(
     ctx: RequestContext, request: TxnOffsetCommitRequest
 ) -> Answer:

@@ -42,8 +42,10 @@ from odradek.broker.config.topic_config import (
 )
 from odradek.broker.metadata.resource_options import Resource, ResourceKind
 from odradek.broker.metadata.topic_names import check_name
+from odradek.broker.requests import needs
 from odradek.broker.requests.registry import answers_errors, handles
 from odradek.broker.runtime.log_levels import check_levels, set_levels
+from odradek.protocol import acls
 from odradek.protocol.errors import ErrorCode, InvalidConfig, InvalidRequest, KafkaError
 from odradek.protocol.messages.configs import (
     AlterConfigsRequest,
@@ -53,7 +55,7 @@ from odradek.protocol.messages.configs import (
     IncrementalAlterConfigsResponse,
 )
 
-from .config_resources import ResourceType
+from .config_resources import ResourceType, secured
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -70,8 +72,14 @@ if TYPE_CHECKING:
     _Resource = AlterConfigsResource | ReplacedConfigsResource
     _Request = AlterConfigsRequest | IncrementalAlterConfigsRequest
 
+_NEEDS = needs.inside(
+    needs.topic(acls.Operation.ALTER_CONFIGS),
+    needs.group(acls.Operation.ALTER_CONFIGS),
+    needs.cluster(acls.Operation.ALTER_CONFIGS),
+)
 
-@handles(IncrementalAlterConfigsRequest, versions=(0, 1))
+
+@handles(IncrementalAlterConfigsRequest, versions=(0, 1), needs=_NEEDS)
 async def handle_incremental_alter_configs(
     ctx: RequestContext, request: IncrementalAlterConfigsRequest
 ) -> IncrementalAlterConfigsResponse:
@@ -86,7 +94,7 @@ async def handle_incremental_alter_configs(
     return IncrementalAlterConfigsResponse(responses=responses)
 
 
-@handles(AlterConfigsRequest, versions=(0, 2))
+@handles(AlterConfigsRequest, versions=(0, 2), needs=_NEEDS)
 async def handle_alter_configs(
     ctx: RequestContext, request: AlterConfigsRequest
 ) -> AlterConfigsResponse:
@@ -181,6 +189,7 @@ async def _alter_all(
     for resource, key in zip(resources, keys, strict=True):
         error = None
         try:
+            ctx.require(acls.Operation.ALTER_CONFIGS, *secured(*key))
             if counts[key] > 1:
                 raise InvalidRequest("Each resource must appear at most once.")
             edit = edit_of(resource)

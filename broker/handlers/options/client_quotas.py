@@ -15,7 +15,9 @@ from odradek.broker.metadata.client_quotas import (
     QuotaEntity,
     QuotaKey,
 )
+from odradek.broker.requests import needs
 from odradek.broker.requests.registry import answers_errors, handles
+from odradek.protocol.acls import Operation
 from odradek.protocol.errors import (
     ErrorCode,
     InvalidRequest,
@@ -59,7 +61,11 @@ class _Component(NamedTuple):
         return self.match_type == ANY or self.name == name
 
 
-@handles(DescribeClientQuotasRequest, versions=(0, 1))
+@handles(
+    DescribeClientQuotasRequest,
+    versions=(0, 1),
+    needs=needs.before(needs.cluster(Operation.DESCRIBE_CONFIGS)),
+)
 def handle_describe_client_quotas(
     ctx: RequestContext, request: DescribeClientQuotasRequest
 ) -> DescribeClientQuotasResponse:
@@ -91,7 +97,11 @@ def refuse_describe_client_quotas(
     )
 
 
-@handles(AlterClientQuotasRequest, versions=(0, 1))
+@handles(
+    AlterClientQuotasRequest,
+    versions=(0, 1),
+    needs=needs.before(needs.cluster(Operation.ALTER_CONFIGS)),
+)
 async def handle_alter_client_quotas(
     ctx: RequestContext, request: AlterClientQuotasRequest
 ) -> AlterClientQuotasResponse:

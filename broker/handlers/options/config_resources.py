@@ -6,7 +6,9 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from odradek.broker.metadata.resource_options import ResourceKind
+from odradek.broker.requests import needs
 from odradek.broker.requests.registry import handles
+from odradek.protocol import acls
 from odradek.protocol.errors import UnsupportedVersion
 from odradek.protocol.messages.config_resources import (
     ConfigResource,
@@ -32,6 +34,10 @@ class ResourceType(IntEnum):
 
 
 FIRST_VERSION_WITH_TYPES = 1
+_SECURED: dict[int, acls.ResourceType] = {
+    ResourceType.TOPIC: acls.ResourceType.TOPIC,
+    ResourceType.GROUP: acls.ResourceType.GROUP,
+}
 # In the order in which Apache Kafka lists them.
 _LISTED = (
     ResourceType.GROUP,
@@ -42,7 +48,11 @@ _LISTED = (
 )
 
 
-@handles(ListConfigResourcesRequest, versions=(0, 1))
+@handles(
+    ListConfigResourcesRequest,
+    versions=(0, 1),
+    needs=needs.before(needs.cluster(acls.Operation.DESCRIBE_CONFIGS)),
+)
 def handle_list_config_resources(
     ctx: RequestContext, request: ListConfigResourcesRequest
 ) -> ListConfigResourcesResponse:
@@ -64,6 +74,14 @@ def handle_list_config_resources(
             for name in _names(ctx.services, kind)
         ]
     )
+
+
+def secured(kind: int, name: str) -> tuple[int, str]:
+    """The type and the name by which lists say who may see or change the options."""
+    found = _SECURED.get(kind)
+    if found is None:
+        return acls.ResourceType.CLUSTER, acls.CLUSTER_NAME
+    return found, name
 
 
 def _names(services: Services, kind: ResourceType) -> Iterable[str]:

@@ -13,8 +13,10 @@ from odradek.broker.config.described import (
 from odradek.broker.config.group_config import describe_group
 from odradek.broker.metadata.resource_options import Resource, ResourceKind
 from odradek.broker.metadata.topic_names import check_name
+from odradek.broker.requests import needs
 from odradek.broker.requests.registry import answers_errors, handles
 from odradek.broker.runtime.log_levels import describe_loggers
+from odradek.protocol.acls import Operation
 from odradek.protocol.errors import InvalidRequest, KafkaError
 from odradek.protocol.messages.configs import (
     DescribeConfigsRequest,
@@ -25,7 +27,7 @@ from odradek.protocol.messages.configs import (
     DescribeConfigsSynonym,
 )
 
-from .config_resources import ResourceType
+from .config_resources import ResourceType, secured
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,7 +36,15 @@ if TYPE_CHECKING:
     from odradek.broker.requests.context import RequestContext
 
 
-@handles(DescribeConfigsRequest, versions=(1, 4))
+@handles(
+    DescribeConfigsRequest,
+    versions=(1, 4),
+    needs=needs.inside(
+        needs.topic(Operation.DESCRIBE_CONFIGS),
+        needs.group(Operation.DESCRIBE_CONFIGS),
+        needs.cluster(Operation.DESCRIBE_CONFIGS),
+    ),
+)
 def handle_describe_configs(
     ctx: RequestContext, request: DescribeConfigsRequest
 ) -> DescribeConfigsResponse:
@@ -46,6 +56,10 @@ def handle_describe_configs(
             resource_type=resource.resource_type, resource_name=resource.resource_name
         )
         try:
+            ctx.require(
+                Operation.DESCRIBE_CONFIGS,
+                *secured(resource.resource_type, resource.resource_name),
+            )
             described = _describe(ctx, resource)
         except KafkaError as error:
             result.error_code = error.code

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from odradek.broker.metadata.features import SAFE_DOWNGRADE, UPGRADE
+from odradek.broker.requests import needs
 from odradek.broker.requests.registry import handles
+from odradek.protocol.acls import Operation
 from odradek.protocol.messages.features import (
     FeatureUpdateKey,
     UpdatableFeatureResult,
@@ -22,7 +24,11 @@ FIRST_VERSION_WITHOUT_RESULTS = 2
 _WELL = "NONE"
 
 
-@handles(UpdateFeaturesRequest, versions=(0, 2))
+@handles(
+    UpdateFeaturesRequest,
+    versions=(0, 2),
+    needs=needs.before(needs.cluster(Operation.ALTER)),
+)
 async def handle_update_features(
     ctx: RequestContext, request: UpdateFeaturesRequest
 ) -> UpdateFeaturesResponse:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from odradek.broker.metadata.client_telemetry import ACCEPTED_CODECS
+from odradek.broker.requests import needs
 from odradek.broker.requests.registry import handles
 from odradek.protocol.messages.telemetry import (
     GetTelemetrySubscriptionsRequest,
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from odradek.broker.requests.context import RequestContext
 
 
-@handles(GetTelemetrySubscriptionsRequest, versions=(0, 0))
+@handles(GetTelemetrySubscriptionsRequest, versions=(0, 0), needs=needs.NOTHING)
 def handle_get_telemetry_subscriptions(
     ctx: RequestContext, request: GetTelemetrySubscriptionsRequest
 ) -> GetTelemetrySubscriptionsResponse:
@@ -44,7 +45,7 @@ def handle_get_telemetry_subscriptions(
     )
 
 
-@handles(PushTelemetryRequest, versions=(0, 0))
+@handles(PushTelemetryRequest, versions=(0, 0), needs=needs.NOTHING)
 def handle_push_telemetry(
     ctx: RequestContext, request: PushTelemetryRequest
 ) -> PushTelemetryResponse:

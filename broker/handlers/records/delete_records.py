@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 from odradek.broker.replica.record_deletion import HIGH_WATERMARK
 from odradek.broker.replica.waiting.delayed_delete_records import DeleteRecordsResult
+from odradek.broker.requests import needs
 from odradek.broker.requests.registry import answers_errors, handles
+from odradek.protocol.acls import Operation
 from odradek.protocol.messages.topics import (
     DeleteRecordsPartitionResult,
     DeleteRecordsRequest,
@@ -27,7 +29,11 @@ if TYPE_CHECKING:
 _Offsets = dict[TopicPartition, int]
 
 
-@handles(DeleteRecordsRequest, versions=(0, 2))
+@handles(
+    DeleteRecordsRequest,
+    versions=(0, 2),
+    needs=needs.inside(needs.topic(Operation.DELETE)),
+)
 def handle_delete_records(ctx: RequestContext, request: DeleteRecordsRequest) -> Answer:
     """Forget the records below the offsets; answered when no crash brings them back.
 

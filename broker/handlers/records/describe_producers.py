@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from odradek.broker.requests import needs
 from odradek.broker.requests.registry import answers_errors, handles
+from odradek.protocol.acls import Operation
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.messages.txn_admin import (
     DescribedProducersPartition,
@@ -25,7 +27,11 @@ if TYPE_CHECKING:
     from odradek.broker.requests.services import Services
 
 
-@handles(DescribeProducersRequest, versions=(0, 0))
+@handles(
+    DescribeProducersRequest,
+    versions=(0, 0),
+    needs=needs.inside(needs.topic(Operation.READ)),
+)
 def handle_describe_producers(
     ctx: RequestContext, request: DescribeProducersRequest
 ) -> Answer:

@@ -17,8 +17,10 @@ from odradek.broker.replica.partition.fetch_reader import (
     FetchResult,
     PartitionFetch,
 )
+from odradek.broker.requests import needs
 from odradek.broker.requests.registry import handles
 from odradek.broker.runtime.parked import Parked
+from odradek.protocol.acls import CLUSTER_NAME, Operation, ResourceType
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.fetch import (
     AbortedTransaction,
@@ -52,10 +54,19 @@ CONSUMER = -1
 # NamedTuple's own constructor costs three times as much as the tuple.
 _new = tuple.__new__
 
+# What is read of a partition by who may not read it.
+NOT_ALLOWED = FetchResult(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+
 ISOLATIONS = {0: FetchIsolation.HIGH_WATERMARK, 1: FetchIsolation.TXN_COMMITTED}
 
 
-@handles(FetchRequest, versions=(4, 18))
+@handles(
+    FetchRequest,
+    versions=(4, 18),
+    needs=needs.inside(
+        needs.topic(Operation.READ), needs.cluster(Operation.CLUSTER_ACTION)
+    ),
+)
 def handle_fetch(ctx: RequestContext, request: FetchRequest) -> Answer:
     """Answer with records, at once or when there are enough of them.
 
@@ -188,6 +199,12 @@ class Fetch:
 
     def read(self) -> Settled | Coroutine[Any, Any, Body]:
         """The answer, a future of it, or a coroutine that gets it from the disk."""
+        if self._ctx.services.authorizer is not None:
+            denied = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+            self.wanted = [
+                each if self._may_read(each) else each._replace(refusal=denied)
+                for each in self.wanted
+            ]
         return self._ctx.services.replica_manager.fetch_records(
             self._params, self.wanted, self.respond
         )
@@ -201,6 +218,12 @@ class Fetch:
     def respond(self, results: Sequence[FetchResult]) -> FetchResponse | list[Buffer]:
         """The response with what was read of each partition; mostly its buffers."""
         session, version = self._session, self._ctx.api_version
+        if self._ctx.services.authorizer is not None:
+            # It may have changed while this waited.
+            results = [
+                result if self._may_read(each) else NOT_ALLOWED
+                for each, result in zip(self.wanted, results, strict=True)
+            ]
         if session is None:
             told = [
                 (wanted.topic_partition, result)
@@ -228,6 +251,15 @@ class Fetch:
                 for name, partitions in topics.items()
             ],
         )
+
+    def _may_read(self, wanted: PartitionFetch) -> bool:
+        """Whether the client may; of an id that is unknown there is no name to ask."""
+        if wanted.refusal == ErrorCode.UNKNOWN_TOPIC_ID:
+            return True
+        ctx = self._ctx
+        if self._is_replica:
+            return ctx.may(Operation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER_NAME)
+        return ctx.may(Operation.READ, ResourceType.TOPIC, wanted.topic_partition.topic)
 
 
 def params_of(request: FetchRequest, version: int, bytes_max: int) -> FetchParams:

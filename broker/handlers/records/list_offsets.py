@@ -13,7 +13,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from odradek.broker.requests import needs
 from odradek.broker.requests.registry import answers_errors, handles
+from odradek.protocol.acls import Operation
 from odradek.protocol.errors import (
     ErrorCode,
     InvalidRequest,
@@ -68,7 +70,11 @@ _NOT_ENDS = frozenset(
 )
 
 
-@handles(ListOffsetsRequest, versions=(1, 11))
+@handles(
+    ListOffsetsRequest,
+    versions=(1, 11),
+    needs=needs.inside(needs.topic(Operation.DESCRIBE)),
+)
 def handle_list_offsets(ctx: RequestContext, request: ListOffsetsRequest) -> Answer:
     """Look every partition up; a coroutine when a log must be opened or read first.
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from odradek.broker.requests import needs
 from odradek.broker.requests.registry import answers_errors, handles
+from odradek.protocol.acls import Operation
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.messages.list_offsets import (
     EpochEndOffset,
@@ -25,7 +27,13 @@ if TYPE_CHECKING:
     from odradek.protocol.messages.list_offsets import OffsetForLeaderPartition
 
 
-@handles(OffsetForLeaderEpochRequest, versions=(2, 4))
+@handles(
+    OffsetForLeaderEpochRequest,
+    versions=(2, 4),
+    needs=needs.inside(
+        needs.topic(Operation.DESCRIBE), needs.cluster(Operation.CLUSTER_ACTION)
+    ),
+)
 def handle_offset_for_leader_epoch(
     ctx: RequestContext, request: OffsetForLeaderEpochRequest
 ) -> Answer:

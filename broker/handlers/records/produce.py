@@ -19,6 +19,7 @@ from odradek.broker.replica.appends import OF_A_CLIENT, AppendTerms
 from odradek.broker.replica.partition.partition import ACKS_ALL
 from odradek.broker.replica.waiting.delayed_produce import AppendResult
 from odradek.broker.replica.waiting.patience import DISK_TIMEOUT_MS
+from odradek.broker.requests import needs
 from odradek.broker.requests.registry import (
     NO_RESPONSE,
     answers_errors,
@@ -26,6 +27,7 @@ from odradek.broker.requests.registry import (
     reads_refused,
 )
 from odradek.broker.runtime.parked import Parked
+from odradek.protocol.acls import Operation, ResourceType
 from odradek.protocol.compiler import decoder
 from odradek.protocol.errors import (
     ErrorCode,
@@ -61,6 +63,7 @@ if TYPE_CHECKING:
     from odradek.broker.replica.appends import AppendResults
     from odradek.broker.requests.context import RequestContext
     from odradek.broker.requests.registry import Answer, Body, Settled
+    from odradek.protocol.messages.produce import TopicProduceData
     from odradek.protocol.record_batch import BatchHeader
     from odradek.storage.files.files import Buffer
 
@@ -78,6 +81,7 @@ _NO_TRANSACTIONAL_ID = b"\xff\xff"
 _TIMED_OUT = AppendResult(
     ErrorCode.REQUEST_TIMED_OUT, message="the transaction's coordinator took too long"
 )
+_NOT_ALLOWED = AppendResult(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 _UNKNOWN_ID = AppendResult(ErrorCode.UNKNOWN_TOPIC_ID)
 _NO_RECORDS = AppendResult(ErrorCode.INVALID_RECORD, message="there are no records")
 _NO_ZSTD_YET = AppendResult(
@@ -90,7 +94,14 @@ _TWO_BATCHES = AppendResult(
 )
 
 
-@handles(ProduceRequest, versions=(3, 13), advertised=(0, 13))
+@handles(
+    ProduceRequest,
+    versions=(3, 13),
+    advertised=(0, 13),
+    needs=needs.inside(
+        needs.topic(Operation.WRITE), needs.transactional_id(Operation.WRITE)
+    ),
+)
 def handle_produce(ctx: RequestContext, request: ProduceRequest) -> Answer:
     """Append, and answer when ``acks`` are fulfilled; with acks=0 never."""
     produce = Produce(ctx, request)
@@ -118,10 +129,14 @@ class Produce:
         # The topics' names, in the order of the request.
         self._names: list[str] = []
         by_id = ctx.api_version >= FIRST_VERSION_WITH_TOPIC_IDS
+        has_authorizer = ctx.services.authorizer is not None
         for topic in request.topic_data:
             name = self._name_of(topic.topic_id) if by_id else topic.name
             key = to_text(topic.topic_id) if name is None else name
             self._names.append(key)
+            if has_authorizer and name is not None and not self._may_write(name):
+                self._refuse_topic(topic, name)
+                continue
             for data in topic.partition_data:
                 topic_partition = _new(TopicPartition, (key, data.index))
                 records = data.records
@@ -255,6 +270,20 @@ class Produce:
                 )
         return ProduceResponse(responses=responses)
 
+    def _may_write(self, name: str) -> bool:
+        return self._ctx.may(Operation.WRITE, ResourceType.TOPIC, name)
+
+    def _refuse_topic(self, topic: TopicProduceData, name: str) -> None:
+        """Refuse all batches, after what would refuse the whole request."""
+        for data in topic.partition_data:
+            topic_partition = TopicPartition(name, data.index)
+            if data.records is not None:
+                self._offer(topic_partition, data.records)
+            self.entries.pop(topic_partition, None)
+            if self.headers is not None:
+                self.headers.pop(topic_partition, None)
+            self.refused[topic_partition] = _NOT_ALLOWED
+
     def _name_of(self, topic_id: bytes) -> str | None:
         topic = self._ctx.services.metadata.by_id(topic_id)
         return None if topic is None else topic.name
@@ -295,6 +324,11 @@ class Produce:
             raise TransactionalIdAuthorizationFailed(
                 "a transactional batch in a request without transactional id"
             )
+        self._ctx.require(
+            Operation.WRITE,
+            ResourceType.TRANSACTIONAL_ID,
+            self._request.transactional_id,
+        )
         if header.producer_id >= 0:
             if self.headers is None:
                 self.headers = {}

@@ -7,14 +7,18 @@ and whatever looks odd, is left to `fetch`.
 
 from __future__ import annotations
 
+from functools import partial
 from struct import Struct
 from struct import error as struct_error
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.replica.fetch_sessions import NO_SESSION
 from odradek.broker.replica.partition.fetch_reader import PartitionFetch
+from odradek.broker.requests.context import RequestContext
 from odradek.broker.requests.known_requests import KnownRequests, is_current
 from odradek.broker.requests.registry import shortcut
+from odradek.protocol.acls import Operation, ResourceType
+from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.compiler import decoder
 from odradek.protocol.errors import ErrorCode, MalformedRequest
 from odradek.protocol.headers import decode_request_header, encode_request
@@ -34,6 +38,7 @@ from .fetch import (
     FIRST_VERSION_WITH_REPLICA_STATE,
     FIRST_VERSION_WITH_TOPIC_IDS,
     ISOLATIONS,
+    NOT_ALLOWED,
     params_of,
     partition_data,
     quota_bytes,
@@ -41,13 +46,15 @@ from .fetch import (
 from .fetch_answers import NUMBERS, around_records, is_plain
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from odradek.broker.replica.partition.fetch_reader import FetchResult
     from odradek.broker.requests.context import ConnectionInfo
     from odradek.broker.requests.services import Services
     from odradek.broker.requests.short_ways import ShortWays
     from odradek.storage.files.files import Buffer
+
+    Finish = Callable[[Sequence[FetchResult]], FetchResponse | list[Buffer]]
 
 # Version 12 is the first in which lengths are varints and structs end with tags.
 FIRST_VERSION = 12
@@ -166,8 +173,26 @@ class UsualFetch:
         metadata = self._services.metadata
         if self._by_id and not is_current(metadata, ask.topic_id, ask.key[0]):
             return None
+        respond: Finish = ask.respond
+        if self._ways.access is not None:
+            respond = partial(self._respond_if_allowed, ask, connection)
         executor = self._services.replica_manager.fetch_executor
-        return executor.fetch_one(ask.params, ask.at(offset), ask.respond)
+        return executor.fetch_one(ask.params, ask.at(offset), respond)
+
+    def _respond_if_allowed(
+        self,
+        ask: PartitionAsk,
+        connection: ConnectionInfo,
+        results: Sequence[FetchResult],
+    ) -> FetchResponse | list[Buffer]:
+        """The answer, to who may still read when it is there."""
+        if self._ways.is_stale:  # something has changed while it waited
+            ctx = RequestContext(
+                self._services, connection, ApiKey.FETCH, self._version
+            )
+            if not ctx.may(Operation.READ, ResourceType.TOPIC, ask.key[0]):
+                results = [NOT_ALLOWED]
+        return ask.respond(results)
 
     def _learn(
         self, frame: memoryview, position: int, around: bytes
@@ -198,7 +223,9 @@ class UsualFetch:
         if self._by_id:
             known = self._services.metadata.by_id(request.topics[0].topic_id)
             name = None if known is None else known.name
-        if name is None:
+        if name is None or not self._ways.allows(
+            Operation.READ, ResourceType.TOPIC, name
+        ):
             return None
         quota = quota_bytes(self._services, self._ways.user, client_id)
         bytes_max = min(self._services.config.fetch_max_bytes, quota)

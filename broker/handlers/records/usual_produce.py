@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from odradek.broker.replica.partition.partition import ACKS_ALL
 from odradek.broker.requests.known_requests import KnownRequests, is_current
 from odradek.broker.requests.registry import shortcut
+from odradek.protocol.acls import Operation, ResourceType
 from odradek.protocol.compiler import decoder
 from odradek.protocol.errors import MalformedRequest
 from odradek.protocol.headers import decode_request_header, encode_request
@@ -182,11 +183,14 @@ class UsualProduce:
         if self._by_id:
             known = self._metadata.by_id(topic.topic_id)
             name = None if known is None else known.name
-        if name is None or _bytes_of_head(request, client_id, self._version) != (
-            head_bytes
-        ):
+        if name is None or not self._may_write(name):
+            return None
+        if _bytes_of_head(request, client_id, self._version) != (head_bytes):
             return None
         return ProduceHead(self._version, client_id, request, name)
+
+    def _may_write(self, name: str) -> bool:
+        return self._ways.allows(Operation.WRITE, ResourceType.TOPIC, name)
 
 
 def _bytes_of_head(

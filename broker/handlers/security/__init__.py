@@ -1,1 +1,1 @@
-"""Requests about who may do what: answered, though nobody is refused yet."""
+"""Requests about who is who, and who may do what."""

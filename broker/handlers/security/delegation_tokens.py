@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from odradek.broker.requests import needs
 from odradek.broker.requests.registry import handles
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.delegation_tokens import (
@@ -29,7 +30,7 @@ _REFUSED = ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED
 _USER, _NOBODY = "User", "ANONYMOUS"
 
 
-@handles(CreateDelegationTokenRequest, versions=(1, 3))
+@handles(CreateDelegationTokenRequest, versions=(1, 3), needs=needs.NOTHING)
 def handle_create_delegation_token(
     ctx: RequestContext, request: CreateDelegationTokenRequest
 ) -> CreateDelegationTokenResponse:
@@ -46,7 +47,7 @@ def handle_create_delegation_token(
     )
 
 
-@handles(RenewDelegationTokenRequest, versions=(1, 2))
+@handles(RenewDelegationTokenRequest, versions=(1, 2), needs=needs.NOTHING)
 def handle_renew_delegation_token(
     ctx: RequestContext, request: RenewDelegationTokenRequest
 ) -> RenewDelegationTokenResponse:
@@ -56,7 +57,7 @@ def handle_renew_delegation_token(
     )
 
 
-@handles(ExpireDelegationTokenRequest, versions=(1, 2))
+@handles(ExpireDelegationTokenRequest, versions=(1, 2), needs=needs.NOTHING)
 def handle_expire_delegation_token(
     ctx: RequestContext, request: ExpireDelegationTokenRequest
 ) -> ExpireDelegationTokenResponse:
@@ -66,7 +67,7 @@ def handle_expire_delegation_token(
     )
 
 
-@handles(DescribeDelegationTokenRequest, versions=(1, 3))
+@handles(DescribeDelegationTokenRequest, versions=(1, 3), needs=needs.NOTHING)
 def handle_describe_delegation_token(
     ctx: RequestContext, request: DescribeDelegationTokenRequest
 ) -> DescribeDelegationTokenResponse:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from odradek.broker.requests import needs
 from odradek.broker.requests.registry import handles
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.sasl import (
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 _MECHANISM_LENGTH_MAX = 20
 
 
-@handles(SaslHandshakeRequest, versions=(0, 1))
+@handles(SaslHandshakeRequest, versions=(0, 1), needs=needs.NOTHING)
 def handle_sasl_handshake(
     ctx: RequestContext, request: SaslHandshakeRequest
 ) -> SaslHandshakeResponse:
@@ -38,7 +39,7 @@ def handle_sasl_handshake(
     return SaslHandshakeResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE)
 
 
-@handles(SaslAuthenticateRequest, versions=(0, 2))
+@handles(SaslAuthenticateRequest, versions=(0, 2), needs=needs.NOTHING)
 def handle_sasl_authenticate(
     ctx: RequestContext, request: SaslAuthenticateRequest
 ) -> SaslAuthenticateResponse:

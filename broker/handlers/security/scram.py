@@ -6,7 +6,9 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from odradek.broker.metadata.scram_credentials import ITERATIONS_MAX, ScramCredential
+from odradek.broker.requests import needs
 from odradek.broker.requests.registry import answers_errors, handles
+from odradek.protocol.acls import Operation
 from odradek.protocol.errors import (
     DuplicateResource,
     ErrorCode,
@@ -35,7 +37,11 @@ if TYPE_CHECKING:
     _Change = ScramCredentialDeletion | ScramCredentialUpsertion
 
 
-@handles(DescribeUserScramCredentialsRequest, versions=(0, 0))
+@handles(
+    DescribeUserScramCredentialsRequest,
+    versions=(0, 0),
+    needs=needs.before(needs.cluster(Operation.DESCRIBE)),
+)
 def handle_describe_user_scram_credentials(
     ctx: RequestContext, request: DescribeUserScramCredentialsRequest
 ) -> DescribeUserScramCredentialsResponse:
@@ -50,7 +56,11 @@ def handle_describe_user_scram_credentials(
     )
 
 
-@handles(AlterUserScramCredentialsRequest, versions=(0, 0))
+@handles(
+    AlterUserScramCredentialsRequest,
+    versions=(0, 0),
+    needs=needs.before(needs.cluster(Operation.ALTER)),
+)
 async def handle_alter_user_scram_credentials(
     ctx: RequestContext, request: AlterUserScramCredentialsRequest
 ) -> AlterUserScramCredentialsResponse:

@@ -18,7 +18,9 @@ from odradek.broker.metadata.topic_creation import (
     check_brokers,
     check_wanted,
 )
+from odradek.broker.requests import needs
 from odradek.broker.requests.registry import answers_errors, handles
+from odradek.protocol.acls import Operation
 from odradek.protocol.errors import (
     InvalidReplicaAssignment,
     InvalidRequest,
@@ -46,7 +48,15 @@ if TYPE_CHECKING:
     from odradek.broker.requests.context import RequestContext
 
 
-@handles(CreateTopicsRequest, versions=(2, 7))
+@handles(
+    CreateTopicsRequest,
+    versions=(2, 7),
+    needs=needs.inside(
+        needs.topic(Operation.CREATE),
+        needs.topic(Operation.DESCRIBE_CONFIGS),
+        needs.cluster(Operation.CREATE),
+    ),
+)
 async def handle_create_topics(
     ctx: RequestContext, request: CreateTopicsRequest
 ) -> CreateTopicsResponse:
@@ -92,7 +102,11 @@ def refuse_create_topics(
     )
 
 
-@handles(CreatePartitionsRequest, versions=(0, 3))
+@handles(
+    CreatePartitionsRequest,
+    versions=(0, 3),
+    needs=needs.inside(needs.topic(Operation.ALTER)),
+)
 async def handle_create_partitions(
     ctx: RequestContext, request: CreatePartitionsRequest
 ) -> CreatePartitionsResponse:

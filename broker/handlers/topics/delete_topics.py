@@ -6,7 +6,9 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from odradek.broker.handlers.topics.topic_deletion import delete_topics
+from odradek.broker.requests import needs
 from odradek.broker.requests.registry import answers_errors, handles
+from odradek.protocol.acls import Operation
 from odradek.protocol.errors import (
     InvalidRequest,
     KafkaError,
@@ -29,7 +31,15 @@ FIRST_VERSION_WITH_DISABLED = 3
 _Key = tuple[str | None, bytes]  # a name, or an id, or (wrongly) both
 
 
-@handles(DeleteTopicsRequest, versions=(1, 6))
+@handles(
+    DeleteTopicsRequest,
+    versions=(1, 6),
+    needs=needs.inside(
+        needs.topic(Operation.DELETE),
+        needs.topic(Operation.DESCRIBE),
+        needs.cluster(Operation.DELETE),
+    ),
+)
 async def handle_delete_topics(
     ctx: RequestContext, request: DeleteTopicsRequest
 ) -> DeleteTopicsResponse:

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 from odradek.broker.handlers.authorized_operations import ALL_ON_TOPIC
 from odradek.broker.metadata.topic_names import INTERNAL_TOPICS, check_name
+from odradek.broker.requests import needs
 from odradek.broker.requests.registry import answers_errors, handles
+from odradek.protocol.acls import Operation
 from odradek.protocol.errors import ErrorCode, InvalidRequest, KafkaError
 from odradek.protocol.messages.metadata import (
     Cursor,
@@ -29,7 +31,11 @@ if TYPE_CHECKING:
     from odradek.broker.requests.context import RequestContext
 
 
-@handles(DescribeTopicPartitionsRequest, versions=(0, 0))
+@handles(
+    DescribeTopicPartitionsRequest,
+    versions=(0, 0),
+    needs=needs.inside(needs.topic(Operation.DESCRIBE)),
+)
 def handle_describe_topic_partitions(
     ctx: RequestContext, request: DescribeTopicPartitionsRequest
 ) -> DescribeTopicPartitionsResponse:

@@ -13,19 +13,22 @@ import logging
 from typing import TYPE_CHECKING
 
 from odradek.broker.handlers.authorized_operations import (
-    ALL_ON_CLUSTER,
     ALL_ON_TOPIC,
+    cluster_operations,
 )
 from odradek.broker.metadata.auto_create import new_topic
 from odradek.broker.metadata.topic_names import INTERNAL_TOPICS, check_name
+from odradek.broker.requests import needs
 from odradek.broker.requests.audit import note_auto_created
 from odradek.broker.requests.registry import answers_errors, handles
 from odradek.broker.runtime.logs import counted
+from odradek.protocol.acls import CLUSTER_NAME, Operation, ResourceType
 from odradek.protocol.errors import (
     ErrorCode,
     InvalidRequest,
     InvalidTopic,
     KafkaError,
+    TopicAuthorizationFailed,
     UnknownServerError,
 )
 from odradek.protocol.messages.metadata import (
@@ -55,9 +58,18 @@ FIRST_VERSION_WITH_NO_TOPICS = 1  # before it, an empty list meant all of them
 FIRST_VERSION_BY_ID = 12
 NO_LEADER = -1
 _Reasons = dict[str, KafkaError]
+_SEEN = Operation.DESCRIBE, ResourceType.TOPIC
 
 
-@handles(MetadataRequest, versions=(0, 13))
+@handles(
+    MetadataRequest,
+    versions=(0, 13),
+    needs=needs.inside(
+        needs.topic(Operation.DESCRIBE),
+        needs.topic(Operation.CREATE),
+        needs.cluster(Operation.CREATE),
+    ),
+)
 def handle_metadata(
     ctx: RequestContext, request: MetadataRequest
 ) -> MetadataResponse | Coroutine[None, None, MetadataResponse]:
@@ -66,7 +78,11 @@ def handle_metadata(
     if topics is None or (
         not topics and ctx.api_version < FIRST_VERSION_WITH_NO_TOPICS
     ):
-        every = [_describe(ctx, request, topic) for topic in ctx.services.metadata]
+        every = [
+            _describe(ctx, request, topic)
+            for topic in ctx.services.metadata
+            if ctx.sees(*_SEEN, topic.name)
+        ]
         return _answer(ctx, request, every)
     _check_ids(ctx.api_version, topics)
     ids = dict.fromkeys(bytes(topic.topic_id) for topic in topics)
@@ -74,10 +90,21 @@ def handle_metadata(
     if ids:
         return _answer(ctx, request, _describe_ids(ctx, request, ids))
     names = list(dict.fromkeys(topic.name or "" for topic in topics))
-    missing = [name for name in names if ctx.services.metadata.get(name) is None]
+    reasons: _Reasons = {}
+    if ctx.services.authorizer is not None:
+        reasons = {
+            name: TopicAuthorizationFailed()
+            for name in names
+            if not ctx.may(*_SEEN, name)
+        }
+    missing = [
+        name
+        for name in names
+        if name not in reasons and ctx.services.metadata.get(name) is None
+    ]
     if missing and _may_create(ctx, request):
-        return _create_and_answer(ctx, request, names, missing)
-    return _answer(ctx, request, _describe_names(ctx, request, names, {}))
+        return _create_and_answer(ctx, request, names, missing, reasons)
+    return _answer(ctx, request, _describe_names(ctx, request, names, reasons))
 
 
 @answers_errors(MetadataRequest)
@@ -117,12 +144,17 @@ async def _create_and_answer(
     request: MetadataRequest,
     names: list[str],
     missing: list[str],
+    reasons: _Reasons,
 ) -> MetadataResponse:
-    reasons: _Reasons = {}
+    may_create_all = ctx.sees(Operation.CREATE, ResourceType.CLUSTER, CLUSTER_NAME)
     wanted: list[NewTopic] = []
     for name in missing[: ctx.services.config.create_topics_max_partitions]:
         try:
+            if not may_create_all:
+                ctx.require(Operation.CREATE, ResourceType.TOPIC, name)
             wanted.append(new_topic(name, ctx.services.config))
+        except TopicAuthorizationFailed as error:
+            reasons[name] = error
         except InvalidTopic as error:
             reasons[name] = error
     results = await ctx.services.metadata.create_topics(wanted)
@@ -159,10 +191,12 @@ def _describe_ids(
     described = []
     for topic_id in ids:
         found = ctx.services.metadata.by_id(topic_id)
-        if found is not None:
-            described.append(_describe(ctx, request, found))
-            continue
         code = ErrorCode.UNKNOWN_TOPIC_ID
+        if found is not None:
+            if ctx.may(*_SEEN, found.name):
+                described.append(_describe(ctx, request, found))
+                continue
+            code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
         described.append(
             MetadataResponseTopic(error_code=code, name=None, topic_id=topic_id)
         )
@@ -178,21 +212,24 @@ def _describe_names(
     described = []
     for name in names:
         found = ctx.services.metadata.get(name)
-        if found is not None:
+        if isinstance(reasons.get(name), TopicAuthorizationFailed):
+            code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+            described.append(MetadataResponseTopic(error_code=code, name=name))
+        elif found is not None:
             described.append(_describe(ctx, request, found))
         else:
-            described.append(_missing(request, name, reasons))
+            described.append(_missing(ctx, request, name, reasons))
     return described
 
 
 def _missing(
-    request: MetadataRequest, name: str, reasons: _Reasons
+    ctx: RequestContext, request: MetadataRequest, name: str, reasons: _Reasons
 ) -> MetadataResponseTopic:
     return MetadataResponseTopic(
         error_code=_why_missing(name, reasons),
         name=name,
         is_internal=name in INTERNAL_TOPICS,
-        topic_authorized_operations=_topic_operations(request),
+        topic_authorized_operations=_topic_operations(ctx, request, name),
     )
 
 
@@ -229,7 +266,7 @@ def _describe(
             )
             for info in topic.partitions
         ],
-        topic_authorized_operations=_topic_operations(request),
+        topic_authorized_operations=_topic_operations(ctx, request, topic.name),
     )
     if ctx.services.metadata.offline:
         mark_offline(ctx, topic.name, described.partitions)
@@ -252,9 +289,9 @@ def mark_offline(
             partition.offline_replicas = partition.replica_nodes
 
 
-def _topic_operations(request: MetadataRequest) -> int:
+def _topic_operations(ctx: RequestContext, request: MetadataRequest, name: str) -> int:
     if request.include_topic_authorized_operations:
-        return ALL_ON_TOPIC
+        return ctx.operations(ResourceType.TOPIC, name, ALL_ON_TOPIC)
     return OPERATIONS_NOT_ASKED
 
 
@@ -265,7 +302,7 @@ def _answer(
     host, port = ctx.advertised_address
     operations = OPERATIONS_NOT_ASKED
     if request.include_cluster_authorized_operations:
-        operations = ALL_ON_CLUSTER
+        operations = cluster_operations(ctx)
     return MetadataResponse(
         brokers=[
             MetadataResponseBroker(

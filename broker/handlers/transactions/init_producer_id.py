@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 from odradek.broker.coordinator.decision import ProducerIdentity
 from odradek.broker.coordinator.transaction.init_producer import Initialisation
+from odradek.broker.requests import needs
 from odradek.broker.requests.registry import answers_errors, handles
+from odradek.protocol.acls import Operation
 from odradek.protocol.errors import ErrorCode, InvalidRequest
 from odradek.protocol.messages.transactions import (
     InitProducerIdRequest,
@@ -26,7 +28,15 @@ NO_ID = -1
 FIRST_VERSION_WITH_PRODUCER_FENCED = 4
 
 
-@handles(InitProducerIdRequest, versions=(0, 5))
+@handles(
+    InitProducerIdRequest,
+    versions=(0, 5),
+    needs=needs.inside(
+        needs.transactional_id(Operation.WRITE),
+        needs.cluster(Operation.IDEMPOTENT_WRITE),
+        needs.topic(Operation.WRITE),
+    ),
+)
 def handle_init_producer_id(
     ctx: RequestContext, request: InitProducerIdRequest
 ) -> Answer:

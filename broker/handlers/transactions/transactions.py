@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 from odradek.broker.coordinator.decision import ProducerIdentity
 from odradek.broker.coordinator.transaction.add_partitions import Addition
 from odradek.broker.coordinator.transaction.end import Ending
+from odradek.broker.requests import needs
 from odradek.broker.requests.registry import answers_errors, handles
 from odradek.broker.runtime.parked import Parked, gathered
+from odradek.protocol.acls import Operation
 from odradek.protocol.errors import ErrorCode, KafkaError, UnsupportedVersion
 from odradek.protocol.messages.transactions import (
     AddOffsetsToTxnRequest,
@@ -39,7 +41,16 @@ FIRST_VERSION_WITH_ABORTABLE = 5
 FIRST_VERSION_WITH_EPOCH_BUMP = 5
 
 
-@handles(AddPartitionsToTxnRequest, versions=(0, 5), advertised=(0, 3))
+@handles(
+    AddPartitionsToTxnRequest,
+    versions=(0, 5),
+    advertised=(0, 3),
+    needs=needs.inside(
+        needs.transactional_id(Operation.WRITE),
+        needs.topic(Operation.WRITE),
+        needs.cluster(Operation.CLUSTER_ACTION),
+    ),
+)
 def handle_add_partitions_to_txn(
     ctx: RequestContext, request: AddPartitionsToTxnRequest
 ) -> Answer:
@@ -182,7 +193,14 @@ def refuse_add_partitions_to_txn(
     )
 
 
-@handles(AddOffsetsToTxnRequest, versions=(0, 4))
+@handles(
+    AddOffsetsToTxnRequest,
+    versions=(0, 4),
+    needs=needs.before(
+        needs.transactional_id(Operation.WRITE, "transactional_id"),
+        needs.group(Operation.READ, "group_id"),
+    ),
+)
 def handle_add_offsets_to_txn(
     ctx: RequestContext, request: AddOffsetsToTxnRequest
 ) -> Answer:
@@ -219,7 +237,11 @@ def _add_offsets(
     )
 
 
-@handles(EndTxnRequest, versions=(0, 5))
+@handles(
+    EndTxnRequest,
+    versions=(0, 5),
+    needs=needs.before(needs.transactional_id(Operation.WRITE, "transactional_id")),
+)
 def handle_end_txn(ctx: RequestContext, request: EndTxnRequest) -> Answer:
     """Answered when it is decided for good how the transaction ends."""
     bumps_epoch = ctx.api_version >= FIRST_VERSION_WITH_EPOCH_BUMP

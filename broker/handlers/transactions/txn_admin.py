@@ -8,9 +8,11 @@ from odradek.broker.coordinator.transaction.administration import (
     TransactionFilter,
     named_states,
 )
+from odradek.broker.requests import needs
 from odradek.broker.requests.registry import answers_errors, handles
 from odradek.broker.runtime.parked import gathered
 from odradek.broker.text.pattern import compile_pattern
+from odradek.protocol.acls import Operation
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.txn_admin import (
     DescribedTransaction,
@@ -29,7 +31,13 @@ if TYPE_CHECKING:
     from odradek.broker.runtime.parked import Parked
 
 
-@handles(DescribeTransactionsRequest, versions=(0, 0))
+@handles(
+    DescribeTransactionsRequest,
+    versions=(0, 0),
+    needs=needs.inside(
+        needs.transactional_id(Operation.DESCRIBE), needs.topic(Operation.DESCRIBE)
+    ),
+)
 def handle_describe_transactions(
     ctx: RequestContext, request: DescribeTransactionsRequest
 ) -> Answer:
@@ -83,7 +91,11 @@ def refuse_describe_transactions(
     return DescribeTransactionsResponse(transaction_states=refused)
 
 
-@handles(ListTransactionsRequest, versions=(0, 2))
+@handles(
+    ListTransactionsRequest,
+    versions=(0, 2),
+    needs=needs.inside(needs.transactional_id(Operation.DESCRIBE)),
+)
 def handle_list_transactions(
     ctx: RequestContext, request: ListTransactionsRequest
 ) -> Answer:

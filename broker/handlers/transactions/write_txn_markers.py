@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 
 from odradek.broker.coordinator.decision import ProducerIdentity
 from odradek.broker.coordinator.transaction.marker_writer import Marker
+from odradek.broker.requests import needs
 from odradek.broker.requests.registry import answers_errors, handles
 from odradek.broker.runtime.parked import Parked, gathered
+from odradek.protocol.acls import Operation
 from odradek.protocol.errors import (
     ClusterAuthorizationFailed,
     CoordinatorLoadInProgress,
@@ -41,7 +43,13 @@ if TYPE_CHECKING:
     from odradek.protocol.messages.txn_admin import WritableTxnMarker
 
 
-@handles(WriteTxnMarkersRequest, versions=(1, 2))
+@handles(
+    WriteTxnMarkersRequest,
+    versions=(1, 2),
+    needs=needs.before(
+        needs.cluster(Operation.ALTER, otherwise=Operation.CLUSTER_ACTION)
+    ),
+)
 def handle_write_txn_markers(
     ctx: RequestContext, request: WriteTxnMarkersRequest
 ) -> Answer:

@@ -27,12 +27,22 @@ _FIRST_TABLES: _Tables = {
 _RESOURCE_TABLES: _Tables = {
     "resource_options": (3, ("kind", "resource", "name", "value")),
 }
+_ACL_COLUMNS = (
+    "resource_type",
+    "resource_name",
+    "pattern_type",
+    "principal",
+    "host",
+    "operation",
+    "permission",
+)
+_ACL_TABLES: _Tables = {"acls": (len(_ACL_COLUMNS), _ACL_COLUMNS)}
 _SCHEMA_CHECKSUM = f"""
     SELECT {_NAME}(group_concat(sql, ';'))
     FROM (SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type, name)
 """
 FIRST_VERSION = 2
-_TABLES_SINCE = {FIRST_VERSION: _FIRST_TABLES, 3: _RESOURCE_TABLES}
+_TABLES_SINCE = {FIRST_VERSION: _FIRST_TABLES, 3: _RESOURCE_TABLES, 4: _ACL_TABLES}
 
 
 def register(database: sqlite3.Connection) -> None:
@@ -49,6 +59,11 @@ def add_checksums() -> str:
 def add_resource_checksums() -> str:
     """The same for what came with version 3."""
     return _checksums_of(_RESOURCE_TABLES)
+
+
+def add_acl_checksums() -> str:
+    """The same for what came with version 4."""
+    return _checksums_of(_ACL_TABLES)
 
 
 def _checksums_of(tables: _Tables) -> str:

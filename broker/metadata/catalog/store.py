@@ -15,8 +15,11 @@ import sqlite3
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
+from odradek.protocol.acls import AclEntry
+
 from .checksums import (
     FIRST_VERSION,
+    add_acl_checksums,
     add_checksums,
     add_resource_checksums,
     check_rows,
@@ -67,7 +70,26 @@ SCHEMA = (
     ) WITHOUT ROWID;
     {add_resource_checksums()}
     """,
+    f"""
+    CREATE TABLE acls (
+        resource_type INTEGER NOT NULL,
+        resource_name TEXT NOT NULL,
+        pattern_type INTEGER NOT NULL,
+        principal TEXT NOT NULL,
+        host TEXT NOT NULL,
+        operation INTEGER NOT NULL,
+        permission INTEGER NOT NULL,
+        PRIMARY KEY (
+            resource_type, resource_name, pattern_type,
+            principal, host, operation, permission
+        )
+    ) WITHOUT ROWID;
+    {add_acl_checksums()}
+    """,
 )
+
+_ACL_COLUMNS = ", ".join(AclEntry._fields)
+_ACL_IS = " AND ".join(f"{name} = ?" for name in AclEntry._fields)
 
 
 class CatalogError(Exception):
@@ -173,6 +195,21 @@ class CatalogStore:
                     "VALUES (?, ?, ?, ?)",
                     [(*resource, name, value) for name, value in values.items()],
                 )
+
+    def acls(self) -> Iterator[AclEntry]:
+        """All entries of access control lists."""
+        for row in self._database.execute(f"SELECT {_ACL_COLUMNS} FROM acls"):
+            yield AclEntry._make(row)
+
+    def change_acls(
+        self, removed: Iterable[AclEntry], added: Iterable[AclEntry]
+    ) -> None:
+        """Remove and add entries of access control lists."""
+        with self._copied_change() as database:
+            database.executemany(f"DELETE FROM acls WHERE {_ACL_IS}", removed)
+            database.executemany(
+                f"INSERT INTO acls ({_ACL_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", added
+            )
 
     def insert_topics(
         self, topics: Iterable[tuple[bytes, str, int, Mapping[str, str]]]

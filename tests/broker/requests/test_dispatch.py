@@ -14,6 +14,7 @@ from odradek.broker.requests.dispatch import (
     has_bulky_answer,
     top_level_error,
 )
+from odradek.broker.requests.needs import NOTHING
 from odradek.broker.requests.registry import (
     answers_errors,
     handles,
@@ -65,7 +66,9 @@ class Broker:
         self.bugs = Bugs()
         config = BrokerConfig(request_objects_max=1000)
         live = LiveConfig(config)
-        services: Any = SimpleNamespace(bugs=self.bugs, config=config, live=live)
+        services: Any = SimpleNamespace(
+            bugs=self.bugs, config=config, live=live, authorizer=None
+        )
         self.dispatcher = Dispatcher(services, registry.registered_handlers())
         self.connection = ConnectionInfo()
 
@@ -108,7 +111,7 @@ def test_a_header_is_read_once_its_handler_is_loaded(
             return default
 
     live = LiveConfig(BrokerConfig())
-    services: Any = SimpleNamespace(bugs=broker.bugs, live=live)
+    services: Any = SimpleNamespace(bugs=broker.bugs, live=live, authorizer=None)
     frame = memoryview(encode_request(HeartbeatRequest(), 4, 77, "me")[4:])
     header, _ = Dispatcher(services, Loading()).read_header(frame)
     assert header.client_id == "me"
@@ -127,7 +130,7 @@ def test_the_handler_gets_the_request_and_its_answer_is_encoded(
 ) -> None:
     contexts = []
 
-    @handles(HeartbeatRequest, versions=(0, 4))
+    @handles(HeartbeatRequest, versions=(0, 4), needs=NOTHING)
     def handle(ctx: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse:
         contexts.append(ctx)
         return HeartbeatResponse(error_code=len(request.member_id))
@@ -142,7 +145,7 @@ def test_the_handler_gets_the_request_and_its_answer_is_encoded(
 
 
 def test_requests_of_too_many_objects_are_refused(broker: Broker) -> None:
-    handles(FetchRequest, versions=(4, 18))(lambda *_: FetchResponse())
+    handles(FetchRequest, versions=(4, 18), needs=NOTHING)(lambda *_: FetchResponse())
     request = FetchRequest(topics=[FetchTopic(topic="t")] * 1000)
     broker.ask(request, 12)
     request.topics.append(FetchTopic(topic="t"))
@@ -163,7 +166,9 @@ class Reciting:
 
 
 def test_the_short_way_is_asked_before_anything_is_decoded(broker: Broker) -> None:
-    handles(HeartbeatRequest, versions=(0, 4))(lambda *_: HeartbeatResponse())
+    handles(HeartbeatRequest, versions=(0, 4), needs=NOTHING)(
+        lambda *_: HeartbeatResponse()
+    )
     shortcut(HeartbeatRequest, first_version=3)(Reciting)
     for version, code in ((3, 9), (2, 0)):
         frame = encode_request(HeartbeatRequest(), version, 77, "me")[4:] + b"\1"
@@ -179,7 +184,9 @@ def test_the_short_way_is_asked_before_anything_is_decoded(broker: Broker) -> No
 
 
 def test_a_bug_on_the_short_way_is_answered_as_any_other(broker: Broker) -> None:
-    handles(HeartbeatRequest, versions=(0, 4))(lambda *_: HeartbeatResponse())
+    handles(HeartbeatRequest, versions=(0, 4), needs=NOTHING)(
+        lambda *_: HeartbeatResponse()
+    )
     shortcut(HeartbeatRequest, first_version=0)(Reciting)
     frame = encode_request(HeartbeatRequest(), 3, 77, "me")[4:] + b"\xff"
     broker.answer(frame)
@@ -190,7 +197,9 @@ def test_a_bug_on_the_short_way_is_answered_as_any_other(broker: Broker) -> None
 
 
 def test_bytes_behind_the_request_do_not_matter(broker: Broker) -> None:
-    handles(HeartbeatRequest, versions=(0, 4))(lambda *_: HeartbeatResponse())
+    handles(HeartbeatRequest, versions=(0, 4), needs=NOTHING)(
+        lambda *_: HeartbeatResponse()
+    )
     frame = encode_request(HeartbeatRequest(), 3, 1, "me")[4:]
     _, data = broker.answer(frame + bytes(8))
     assert decode_response(data, HeartbeatResponse, 3)[1].error_code == 0
@@ -200,7 +209,9 @@ def test_records_are_not_copied(broker: Broker) -> None:
     records = memoryview(bytes(100_000))
     partition = PartitionData(partition_index=1, records=records)
     topic = FetchableTopicResponse(topic="t", partitions=[partition])
-    handles(FetchRequest, versions=(4, 18))(lambda *_: FetchResponse(responses=[topic]))
+    handles(FetchRequest, versions=(4, 18), needs=NOTHING)(
+        lambda *_: FetchResponse(responses=[topic])
+    )
     frame = encode_request(FetchRequest(), 12, 5)[4:]
     exchange = broker.dispatcher.dispatch(broker.connection, memoryview(frame))
     out: list[Any] = []
@@ -210,13 +221,17 @@ def test_records_are_not_copied(broker: Broker) -> None:
 
 
 def test_an_error_is_answered_at_the_top(broker: Broker) -> None:
-    handles(HeartbeatRequest, versions=(0, 4))(raising(InvalidRequest("no")))
+    handles(HeartbeatRequest, versions=(0, 4), needs=NOTHING)(
+        raising(InvalidRequest("no"))
+    )
     assert broker.ask(HeartbeatRequest(), 3).error_code == ErrorCode.INVALID_REQUEST
     assert broker.bugs.count == 0
 
 
 def test_a_bug_is_recorded_and_answered(broker: Broker) -> None:
-    handles(HeartbeatRequest, versions=(0, 4))(raising(KeyError("expected here")))
+    handles(HeartbeatRequest, versions=(0, 4), needs=NOTHING)(
+        raising(KeyError("expected here"))
+    )
     response = broker.ask(HeartbeatRequest(), 3)
     assert response.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
     assert broker.bugs.count == 1
@@ -229,13 +244,17 @@ def test_a_message_goes_with_the_error_where_there_is_a_place() -> None:
 
 
 def test_without_a_place_for_the_error_the_connection_closes(broker: Broker) -> None:
-    handles(ProduceRequest, versions=(3, 13))(raising(InvalidRequest("no")))
+    handles(ProduceRequest, versions=(3, 13), needs=NOTHING)(
+        raising(InvalidRequest("no"))
+    )
     with pytest.raises(MalformedRequest, match="Produce v9"):
         broker.ask(ProduceRequest(), 9)
 
 
 def test_a_builder_answers_for_the_parts_of_the_request(broker: Broker) -> None:
-    handles(ProduceRequest, versions=(3, 13))(raising(InvalidRequest("no")))
+    handles(ProduceRequest, versions=(3, 13), needs=NOTHING)(
+        raising(InvalidRequest("no"))
+    )
     answers_errors(ProduceRequest)(refuse_produce)
     response = broker.ask(produce_request(), 9)
     (partition,) = response.responses[0].partition_responses
@@ -243,7 +262,9 @@ def test_a_builder_answers_for_the_parts_of_the_request(broker: Broker) -> None:
 
 
 def test_malformed_bodies_are_malformed(broker: Broker) -> None:
-    handles(HeartbeatRequest, versions=(0, 4))(lambda *_: HeartbeatResponse())
+    handles(HeartbeatRequest, versions=(0, 4), needs=NOTHING)(
+        lambda *_: HeartbeatResponse()
+    )
     whole = encode_request(HeartbeatRequest(member_id="a"), 4, 1, "me")[4:]
     for size in range(len(whole)):
         with pytest.raises(MalformedRequest):
@@ -251,7 +272,9 @@ def test_malformed_bodies_are_malformed(broker: Broker) -> None:
 
 
 def test_a_handler_may_find_the_request_malformed(broker: Broker) -> None:
-    handles(HeartbeatRequest, versions=(0, 4))(raising(MalformedRequest("odd")))
+    handles(HeartbeatRequest, versions=(0, 4), needs=NOTHING)(
+        raising(MalformedRequest("odd"))
+    )
     with pytest.raises(MalformedRequest, match="odd"):
         broker.ask(HeartbeatRequest(), 3)
 
@@ -260,7 +283,9 @@ def test_a_handler_may_find_the_request_malformed(broker: Broker) -> None:
 def test_unknown_apis_and_versions_close(
     broker: Broker, key: int, version: int
 ) -> None:
-    handles(HeartbeatRequest, versions=(0, 4))(lambda *_: HeartbeatResponse())
+    handles(HeartbeatRequest, versions=(0, 4), needs=NOTHING)(
+        lambda *_: HeartbeatResponse()
+    )
     with pytest.raises(MalformedRequest):
         broker.answer(struct.pack(">hhih", key, version, 1, -1))
 
@@ -269,7 +294,9 @@ def test_unknown_apis_and_versions_close(
 def test_any_other_version_of_api_versions_lists_its_own(
     broker: Broker, version: int
 ) -> None:
-    handles(ApiVersionsRequest, versions=(0, 4))(lambda *_: ApiVersionsResponse())
+    handles(ApiVersionsRequest, versions=(0, 4), needs=NOTHING)(
+        lambda *_: ApiVersionsResponse()
+    )
     _, data = broker.answer(struct.pack(">hhih", 18, version, 9, -1) + b"\x07anything")
     correlation_id, response = decode_response(data, ApiVersionsResponse, 0)
     assert correlation_id == 9
@@ -280,7 +307,7 @@ def test_any_other_version_of_api_versions_lists_its_own(
 
 
 def test_a_refused_version_is_answered_where_it_can_be_read(broker: Broker) -> None:
-    handles(HeartbeatRequest, versions=(3, 4), advertised=(0, 4))(
+    handles(HeartbeatRequest, versions=(3, 4), needs=NOTHING, advertised=(0, 4))(
         lambda *_: HeartbeatResponse()
     )
     response = broker.ask(HeartbeatRequest(), 2)
@@ -289,7 +316,7 @@ def test_a_refused_version_is_answered_where_it_can_be_read(broker: Broker) -> N
 
 
 def test_a_refused_version_that_cannot_be_read_closes(broker: Broker) -> None:
-    handles(ProduceRequest, versions=(3, 13), advertised=(0, 13))(
+    handles(ProduceRequest, versions=(3, 13), needs=NOTHING, advertised=(0, 13))(
         lambda *_: ProduceResponse()
     )
     with pytest.raises(MalformedRequest):
@@ -297,7 +324,7 @@ def test_a_refused_version_that_cannot_be_read_closes(broker: Broker) -> None:
 
 
 def test_a_refused_version_may_have_a_reader(broker: Broker) -> None:
-    @handles(ProduceRequest, versions=(3, 13), advertised=(0, 13))
+    @handles(ProduceRequest, versions=(3, 13), needs=NOTHING, advertised=(0, 13))
     def handle(ctx: RequestContext, request: ProduceRequest) -> ProduceResponse:
         raise AssertionError("this version is not handled")
 

@@ -1,6 +1,7 @@
 import pytest
 
 from odradek.broker.requests import registry
+from odradek.broker.requests.needs import NOTHING
 from odradek.broker.requests.registry import NO_RESPONSE, Handler, handles
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.messages.groups import HeartbeatRequest, HeartbeatResponse
@@ -13,23 +14,25 @@ def empty_registry(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_handler_is_found_by_its_key_with_its_response() -> None:
-    @handles(HeartbeatRequest, versions=(1, 4), advertised=(0, 3))
+    @handles(HeartbeatRequest, versions=(1, 4), needs=NOTHING, advertised=(0, 3))
     def handle(ctx: object, request: object) -> None: ...
 
     handler = registry.registered_handlers()[ApiKey.HEARTBEAT]
-    assert handler == Handler(HeartbeatRequest, HeartbeatResponse, handle, 1, 4, 0, 3)
+    assert handler == Handler(
+        HeartbeatRequest, HeartbeatResponse, handle, 1, 4, 0, 3, NOTHING
+    )
     assert [handler.handles_version(v) for v in (0, 1, 4, 5)] == [0, 1, 1, 0]
     assert [handler.advertises_version(v) for v in (-1, 0, 3, 4)] == [0, 1, 1, 0]
 
 
 def test_what_is_handled_is_advertised_unless_said_otherwise() -> None:
-    handles(HeartbeatRequest, versions=(2, 3))(lambda ctx, request: None)
+    handles(HeartbeatRequest, versions=(2, 3), needs=NOTHING)(lambda ctx, request: None)
     handler = registry.registered_handlers()[ApiKey.HEARTBEAT]
     assert (handler.advertised_min, handler.advertised_max) == (2, 3)
 
 
 def test_an_api_has_one_handler() -> None:
-    register = handles(HeartbeatRequest, versions=(0, 4))
+    register = handles(HeartbeatRequest, versions=(0, 4), needs=NOTHING)
     register(lambda ctx, request: None)
     with pytest.raises(ValueError, match="two handlers of API 12"):
         register(lambda ctx, request: None)

@@ -45,8 +45,6 @@ def test_nothing_of_ours_is_called_meaningless() -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("authorizer.class.name", "org.apache.kafka.StandardAuthorizer"),
-        ("super.users", "User:admin"),
         ("remote.log.storage.system.enable", "true"),
         ("create.topic.policy.class.name", "my.Policy"),
         ("zookeeper.connect", "zookeeper:2181"),
@@ -68,7 +66,6 @@ def test_what_would_be_a_lie_is_refused(name: str, value: str) -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("authorizer.class.name", ""),
         ("remote.log.storage.system.enable", "false"),
         ("num.network.threads", "3"),
         ("process.roles", "broker,controller"),

@@ -44,6 +44,7 @@ def ask(
     nothing: Any = SimpleNamespace(of=lambda resource: {})
     features = Features(nothing, config.transaction_version)
     services: Any = SimpleNamespace(
+        authorizer=None,
         bugs=Bugs(),
         config=config,
         live=LiveConfig(config),
