@@ -53,6 +53,7 @@ NOT_RUN: dict[str, dict[str, int]] = {
     "docs/tracing.md": {"waits for a client": 1},
     "docs/transactions.md": {"a fragment": 2, "needs an open transaction": 1},
     "docs/tutorials/ci.md": {"installs packages": 1},
+    "docs/tutorials/consumer.md": {"installs packages": 1},
     "docs/tutorials/edge.md": {"needs root": 2},
     "docs/tutorials/laptop.md": {"installs packages": 1},
     "docs/tutorials/team.md": {"needs docker": 4},
