@@ -270,8 +270,6 @@ class BrokerConfig(
             OptionError: two of them contradict each other, or one needs another.
         """
         check_listeners(self)
-        if self.authorizer_class_name:
-            raise OptionError("authorizer.class.name: not every API asks it yet")
         if self.super_users and not self.authorizer_class_name:
             raise OptionError(
                 "super.users are those whom access control lists do not bind, and "

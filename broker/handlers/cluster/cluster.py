@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from odradek.broker.handlers.authorized_operations import ALL_ON_CLUSTER
+from odradek.broker.handlers.authorized_operations import cluster_operations
 from odradek.broker.requests import needs
 from odradek.broker.requests.registry import handles
 from odradek.protocol.acls import Operation
@@ -58,7 +58,9 @@ def handle_describe_cluster(
                 rack=services.config.broker_rack,
             )
         ],
-        cluster_authorized_operations=ALL_ON_CLUSTER if asked else OPERATIONS_NOT_ASKED,
+        cluster_authorized_operations=cluster_operations(ctx)
+        if asked
+        else OPERATIONS_NOT_ASKED,
     )
 
 

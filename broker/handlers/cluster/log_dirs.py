@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.broker.requests import needs
-from odradek.broker.requests.registry import handles
+from odradek.broker.requests.registry import answers_errors, handles
 from odradek.protocol.acls import Operation
 from odradek.protocol.errors import (
     ErrorCode,
@@ -58,7 +58,7 @@ class _Space(NamedTuple):
 @handles(
     DescribeLogDirsRequest,
     versions=(1, 5),
-    needs=needs.inside(needs.cluster(Operation.DESCRIBE)),
+    needs=needs.before(needs.cluster(Operation.DESCRIBE)),
 )
 async def handle_describe_log_dirs(
     ctx: RequestContext, request: DescribeLogDirsRequest
@@ -246,6 +246,28 @@ async def handle_alter_replica_log_dirs(
         results=[
             AlterReplicaLogDirTopicResult(topic_name=name, partitions=results)
             for name, results in topics.items()
+        ]
+    )
+
+
+@answers_errors(AlterReplicaLogDirsRequest)
+def refuse_alter_replica_log_dirs(
+    request: AlterReplicaLogDirsRequest, error: KafkaError
+) -> AlterReplicaLogDirsResponse:
+    """The same error for every partition."""
+    return AlterReplicaLogDirsResponse(
+        results=[
+            AlterReplicaLogDirTopicResult(
+                topic_name=topic.name,
+                partitions=[
+                    AlterReplicaLogDirPartitionResult(
+                        partition_index=number, error_code=error.code
+                    )
+                    for number in topic.partitions
+                ],
+            )
+            for wanted in request.dirs
+            for topic in wanted.topics
         ]
     )
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from odradek.broker.requests import needs
 from odradek.broker.requests.registry import handles
-from odradek.protocol.acls import Operation
+from odradek.protocol.acls import Operation, ResourceType
 from odradek.protocol.errors import (
     CoordinatorNotAvailable,
     ErrorCode,
@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 
 FIRST_VERSION_WITH_MANY_KEYS = 4
 GROUP, TRANSACTION = 0, 1
+_SECURED = {
+    GROUP: ResourceType.GROUP,
+    TRANSACTION: ResourceType.TRANSACTIONAL_ID,
+}
 NOWHERE = -1
 
 
@@ -80,14 +84,15 @@ def _answer(
     if ctx.api_version >= FIRST_VERSION_WITH_MANY_KEYS:
         return FindCoordinatorResponse(
             coordinators=[
-                _coordinator(ctx, key, error) for key in request.coordinator_keys
+                _coordinator(ctx, key, error, request.key_type)
+                for key in request.coordinator_keys
             ]
         )
-    found = _coordinator(ctx, request.key, error)
+    found = _coordinator(ctx, request.key, error, request.key_type)
     return FindCoordinatorResponse(
         error_code=found.error_code,
         # Kafka spells success out here, and nowhere else.
-        error_message="NONE" if error is None else found.error_message,
+        error_message=found.error_message or "NONE",
         node_id=found.node_id,
         host=found.host,
         port=found.port,
@@ -95,8 +100,13 @@ def _answer(
 
 
 def _coordinator(
-    ctx: RequestContext, key: str, error: KafkaError | None
+    ctx: RequestContext, key: str, error: KafkaError | None, key_type: int
 ) -> Coordinator:
+    resource_type = _SECURED.get(key_type)
+    if resource_type is not None and not ctx.may(
+        Operation.DESCRIBE, resource_type, key
+    ):
+        error = needs.DENIED[resource_type]()
     if error is not None:
         return Coordinator(
             key=key,

@@ -9,8 +9,8 @@ from odradek.broker.handlers.authorized_operations import ALL_ON_GROUP
 from odradek.broker.requests import needs
 from odradek.broker.requests.registry import handles
 from odradek.broker.runtime.parked import gathered
-from odradek.protocol.acls import Operation
-from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.acls import CLUSTER_NAME, Operation, ResourceType
+from odradek.protocol.errors import ErrorCode, GroupAuthorizationFailed, KafkaError
 from odradek.protocol.messages.group_admin import (
     DeletableGroupResult,
     DeleteGroupsRequest,
@@ -48,13 +48,17 @@ def handle_describe_groups(
         def refuse(error: KafkaError) -> DescribedGroup:
             return DescribedGroup(error_code=error.code, group_id=group_id, members=[])
 
+        if not ctx.may(Operation.DESCRIBE, ResourceType.GROUP, group_id):
+            return refuse(GroupAuthorizationFailed())
         return groups.describe(group_id, ctx.api_version, refuse)
 
     def finish(found: list[DescribedGroup]) -> DescribeGroupsResponse:
         if request.include_authorized_operations:
             for each in found:
                 if not each.error_code:
-                    each.authorized_operations = ALL_ON_GROUP
+                    each.authorized_operations = ctx.operations(
+                        ResourceType.GROUP, each.group_id, ALL_ON_GROUP
+                    )
         return DescribeGroupsResponse(groups=found)
 
     return gathered([describe(each) for each in request.groups], finish)
@@ -79,11 +83,18 @@ def handle_list_groups(ctx: RequestContext, request: ListGroupsRequest) -> Answe
         for each in found:
             if isinstance(each, KafkaError):
                 return ListGroupsResponse(error_code=each.code, groups=[])
-            listed += each
+            listed += (one for one in each if _is_seen(ctx, one))
         return ListGroupsResponse(error_code=ErrorCode.NONE, groups=listed)
 
     wanted = GroupFilter.of(request.states_filter, request.types_filter)
     return groups.list_groups(wanted, finish)
+
+
+def _is_seen(ctx: RequestContext, group: ListedGroup) -> bool:
+    """Whether the client may know of the group: as of all of them, or of this one."""
+    return ctx.sees(Operation.DESCRIBE, ResourceType.CLUSTER, CLUSTER_NAME) or ctx.sees(
+        Operation.DESCRIBE, ResourceType.GROUP, group.group_id
+    )
 
 
 @handles(
@@ -95,7 +106,12 @@ def handle_delete_groups(ctx: RequestContext, request: DeleteGroupsRequest) -> A
     """Each group is gone for good, or says why not."""
     groups = ctx.services.groups
     names = list(dict.fromkeys(request.groups_names))
-    answers = [groups.delete(each, lambda error: error.code) for each in names]
+    answers = [
+        groups.delete(each, lambda error: error.code)
+        if ctx.may(Operation.DELETE, ResourceType.GROUP, each)
+        else ErrorCode.GROUP_AUTHORIZATION_FAILED
+        for each in names
+    ]
 
     def finish(codes: list[int]) -> DeleteGroupsResponse:
         return DeleteGroupsResponse(
@@ -115,19 +131,23 @@ def handle_delete_groups(ctx: RequestContext, request: DeleteGroupsRequest) -> A
 )
 def handle_offset_delete(ctx: RequestContext, request: OffsetDeleteRequest) -> Answer:
     """Each partition's offset is forgotten, or says why not."""
+    ctx.require(Operation.DELETE, ResourceType.GROUP, request.group_id)
     topics = ctx.services.metadata
     response = OffsetDeleteResponse(topics=[])
     places: list[OffsetDeleteResponsePartition] = []
     wanted: list[tuple[str, int]] = []
     for asked in request.topics:
         topic = topics.get(asked.name)
+        is_allowed = ctx.may(Operation.READ, ResourceType.TOPIC, asked.name)
         answered = OffsetDeleteResponseTopic(name=asked.name, partitions=[])
         response.topics.append(answered)
         for each in asked.partitions:
             number = each.partition_index
             place = OffsetDeleteResponsePartition(partition_index=number)
             answered.partitions.append(place)
-            if topic is None or not 0 <= number < len(topic.partitions):
+            if not is_allowed:
+                place.error_code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+            elif topic is None or not 0 <= number < len(topic.partitions):
                 place.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             else:
                 places.append(place)

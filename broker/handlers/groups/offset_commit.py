@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from odradek.broker.coordinator.group.offsets.commit import Committer, WantedOffset
 from odradek.broker.requests import needs
 from odradek.broker.requests.registry import answers_errors, handles
-from odradek.protocol.acls import Operation
+from odradek.protocol.acls import Operation, ResourceType
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.offsets import (
     OffsetCommitRequest,
@@ -37,6 +37,7 @@ FIRST_VERSION_WITH_TOPIC_IDS = 10
 )
 def handle_offset_commit(ctx: RequestContext, request: OffsetCommitRequest) -> Answer:
     """Answered when what was committed is durable."""
+    ctx.require(Operation.READ, ResourceType.GROUP, request.group_id)
     committer = Committer(
         request.group_id,
         request.generation_id_or_member_epoch,
@@ -48,6 +49,7 @@ def handle_offset_commit(ctx: RequestContext, request: OffsetCommitRequest) -> A
     places: list[OffsetCommitResponsePartition] = []
     for asked in request.topics:
         topic = _topic(ctx, asked)
+        is_denied = _is_denied(ctx, asked, topic)
         answered = OffsetCommitResponseTopic(
             name=asked.name, topic_id=asked.topic_id, partitions=[]
         )
@@ -57,7 +59,9 @@ def handle_offset_commit(ctx: RequestContext, request: OffsetCommitRequest) -> A
                 partition_index=each.partition_index, error_code=ErrorCode.NONE
             )
             answered.partitions.append(place)
-            if topic is None:
+            if is_denied:
+                place.error_code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+            elif topic is None:
                 place.error_code = _unknown(ctx)
             elif not 0 <= each.partition_index < len(topic.partitions):
                 place.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -103,6 +107,16 @@ def _topic(ctx: RequestContext, asked: OffsetCommitRequestTopic) -> Topic | None
     if ctx.api_version >= FIRST_VERSION_WITH_TOPIC_IDS:
         return topics.by_id(asked.topic_id)
     return topics.get(asked.name)
+
+
+def _is_denied(
+    ctx: RequestContext, asked: OffsetCommitRequestTopic, topic: Topic | None
+) -> bool:
+    """Whether the topic is not the client's; an unknown id has no name to ask for."""
+    name = asked.name if topic is None else topic.name
+    if topic is None and ctx.api_version >= FIRST_VERSION_WITH_TOPIC_IDS:
+        return False
+    return not ctx.may(Operation.READ, ResourceType.TOPIC, name)
 
 
 def _unknown(ctx: RequestContext) -> int:

@@ -14,8 +14,8 @@ from odradek.broker.coordinator.group.state.records import ZERO_UUID
 from odradek.broker.requests import needs
 from odradek.broker.requests.registry import answers_errors, handles
 from odradek.broker.runtime.parked import gathered
-from odradek.protocol.acls import Operation
-from odradek.protocol.errors import ErrorCode
+from odradek.protocol.acls import Operation, ResourceType
+from odradek.protocol.errors import ErrorCode, GroupAuthorizationFailed
 from odradek.protocol.messages.offsets import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
@@ -77,11 +77,20 @@ def _fetch(
                 found = ctx.services.metadata.by_id(topic.topic_id)
                 name = None if found is None else found.name
             if name is None:
-                unknown.append(_unknown(topic))
+                unknown.append(_unknown(topic, ErrorCode.UNKNOWN_TOPIC_ID))
+            elif not ctx.may(Operation.DESCRIBE, ResourceType.TOPIC, name):
+                code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+                unknown.append(_unknown(topic, code))
             else:
                 wanted += [(name, number) for number in topic.partition_indexes]
 
     def answer(found: list[FetchedOffset]) -> OffsetFetchResponseGroup:
+        if wanted is None:  # all of them: of those that the client may see
+            found = [
+                each
+                for each in found
+                if ctx.sees(Operation.DESCRIBE, ResourceType.TOPIC, each[0])
+            ]
         topics = _by_topic(ctx, found)
         return OffsetFetchResponseGroup(
             group_id=group.group_id, topics=topics + unknown, error_code=ErrorCode.NONE
@@ -92,6 +101,8 @@ def _fetch(
             group_id=group.group_id, topics=[], error_code=error.code
         )
 
+    if not ctx.may(Operation.DESCRIBE, ResourceType.GROUP, group.group_id):
+        return refuse(GroupAuthorizationFailed())
     return ctx.services.groups.fetch(
         group.group_id, wanted, require_stable, answer, refuse
     )
@@ -126,7 +137,9 @@ def _by_topic(
     return list(topics.values())
 
 
-def _unknown(topic: OffsetFetchRequestTopics) -> OffsetFetchResponseTopics:
+def _unknown(
+    topic: OffsetFetchRequestTopics, error_code: int
+) -> OffsetFetchResponseTopics:
     return OffsetFetchResponseTopics(
         name=topic.name,
         topic_id=topic.topic_id,
@@ -134,7 +147,7 @@ def _unknown(topic: OffsetFetchRequestTopics) -> OffsetFetchResponseTopics:
             OffsetFetchResponsePartitions(
                 partition_index=number,
                 committed_offset=NO_OFFSET,
-                error_code=ErrorCode.UNKNOWN_TOPIC_ID,
+                error_code=error_code,
             )
             for number in topic.partition_indexes
         ],

@@ -15,7 +15,7 @@ from odradek.broker.coordinator.transaction.add_partitions import Addition
 from odradek.broker.requests import needs
 from odradek.broker.requests.registry import answers_errors, handles
 from odradek.broker.runtime.parked import Parked
-from odradek.protocol.acls import Operation
+from odradek.protocol.acls import Operation, ResourceType
 from odradek.protocol.errors import ErrorCode, InvalidRequest, KafkaError, error_class
 from odradek.protocol.messages.txn_offsets import (
     TxnOffsetCommitRequest,
@@ -52,6 +52,9 @@ def handle_txn_offset_commit(
     ctx: RequestContext, request: TxnOffsetCommitRequest
 ) -> Answer:
     """Answered when the offsets are, durably, part of the transaction."""
+    transactional_id = request.transactional_id
+    ctx.require(Operation.WRITE, ResourceType.TRANSACTIONAL_ID, transactional_id)
+    ctx.require(Operation.READ, ResourceType.GROUP, request.group_id)
     return TxnOffsetCommit(ctx, request).begin()
 
 
@@ -73,12 +76,16 @@ class TxnOffsetCommit:
         self._places: list[TxnOffsetCommitResponsePartition] = []
         for asked in request.topics:
             topic = ctx.services.metadata.get(asked.name)
+            is_allowed = ctx.may(Operation.READ, ResourceType.TOPIC, asked.name)
             answered = TxnOffsetCommitResponseTopic(name=asked.name, partitions=[])
             self._response.topics.append(answered)
             for each in asked.partitions:
                 number = each.partition_index
                 place = TxnOffsetCommitResponsePartition(partition_index=number)
                 answered.partitions.append(place)
+                if not is_allowed:
+                    place.error_code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+                    continue
                 if topic is None or not 0 <= number < len(topic.partitions):
                     place.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
                     continue

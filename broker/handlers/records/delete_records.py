@@ -8,7 +8,8 @@ from odradek.broker.replica.record_deletion import HIGH_WATERMARK
 from odradek.broker.replica.waiting.delayed_delete_records import DeleteRecordsResult
 from odradek.broker.requests import needs
 from odradek.broker.requests.registry import answers_errors, handles
-from odradek.protocol.acls import Operation
+from odradek.protocol.acls import Operation, ResourceType
+from odradek.protocol.errors import TopicAuthorizationFailed
 from odradek.protocol.messages.topics import (
     DeleteRecordsPartitionResult,
     DeleteRecordsRequest,
@@ -42,10 +43,40 @@ def handle_delete_records(ctx: RequestContext, request: DeleteRecordsRequest) ->
     """
     offsets = _offsets(request)
     replica_manager = ctx.services.replica_manager
+    if ctx.services.authorizer is not None:
+        denied = {
+            topic.name
+            for topic in request.topics
+            if not ctx.may(Operation.DELETE, ResourceType.TOPIC, topic.name)
+        }
+        if denied:
+            return _delete_allowed(ctx, request, denied)
     hidden = replica_manager.visible_ends.hidden(offsets)
     if replica_manager.unopened(offsets) or _wanted(offsets, hidden):
         return _delete_when_ready(replica_manager, offsets, request.timeout_ms)
     return replica_manager.delete_records(offsets, request.timeout_ms, _respond)
+
+
+async def _delete_allowed(
+    ctx: RequestContext, request: DeleteRecordsRequest, denied: set[str]
+) -> DeleteRecordsResponse:
+    """The answer where some of the topics are not the client's."""
+    allowed = {
+        key: offset
+        for key, offset in _offsets(request).items()
+        if key.topic not in denied
+    }
+    response = DeleteRecordsResponse()
+    if allowed:
+        response = await _delete_when_ready(
+            ctx.services.replica_manager, allowed, request.timeout_ms
+        )
+    refused = [each for each in request.topics if each.name in denied]
+    error = TopicAuthorizationFailed()
+    response.topics += refuse_delete_records(
+        DeleteRecordsRequest(topics=refused), error
+    ).topics
+    return response
 
 
 async def _delete_when_ready(

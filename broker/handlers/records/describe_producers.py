@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from odradek.broker.requests import needs
 from odradek.broker.requests.registry import answers_errors, handles
-from odradek.protocol.acls import Operation
+from odradek.protocol.acls import Operation, ResourceType
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.messages.txn_admin import (
     DescribedProducersPartition,
@@ -43,28 +43,28 @@ def handle_describe_producers(
         for number in topic.partition_indexes
     )
     if unopened:
-        return _answer_when_open(services, request, unopened)
-    return _answer(services, request)
+        return _answer_when_open(ctx, request, unopened)
+    return _answer(ctx, request)
 
 
 async def _answer_when_open(
-    services: Services,
+    ctx: RequestContext,
     request: DescribeProducersRequest,
     unopened: list[TopicPartition],
 ) -> DescribeProducersResponse:
-    await services.replica_manager.open(unopened)
-    return _answer(services, request)
+    await ctx.services.replica_manager.open(unopened)
+    return _answer(ctx, request)
 
 
 def _answer(
-    services: Services, request: DescribeProducersRequest
+    ctx: RequestContext, request: DescribeProducersRequest
 ) -> DescribeProducersResponse:
     return DescribeProducersResponse(
         topics=[
             DescribedProducersTopic(
                 name=topic.name,
                 partitions=[
-                    _described(services, TopicPartition(topic.name, number))
+                    _described(ctx, TopicPartition(topic.name, number))
                     for number in topic.partition_indexes
                 ],
             )
@@ -74,12 +74,13 @@ def _answer(
 
 
 def _described(
-    services: Services, topic_partition: TopicPartition
+    ctx: RequestContext, topic_partition: TopicPartition
 ) -> DescribedProducersPartition:
     try:
+        ctx.require(Operation.READ, ResourceType.TOPIC, topic_partition.topic)
         return DescribedProducersPartition(
             partition_index=topic_partition.partition,
-            active_producers=_active_producers(services, topic_partition),
+            active_producers=_active_producers(ctx.services, topic_partition),
         )
     except KafkaError as error:
         return _refused(topic_partition.partition, error)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from odradek.broker.requests import needs
 from odradek.broker.requests.registry import answers_errors, handles
-from odradek.protocol.acls import Operation
+from odradek.protocol.acls import Operation, ResourceType
 from odradek.protocol.errors import (
     ErrorCode,
     InvalidRequest,
@@ -183,6 +183,9 @@ class Listing:
     ) -> ListOffsetsPartitionResponse:
         answer = ListOffsetsPartitionResponse(partition_index=topic_partition.partition)
         try:
+            self._ctx.require(
+                Operation.DESCRIBE, ResourceType.TOPIC, topic_partition.topic
+            )
             self._look_up(topic_partition, answer, may_block)
         except KafkaError as error:
             answer.error_code = error.code

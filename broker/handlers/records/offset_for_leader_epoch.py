@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from odradek.broker.requests import needs
 from odradek.broker.requests.registry import answers_errors, handles
-from odradek.protocol.acls import Operation
+from odradek.protocol.acls import CLUSTER_NAME, Operation, ResourceType
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.messages.list_offsets import (
     EpochEndOffset,
@@ -21,7 +21,6 @@ from odradek.protocol.messages.list_offsets import (
 from odradek.protocol.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
-    from odradek.broker.replica.replica_manager import ReplicaManager
     from odradek.broker.requests.context import RequestContext
     from odradek.broker.requests.registry import Answer
     from odradek.protocol.messages.list_offsets import OffsetForLeaderPartition
@@ -48,29 +47,28 @@ def handle_offset_for_leader_epoch(
         for each in topic.partitions
     )
     if unopened:
-        return _answer_when_open(replica_manager, request, unopened)
-    return _answer(replica_manager, request)
+        return _answer_when_open(ctx, request, unopened)
+    return _answer(ctx, request)
 
 
 async def _answer_when_open(
-    replica_manager: ReplicaManager,
+    ctx: RequestContext,
     request: OffsetForLeaderEpochRequest,
     unopened: list[TopicPartition],
 ) -> OffsetForLeaderEpochResponse:
-    await replica_manager.open(unopened)
-    return _answer(replica_manager, request)
+    await ctx.services.replica_manager.open(unopened)
+    return _answer(ctx, request)
 
 
 def _answer(
-    replica_manager: ReplicaManager, request: OffsetForLeaderEpochRequest
+    ctx: RequestContext, request: OffsetForLeaderEpochRequest
 ) -> OffsetForLeaderEpochResponse:
     return OffsetForLeaderEpochResponse(
         topics=[
             OffsetForLeaderTopicResult(
                 topic=topic.topic,
                 partitions=[
-                    _end_of_epoch(replica_manager, topic.topic, each)
-                    for each in topic.partitions
+                    _end_of_epoch(ctx, topic.topic, each) for each in topic.partitions
                 ],
             )
             for topic in request.topics
@@ -79,10 +77,13 @@ def _answer(
 
 
 def _end_of_epoch(
-    replica_manager: ReplicaManager, topic: str, wanted: OffsetForLeaderPartition
+    ctx: RequestContext, topic: str, wanted: OffsetForLeaderPartition
 ) -> EpochEndOffset:
     end = EpochEndOffset(partition=wanted.partition)
     try:
+        if not ctx.sees(Operation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER_NAME):
+            ctx.require(Operation.DESCRIBE, ResourceType.TOPIC, topic)
+        replica_manager = ctx.services.replica_manager
         partition = replica_manager.partition(TopicPartition(topic, wanted.partition))
         partition.leadership.check(wanted.current_leader_epoch)
         found = partition.view.epoch_end_offset(wanted.leader_epoch)

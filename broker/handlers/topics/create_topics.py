@@ -20,8 +20,9 @@ from odradek.broker.metadata.topic_creation import (
 )
 from odradek.broker.requests import needs
 from odradek.broker.requests.registry import answers_errors, handles
-from odradek.protocol.acls import Operation
+from odradek.protocol.acls import CLUSTER_NAME, Operation, ResourceType
 from odradek.protocol.errors import (
+    ErrorCode,
     InvalidReplicaAssignment,
     InvalidRequest,
     KafkaError,
@@ -69,6 +70,8 @@ async def handle_create_topics(
         try:
             if len(topics) > 1:
                 raise InvalidRequest("Duplicate topic name.")
+            if not ctx.sees(Operation.CREATE, ResourceType.CLUSTER, CLUSTER_NAME):
+                ctx.require(Operation.CREATE, ResourceType.TOPIC, name)
             wanted = _wanted(topics[0])
             ctx.services.metadata.check_new_name(name)
             new = check_wanted(wanted, config)
@@ -86,7 +89,10 @@ async def handle_create_topics(
         if isinstance(topic, KafkaError):
             results[new.name] = _refused(new.name, topic)
         else:
-            results[new.name] = _made(topic, new.partition_count, shown)
+            made_topic = _made(topic, new.partition_count, shown)
+            if not ctx.sees(Operation.DESCRIBE_CONFIGS, ResourceType.TOPIC, new.name):
+                _hide_options(made_topic)
+            results[new.name] = made_topic
     return CreateTopicsResponse(
         topics=[results[name] for name in _by_name(request.topics)]
     )
@@ -121,6 +127,7 @@ async def handle_create_partitions(
         try:
             if len(wanted) > 1:
                 raise InvalidRequest("Duplicate topic name.")
+            ctx.require(Operation.ALTER, ResourceType.TOPIC, name)
             _check_widening(ctx, wanted[0], allowance)
             counts[name] = wanted[0].count
         except KafkaError as error:
@@ -212,6 +219,13 @@ def _made(
         replication_factor=1,
         configs=shown.of(topic),
     )
+
+
+def _hide_options(result: CreatableTopicResult) -> None:
+    """Leave out what the client may not see of the topic that it has made."""
+    result.num_partitions = result.replication_factor = -1
+    result.topic_config_error_code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    result.configs = []
 
 
 def _refused(name: str, error: KafkaError) -> CreatableTopicResult:

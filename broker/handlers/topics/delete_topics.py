@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from odradek.broker.handlers.topics.topic_deletion import delete_topics
 from odradek.broker.requests import needs
 from odradek.broker.requests.registry import answers_errors, handles
-from odradek.protocol.acls import Operation
+from odradek.protocol.acls import CLUSTER_NAME, Operation, ResourceType
 from odradek.protocol.errors import (
     InvalidRequest,
     KafkaError,
+    TopicAuthorizationFailed,
     TopicDeletionDisabled,
     UnknownTopicId,
 )
@@ -53,7 +54,12 @@ async def handle_delete_topics(
         try:
             if count > 1:
                 raise InvalidRequest(f"Duplicate topic {'id' if key[1] else 'name'}.")
+            if key[0] is not None and not key[1]:
+                _check_deletable(ctx, key[0])
             topic = _find(ctx.services.metadata, *key)
+            if key[0] is None and not _may_delete(ctx, topic.name):
+                results[key] = _denied(ctx, topic)
+                continue
         except KafkaError as error:
             results[key] = _refused(*key, error)
             continue
@@ -117,6 +123,24 @@ def _find(topics: Topics, name: str | None, topic_id: bytes) -> Topic:
             raise UnknownTopicId(f"No topic has the id {to_text(topic_id)}.")
         return found
     return topics.known(name)
+
+
+def _may_delete(ctx: RequestContext, name: str) -> bool:
+    return ctx.sees(Operation.DELETE, ResourceType.CLUSTER, CLUSTER_NAME) or ctx.may(
+        Operation.DELETE, ResourceType.TOPIC, name
+    )
+
+
+def _check_deletable(ctx: RequestContext, name: str) -> None:
+    if not _may_delete(ctx, name):
+        raise TopicAuthorizationFailed
+
+
+def _denied(ctx: RequestContext, topic: Topic) -> DeletableTopicResult:
+    """Of an id: its name is told to who may describe the topic."""
+    is_seen = ctx.sees(Operation.DESCRIBE, ResourceType.TOPIC, topic.name)
+    name = topic.name if is_seen else None
+    return _refused(name, topic.topic_id, TopicAuthorizationFailed())
 
 
 def _refused(

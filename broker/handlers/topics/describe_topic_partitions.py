@@ -12,7 +12,7 @@ from odradek.broker.handlers.authorized_operations import ALL_ON_TOPIC
 from odradek.broker.metadata.topic_names import INTERNAL_TOPICS, check_name
 from odradek.broker.requests import needs
 from odradek.broker.requests.registry import answers_errors, handles
-from odradek.protocol.acls import Operation
+from odradek.protocol.acls import Operation, ResourceType
 from odradek.protocol.errors import ErrorCode, InvalidRequest, KafkaError
 from odradek.protocol.messages.metadata import (
     Cursor,
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from odradek.broker.metadata.topics import PartitionInfo, Topic
     from odradek.broker.requests.context import RequestContext
 
+_SEEN = Operation.DESCRIBE, ResourceType.TOPIC
+
 
 @handles(
     DescribeTopicPartitionsRequest,
@@ -45,27 +47,36 @@ def handle_describe_topic_partitions(
         raise InvalidRequest("The partition of a cursor cannot be negative")
     topics = ctx.services.metadata
     names = sorted({topic.name for topic in request.topics})
+    denied: list[str] = []
     if not names:
-        names = sorted(topic.name for topic in topics)
+        names = sorted(topic.name for topic in topics if ctx.sees(*_SEEN, topic.name))
+    elif ctx.services.authorizer is not None:
+        asked = [name for name, _ in _from_cursor(names, cursor)]
+        denied = [name for name in asked if not ctx.may(*_SEEN, name)]
+        names = [name for name in names if name not in denied]
     limit = ctx.services.config.max_request_partition_size_limit
     remaining = max(min(request.response_partition_limit, limit), 1)
     described: list[DescribeTopicPartitionsResponseTopic] = []
     for name, begin in _from_cursor(names, cursor):
         if remaining <= 0:
-            return _page(described, Cursor(topic_name=name, partition_index=begin))
+            return _page(
+                described, Cursor(topic_name=name, partition_index=begin), denied
+            )
         topic = topics.get(name)
         if topic is None:
             described.append(_missing(name))
             continue
         end = begin + remaining
-        found = _describe(topic, topic.partitions[begin:end], ctx.services.node_id)
+        found = _describe(ctx, topic, topic.partitions[begin:end])
         if topics.offline:
             mark_offline(ctx, name, found.partitions)
         described.append(found)
         if end < len(topic.partitions):
-            return _page(described, Cursor(topic_name=name, partition_index=end))
+            return _page(
+                described, Cursor(topic_name=name, partition_index=end), denied
+            )
         remaining = end - len(topic.partitions)
-    return _page(described, None)
+    return _page(described, None, denied)
 
 
 @answers_errors(DescribeTopicPartitionsRequest)
@@ -94,8 +105,9 @@ def _from_cursor(
 
 
 def _describe(
-    topic: Topic, partitions: Iterable[PartitionInfo], node_id: int
+    ctx: RequestContext, topic: Topic, partitions: Iterable[PartitionInfo]
 ) -> DescribeTopicPartitionsResponseTopic:
+    node_id = ctx.services.node_id
     replicas = [node_id]
     none: list[int] = []
     return DescribeTopicPartitionsResponseTopic(
@@ -115,7 +127,9 @@ def _describe(
             )
             for info in partitions
         ],
-        topic_authorized_operations=ALL_ON_TOPIC,
+        topic_authorized_operations=ctx.operations(
+            ResourceType.TOPIC, topic.name, ALL_ON_TOPIC
+        ),
     )
 
 
@@ -131,6 +145,14 @@ def _missing(name: str) -> DescribeTopicPartitionsResponseTopic:
 
 
 def _page(
-    topics: list[DescribeTopicPartitionsResponseTopic], cursor: Cursor | None
+    topics: list[DescribeTopicPartitionsResponseTopic],
+    cursor: Cursor | None,
+    denied: Iterable[str] = (),
 ) -> DescribeTopicPartitionsResponse:
+    """A page; those that the client may not see come last, as in Apache Kafka."""
+    code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    topics += [
+        DescribeTopicPartitionsResponseTopic(error_code=code, name=name)
+        for name in denied
+    ]
     return DescribeTopicPartitionsResponse(topics=topics, next_cursor=cursor)

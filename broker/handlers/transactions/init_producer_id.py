@@ -11,7 +11,7 @@ from odradek.broker.coordinator.decision import ProducerIdentity
 from odradek.broker.coordinator.transaction.init_producer import Initialisation
 from odradek.broker.requests import needs
 from odradek.broker.requests.registry import answers_errors, handles
-from odradek.protocol.acls import Operation
+from odradek.protocol.acls import CLUSTER_NAME, Operation, ResourceType
 from odradek.protocol.errors import ErrorCode, InvalidRequest
 from odradek.protocol.messages.transactions import (
     InitProducerIdRequest,
@@ -45,6 +45,7 @@ def handle_init_producer_id(
     Raises:
         InvalidRequest: an empty transactional id, or half of an identity.
     """
+    _check_allowed(ctx, request.transactional_id)
     if request.transactional_id == "":
         raise InvalidRequest("the transactional id is empty")
     if (request.producer_id == NO_ID) != (request.producer_epoch == NO_ID):
@@ -56,6 +57,21 @@ def handle_init_producer_id(
     if producer_id is None:
         return _answer_with_new_block(producer_ids)
     return InitProducerIdResponse(producer_id=producer_id)
+
+
+def _check_allowed(ctx: RequestContext, transactional_id: str | None) -> None:
+    """See that the client may have what it wants.
+
+    Without a transactional id whoever may write any topic may have a producer id
+    (KIP-679).
+    """
+    if transactional_id is not None:
+        ctx.require(Operation.WRITE, ResourceType.TRANSACTIONAL_ID, transactional_id)
+        return
+    access = ctx.access
+    if access is None or access.may_any(Operation.WRITE, ResourceType.TOPIC):
+        return
+    ctx.require(Operation.IDEMPOTENT_WRITE, ResourceType.CLUSTER, CLUSTER_NAME)
 
 
 def _init_transactional(

@@ -10,7 +10,7 @@ from odradek.broker.coordinator.transaction.end import Ending
 from odradek.broker.requests import needs
 from odradek.broker.requests.registry import answers_errors, handles
 from odradek.broker.runtime.parked import Parked, gathered
-from odradek.protocol.acls import Operation
+from odradek.protocol.acls import CLUSTER_NAME, Operation, ResourceType
 from odradek.protocol.errors import ErrorCode, KafkaError, UnsupportedVersion
 from odradek.protocol.messages.transactions import (
     AddOffsetsToTxnRequest,
@@ -61,6 +61,11 @@ def handle_add_partitions_to_txn(
     """
     if ctx.api_version >= FIRST_VERSION_OF_BROKERS:
         return _add_of_each(ctx, request)
+    ctx.require(
+        Operation.WRITE,
+        ResourceType.TRANSACTIONAL_ID,
+        request.v3_and_below_transactional_id,
+    )
     producer = ProducerIdentity(
         request.v3_and_below_producer_id, request.v3_and_below_producer_epoch
     )
@@ -76,7 +81,7 @@ def handle_add_partitions_to_txn(
         return finish(dict.fromkeys(wanted, code))
 
     wanted = _partitions(topics)
-    unknown = _refused_unknown(ctx, wanted)
+    unknown = _refused_unknown(ctx, wanted, _denied(ctx, wanted))
     if unknown:
         return finish(unknown)
     addition = Addition(request.v3_and_below_transactional_id, producer, tuple(wanted))
@@ -89,6 +94,7 @@ def _add_of_each(ctx: RequestContext, request: AddPartitionsToTxnRequest) -> Ans
     """The form of brokers: many transactions, to be added to or only verified."""
     if not ctx.services.config.inter_broker_apis_enable:
         raise UnsupportedVersion
+    ctx.require(Operation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER_NAME)
     return gathered(
         [_add_or_verify(ctx, each) for each in request.transactions],
         lambda results: AddPartitionsToTxnResponse(results_by_transaction=results),
@@ -115,7 +121,7 @@ def _add_or_verify(
         ProducerIdentity(asked.producer_id, asked.producer_epoch),
         tuple(wanted),
     )
-    unknown = _refused_unknown(ctx, wanted)
+    unknown = _refused_unknown(ctx, wanted, set())
     if unknown:
         return finish(unknown)
     transactions = ctx.services.transactions
@@ -133,20 +139,32 @@ def _partitions(topics: list[AddPartitionsToTxnTopic]) -> list[TopicPartition]:
     ]
 
 
-def _refused_unknown(
-    ctx: RequestContext, wanted: list[TopicPartition]
-) -> dict[TopicPartition, int]:
-    """What is answered when not all partitions are known: nothing is added then."""
-    metadata = ctx.services.metadata
-    unknown = {each for each in wanted if metadata.partition(each) is None}
-    if not unknown:
-        return {}
+def _denied(ctx: RequestContext, wanted: list[TopicPartition]) -> set[str]:
+    """The topics that the client may not write."""
+    names = dict.fromkeys(each.topic for each in wanted)
     return {
-        each: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        if each in unknown
-        else ErrorCode.OPERATION_NOT_ATTEMPTED
-        for each in wanted
+        name for name in names if not ctx.may(Operation.WRITE, ResourceType.TOPIC, name)
     }
+
+
+def _refused_unknown(
+    ctx: RequestContext, wanted: list[TopicPartition], denied: set[str]
+) -> dict[TopicPartition, int]:
+    """What is answered when not all partitions are known, or the client's.
+
+    Nothing is added then.
+    """
+    metadata = ctx.services.metadata
+    refused: dict[TopicPartition, int] = {}
+    for each in wanted:
+        if each.topic in denied:
+            refused[each] = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+        elif metadata.partition(each) is None:
+            refused[each] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if not refused:
+        return {}
+    other = ErrorCode.OPERATION_NOT_ATTEMPTED
+    return {each: refused.get(each, other) for each in wanted}
 
 
 def _topic_results(

@@ -12,8 +12,12 @@ from odradek.broker.requests import needs
 from odradek.broker.requests.registry import answers_errors, handles
 from odradek.broker.runtime.parked import gathered
 from odradek.broker.text.pattern import compile_pattern
-from odradek.protocol.acls import Operation
-from odradek.protocol.errors import ErrorCode, KafkaError
+from odradek.protocol.acls import Operation, ResourceType
+from odradek.protocol.errors import (
+    ErrorCode,
+    KafkaError,
+    TransactionalIdAuthorizationFailed,
+)
 from odradek.protocol.messages.txn_admin import (
     DescribedTransaction,
     DescribedTransactionTopic,
@@ -50,9 +54,19 @@ def handle_describe_transactions(
         def refuse(error: KafkaError) -> DescribedTransaction:
             return _refused(transactional_id, error)
 
+        if not ctx.may(
+            Operation.DESCRIBE, ResourceType.TRANSACTIONAL_ID, transactional_id
+        ):
+            return refuse(TransactionalIdAuthorizationFailed())
         return transactions.describe(transactional_id, _described, refuse)
 
     def finish(found: list[DescribedTransaction]) -> DescribeTransactionsResponse:
+        for each in found:
+            each.topics = [
+                topic
+                for topic in each.topics
+                if ctx.sees(Operation.DESCRIBE, ResourceType.TOPIC, topic.topic)
+            ]
         return DescribeTransactionsResponse(transaction_states=found)
 
     return gathered([describe(each) for each in request.transactional_ids], finish)
@@ -128,7 +142,18 @@ def handle_list_transactions(
         for each in found:
             if isinstance(each, KafkaError):
                 return ListTransactionsResponse(error_code=each.code)
-            listed += map(_listed, each)
+            listed += map(
+                _listed,
+                (
+                    transaction
+                    for transaction in each
+                    if ctx.sees(
+                        Operation.DESCRIBE,
+                        ResourceType.TRANSACTIONAL_ID,
+                        transaction.transactional_id,
+                    )
+                ),
+            )
         return ListTransactionsResponse(
             error_code=ErrorCode.NONE,
             unknown_state_filters=unknown,
