@@ -178,7 +178,7 @@ def test_every_page_is_on_the_site() -> None:
         "architecture",
         "changelog",
         "contributing",
-        "security",
+        "weaknesses",
     )
     beside = {f"{name}.md" for name in of_folders_above}
     assert sorted(set(listed) - beside) == sorted(
