@@ -198,6 +198,25 @@ class RemoveUserScramCredentialRecord(Message, versions=(0, 0), flexible=0):
     mechanism: int = int8()
 
 
+class AccessControlEntryRecord(Message, versions=(0, 0), flexible=0):
+    """An entry of the access control lists."""
+
+    id: bytes = uuid()
+    resource_type: int = int8()
+    resource_name: str = string()
+    pattern_type: int = int8()
+    principal: str = string()
+    host: str = string()
+    operation: int = int8()
+    permission_type: int = int8()
+
+
+class RemoveAccessControlEntryRecord(Message, versions=(0, 0), flexible=0):
+    """The entry is gone."""
+
+    id: bytes = uuid()
+
+
 class BeginTransactionRecord(Message, versions=(0, 0), flexible=0):
     """What follows counts when the transaction ends, and not if it is aborted."""
 
@@ -225,6 +244,8 @@ _CLASSES: dict[int, type[Message]] = {
     MetadataRecordType.CLIENT_QUOTA: ClientQuotaRecord,
     MetadataRecordType.USER_SCRAM_CREDENTIAL: UserScramCredentialRecord,
     MetadataRecordType.REMOVE_USER_SCRAM_CREDENTIAL: RemoveUserScramCredentialRecord,
+    MetadataRecordType.ACCESS_CONTROL_ENTRY: AccessControlEntryRecord,
+    MetadataRecordType.REMOVE_ACCESS_CONTROL_ENTRY: RemoveAccessControlEntryRecord,
     MetadataRecordType.BEGIN_TRANSACTION: BeginTransactionRecord,
     MetadataRecordType.END_TRANSACTION: EndTransactionRecord,
     MetadataRecordType.ABORT_TRANSACTION: AbortTransactionRecord,

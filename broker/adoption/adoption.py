@@ -97,6 +97,7 @@ def adopt(
                     "next_producer_id": adoption.next_producer_id,
                 },
                 adoption.resources.options,
+                adoption.resources.acls,
             )
     return adoption
 

@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Final
 
 from odradek.broker.metadata.client_quotas import QuotaEntity
 from odradek.broker.metadata.scram_credentials import ScramCredential
+from odradek.protocol.acls import AclEntry
 from odradek.protocol.control_records import ControlType, decode_key
 from odradek.protocol.errors import KafkaError, MalformedRequest
 from odradek.protocol.metadata_records import (
     NO_LEADER_CHANGE,
     AbortTransactionRecord,
+    AccessControlEntryRecord,
     BeginTransactionRecord,
     ClientQuotaRecord,
     ConfigRecord,
@@ -29,6 +31,7 @@ from odradek.protocol.metadata_records import (
     PartitionChangeRecord,
     PartitionRecord,
     ProducerIdsRecord,
+    RemoveAccessControlEntryRecord,
     RemoveTopicRecord,
     RemoveUserScramCredentialRecord,
     TopicRecord,
@@ -55,7 +58,6 @@ _SNAPSHOT = re.compile(r"(\d{20})-(\d{10})\.checkpoint", re.ASCII)
 _SEGMENT = re.compile(r"(\d{20})\.log", re.ASCII)
 # What has no place in the catalogue, by the name that an operator knows it by.
 _NOT_CARRIED_OVER: Final = {
-    MetadataRecordType.ACCESS_CONTROL_ENTRY: "ACLs",
     MetadataRecordType.DELEGATION_TOKEN: "delegation tokens",
 }
 
@@ -100,6 +102,7 @@ class ClusterMetadata:
         self.quotas: dict[QuotaEntity, dict[str, float]] = {}
         # By user, then by the number of the mechanism.
         self.credentials: dict[str, dict[int, ScramCredential]] = {}
+        self.acls: dict[bytes, AclEntry] = {}  # by the id that Kafka gives each
         self.next_producer_id = 0
         self._seen: set[MetadataRecordType] = set()
         self._transaction: list[Message] | None = None
@@ -172,6 +175,18 @@ class ClusterMetadata:
             )
         elif isinstance(message, RemoveUserScramCredentialRecord):
             self.credentials.get(message.name, {}).pop(message.mechanism, None)
+        elif isinstance(message, AccessControlEntryRecord):
+            self.acls[message.id] = AclEntry(
+                message.resource_type,
+                message.resource_name,
+                message.pattern_type,
+                message.principal,
+                message.host,
+                message.operation,
+                message.permission_type,
+            )
+        elif isinstance(message, RemoveAccessControlEntryRecord):
+            self.acls.pop(message.id, None)
 
     def _topic(self, topic_id: bytes) -> TopicMetadata:
         try:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from odradek.broker.config.options.broker_config import BrokerConfig
+    from odradek.protocol.acls import AclEntry
 
     from .metadata import ClusterMetadata
 
@@ -50,9 +51,11 @@ class AdoptedResources:
     ) -> None:
         self.options: dict[Resource, dict[str, str]] = {}
         self.notes: list[str] = []
+        self.acls: list[AclEntry] = []
         self.broker = broker
         if metadata is None:
             return
+        self.acls = list(dict.fromkeys(metadata.acls.values()))
         self._take_broker_options(metadata.broker_options, node_id)
         for group, options in metadata.group_options.items():
             self._take_each(ResourceKind.GROUP, group, options, self._check_group)
@@ -82,9 +85,10 @@ class AdoptedResources:
         counts = dict.fromkeys(words, 0)
         for resource, options in self.options.items():
             counts[resource.kind] += len(options)
-        return [
+        counted = [
             f"{word}: {counts[kind]}" for kind, word in words.items() if counts[kind]
         ]
+        return [*counted, f"ACLs: {len(self.acls)}"] if self.acls else counted
 
     def _take_broker_options(
         self, of_brokers: Mapping[str, Mapping[str, str]], node_id: int

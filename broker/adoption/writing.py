@@ -16,10 +16,11 @@ from odradek.broker.metadata.catalog.store import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from odradek.broker.metadata.resource_options import Resource
+    from odradek.protocol.acls import AclEntry
 
 _UNFINISHED = CATALOG + ".adopting"
 
@@ -51,6 +52,7 @@ def write_catalog(
     topics: Sequence[AdoptedTopic],
     facts: Mapping[str, str | int],
     resources: Mapping[Resource, Mapping[str, str]] | None = None,
+    acls: Iterable[AclEntry] = (),
 ) -> None:
     """Write the catalogue and its backup into ``directory``, durably.
 
@@ -72,6 +74,7 @@ def write_catalog(
             store.replace_resource_options(
                 {(each.kind, each.name): x for each, x in (resources or {}).items()}
             )
+            store.change_acls([], acls)
             store.copy_to(directory / CATALOG)
             store.copy_to(directory / BACKUP)
         finally:

@@ -9,15 +9,18 @@ from odradek.broker.adoption.metadata import (
     find_metadata_directory,
     read_cluster_metadata,
 )
+from odradek.protocol.acls import AclEntry
 from odradek.protocol.control_records import ControlType, encode_key
 from odradek.protocol.metadata_records import (
     AbortTransactionRecord,
+    AccessControlEntryRecord,
     BeginTransactionRecord,
     ConfigRecord,
     EndTransactionRecord,
     PartitionChangeRecord,
     PartitionRecord,
     ProducerIdsRecord,
+    RemoveAccessControlEntryRecord,
     RemoveTopicRecord,
     TopicRecord,
     encode_metadata_record,
@@ -108,9 +111,9 @@ def test_a_change_of_no_partition_is_refused() -> None:
 def test_what_the_catalogue_has_no_place_for_is_named() -> None:
     metadata = state(TOPIC)
     assert metadata.not_carried_over() == []
-    for record_type in (18, 10, 18):
+    for record_type in (10, 10):
         metadata.apply(bytes([1, record_type, 0, 1, 2, 3]))
-    assert metadata.not_carried_over() == ["ACLs", "delegation tokens"]
+    assert metadata.not_carried_over() == ["delegation tokens"]
 
 
 def copied(tmp_path: Path) -> Path:
@@ -242,3 +245,23 @@ def test_the_metadata_log_is_found_in_its_directory_and_by_its_own_name() -> Non
     assert find_metadata_directory(SNAPSHOT) == SNAPSHOT
     assert find_metadata_directory(SNAPSHOT.parent) == SNAPSHOT
     assert find_metadata_directory(SNAPSHOT.parent.parent) is None
+
+
+def test_entries_of_access_control_lists_come_and_go_by_their_ids() -> None:
+    def record(number: int, name: str) -> AccessControlEntryRecord:
+        return AccessControlEntryRecord(
+            id=bytes([number]) * 16,
+            resource_type=2,
+            resource_name=name,
+            pattern_type=4,
+            principal="User:alice",
+            host="*",
+            operation=3,
+            permission_type=3,
+        )
+
+    gone = RemoveAccessControlEntryRecord(id=bytes([1]) * 16)
+    metadata = state(record(1, "a"), record(2, "b"), gone)
+    assert list(metadata.acls.values()) == [
+        AclEntry(2, "b", 4, "User:alice", "*", 3, 3)
+    ]

@@ -10,6 +10,7 @@ from odradek.broker.adoption.writing import (
 )
 from odradek.broker.metadata.catalog.recovery import open_store
 from odradek.broker.metadata.catalog.store import CatalogStore, PartitionRow, TopicRow
+from odradek.protocol.acls import AclEntry
 
 ID_A, ID_B = b"a" * 16, b"b" * 16
 FACTS = {"cluster_id": "c", "next_producer_id": 4000}
@@ -84,4 +85,12 @@ def test_a_kill_leaves_all_or_nothing(
         write_catalog(tmp_path, TOPICS, FACTS)
     store = open_store(tmp_path)
     assert [row.name for row in store.topics()] == ["a", "b"]
+    store.close()
+
+
+def test_entries_of_access_control_lists_are_written(tmp_path: Path) -> None:
+    entry = AclEntry(2, "b", 4, "User:alice", "*", 3, 3)
+    write_catalog(tmp_path / "new", [], FACTS, acls=[entry])
+    store = open_store(tmp_path / "new")
+    assert list(store.acls()) == [entry]
     store.close()
