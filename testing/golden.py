@@ -200,7 +200,7 @@ def _milliseconds(place: str, value: Any) -> int:
         moment = datetime.fromisoformat(str(value))
     except ValueError:
         raise BadFile(
-            f"{place}: {value!r} is no time; it is milliseconds, or ISO 8601"
+            f"{place}: {value!r} is not a time; write milliseconds or ISO 8601"
         ) from None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)

@@ -181,7 +181,7 @@ def _given(record: Any) -> dict[str, Any]:
         return record
     if isinstance(record, tuple):
         if len(record) != 2:
-            raise ValueError(f"{record!r} is no pair of key and value")
+            raise ValueError(f"{record!r} is not a pair of key and value")
         return {"key": record[0], "value": record[1]}
     return {"value": record}
 

@@ -157,7 +157,7 @@ def _missing(path: Path) -> BadSnapshot:
 
 
 def _half(path: Path, why: str) -> BadSnapshot:
-    return BadSnapshot(f"{path} is no whole snapshot: {why}")
+    return BadSnapshot(f"{path} is not a whole snapshot: {why}")
 
 
 class _Sharing:

@@ -15,9 +15,7 @@ _NO_REGISTRY = (
     "odradek is not a schema registry; 'odradek consume' and 'produce' use one with"
     " --registry"
 )
-_NO_CONSOLE = (
-    "there is no web console yet; those of others (AKHQ, Kafka UI) are clients as any"
-)
+_NO_CONSOLE = "there is no web console yet; AKHQ and Kafka UI work with this broker"
 _HTTP = "the option http.listener gives a broker /metrics, /livez and /readyz"
 
 _ADVICE = {

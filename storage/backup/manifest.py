@@ -95,11 +95,13 @@ def read_manifest(files: Files, backup: Path) -> Manifest:
     try:
         content = json.loads(files.read_bytes(path))
     except (FileNotFoundError, NotADirectoryError):
-        raise BadBackup(f"{backup} is no backup: it has no {MANIFEST_NAME}") from None
+        raise BadBackup(
+            f"{backup} is not a backup: it has no {MANIFEST_NAME}"
+        ) from None
     except ValueError as error:
         raise BadBackup(f"{path} is damaged: {error}") from None
     if not isinstance(content, dict):
-        raise BadBackup(f"{path} is no manifest of a backup")
+        raise BadBackup(f"{path} is not the manifest of a backup")
     number = content.get("backup_format")
     if isinstance(number, int) and number > BACKUP_FORMAT:
         raise BadBackup(

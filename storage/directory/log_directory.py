@@ -198,8 +198,8 @@ class LogDirectory:
         )
         if not self.was_clean:
             _log.warning(
-                "%s was not closed in order: what its logs (%d) have beyond what was"
-                " durable is read and written again",
+                "the last stop of %s was not a clean one: whatever its logs (%d) hold"
+                " beyond what was durable is read and written again",
                 self.path,
                 len(self.partitions),
             )

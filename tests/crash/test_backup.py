@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import confluent_kafka
 import confluent_kafka.admin
@@ -95,35 +95,65 @@ def consumer(address: str, isolation: str, group: str = "oracle") -> Any:
     )
 
 
-def churn(address: str) -> Callable[[int], None]:
-    """What makes a topic, fills it and deletes the one before."""
-    admin = confluent_kafka.admin.AdminClient({"bootstrap.servers": address})
-    producer = confluent_kafka.Producer({"bootstrap.servers": address, "log_level": 0})
+class Churn:
+    """A topic is made and filled, and the one before deleted, again and again."""
 
-    def change(number: int) -> None:
+    def __init__(self, address: str) -> None:
+        self.made = 0
+        self.asked = 0  # deletion of all below it was asked for
+        self._admin = confluent_kafka.admin.AdminClient({"bootstrap.servers": address})
+        self._sender = Sender(address)
+
+    def change(self, number: int) -> None:
         wanted = confluent_kafka.admin.NewTopic(f"short-{number}", 2, 1)
-        admin.create_topics([wanted])[f"short-{number}"].result(PATIENCE_S)
-        producer.produce(f"short-{number}", b"x" * 100_000)
-        producer.flush(PATIENCE_S)
+        self._admin.create_topics([wanted])[wanted.topic].result(PATIENCE_S)
+        self._sender.send(wanted.topic, b"x" * 100_000, None)
+        self._sender.flush()
+        self.made = number + 1
         if number:
             old = f"short-{number - 1}"
-            admin.delete_topics([old])[old].result(PATIENCE_S)
+            self.asked = number
+            self._admin.delete_topics([old])[old].result(PATIENCE_S)
 
-    return change
+
+class Overwriting:
+    """The same keys are written again and again, to be compacted."""
+
+    KEYS = 50
+
+    def __init__(self, address: str) -> None:
+        self.acknowledged = -1
+        self._sender = Sender(address)
+
+    def write(self, number: int) -> None:
+        for key in range(self.KEYS):
+            value = b"%d" % number + b"." * 300
+            self._sender.send("compacted", value, b"%d" % key)
+        self._sender.flush()
+        self.acknowledged = number
 
 
-def overwrite(address: str) -> Callable[[int], None]:
-    """What writes the same keys again and again, to be compacted."""
-    producer = confluent_kafka.Producer({"bootstrap.servers": address, "log_level": 0})
+class Sender:
+    """Records to partition 0; one that is not acknowledged is an error."""
 
-    def write(number: int) -> None:
-        for key in range(50):
-            producer.produce(
-                "compacted", b"%d" % number * 100, key=b"%d" % key, partition=0
-            )
-        producer.flush(PATIENCE_S)
+    def __init__(self, address: str) -> None:
+        self._producer = confluent_kafka.Producer(
+            {"bootstrap.servers": address, "acks": "all", "log_level": 0}
+        )
+        self._errors: list[Any] = []
 
-    return write
+    def send(self, topic: str, value: bytes, key: bytes | None) -> None:
+        self._producer.produce(
+            topic, value, key=key, partition=0, on_delivery=self._delivered
+        )
+
+    def _delivered(self, error: Any, _: Any) -> None:
+        if error is not None:
+            self._errors.append(error)
+
+    def flush(self) -> None:
+        assert self._producer.flush(PATIENCE_S) == 0
+        assert not self._errors, self._errors
 
 
 @contextmanager
@@ -152,12 +182,13 @@ def repeated(*actions: Callable[[int], None]) -> Iterator[None]:
     assert not errors
 
 
-def read_committed(address: str, topic: str) -> list[int]:
-    """The numbers in a topic that committed readers see."""
-    reader, found, open_count = consumer(address, "read_committed"), [], PARTITIONS
+def read(address: str, topic: str, partitions: int = PARTITIONS) -> list[Any]:
+    """What committed readers see of a topic, partition by partition."""
+    reader, found = consumer(address, "read_committed"), []
     reader.assign(
-        [confluent_kafka.TopicPartition(topic, p, 0) for p in range(PARTITIONS)]
+        [confluent_kafka.TopicPartition(topic, p, 0) for p in range(partitions)]
     )
+    open_count = partitions
     try:
         while open_count:
             for message in reader.consume(1000, 1):
@@ -167,10 +198,28 @@ def read_committed(address: str, topic: str) -> list[int]:
                     )
                     open_count -= 1
                 else:
-                    found.append(int(message.value()))
+                    found.append(message)
     finally:
         reader.close()
-    return sorted(found)
+    return found
+
+
+def read_numbers(address: str, topic: str) -> list[int]:
+    return sorted(int(message.value()) for message in read(address, topic))
+
+
+def latest_values(address: str) -> dict[int, int]:
+    """For each key of the compacted topic the number that was written last."""
+    return {
+        int(message.key()): int(message.value().rstrip(b"."))
+        for message in read(address, "compacted")
+    }
+
+
+def short_topics(address: str) -> set[int]:
+    admin = confluent_kafka.admin.AdminClient({"bootstrap.servers": address})
+    names = admin.list_topics(timeout=PATIENCE_S).topics
+    return {int(name[6:]) for name in names if name.startswith("short-")}
 
 
 def committed_offset(address: str) -> int:
@@ -182,20 +231,37 @@ def committed_offset(address: str) -> int:
         reader.close()
 
 
-def check_restored(
-    address: str, acknowledged: list[dict[int, int]], transactions: list[int]
-) -> None:
+class Promise(NamedTuple):
+    """What this process had been told before it asked for a backup."""
+
+    numbers: list[dict[int, int]]
+    transactions: list[int]
+    overwritten: int
+    made: int
+
+
+def check_restored(address: str, promised: Promise, asked: int) -> None:
     for partition, end in enumerate(latest_offsets(address, "numbers")):
         found = read_partition(address, "numbers", partition, end)
         assert found == list(range(len(found)))
-        for offset, number in acknowledged[partition].items():
+        for offset, number in promised.numbers[partition].items():
             assert found[offset] == number
-    left, right = (read_committed(address, topic) for topic in ("left", "right"))
+    left, right = (read_numbers(address, topic) for topic in ("left", "right"))
     assert left == right == sorted(set(left))
-    assert set(transactions) <= set(left)
+    assert set(promised.transactions) <= set(left)
     assert all(number % 3 for number in left)
-    if transactions:
-        assert max(transactions) <= committed_offset(address) <= max(left)
+    if promised.transactions:
+        assert max(promised.transactions) <= committed_offset(address) <= max(left)
+    if promised.overwritten >= 0:
+        values = latest_values(address)
+        assert set(values) == set(range(Overwriting.KEYS))
+        assert min(values.values()) >= promised.overwritten
+    # Only what was asked to be deleted meanwhile may be missing.
+    there = short_topics(address)
+    assert there >= set(range(asked, promised.made)), (there, asked, promised.made)
+    for number in there & set(range(promised.made)):
+        (record,) = read(address, f"short-{number}", 2)
+        assert record.value() == b"x" * 100_000
 
 
 def test_backups_under_load_have_all_that_was_acknowledged(tmp_path: Path) -> None:
@@ -207,24 +273,29 @@ def test_backups_under_load_have_all_that_was_acknowledged(tmp_path: Path) -> No
         create_topic(broker, "compacted", **{"cleanup.policy": "compact"})
         transactions = Transactions(broker.address)
         transactions.prepare()
-        work = churn(broker.address), overwrite(broker.address)
+        churn, writing = Churn(broker.address), Overwriting(broker.address)
         with (
             Load(broker.address, "numbers") as load,
-            repeated(*work, transactions.run_one),
+            repeated(churn.change, writing.write, transactions.run_one),
         ):
             for number in range(ROUNDS):
                 progress(load, 3000)
-                told = [dict(each) for each in load.acknowledged]
-                promised.append((told, list(transactions.committed)))
+                told = Promise(
+                    [dict(each) for each in load.acknowledged],
+                    list(transactions.committed),
+                    writing.acknowledged,
+                    churn.made,
+                )
                 run("backup", "--data-dir", data, tmp_path / f"backup-{number}")
+                promised.append((told, churn.asked))
         assert "Traceback" not in broker.log(), broker.log()[-6000:]
         wait_until_let_go(data)
-    for number, (told, committed) in enumerate(promised):
+    for number, (told, asked) in enumerate(promised):
         backup, new = tmp_path / f"backup-{number}", tmp_path / f"new-{number}"
         run("restore", backup, "--data-dir", new)
         run("fsck", new, "--deep")
         with running_broker(new) as restored:
-            check_restored(restored.address, told, committed)
+            check_restored(restored.address, told, asked)
             with Load(restored.address, "numbers") as load:
                 progress(load, 100)
             assert "Traceback" not in restored.log()

@@ -112,7 +112,7 @@ def test_bytes_of_parquet_are_bytes() -> None:
     [
         ("id\n1\n", {"key": "idd"}, "line 2 has no column 'idd'; did you mean 'id'"),
         ("a\n1\n", {"timestamp": "a"}, None),
-        ("a\nnow\n", {"timestamp": "a"}, "line 2: 'now' is no time; it is millisec"),
+        ("a\nnow\n", {"timestamp": "a"}, "line 2: 'now' is not a time; write millisec"),
         ("value,partition\na,x\n", {}, "line 2: partition is 'x', and no number"),
     ],
 )

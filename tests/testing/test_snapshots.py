@@ -57,10 +57,10 @@ def why_not(path: Path) -> str:
 def test_what_is_no_snapshot_says_why(taken: Path, tmp_path: Path) -> None:
     assert why_not(tmp_path / "none") == "there is no snapshot at IT"
     (tmp_path / "half.partial").mkdir()
-    why = "IT is no whole snapshot: there is only half.partial"
+    why = "IT is not a whole snapshot: there is only half.partial"
     assert why_not(tmp_path / "half") == why
     (tmp_path / "other").mkdir()
-    why = "IT is no whole snapshot: it has no snapshot.json"
+    why = "IT is not a whole snapshot: it has no snapshot.json"
     assert why_not(tmp_path / "other") == why
     assert why_not(taken / SMALL) == why
     assert Snapshot(taken).path == taken
@@ -74,15 +74,24 @@ def test_what_is_no_snapshot_says_why(taken: Path, tmp_path: Path) -> None:
             "IT has snapshot format 2, written by odradek 9.8.7; this one reads formats"
             " up to 1",
         ),
-        ({"snapshot_format": "1"}, "IT is no whole snapshot: snapshot.json makes no"),
-        ({"files": 3}, "IT is no whole snapshot: snapshot.json makes no sense"),
-        ({"files": {"0/../../x": 1}}, "IT is no whole snapshot: snapshot.json makes"),
-        ({"files": {"": 1}}, "IT is no whole snapshot: snapshot.json makes no sense"),
-        ({"sealed": None}, "IT is no whole snapshot: snapshot.json makes no sense"),
-        ({"files": {"0/x": 1}}, "IT is no whole snapshot: 0/x is missing"),
+        (
+            {"snapshot_format": "1"},
+            "IT is not a whole snapshot: snapshot.json makes no",
+        ),
+        ({"files": 3}, "IT is not a whole snapshot: snapshot.json makes no sense"),
+        (
+            {"files": {"0/../../x": 1}},
+            "IT is not a whole snapshot: snapshot.json makes",
+        ),
+        (
+            {"files": {"": 1}},
+            "IT is not a whole snapshot: snapshot.json makes no sense",
+        ),
+        ({"sealed": None}, "IT is not a whole snapshot: snapshot.json makes no sense"),
+        ({"files": {"0/x": 1}}, "IT is not a whole snapshot: 0/x is missing"),
         (
             {"files": {SEALED: 8}},
-            f"IT is no whole snapshot: {SEALED} has 7 bytes, and had 8",
+            f"IT is not a whole snapshot: {SEALED} has 7 bytes, and had 8",
         ),
         ({"directories": 2}, "IT has 2 log directories; a broker for tests has one"),
     ],
@@ -97,7 +106,7 @@ def test_a_description_that_does_not_fit_says_why(
 @pytest.mark.parametrize("text", ["", "{", "[]", "3", '{"snapshot_format": 1}'])
 def test_a_torn_description_says_so(taken: Path, text: str) -> None:
     (taken / "snapshot.json").write_text(text)
-    assert why_not(taken) == "IT is no whole snapshot: snapshot.json makes no sense"
+    assert why_not(taken) == "IT is not a whole snapshot: snapshot.json makes no sense"
 
 
 def test_a_fork_shares_what_is_sealed_and_nothing_else(
@@ -297,7 +306,7 @@ def test_a_kill_leaves_no_half_snapshot(broker: Broker, tmp_path: Path) -> None:
         if path.exists():
             Snapshot(path)
         else:
-            assert "is no whole snapshot" in why_not(path) or not partial.exists()
+            assert "is not a whole snapshot" in why_not(path) or not partial.exists()
         broker.start()
         for topic in topics[::7]:
             assert values_of(broker, topic) == ["a"]

@@ -181,7 +181,7 @@ def _plan(config: BrokerConfig, files: Files, held: ExitStack) -> BackupPlan:
         return _plan_running(catalog_directory, files, held)
     identity = read_meta_properties(files, config.log_dirs[0])
     if identity is None:
-        raise NoBackup(f"{config.log_dirs[0]} is no data directory of a broker")
+        raise NoBackup(f"{config.log_dirs[0]} is not a broker's data directory")
     directories = [each.absolute() for each in config.log_dirs]
     return plan_stopped(
         files,

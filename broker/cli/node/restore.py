@@ -139,7 +139,7 @@ def _restore(files: Files, manifest: Manifest, options: argparse.Namespace) -> i
         print(f"{where}: {_described(manifest)}")
         print(
             f"it is cluster {manifest.cluster_id}, node {manifest.node_id}, like the"
-            " broker it was made of: do not let both serve the same clients"
+            " broker that it was made from: do not let both serve the same clients"
         )
         print(f"start with: odradek serve --data-dir {where}")
     return DAMAGED if damage or manifest.missing else 0

@@ -74,7 +74,7 @@ def _positive(text: str) -> int:
     from argparse import ArgumentTypeError
 
     if not text.isdecimal() or not int(text):
-        raise ArgumentTypeError(f"{text!r} is no whole number from 1 on")
+        raise ArgumentTypeError(f"{text!r} is not a whole number, 1 or more")
     return int(text)
 
 

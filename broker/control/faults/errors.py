@@ -48,7 +48,7 @@ class Error(Action):
         self._match = match
         self._code = code_named(self.code)
         if self._code == ErrorCode.NONE:
-            raise refusal("NONE is no error")
+            raise refusal("NONE is not an error")
         self.code = self._code.name
         self._place = place_of(
             match.api,

@@ -57,7 +57,7 @@ def test_every_flipped_bit_is_noticed() -> None:
 
 
 def test_without_a_manifest_there_is_no_backup() -> None:
-    with pytest.raises(BadBackup, match="is no backup: it has no manifest"):
+    with pytest.raises(BadBackup, match="is not a backup: it has no manifest"):
         read_manifest(FakeFiles(), BACKUP)
 
 

@@ -143,7 +143,7 @@ def test_what_is_no_data_directory(tmp_path: Path, capsys: Captured) -> None:
     assert "nothing is not there; --data-dir says where" in capsys.readouterr().err
     (tmp_path / "empty").mkdir()
     assert run(tmp_path / "backup", "--data-dir", tmp_path / "empty") == 1
-    assert "is no data directory of a broker" in capsys.readouterr().err
+    assert "is not a broker's data directory" in capsys.readouterr().err
     assert not list(tmp_path.glob("backup*"))
 
 

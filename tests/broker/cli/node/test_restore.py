@@ -107,7 +107,7 @@ def test_a_directory_with_data_is_refused(
 def test_what_is_no_backup(data: Path, tmp_path: Path, capsys: Captured) -> None:
     for path in (data, tmp_path / "nothing"):
         assert run(path, "--data-dir", tmp_path / "new") == 1
-        assert f"{path} is no backup: it has no manifest" in capsys.readouterr().err
+        assert f"{path} is not a backup: it has no manifest" in capsys.readouterr().err
 
 
 def test_without_a_place_there_is_nothing_to_do(backup: Path, capsys: Captured) -> None:

@@ -229,7 +229,7 @@ def test_none_comes(broker: BrokerProcess, capsys: pytest.CaptureFixture[str]) -
     [
         ([], "required: what"),
         (["join"], "join"),
-        (["produce", "--count", "0"], "'0' is no whole number from 1 on"),
+        (["produce", "--count", "0"], "'0' is not a whole number, 1 or more"),
         (["produce", "--tpoic", "t"], "did you mean --topic?"),
     ],
 )

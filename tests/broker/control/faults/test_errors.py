@@ -77,7 +77,7 @@ async def test_a_code_of_a_group_stands_at_each_partition(tmp_path: Path) -> Non
     ("rule", "said"),
     [
         ({"match": {}, "error": NOT_LEADER}, "needs the api"),
-        ({"match": {"api": "Produce"}, "error": {"code": "NONE"}}, "no error"),
+        ({"match": {"api": "Produce"}, "error": {"code": "NONE"}}, "not an error"),
         ({"match": {"api": "Produce"}, "error": {}}, "code is missing"),
         (
             {"match": {"api": "Heartbeat"}, "error": NOT_LEADER},
