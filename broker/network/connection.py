@@ -102,10 +102,7 @@ class Connection(asyncio.BufferedProtocol):
         transport = cast("asyncio.Transport", transport)  # uvloop's are no subclass
         self._transport, network = transport, self._network
         peer = transport.get_extra_info("peername") or ("unknown", 0)
-        refusal = network.admission.refusal(peer[0])
-        if refusal is not None:
-            limit, reason = refusal
-            network.log.warn(f"connection from {peer[0]} refused: {reason}", limit)
+        if not self._listener.admits(peer[0]):
             transport.abort()
             return
         self.info = ConnectionInfo.of(

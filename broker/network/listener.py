@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import socket
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.runtime.start_error import StartError
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from odradek.broker.requests.context import ConnectionInfo
 
     from .network import Network
+    from .tls.door import Door, Tls
 
 SWEEP_INTERVAL_MS = 1000
 _IDLE_SWEEP_INTERVAL_MS_MAX = 30_000
@@ -31,18 +33,27 @@ class ListenerError(StartError):
 class Listener:
     """Accepts connections on one address; cuts the slow and closes the idle ones."""
 
-    def __init__(self, name: str, host: str, port: int, network: Network) -> None:
+    def __init__(
+        self,
+        name: str,
+        host: str,
+        port: int,
+        network: Network,
+        tls: Tls | None = None,
+    ) -> None:
+        """With ``tls`` what clients send is encrypted."""
         self.name = name
         self.host = host
         self.port = port
         self.network = network
+        self.tls = tls
         self.connections: set[Connection] = set()
         self.catch_up = CatchUp()
         # Told when a client is gone; mostly nobody.
         self.watchers: list[Callable[[ConnectionInfo], object]] = []
         self._watched: set[Connection] = set()
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._server: asyncio.Server | None = None
+        self._server: asyncio.Server | Door | None = None
         self._is_stopping = self._is_frozen = False
         self._all_gone = asyncio.Event()
         self._idle_sweep_ms = 0
@@ -58,15 +69,8 @@ class Listener:
         Raises:
             ListenerError: the address is taken, or is none of this machine's.
         """
-        loop = asyncio.get_running_loop()
         try:
-            self._server = await loop.create_server(
-                lambda: Connection(self),
-                self.host or None,
-                self.port,
-                backlog=self.network.options.socket_listen_backlog_size,
-                reuse_address=True,
-            )
+            self._server = await self._open()
         except OSError as error:
             reason = error.strerror or str(error)
             if error.errno == errno.EADDRINUSE:
@@ -76,6 +80,38 @@ class Listener:
             ) from error
         self.port = self._server.sockets[0].getsockname()[1]
         self._set_buffer_sizes()
+
+    async def _open(self) -> asyncio.Server | Door:
+        backlog = self.network.options.socket_listen_backlog_size
+        make_connection = partial(Connection, self)
+        if self.tls is not None:
+            from .tls.door import Door  # few brokers have one
+
+            door = Door(self.network, self.tls, make_connection)
+            await door.open(self.host or None, self.port, backlog)
+            return door
+        return await asyncio.get_running_loop().create_server(
+            make_connection,
+            self.host or None,
+            self.port,
+            backlog=backlog,
+            reuse_address=True,
+        )
+
+    def admits(self, peer_host: str) -> bool:
+        """Whether a client may come in that has connected; the log says why not.
+
+        Who comes through a door was asked there.
+        """
+        if self.tls is not None:
+            return True
+        refusal = self.network.admission.refusal(peer_host)
+        if refusal is None:
+            return True
+        limit, reason = refusal
+        line = f"connection from {peer_host} refused: {reason}"
+        self.network.log.warn(line, limit)
+        return False
 
     async def stop(self, drain_ms: int) -> None:
         """Accept nothing more, answer what was asked, close.
@@ -98,6 +134,8 @@ class Listener:
     def sweep(self) -> None:
         """Enforce the deadlines; called every ``SWEEP_INTERVAL_MS``."""
         now_ms = self.network.clock.monotonic_ms()
+        if self.tls is not None:
+            self.tls.pre_auth.sweep()
         for connection in list(self._watched):
             if not connection.check_deadlines(now_ms):
                 self._watched.discard(connection)

@@ -47,6 +47,7 @@ from odradek.storage.files.tail_memory import TailMemory
 
 from .authorizing import authorizer_of
 from .late_modules import load_for_logs, load_late
+from .listener_tls import make_tls
 from .reconfiguration import follow_changes, follow_quotas
 
 if TYPE_CHECKING:
@@ -169,8 +170,7 @@ class Server:
         if self._opening is not None:
             self._opening.cancel()
             await asyncio.gather(self._opening, return_exceptions=True)
-        # What came while connections drained: no marker may overtake its sync.
-        await services.committer.flush()
+        await services.committer.flush()  # no marker may overtake its sync
         # Logs that are just being opened: closing must not meet that.
         await services.replica_manager.stop(services.log_manager.directories_of())
         await self._let_go()
@@ -263,7 +263,8 @@ class Server:
             http_address=self._http_address,
         )
         for address in config.client_listeners:
-            listener = Listener(address.name, address.host, address.port, self._network)
+            tls = make_tls(config, address, self._clock)
+            listener = Listener(*address[:3], self._network, tls=tls)
             await listener.start()
             self.listeners.append(listener)
         follow_quotas(self.services, self._network)
@@ -271,7 +272,6 @@ class Server:
             await self._listen_for_http(config.http_listener)
 
     async def _listen_for_http(self, address: HostPort) -> None:
-        # Only who wants it waits for it to be loaded.
         from odradek.broker.operate.http_pages import http_pages
         from odradek.broker.operate.http_server import HttpServer
         from odradek.broker.operate.metrics.broker_families import MetricSources

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 from .error import OptionError
 from .listener import PLAINTEXT, SECURITY_PROTOCOLS
+from .security import SecurityOptions
+from .tls_checks import check_tls
 
 if TYPE_CHECKING:
     from .broker_config import BrokerConfig
@@ -26,7 +28,11 @@ def check_listeners(config: BrokerConfig) -> None:
         raise OptionError("listeners names no listener for clients")
     for listener in config.client_listeners:
         _check_protocol(listener)
-        if not (listener.is_loopback or config.allow_unauthenticated):
+        options = SecurityOptions(config, listener)
+        if listener.has_tls:
+            check_tls(options)
+        is_open = not (options.asks_who_it_is or listener.is_loopback)
+        if is_open and not config.allow_unauthenticated:
             raise OptionError(_open_to_all(listener))
         _check_steered(config, listener)
     http = config.http_listener
@@ -90,12 +96,6 @@ def _check_protocol(listener: Listener) -> None:
             f"{', '.join(SECURITY_PROTOCOLS)}: if {listener.name} is a name, say what "
             f"it stands for with listener.security.protocol.map={listener.name}:"
             "PLAINTEXT"
-        )
-    if listener.has_tls:
-        raise OptionError(
-            f"listener {listener} wants {protocol}, but there is no TLS here yet: "
-            f"PLAINTEXT is served, like {plain}; a proxy that ends TLS (such as "
-            "stunnel) can stand in front of it"
         )
     if listener.has_login:
         raise OptionError(

@@ -131,6 +131,19 @@ class NetworkOptions:
         at_least=0,
         is_dynamic=True,
     )
+    max_connections_unauthenticated: int = option(
+        1_000,
+        "max.connections.unauthenticated",
+        "Most connections that have yet to make their handshake of TLS; beyond it the"
+        " oldest of them goes.",
+        at_least=1,
+    )
+    connection_authentication_timeout_ms: int = option(
+        10_000,
+        "connection.authentication.timeout.ms",
+        "A connection that takes longer to make its handshake is cut off.",
+        at_least=1,
+    )
     queued_max_request_bytes: int = option(
         256 << 20,
         "queued.max.request.bytes",

@@ -56,6 +56,24 @@ class SecurityOptions(NamedTuple):
         """Whether this listener has a value of its own."""
         return self.prefix + name in self.config.of_listeners
 
+    @property
+    def client_auth(self) -> str:
+        """Whether clients show a certificate: none, requested, required.
+
+        Where they log in, that of all listeners is not meant, as in Kafka: they would
+        have to do both.
+        """
+        if self.listener.has_login and not self.is_own("ssl.client.auth"):
+            return "none"
+        return str(self.get("ssl.client.auth"))
+
+    @property
+    def asks_who_it_is(self) -> bool:
+        """Whether nobody is let in who has not shown who it is."""
+        if self.listener.has_login:
+            return True
+        return self.listener.has_tls and self.client_auth == "required"
+
     def _names(self, name: str, mechanism: str) -> Iterator[str]:
         """The names under which the listener may have a value, the strongest first."""
         if mechanism:

@@ -10,7 +10,7 @@ from functools import partial
 from .option import Kind
 from .option import option as any_option
 
-option = partial(any_option, is_per_listener=True, is_used=False)
+option = partial(any_option, is_per_listener=True)
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
@@ -108,7 +108,7 @@ class TlsOptions:
     ssl_protocol: str = option(
         "TLSv1.3",
         "ssl.protocol",
-        "The newest version that is spoken, of those that are enabled.",
+        "Which of them Java would begin with. Those that are enabled are spoken.",
     )
     ssl_cipher_suites: tuple[str, ...] = option(
         (),
@@ -126,9 +126,11 @@ class TlsOptions:
         False,
         "ssl.allow.dn.changes",
         "Whether a new certificate by the API may have another distinguished name.",
+        is_used=False,
     )
     ssl_allow_san_changes: bool = option(
         False,
         "ssl.allow.san.changes",
         "Whether a new certificate by the API may lack names of the old one.",
+        is_used=False,
     )

@@ -11,8 +11,8 @@ from odradek.broker.config.options.listener import Listener
     ("more", "complaint"),
     [
         (
-            {"listeners": (Listener("SSL", "127.0.0.1", 1),)},
-            "no TLS here yet: PLAINTEXT is served, .* stunnel",
+            {"listeners": (Listener("SSL", "", 1),)},
+            r"SSL://:1 has no host, so it can be reached from other machines",
         ),
         (
             {"listeners": (Listener("SASL_PLAINTEXT", "127.0.0.1", 1),)},
@@ -56,6 +56,14 @@ def test_named_listeners_need_a_protocol_and_get_one() -> None:
         listeners=(Listener("INSIDE", "127.0.0.1", 1),),
         listener_security_protocol_map=("INSIDE:PLAINTEXT",),
     ).check()
+
+
+def test_who_shows_a_certificate_may_come_from_other_machines() -> None:
+    asked = {"ssl_client_auth": "required", "ssl_ca_file": "ca.pem"}
+    BrokerConfig(listeners=(Listener("SSL", "", 1),), **asked).check()
+    asked["ssl_client_auth"] = "requested"
+    with pytest.raises(OptionError, match="can be reached from other machines"):
+        BrokerConfig(listeners=(Listener("SSL", "", 1),), **asked).check()
 
 
 def test_whoever_allows_it_may_listen_everywhere() -> None:

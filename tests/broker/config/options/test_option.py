@@ -136,6 +136,8 @@ def test_every_option_is_used_by_something_or_says_that_it_is_not() -> None:
     behind_topics = {name for each in TOPIC_OPTIONS.values() for name in each.synonyms}
     for name, (field, known) in OPTIONS.items():
         is_read = words[f".{field}"] or words[f"self.{field}"] or name in behind_topics
+        if known.is_per_listener:  # asked for by its name
+            is_read = is_read or words[f'"{name}"'] > 1
         has_one_value = known.at_least is not None and known.at_least == known.at_most
         if known.is_used:
             assert is_read or has_one_value, name

@@ -1,0 +1,349 @@
+"""The door of a listener with TLS: who has connected, and has to make a handshake.
+
+Until the first bytes are here a client costs a socket and a few hundred bytes. They
+are looked at before OpenSSL sees any: of who speaks something else the log says what
+helps. Of handshakes, which take most of a millisecond each, a few are made in a turn of
+the loop. How many may be at the door, and how long, `pre_auth` says.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import ssl
+from collections import deque
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from odradek.broker.security.certificates.certificate import subject_of
+from odradek.broker.security.certificates.der import DerError
+
+from .first_bytes import PEEKED_SIZE, advice_for, speaks_tls
+from .transport import Ends, TlsTransport
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from odradek.broker.network.connection import Connection
+    from odradek.broker.network.network import Network
+    from odradek.broker.network.pre_auth import PreAuth
+    from odradek.broker.security.certificates.context import ServerTls
+    from odradek.broker.security.certificates.identity import Identity
+
+HANDSHAKES_A_TURN: Final = 8
+ACCEPTED_A_TURN: Final = 64
+_PAUSE_MS: Final = 1000  # after the system had no more files
+_USER: Final = "User:"
+
+
+class Tls(NamedTuple):
+    """What a listener with TLS needs: its certificate, and who may be at its door."""
+
+    identity: Identity
+    pre_auth: PreAuth
+
+
+class Door:
+    """Accepts the clients of one listener, and lets in who has made a handshake."""
+
+    def __init__(
+        self,
+        network: Network,
+        tls: Tls,
+        make_connection: Callable[[], Connection],
+    ) -> None:
+        self.identity, self.pre_auth = tls
+        self.network = network
+        self.sockets: tuple[socket.socket, ...] = ()
+        self.failed_count = 0
+        self._make_connection = make_connection
+        self._waiting: set[Handshake] = set()
+        self._ready: deque[Handshake] = deque()
+
+    async def open(self, host: str | None, port: int, backlog: int) -> None:
+        """Listen on every address that ``host`` has.
+
+        Raises:
+            OSError: one of them is taken, or none of this machine's.
+        """
+        loop = asyncio.get_running_loop()
+        found = await loop.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+        opened: list[socket.socket] = []
+        try:
+            for family, _, _, _, address in dict.fromkeys(found):
+                opened.append(_listening(family, address, port, backlog))
+                port = port or opened[0].getsockname()[1]
+        except OSError:
+            for sock in opened:
+                sock.close()
+            raise
+        self.sockets = tuple(opened)
+        for sock in opened:
+            loop.add_reader(sock.fileno(), self._accept, sock)
+
+    def close(self) -> None:
+        """Accept nobody any more, and send those away who are not in yet."""
+        loop = asyncio.get_running_loop()
+        for sock in self.sockets:
+            loop.remove_reader(sock.fileno())
+            sock.close()
+        self.sockets = ()
+        for handshake in list(self._waiting):
+            handshake.end()
+
+    @property
+    def waiting_count(self) -> int:
+        """How many have connected and are not in yet."""
+        return len(self._waiting)
+
+    def add_ready(self, handshake: Handshake) -> None:
+        """Something has come from this client: its turn comes."""
+        if not self._ready:
+            asyncio.get_running_loop().call_soon(self._shake_hands)
+        self._ready.append(handshake)
+
+    def let_in(self, handshake: Handshake, sock: ssl.SSLSocket, tls: ServerTls) -> None:
+        """The handshake is made: from here on it is a connection like any other."""
+        try:
+            principal = self._principal_of(sock, tls)
+        except DerError as error:
+            self.refuse(handshake, f"its certificate is not accepted: {error}")
+            sock.close()
+            return
+        self._leave(handshake)
+        connection = self._make_connection()
+        transport = TlsTransport(sock, connection, handshake.ends)
+        transport.begin()
+        if principal is not None:
+            connection.info.become(_USER + principal)
+
+    def refuse(self, handshake: Handshake, why: str) -> None:
+        """Close the connection of who does not get in; one line says why."""
+        host, port = handshake.ends.peer[:2]
+        self.failed_count += 1
+        self.network.log.warn_once(
+            ("TLS", host, why), f"closing the connection from {host}:{port}: {why}"
+        )
+        handshake.end()
+
+    def forget(self, handshake: Handshake) -> None:
+        """It is gone and was not let in."""
+        if handshake in self._waiting:
+            self._leave(handshake)
+            self.network.admission.release(handshake.ends.peer[0])
+
+    def _leave(self, handshake: Handshake) -> None:
+        self._waiting.discard(handshake)
+        self.pre_auth.leave(handshake)
+
+    def _principal_of(self, sock: ssl.SSLSocket, tls: ServerTls) -> str | None:
+        """Who the client is by its certificate; None: that does not say it.
+
+        Raises:
+            DerError: its name cannot be read, or no rule fits it.
+        """
+        encoded = None
+        if not self.identity.options.listener.has_login:
+            encoded = sock.getpeercert(binary_form=True)
+        if encoded is None:
+            return None
+        name = subject_of(encoded)
+        principal = tls.mapping.principal_of(name)
+        if principal is None:
+            raise DerError(f"no rule of ssl.principal.mapping.rules fits {name!r}")
+        return principal
+
+    # Accepting.
+
+    def _accept(self, listening: socket.socket) -> None:
+        for _ in range(ACCEPTED_A_TURN):
+            try:
+                sock, peer = listening.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError as error:  # mostly no more files
+                self._pause(listening, error)
+                return
+            self._meet(sock, peer)
+
+    def _meet(self, sock: socket.socket, peer: Any) -> None:
+        refusal = self.network.admission.refusal(peer[0])
+        if refusal is not None:
+            limit, reason = refusal
+            self.network.log.warn(f"connection from {peer[0]} refused: {reason}", limit)
+            sock.close()
+            return
+        try:
+            sock.setblocking(False)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            ends = Ends(peer, sock.getsockname())
+        except OSError:
+            sock.close()
+            self.network.admission.release(peer[0])
+            return
+        handshake = Handshake(self, sock, ends)
+        self._waiting.add(handshake)
+        self.pre_auth.enter(handshake)
+        handshake.begin()
+
+    def _pause(self, listening: socket.socket, error: OSError) -> None:
+        self.network.log.warn(f"no connection is accepted for a second: {error}", None)
+        loop = asyncio.get_running_loop()
+        loop.remove_reader(listening.fileno())
+
+        def go_on() -> None:
+            if listening in self.sockets:
+                loop.add_reader(listening.fileno(), self._accept, listening)
+
+        self.network.clock.call_later(_PAUSE_MS, go_on)
+
+    def _shake_hands(self) -> None:
+        ready = self._ready
+        for _ in range(min(HANDSHAKES_A_TURN, len(ready))):
+            ready.popleft().go_on()
+        if ready:
+            asyncio.get_running_loop().call_soon(self._shake_hands)
+
+
+class Handshake:
+    """A client that is not in yet: `pre_auth` knows it as a stranger."""
+
+    __slots__ = ("_door", "_is_watched", "_is_writing", "_sock", "_tls", "ends")
+
+    def __init__(self, door: Door, sock: socket.socket, ends: Ends) -> None:
+        self._door = door
+        self._sock: socket.socket | ssl.SSLSocket | None = sock
+        self._tls: ServerTls | None = None
+        self._is_watched = self._is_writing = False
+        self.ends = ends
+
+    def begin(self) -> None:
+        """Wait for the first bytes."""
+        self._watch(for_writing=False)
+
+    def cut(self, why: str, limit: str) -> None:
+        """Close at once: it has had its time, or others have come since."""
+        del why  # not for want of a login
+        line = f"cutting off {self.ends.peer[0]}: it has made no handshake of TLS"
+        self._door.network.log.warn(line, limit)
+        self.end()
+
+    def end(self) -> None:
+        """Close the connection, unless it is somebody else's by now."""
+        sock, self._sock = self._sock, None
+        if sock is not None:
+            self._unwatch(sock)
+            sock.close()
+        self._door.forget(self)
+
+    def go_on(self) -> None:
+        """Take what has come, as far as it gets the handshake."""
+        sock = self._sock
+        if sock is None:
+            return
+        try:
+            if self._tls is None:
+                sock = self._look(sock)
+            if sock is None:
+                return
+            assert isinstance(sock, ssl.SSLSocket)
+            assert self._tls is not None
+            sock.do_handshake()
+        except (ssl.SSLWantReadError, BlockingIOError, InterruptedError):
+            self._watch(for_writing=False)
+        except ssl.SSLWantWriteError:
+            self._watch(for_writing=True)
+        except ssl.SSLError as error:
+            self._door.refuse(self, f"no handshake of TLS: {_in_words(error)}")
+        except OSError:
+            self.end()
+        else:
+            self._sock = None
+            self._door.let_in(self, sock, self._tls)
+
+    def _look(self, sock: socket.socket) -> ssl.SSLSocket | None:
+        """The socket with TLS, if this is what its client wants."""
+        beginning = sock.recv(PEEKED_SIZE, socket.MSG_PEEK)
+        if not beginning:
+            self.end()
+            return None
+        if not speaks_tls(beginning):
+            protocol = self._door.identity.options.listener.security_protocol
+            self._door.refuse(self, advice_for(beginning, protocol))
+            return None
+        self._tls = tls = self._door.identity.current
+        self._sock = wrapped = tls.context.wrap_socket(
+            sock, server_side=True, do_handshake_on_connect=False
+        )
+        return wrapped
+
+    def _on_ready(self) -> None:
+        sock = self._sock
+        if sock is not None:
+            self._unwatch(sock)
+            self._door.add_ready(self)
+
+    def _watch(self, *, for_writing: bool) -> None:
+        assert self._sock is not None
+        loop, fd = asyncio.get_running_loop(), self._sock.fileno()
+        self._is_watched, self._is_writing = True, for_writing
+        if for_writing:
+            loop.add_writer(fd, self._on_ready)
+        else:
+            loop.add_reader(fd, self._on_ready)
+
+    def _unwatch(self, sock: socket.socket) -> None:
+        if not self._is_watched:
+            return
+        self._is_watched = False
+        loop, fd = asyncio.get_running_loop(), sock.fileno()
+        if self._is_writing:
+            loop.remove_writer(fd)
+        else:
+            loop.remove_reader(fd)
+
+
+def _listening(family: int, address: Any, port: int, backlog: int) -> socket.socket:
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            with contextlib.suppress(OSError):
+                sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        sock.setblocking(False)
+        sock.bind((address[0], port, *address[2:]))
+        sock.listen(backlog)
+    except OSError:
+        sock.close()
+        raise
+    return sock
+
+
+_REASONS: Final = {
+    "PEER_DID_NOT_RETURN_A_CERTIFICATE": (
+        "it has shown no certificate, and ssl.client.auth=required here: set "
+        "ssl.keystore.location in the client (ssl_certfile, ssl.certificate.location)"
+    ),
+    "UNSUPPORTED_PROTOCOL": "it wants a version of TLS that is not spoken here",
+    "NO_SHARED_CIPHER": "it knows none of the cipher suites that are spoken here",
+    "TLSV1_ALERT_UNKNOWN_CA": (
+        "it does not trust the broker's certificate: name its CA in the client "
+        "(ssl.truststore.location, ssl_cafile, ssl.ca.location)"
+    ),
+}
+_REASONS_ALIKE: Final = {
+    "SSLV3_ALERT_BAD_CERTIFICATE": "TLSV1_ALERT_UNKNOWN_CA",
+    "SSLV3_ALERT_CERTIFICATE_UNKNOWN": "TLSV1_ALERT_UNKNOWN_CA",
+}
+
+
+def _in_words(error: ssl.SSLError) -> str:
+    """Why a handshake has failed, with what helps."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"its certificate is not accepted: {error.verify_message}"
+    if isinstance(error, ssl.SSLEOFError):
+        return "the client has closed in the middle of it"
+    reason = error.reason or str(error)
+    return _REASONS.get(_REASONS_ALIKE.get(reason, reason), reason)

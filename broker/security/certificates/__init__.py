@@ -1,0 +1,1 @@
+"""Certificates: where they are kept, what they say, and who shows one."""

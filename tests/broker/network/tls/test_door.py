@@ -1,0 +1,104 @@
+import asyncio
+import contextlib
+import ssl
+
+import pytest
+
+from tests.broker.network.tls.words import client_context, connected, tls_broker
+from tests.certificates import ALICE_AS_JAVA_HAS_IT, alice, stranger
+from tests.fakes.broker import until
+
+
+@pytest.mark.parametrize(
+    ("client_auth", "holder", "principal"),
+    [
+        ("none", None, "User:ANONYMOUS"),
+        ("requested", None, "User:ANONYMOUS"),
+        ("required", alice, f"User:{ALICE_AS_JAVA_HAS_IT}"),
+    ],
+)
+async def test_who_a_client_is(
+    client_auth: str, holder: object, principal: str
+) -> None:
+    shown = alice() if holder is not None else None
+    async with (
+        tls_broker(ssl_client_auth=client_auth) as broker,
+        connected(broker, shown) as client,
+    ):
+        client.send("now:1")
+        assert await client.answer() == "now:1"
+        (connection,) = broker.listener.connections
+        assert connection.info.principal == principal
+
+
+async def test_rules_say_who_it_is_and_who_is_nobody() -> None:
+    rules = "RULE:^CN=(.*?),OU=Orders.*$/$1/U"
+    async with (
+        tls_broker(
+            ssl_client_auth="required", ssl_principal_mapping_rules=rules
+        ) as broker,
+        connected(broker, alice()) as client,
+    ):
+        client.send("now:1")
+        await client.answer()
+        (connection,) = broker.listener.connections
+        assert connection.info.principal == "User:ALICE"
+    async with (
+        tls_broker(
+            ssl_client_auth="required", ssl_principal_mapping_rules="RULE:x/y/"
+        ) as broker,
+        connected(broker, alice()) as client,
+    ):
+        assert await client.reader.read() == b""
+        assert any("no rule of ssl.principal.mapping" in line for line in broker.log)
+        assert not broker.listener.network.admission.count
+
+
+@pytest.mark.parametrize("shown", [None, stranger])
+async def test_who_is_not_trusted_does_not_get_in(shown: object) -> None:
+    holder = None if shown is None else stranger()
+    async with tls_broker(ssl_client_auth="required") as broker:
+        with contextlib.suppress(ssl.SSLError, ConnectionError):
+            async with connected(broker, holder) as client:
+                assert await client.reader.read() == b""
+        await until(lambda: broker.log)
+        assert not broker.listener.connections
+        assert not broker.listener.network.admission.count
+
+
+async def test_who_speaks_no_tls_is_told_in_the_log() -> None:
+    async with tls_broker() as broker:
+        _, writer = await asyncio.open_connection("127.0.0.1", broker.listener.port)
+        writer.write(b"\0\0\0\x20\0\x12\0\3")
+        await until(lambda: broker.log)
+        assert "set security.protocol=SSL in the client" in broker.log[0]
+        writer.close()
+
+
+async def test_who_is_silent_is_cut_off_and_the_oldest_goes() -> None:
+    async with tls_broker() as broker:
+        streams = [
+            await asyncio.open_connection("127.0.0.1", broker.listener.port)
+            for _ in range(4)
+        ]
+        assert await streams[0][0].read() == b""
+        assert broker.tls.pre_auth.count == 3
+        broker.clock.advance(10_000)
+        broker.listener.sweep()
+        assert [await reader.read() for reader, _ in streams[1:]] == [b""] * 3
+        assert not broker.listener.network.admission.count
+        for _, writer in streams:
+            writer.close()
+
+
+async def test_old_versions_and_weak_suites_are_not_spoken() -> None:
+    async with tls_broker() as broker:
+        context = client_context()
+        context.maximum_version = ssl.TLSVersion.TLSv1_2
+        context.set_ciphers("AES128-SHA:@SECLEVEL=0")
+        with pytest.raises(ssl.SSLError):
+            await asyncio.open_connection(
+                "127.0.0.1", broker.listener.port, ssl=context
+            )
+        await until(lambda: broker.log)
+        assert "none of the cipher suites" in broker.log[0]

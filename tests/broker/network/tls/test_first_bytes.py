@@ -1,0 +1,22 @@
+import pytest
+
+from odradek.broker.network.tls.first_bytes import advice_for, speaks_tls
+
+
+def test_a_hello_is_known_from_its_first_byte() -> None:
+    assert speaks_tls(b"\x16")
+    assert speaks_tls(b"\x16\x03\x01\x02")
+    assert not speaks_tls(b"\x16\x04")
+    assert not speaks_tls(b"\0\0\0\x20")
+
+
+@pytest.mark.parametrize(
+    ("beginning", "advice"),
+    [
+        (b"\0\0\0\x20\0\x12", "security.protocol=SSL in the client"),
+        (b"GET / HT", "it speaks HTTP, without TLS"),
+        (b"SSH-2.0-", "it does not speak TLS"),
+    ],
+)
+def test_others_are_told_what_helps(beginning: bytes, advice: str) -> None:
+    assert advice in advice_for(beginning, "SSL")
