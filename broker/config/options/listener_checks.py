@@ -35,6 +35,13 @@ def check_listeners(config: BrokerConfig) -> None:
         if is_open and not config.allow_unauthenticated:
             raise OptionError(_open_to_all(listener))
         _check_steered(config, listener)
+    has_tls = any(listener.has_tls for listener in config.client_listeners)
+    if config.ssl_client_auth != "none" and not has_tls:
+        raise OptionError(
+            f"ssl.client.auth={config.ssl_client_auth}, and no listener has TLS, so no "
+            "client shows a certificate: leave it out, or open one like "
+            "listeners=SSL://127.0.0.1:9093"
+        )
     http = config.http_listener
     if http is not None and not (http.is_loopback or config.allow_unauthenticated):
         raise OptionError(

@@ -66,6 +66,11 @@ def test_who_shows_a_certificate_may_come_from_other_machines() -> None:
         BrokerConfig(listeners=(Listener("SSL", "", 1),), **asked).check()
 
 
+def test_what_would_protect_nothing_is_refused() -> None:
+    with pytest.raises(OptionError, match="no listener has TLS"):
+        BrokerConfig(ssl_client_auth="required").check()
+
+
 def test_whoever_allows_it_may_listen_everywhere() -> None:
     BrokerConfig(
         listeners=(Listener("PLAINTEXT", "", 9092),), allow_unauthenticated=True
