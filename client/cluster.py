@@ -23,7 +23,7 @@ from odradek.protocol.messages.metadata import MetadataResponse
 
 from .address import Address
 from .connection import Connection
-from .errors import NoAnswer, Unreachable, raise_for
+from .errors import NoAnswer, TlsFailed, Unreachable, raise_for
 from .metadata import Broker, Metadata, metadata_request, read_metadata
 from .retry import Retry
 
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from typing import Self
 
     from odradek.protocol.schema import Request, Response
+
+    from .security.settings import Security
 
 _Response = TypeVar("_Response", bound="Response")
 Result = TypeVar("Result")
@@ -94,12 +96,14 @@ class Cluster:
         client_id: str = "odradek",
         timeout_s: float = 30,
         retry: Retry | None = None,
+        security: Security | None = None,
     ) -> None:
         """Nothing is connected before something is asked."""
         self.timeout_s = timeout_s
         self.retry = retry or Retry(timeout_s)
         self._bootstrap = list(bootstrap)
         self._client_id = client_id
+        self._security = security
         self._brokers: dict[int, Broker] = {}
         self._connections: dict[int, tuple[Address, Connection]] = {}
         self._coordinators: dict[tuple[int, str], Broker] = {}
@@ -255,19 +259,23 @@ class Cluster:
                 return broker.address, self._open(broker.address)
             except OSError as error:
                 reason = f"broker {broker}: {self._reason(error)}"
-                raise Unreachable(reason) from error
-        reasons = []
+                raise _kind_of(error)(reason) from error
+        reasons, kind = [], Unreachable
         for address in self._bootstrap:
             try:
                 return address, self._open(address)
             except OSError as error:
                 reasons.append(f"{address}: {self._reason(error)}")
-        raise Unreachable("; ".join(reasons))
+                kind = _kind_of(error)
+        raise kind("; ".join(reasons))
 
     def _open(self, address: Address) -> Connection:
         try:
             return Connection(
-                *address, client_id=self._client_id, timeout_s=self.timeout_s
+                *address,
+                client_id=self._client_id,
+                timeout_s=self.timeout_s,
+                security=self._security,
             )
         except MalformedRequest as error:
             raise MalformedRequest(f"{address}: {error}") from None
@@ -278,6 +286,10 @@ class Cluster:
         if isinstance(error, TimeoutError):
             return f"no answer in {self.timeout_s:g} s"
         return error.strerror or str(error)
+
+
+def _kind_of(error: OSError) -> type[Unreachable]:
+    return TlsFailed if isinstance(error, TlsFailed) else Unreachable
 
 
 def _is_lost(error: Exception) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import socket
 import struct
 import time
+from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
@@ -34,8 +35,11 @@ if TYPE_CHECKING:
     from odradek.protocol.primitives import Buffer
     from odradek.protocol.schema import Request, Response
 
+    from .security.login import Login
+    from .security.settings import Security
+
 _SIZE = struct.Struct(">i")
-_SOFTWARE_NAME = "odradek"
+_SOFTWARE_NAME, _SOFTWARE_VERSION = "odradek", "1"
 _ANSWER_SIZE_MAX = 1 << 30
 _TRUSTED_SIZE = 16 << 20  # what is asked for is rarely more
 _KEPT_SIZE_MIN = 256 << 10
@@ -58,25 +62,38 @@ class Connection:
         *,
         client_id: str = "odradek",
         timeout_s: float = 30,
-        software_version: str = "1",
+        security: Security | None = None,
     ) -> None:
-        """Connect and ask what the broker can do.
+        """Connect, ask what the broker can do, and log in if that is wanted.
 
         Raises:
-            OSError: nobody listens there, or no answer came within ``timeout_s``.
+            OSError: nobody listens there, or no answer came within ``timeout_s``;
+                `TlsFailed` where the two sides do not agree on TLS.
             MalformedRequest: who listens there does not speak the protocol.
+            SaslAuthenticationFailed, UnsupportedSaslMechanism: as `Login`.
         """
         self.client_id = client_id
-        self.software_version = software_version
         self.api_versions: dict[int, tuple[int, int]] = {}
         self.features: dict[str, int] = {}  # the levels the cluster has agreed on
         self._next_correlation_id = 0
         self._buffers: list[bytearray] = []
+        self._early: deque[memoryview] = deque()  # answers that a login found first
+        self._login: Login | None = None
         self._socket = socket.create_connection((host, port), timeout_s)
-        self.wait_for(timeout_s)
         try:
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if security is not None and security.tls is not None:
+                from .security.tls import open_tls
+
+                self._socket = open_tls(self._socket, security.tls, host)
+            self.wait_for(timeout_s)
             self._negotiate()
+            if security is not None and security.sasl is not None:
+                from .security.login import Login
+
+                login = Login(security.sasl)
+                login.run(self)
+                self._login = login
         except BaseException:
             self._socket.close()
             raise
@@ -158,7 +175,13 @@ class Connection:
 
         Raises:
             ConnectionClosed: the broker has closed.
+            SaslAuthenticationFailed: the session is over, and we are not let in again.
         """
+        if self._login is not None and self._login.is_due:
+            self._login.run(self)
+        return self._send(request, version)
+
+    def _send(self, request: Request, version: int) -> int:
         correlation_id = self._next_correlation_id
         self._next_correlation_id = (correlation_id + 1) & 0x7FFFFFFF
         data = encode_request(request, version, correlation_id, self.client_id)
@@ -175,13 +198,40 @@ class Connection:
             ConnectionClosed: there will be none.
             MalformedRequest: what came is no such answer.
         """
+        frame = self._early.popleft() if self._early else self._next_frame()
+        return self._decoded(frame, api_key, version)
+
+    def exchange(self, request: Request, response_class: type[_Response]) -> _Response:
+        """The answer to ``request``; others that come before it are kept for later.
+
+        For logins, which may have to be done while answers are on their way.
+
+        Raises:
+            UnsupportedVersion, ConnectionClosed: as `request`.
+        """
+        version = self.version_of(request)
+        asked_id = self._send(request, version)
+        while True:
+            frame = self._next_frame()
+            if frame[:4] == _SIZE.pack(asked_id):
+                break
+            self._early.append(frame)
+        _, response = self._decoded(frame, response_class.api_key, version)
+        assert isinstance(response, response_class), response
+        return response
+
+    def _next_frame(self) -> memoryview:
         prefix = self._read(_SIZE.size)
         if bytes(prefix) == b"HTTP":
             raise MalformedRequest("a web server answers")
         (size,) = _SIZE.unpack(prefix)
         if not _SIZE.size <= size <= _ANSWER_SIZE_MAX:
             raise MalformedRequest(f"an answer of {size} bytes")
-        frame = self._read(size)
+        return self._read(size)
+
+    def _decoded(
+        self, frame: memoryview, api_key: int, version: int
+    ) -> tuple[int, Response]:
         if api_key == ApiKey.API_VERSIONS and self._is_version_refused(frame):
             version = 0
         return decode_response(frame, RESPONSES[api_key], version)
@@ -190,7 +240,7 @@ class Connection:
         version = ApiVersionsRequest.max_version
         request = ApiVersionsRequest(
             client_software_name=_SOFTWARE_NAME,
-            client_software_version=self.software_version,
+            client_software_version=_SOFTWARE_VERSION,
         )
         response = self.request(request, ApiVersionsResponse, version)
         if response.error_code == ErrorCode.UNSUPPORTED_VERSION:

@@ -14,8 +14,11 @@ from .profiles import profile_in_use
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from .security.client_file import ClientFile
+
 BOOTSTRAP_SERVER = "127.0.0.1:9092"
 BOOTSTRAP_VARIABLE = "ODRADEK_BOOTSTRAP_SERVER"
+CLIENT_CONFIG_VARIABLE = "ODRADEK_CLIENT_CONFIG"
 REGISTRY_VARIABLE = "ODRADEK_REGISTRY"
 
 
@@ -50,3 +53,35 @@ def default_registry(
     if named and not profile:
         return named
     return profile_in_use(profile, environ)[1].registry or named
+
+
+def client_file(
+    given: str | None = None,
+    profile: str | None = None,
+    *,
+    is_named: bool = False,
+    environ: Mapping[str, str] = os.environ,
+) -> ClientFile | None:
+    """The file of options for TLS and SASL: None where nobody names one.
+
+    That is ``given``; else the profile's that the command names, and no other, so that
+    a password for one cluster is not sent to another; else the one of the environment,
+    or of the profile in use, unless brokers are named beside it (``is_named``).
+
+    Raises:
+        ProfileError: as `default_bootstrap`.
+        ClientFileError: the file cannot be read, or says what cannot be.
+    """
+    path = given or ""
+    if not path and profile:
+        path = profile_in_use(profile, environ)[1].command_config
+    elif not path:
+        path = environ.get(CLIENT_CONFIG_VARIABLE, "").strip()
+        is_named = is_named or bool(environ.get(BOOTSTRAP_VARIABLE, "").strip())
+        if not (path or is_named):
+            path = profile_in_use(None, environ)[1].command_config
+    if not path:
+        return None
+    from .security.client_file import read_client_file
+
+    return read_client_file(path)

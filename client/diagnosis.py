@@ -24,7 +24,7 @@ from odradek.protocol.messages.metadata import MetadataResponse
 from .address import Address
 from .cluster import may_pass
 from .connection import Connection
-from .errors import raise_for
+from .errors import TlsFailed, raise_for
 from .metadata import NO_LEADER, metadata_request, read_metadata
 from .retry import Retry
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from .metadata import Metadata
+    from .security.settings import Security
 
 _PORT = 9092
 _LOCAL = ("localhost", "127.0.0.1", "::1")
@@ -52,13 +53,15 @@ class Finding(NamedTuple):
     advice: str = ""
 
 
-def diagnose(addresses: Sequence[Address], timeout_s: float) -> Iterator[Finding]:
+def diagnose(
+    addresses: Sequence[Address], timeout_s: float, security: Security | None = None
+) -> Iterator[Finding]:
     """Every step for the bootstrap addresses, then for what they tell, in order."""
     told: dict[Address, int] = {}
     is_told = False
     for address in addresses:
         metadata = None
-        for finding, found in _bootstrap(address, timeout_s):
+        for finding, found in _bootstrap(address, timeout_s, security):
             yield finding
             metadata = found or metadata
         if metadata is None or is_told:
@@ -68,11 +71,11 @@ def diagnose(addresses: Sequence[Address], timeout_s: float) -> Iterator[Finding
         yield from _leaders(metadata)
     for address, node_id in told.items():
         if address not in addresses:
-            yield from _advertised(address, node_id, timeout_s)
+            yield from _advertised(address, node_id, timeout_s, security)
 
 
 def _bootstrap(
-    address: Address, timeout_s: float
+    address: Address, timeout_s: float, security: Security | None
 ) -> Iterator[tuple[Finding, Metadata | None]]:
     resolved = resolve(address)
     yield resolved, None
@@ -82,14 +85,16 @@ def _bootstrap(
     yield reached, None
     if not reached.is_ok:
         return
-    yield from _speak(address, timeout_s)
+    yield from _speak(address, timeout_s, security)
 
 
-def _advertised(address: Address, node_id: int, timeout_s: float) -> Iterator[Finding]:
+def _advertised(
+    address: Address, node_id: int, timeout_s: float, security: Security | None
+) -> Iterator[Finding]:
     steps: list[Callable[[], Finding]] = [
         lambda: resolve(address),
         lambda: reach(address, timeout_s),
-        lambda: _answers(address, timeout_s),
+        lambda: _answers(address, timeout_s, security),
     ]
     for step in steps:
         finding = step()
@@ -154,11 +159,11 @@ def _refused(address: Address, error: OSError) -> tuple[str, str]:
 
 
 def _speak(
-    address: Address, timeout_s: float
+    address: Address, timeout_s: float, security: Security | None
 ) -> Iterator[tuple[Finding, Metadata | None]]:
     target = str(address)
     try:
-        connection = Connection(*address, timeout_s=timeout_s)
+        connection = Connection(*address, timeout_s=timeout_s, security=security)
     except (OSError, KafkaError, MalformedRequest) as error:
         yield _stranger(address, timeout_s, error), None
         return
@@ -180,10 +185,10 @@ def _speak(
         yield _coordinator(target, connection, timeout_s), None
 
 
-def _answers(address: Address, timeout_s: float) -> Finding:
+def _answers(address: Address, timeout_s: float, security: Security | None) -> Finding:
     """Whether a broker answers there."""
     try:
-        with Connection(*address, timeout_s=timeout_s) as connection:
+        with Connection(*address, timeout_s=timeout_s, security=security) as connection:
             return Finding("protocol", str(address), True, _spoken(connection))
     except (OSError, KafkaError, MalformedRequest) as error:
         return _stranger(address, timeout_s, error)
@@ -203,6 +208,12 @@ def _spoken(connection: Connection) -> str:
 def _stranger(address: Address, timeout_s: float, error: Exception) -> Finding:
     """Who it is that does not answer as a broker without TLS does."""
     target = str(address)
+    if isinstance(error, TlsFailed):
+        advice = "The message names the option to change in the client's file."
+        return Finding("TLS", target, False, str(error), advice)
+    if isinstance(error, KafkaError):
+        advice = "Look at sasl.mechanism, the user and the password of the client."
+        return Finding("login", target, False, str(error), advice)
     if _is_tls(address, timeout_s):
         return Finding(
             "protocol",

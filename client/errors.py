@@ -13,6 +13,17 @@ class Unreachable(ConnectionError):
     """A broker cannot be reached; the message says which, and why."""
 
 
+class TlsFailed(Unreachable):
+    """TLS with a broker is not possible: to try again is of no use.
+
+    ``verify_code`` is OpenSSL's of a certificate that was not accepted, or 0.
+    """
+
+    def __init__(self, message: str, verify_code: int = 0) -> None:
+        super().__init__(message)
+        self.verify_code = verify_code
+
+
 class NoAnswer(TimeoutError):
     """A broker did not answer in time."""
 

@@ -9,6 +9,9 @@ user alone, as the URL of a registry may have a password in it:
     bootstrap_servers = "kafka-1:9092,kafka-2:9092"
     registry = "https://registry.example.com"
     color = "never"
+    command_config = "/home/me/.config/odradek/prod.properties"
+
+Users and passwords of Kafka stand in the file of ``command_config``, never here.
 """
 
 from __future__ import annotations
@@ -42,6 +45,7 @@ class Profile(NamedTuple):
     bootstrap_servers: str = ""
     registry: str = ""
     color: str = ""
+    command_config: str = ""
 
     def shown(self) -> dict[str, str]:
         """What is set, without passwords."""

@@ -126,7 +126,9 @@ def _cluster(line: Typed) -> Iterator[Cluster]:
         given += ["--data-dir", "data"]
     options, _ = parser.parse_known_args(given)
     parser.find_brokers(options)
-    with Cluster(options.bootstrap_server, timeout_s=_TIMEOUT_S) as cluster:
+    with Cluster(
+        options.bootstrap_server, timeout_s=_TIMEOUT_S, security=options.security
+    ) as cluster:
         yield cluster
 
 

@@ -51,11 +51,13 @@ class KafkaNode:
         features: Mapping[str, int] | None = None,
     ) -> None:
         self.data_dir = root / "kafka-data"
-        self.port, controller_port = _free_ports(2)
+        self.port, self.controller_port = free_ports(2)
         self._log_path = root / "kafka.log"
         self._properties = root / "kafka.properties"
         text = _PROPERTIES.format(
-            port=self.port, controller_port=controller_port, data_dir=self.data_dir
+            port=self.port,
+            controller_port=self.controller_port,
+            data_dir=self.data_dir,
         )
         lines = [f"{name}={value}\n" for name, value in (options or {}).items()]
         self._properties.write_text(text + "".join(lines))
@@ -81,6 +83,11 @@ class KafkaNode:
             assert self._process.poll() is None, self.log()
             assert time.monotonic() < deadline, self.log()
             time.sleep(0.1)
+
+    def configure(self, options: Mapping[str, str]) -> None:
+        """Options for the next start; they win over those before."""
+        with self._properties.open("a") as file:
+            file.writelines(f"{name}={value}\n" for name, value in options.items())
 
     def stop(self) -> None:
         """A clean stop: everything is closed in order."""
@@ -159,7 +166,7 @@ def train(java_options: list[str]) -> None:
         node.stop()
 
 
-def _free_ports(count: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
     with contextlib.ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
         for each in sockets:

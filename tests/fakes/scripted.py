@@ -5,7 +5,7 @@ import socket
 import struct
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from odradek.client.address import Address
 from odradek.client.cluster import Cluster
@@ -33,6 +33,9 @@ from odradek.protocol.schema import REQUESTS, Request, Response
 from tests.fakes.waiting import Waiting
 from tests.patience import PATIENCE_S
 
+if TYPE_CHECKING:
+    import ssl
+
 HOST = "127.0.0.1"
 
 Answer = Callable[[Any, int], Response | None]  # (request, version); None: hang up
@@ -42,6 +45,7 @@ class ScriptedBroker:
     """One broker: what it answers, in which versions, and what it was asked."""
 
     def __init__(self, node_id: int, cluster: "ScriptedCluster") -> None:
+        self.tls: ssl.SSLContext | None = None
         self.node_id = node_id
         self.answers: dict[type[Request], Answer] = {
             MetadataRequest: lambda asked, _: cluster.metadata(asked),
@@ -82,10 +86,17 @@ class ScriptedBroker:
                 thread.start()
 
     def _serve(self, connection: socket.socket) -> None:
-        with connection, contextlib.suppress(OSError):
-            while prefix := connection.recv(4, socket.MSG_WAITALL):
+        with contextlib.suppress(OSError):
+            if self.tls is not None:
+                connection = self.tls.wrap_socket(connection, server_side=True)
+            self._converse(connection)
+        connection.close()
+
+    def _converse(self, connection: socket.socket) -> None:
+        with connection.makefile("rb") as received:
+            while prefix := received.read(4):
                 (size,) = struct.unpack(">i", prefix)
-                frame = memoryview(connection.recv(size, socket.MSG_WAITALL))
+                frame = memoryview(received.read(size))
                 header, position = decode_request_header(frame)
                 version = header.api_version
                 kind = REQUESTS[header.api_key]

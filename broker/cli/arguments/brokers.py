@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 from odradek.client.defaults import (
     BOOTSTRAP_SERVER,
     BOOTSTRAP_VARIABLE,
+    CLIENT_CONFIG_VARIABLE,
+    client_file,
     default_bootstrap,
 )
-from odradek.client.profiles import PROFILE_VARIABLE, ProfileError, profile_in_use
+from odradek.client.profiles import PROFILE_VARIABLE, profile_in_use
 from odradek.terminal.failure import FAILED, fail
 from odradek.terminal.parser import Parser
 from odradek.terminal.screen import choose_colors
@@ -52,6 +54,13 @@ class ClusterParser(Parser):
             help="brokers, registry and colours of this profile (default:"
             f" ${PROFILE_VARIABLE}, or the one in use; see odradek profile)",
         )
+        self.add_argument(
+            "--command-config",
+            metavar="FILE",
+            help="a file of client options for TLS and SASL, as Java's tools and"
+            f" librdkafka's have it (default: ${CLIENT_CONFIG_VARIABLE}, or the"
+            " profile's)",
+        )
 
     def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
         """The arguments' values. Ends the process when they name no broker."""
@@ -60,13 +69,27 @@ class ClusterParser(Parser):
         return options
 
     def find_brokers(self, options: argparse.Namespace) -> None:
-        """Set ``bootstrap_server``. Ends the process when there is no broker."""
+        """Set ``bootstrap_server`` and ``security``.
+
+        Ends the process when there is no broker, or the client's options are wrong.
+        """
         try:
+            self._use_client_file(options)
             self._use_profile(options)
-        except ProfileError as error:
+        except ValueError as error:
             self.error(str(error))
         if options.data_dir is not None:
             options.bootstrap_server = self._running_on(options.data_dir)
+
+    def _use_client_file(self, options: argparse.Namespace) -> None:
+        is_named = options.data_dir is not None or options.bootstrap_server is not None
+        given = client_file(options.command_config, options.profile, is_named=is_named)
+        options.security = given.security if given else None
+        if is_named or not (given and given.bootstrap_servers):
+            return
+        # Who names a file means its brokers; otherwise they are the last to be asked.
+        if options.command_config or not default_bootstrap(options.profile)[1]:
+            options.bootstrap_server = addresses(given.bootstrap_servers)
 
     def _use_profile(self, options: argparse.Namespace) -> None:
         is_named = options.data_dir is not None or options.bootstrap_server is not None

@@ -108,7 +108,11 @@ def run(
     try:
         with (
             quiet_pipe(),
-            Cluster(options.bootstrap_server, timeout_s=options.timeout) as cluster,
+            Cluster(
+                options.bootstrap_server,
+                timeout_s=options.timeout,
+                security=options.security,
+            ) as cluster,
         ):
             return act(cluster)
     except BrokenPipeError:  # of the standard output; a lost broker is another error
@@ -116,7 +120,7 @@ def run(
     except KafkaError as error:
         return refuse(command, error)
     except (MalformedRequest, OSError) as error:
-        return not_asked(command, error, options.bootstrap_server)
+        return not_asked(command, error, options)
 
 
 def error_text(error: Exception) -> str:

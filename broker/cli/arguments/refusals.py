@@ -10,9 +10,9 @@ from odradek.terminal.failure import FAILED, fail
 from odradek.terminal.spelling import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    import argparse
+    from collections.abc import Collection, Mapping
 
-    from odradek.client.address import Address
     from odradek.client.cluster import Cluster
     from odradek.protocol.errors import MalformedRequest
 
@@ -115,31 +115,41 @@ def refuse_named(
 
 
 def not_asked(
-    command: str, error: OSError | MalformedRequest, asked: Sequence[Address]
+    command: str, error: OSError | MalformedRequest, options: argparse.Namespace
 ) -> int:
-    """Say why a cluster could not be asked at these addresses; the exit code."""
-    from odradek.client.errors import NoAnswer, Unreachable
+    """Say why a cluster could not be asked; the exit code.
+
+    ``options`` are those of a `ClusterParser`.
+    """
+    from odradek.client.errors import NoAnswer, TlsFailed, Unreachable
 
     if not isinstance(error, OSError):
         text = f"what answers is not a Kafka broker, or a broken one: {error}"
-        return fail(command, FAILED, f"{text}; {_doctor(asked)}", name="NOT_KAFKA")
+        return fail(command, FAILED, f"{text}; {_doctor(options)}", name="NOT_KAFKA")
     what = error.filename or ""
     reason = error.strerror or str(error)
+    if isinstance(error, TlsFailed):
+        text = f"{reason}; {_doctor(options)}"
+        return fail(command, FAILED, text, name="TLS_FAILED")
     if isinstance(error, Unreachable):
-        return fail(command, FAILED, f"{reason}; {_advice(asked)}", name="UNREACHABLE")
+        text = f"{reason}; {_advice(options)}"
+        return fail(command, FAILED, text, name="UNREACHABLE")
     name = "NO_ANSWER" if isinstance(error, NoAnswer) else ""
     return fail(command, FAILED, reason, what=what, name=name)
 
 
-def _advice(asked: Sequence[Address]) -> str:
+def _advice(options: argparse.Namespace) -> str:
+    asked = options.bootstrap_server
     if len(asked) == 1 and asked[0].host in _LOOPBACK:
         port = "" if asked[0].port == _PORT else f" --port {asked[0].port}"
-        return f"'odradek serve{port}' starts a broker there, {_doctor(asked)}"
-    return _doctor(asked)
+        return f"'odradek serve{port}' starts a broker there, {_doctor(options)}"
+    return _doctor(options)
 
 
-def _doctor(asked: Sequence[Address]) -> str:
-    addresses = ",".join(map(str, asked))
+def _doctor(options: argparse.Namespace) -> str:
+    addresses = ",".join(map(str, options.bootstrap_server))
     is_usual = addresses == f"127.0.0.1:{_PORT}"
-    option = "" if is_usual else f" --bootstrap-server {addresses}"
-    return f"'odradek doctor{option}' finds out what is wrong"
+    told = "" if is_usual else f" --bootstrap-server {addresses}"
+    if options.command_config:
+        told += f" --command-config {options.command_config}"
+    return f"'odradek doctor{told}' finds out what is wrong"

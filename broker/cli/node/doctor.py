@@ -39,7 +39,8 @@ def _examine(options: argparse.Namespace) -> int:
     from odradek.client.diagnosis import diagnose
 
     failures = 0
-    for finding in diagnose(options.bootstrap_server, options.timeout):
+    asked = (options.bootstrap_server, options.timeout, options.security)
+    for finding in diagnose(*asked):
         failures += not finding.is_ok
         if options.json:
             print_json(

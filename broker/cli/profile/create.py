@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from odradek.client.profiles import Profile, ProfileError
@@ -40,15 +41,25 @@ def command(arguments: list[str]) -> int:
         "--registry", default="", metavar="URL", help="the registry of schemas"
     )
     parser.add_argument(
+        "--command-config",
+        default="",
+        metavar="FILE",
+        help="the file of client options for TLS and SASL, where passwords stand",
+    )
+    parser.add_argument(
         "--replace", action="store_true", help="forget what the name meant before"
     )
     json_argument(parser, "one JSON object")
     options = parser.parse(arguments)
     # Here, as everywhere, --color is also for this command.
     color = options.color or ""
-    profile = Profile(options.bootstrap_server, options.registry, color)
+    file = options.command_config and os.path.abspath(options.command_config)
+    profile = Profile(options.bootstrap_server, options.registry, color, file)
     if not any(profile):
-        parser.error("say what to keep: --bootstrap-server, --registry or --color")
+        parser.error(
+            "say what to keep: --bootstrap-server, --registry, --command-config or"
+            " --color"
+        )
 
     def with_it(profiles: Profiles) -> Profiles:
         if options.name in profiles.known and not options.replace:

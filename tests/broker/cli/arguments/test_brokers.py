@@ -96,3 +96,29 @@ def test_a_profile_has_brokers_and_colors(
     with pytest.raises(SystemExit):
         parsed()
     assert f"{path}: the file has an unknown key 'x'" in capsys.readouterr().err
+
+
+def test_a_file_of_client_options_names_brokers_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    path = tmp_path / "client.properties"
+    path.write_text("security.protocol=SSL\nbootstrap.servers=a:1\nacks=all\n")
+    given = ("--command-config", str(path))
+    parser = ClusterParser("topic list", "Lists.")
+    options = parser.parse(given)
+    assert options.bootstrap_server == [("a", 1)]
+    assert options.security.protocol == "SSL"
+    monkeypatch.setenv("ODRADEK_BOOTSTRAP_SERVER", "b:2")
+    assert parsed(*given) == [("a", 1)]
+    assert parsed(*given, "--bootstrap-server", "c:3") == [("c", 3)]
+    monkeypatch.setenv("ODRADEK_CLIENT_CONFIG", str(path))
+    assert parsed() == [("b", 2)]
+    monkeypatch.delenv("ODRADEK_BOOTSTRAP_SERVER")
+    assert parsed() == [("a", 1)]
+    path.write_text("sasl.pasword=marker")
+    with pytest.raises(SystemExit) as ended:
+        parsed()
+    assert ended.value.code == 2
+    error = capsys.readouterr().err
+    assert f"{path}: sasl.pasword: there is no such option; did you mean" in error
+    assert "marker" not in error

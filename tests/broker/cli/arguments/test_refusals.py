@@ -1,5 +1,7 @@
 """What is said of a failure that the cluster knows more about."""
 
+import argparse
+
 import pytest
 
 from odradek.broker.cli.arguments.refusals import (
@@ -10,7 +12,7 @@ from odradek.broker.cli.arguments.refusals import (
 )
 from odradek.client.address import Address
 from odradek.client.cluster import Cluster
-from odradek.client.errors import NoAnswer, Unreachable
+from odradek.client.errors import NoAnswer, TlsFailed, Unreachable
 from odradek.protocol.errors import (
     GroupIdNotFound,
     InvalidConfig,
@@ -103,6 +105,12 @@ def test_refusals(capsys: Captured) -> None:
             "x: refused; 'odradek doctor --bootstrap-server kafka-1:9092,kafka-2:9092'"
             " finds out what is wrong",
         ),
+        (
+            TlsFailed("x: does not speak TLS"),
+            [HERE],
+            "x: does not speak TLS; 'odradek doctor --command-config c' finds out"
+            " what is wrong",
+        ),
         (NoAnswer("x: no answer in 3 s"), [HERE], "x: no answer in 3 s"),
         (
             MalformedRequest("x: a web server answers"),
@@ -116,5 +124,7 @@ def test_refusals(capsys: Captured) -> None:
 def test_a_cluster_that_cannot_be_asked(
     error: OSError | MalformedRequest, asked: list[Address], told: str, capsys: Captured
 ) -> None:
-    assert not_asked("topic list", error, asked) == 1
+    config = "c" if isinstance(error, TlsFailed) else None
+    options = argparse.Namespace(bootstrap_server=asked, command_config=config)
+    assert not_asked("topic list", error, options) == 1
     assert capsys.readouterr().err == f"odradek topic list: {told}\n"

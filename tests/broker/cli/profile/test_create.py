@@ -37,3 +37,16 @@ def test_mistakes(profiles: ProfileShell) -> None:
     profiles.run("create", "dev", "--bootstrap-server", "a:x", code=1)
     assert "profile dev: 'a:x' is" in profiles.error
     assert profiles.run("list") == ["no profiles"]
+
+
+def test_a_file_with_passwords_is_named_and_not_copied(
+    profiles: ProfileShell, tmp_path: Path, config_home: Path
+) -> None:
+    path = tmp_path / "prod.properties"
+    path.write_text("sasl.password=marker")
+    profiles.run("create", "prod", "--command-config", str(path))
+    assert profiles.run("show") == [
+        "profile prod, in use",
+        f"  command_config={path}",
+    ]
+    assert "marker" not in (config_home / "odradek/profiles.toml").read_text()

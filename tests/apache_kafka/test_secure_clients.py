@@ -1,0 +1,85 @@
+"""Our client logs in at Apache Kafka by every mechanism, and again in time."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from odradek.client.address import parse_addresses
+from odradek.client.cluster import Cluster
+from odradek.client.errors import TlsFailed
+from odradek.client.security.options import read_security
+from odradek.protocol.errors import SaslAuthenticationFailed
+from tests.apache_kafka.secure_node import (
+    PASSWORD,
+    SESSION_MS,
+    SecureKafka,
+    running_secure_kafka,
+)
+from tests.patience import PATIENCE_S
+
+
+@pytest.fixture(scope="module")
+def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecureKafka]:
+    with running_secure_kafka(tmp_path_factory.mktemp("secure")) as node:
+        yield node
+
+
+def client(options: dict[str, str]) -> Cluster:
+    servers = parse_addresses(options["bootstrap.servers"])
+    return Cluster(servers, security=read_security(options), timeout_s=PATIENCE_S)
+
+
+def alice(mechanism: str, password: str = PASSWORD) -> dict[str, str]:
+    login = {"sasl_mechanism": mechanism, "sasl_username": "alice"}
+    return {**login, "sasl_password": password}
+
+
+@pytest.mark.parametrize("protocol", ["SASL_PLAINTEXT", "SASL_SSL"])
+@pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
+def test_passwords(kafka: SecureKafka, protocol: str, mechanism: str) -> None:
+    with client(kafka.client_options(protocol, **alice(mechanism))) as cluster:
+        assert list(cluster.metadata().brokers) == [1]
+    wrong = kafka.client_options(protocol, **alice(mechanism, "wrong"))
+    with client(wrong) as cluster, pytest.raises(SaslAuthenticationFailed):
+        cluster.metadata()
+
+
+def test_tokens(kafka: SecureKafka, tmp_path: Path) -> None:
+    path = tmp_path / "token"
+    path.write_text(kafka.issuer.token("alice"))
+    options = kafka.client_options("SASL_SSL", sasl_mechanism="OAUTHBEARER")
+    options["sasl.oauthbearer.token.endpoint.url"] = path.as_uri()
+    with client(options) as cluster:
+        assert list(cluster.metadata().brokers) == [1]
+    path.write_text(kafka.issuer.token("alice", life_s=-600))
+    with client(options) as cluster, pytest.raises(SaslAuthenticationFailed):
+        cluster.metadata()
+
+
+def test_certificates(kafka: SecureKafka) -> None:
+    options = kafka.client_options("SSL")
+    with client(options) as cluster, pytest.raises(TlsFailed):
+        cluster.metadata()
+    mine = str(kafka.ca.issue("client"))
+    with client(options | {"ssl.certificate.location": mine}) as cluster:
+        assert list(cluster.metadata().brokers) == [1]
+
+
+def test_a_connection_outlives_its_session(kafka: SecureKafka) -> None:
+    options = kafka.client_options("SASL_PLAINTEXT", **alice("SCRAM-SHA-256"))
+    with client(options) as cluster:
+        connection = cluster.open_connection(-1)
+        end_s = time.monotonic() + 2 * SESSION_MS / 1000
+        while time.monotonic() < end_s:
+            connection.request(*_question())
+        connection.request(*_question())
+        connection.close()
+
+
+def _question() -> tuple:  # type: ignore[type-arg]
+    from odradek.client.metadata import metadata_request
+    from odradek.protocol.messages.metadata import MetadataResponse
+
+    return metadata_request(None), MetadataResponse
