@@ -38,6 +38,7 @@ def real_listener() -> Listener:
     handlers.load()
     clock, config = FakeClock(), BrokerConfig()
     services: Any = SimpleNamespace(
+        authorizer=None,
         bugs=Bugs(),
         config=config,
         live=LiveConfig(config),
