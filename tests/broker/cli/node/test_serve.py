@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[4]
         (["--config", "nowhere.properties"], "cannot read nowhere.properties"),
         (["--host", "0.0.0.0"], "everybody in with --allow-unauthenticated"),
         (["--host", "::"], "everybody in with --allow-unauthenticated"),
-        (["-o", "listeners=SSL://127.0.0.1:1"], "only PLAINTEXT is served"),
+        (["-o", "listeners=SASL_PLAINTEXT://127.0.0.1:1"], "SASL"),
     ],
 )
 def test_a_bad_option_is_one_line_and_code_2(

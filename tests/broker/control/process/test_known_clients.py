@@ -2,6 +2,7 @@ from typing import Any
 
 from odradek.broker.control.process.known_clients import KnownClients, NotingHandlers
 from odradek.broker.requests.context import ConnectionInfo, RequestContext
+from odradek.broker.requests.needs import NOTHING as NO_NEEDS
 from odradek.broker.requests.registry import Handler
 from odradek.protocol.messages.groups import HeartbeatRequest, HeartbeatResponse
 
@@ -51,7 +52,7 @@ def test_who_asks_a_handler_is_noted() -> None:
     def handle(ctx: RequestContext, request: HeartbeatRequest) -> HeartbeatResponse:
         return HeartbeatResponse(error_code=7)
 
-    handler = Handler(HeartbeatRequest, HeartbeatResponse, handle, 0, 4, 0, 4)
+    handler = Handler(HeartbeatRequest, HeartbeatResponse, handle, 0, 4, 0, 4, NO_NEEDS)
     clients, here = KnownClients(), connection()
     handlers = NotingHandlers({12: handler}, clients)
     assert (len(handlers), list(handlers), handlers.get(13)) == (1, [12], None)
