@@ -10,7 +10,10 @@ _STOP = "a broker stops at Ctrl-C, or when its process gets SIGTERM (kill)"
 _OF_WHAT = "say of what first, as in 'odradek topic {}'"
 _GROUPS = "'odradek group describe GROUP' shows how far a group is, and its lag"
 _READ = "'odradek consume TOPIC' reads records"
-_NO_ACLS = "there are no ACLs yet: who reaches a listener may do everything"
+_NO_ACLS = (
+    "kafka-acls.sh and admin clients change ACLs, of a broker with"
+    " authorizer.class.name=acl"
+)
 _NO_REGISTRY = (
     "odradek is not a schema registry; 'odradek consume' and 'produce' use one with"
     " --registry"

@@ -108,12 +108,13 @@ class PlainSync:
         on_done(seconds, None)
 
     def _failure(self, file: OsFile | None, number: int) -> StorageFailure:
+        error = OSError(number, os.strerror(number))
         if file is not None:
-            failure = file.sync_failure()
+            failure = file.sync_failure(error)
         else:
             assert self._strategy.file_system is not None
             failure = self._strategy.file_system.failure(number)
-        failure.__cause__ = OSError(number, os.strerror(number))
+        failure.__cause__ = error
         return failure
 
 

@@ -67,8 +67,9 @@ def recognise(
     first = beginning[:4]
     if first[:2] == b"\x16\x03":
         advice = (
-            "it speaks TLS, and there is none here: set security.protocol=PLAINTEXT "
-            "in the client, or put a proxy that ends TLS (such as stunnel) in front"
+            "it speaks TLS, which this listener does not: set "
+            "security.protocol=PLAINTEXT in the client, or give the broker a listener "
+            "with TLS (listeners=SSL://...)"
         )
         return Stranger("TLS", advice)
     if first in _METHODS:

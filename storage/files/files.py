@@ -248,11 +248,12 @@ class OsFile(File):
         try:
             full_sync(descriptor.number)
         except OSError as error:
-            raise self.sync_failure() from error
+            raise self.sync_failure(error) from error
 
-    def sync_failure(self) -> StorageFailure:
+    def sync_failure(self, error: OSError) -> StorageFailure:
         """What to raise when a sync has failed, whoever did it."""
-        return StorageFailure(f"sync of {self.path} failed; its tail is unknown")
+        why = error.strerror or error
+        return StorageFailure(f"sync of {self.path} failed, its tail is unknown: {why}")
 
     def close(self) -> None:
         """At once, except for running calls and leases, which keep what they hold."""

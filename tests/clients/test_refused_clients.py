@@ -82,4 +82,4 @@ def test_a_client_that_logs_in_is_told_that_there_is_nothing_to_log_in_to(
 
 def test_a_client_that_speaks_tls_is_known(broker: BrokerProcess, topic: str) -> None:
     failing_client(broker, topic, security_protocol="SSL")
-    assert "it speaks TLS, and there is none here" in broker.log()
+    assert "it speaks TLS, which this listener does not" in broker.log()

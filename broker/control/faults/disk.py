@@ -165,7 +165,7 @@ class FaultyFile(OsFile):
             files.meet(self.path, SYNC)
         except OSError as error:
             self.is_dirty = False
-            raise self.sync_failure() from error
+            raise self.sync_failure(error) from error
         super().sync()
 
 

@@ -15,7 +15,7 @@ ADVICE = foreign_words._ADVICE
     [
         (
             ["acl", "list"],
-            "odradek acl: there is no such command; there are no ACLs yet",
+            "odradek acl: there is no such command; kafka-acls.sh",
         ),
         (["registry"], "odradek registry: there is no such command; odradek is not a"),
         (["start"], "'odradek serve' starts a broker"),

@@ -265,8 +265,10 @@ async def test_a_failed_sync_fails_what_waited_on_either_way(
         await directory.flush()
     failure = raised.value
     if count == 1:
-        assert str(failure) == str(partitions[0].files[0].sync_failure())
         assert isinstance(failure.__cause__, OSError)
+        said = partitions[0].files[0].sync_failure(failure.__cause__)
+        assert str(failure) == str(said)
+        assert str(failure).endswith(f"its tail is unknown: {os.strerror(number)}")
         assert failure.__cause__.errno == number
     else:
         assert str(failure) == str(file_system.failure(number))
