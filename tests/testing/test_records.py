@@ -42,7 +42,7 @@ def test_a_record_is_written_as_is_handy(given: Any, sent: Any) -> None:
     ("given", "message"),
     [
         ({"id": 7}, 'written as {"value": {...}}'),
-        (("a", "b", "c"), "no pair of key and value"),
+        (("a", "b", "c"), "not a pair of key and value"),
     ],
 )
 def test_what_may_mean_two_things_is_refused(given: Any, message: str) -> None:
