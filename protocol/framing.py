@@ -73,6 +73,7 @@ def _always(size: int) -> bool:
 class FrameReader:
     """Cuts what one connection receives into frames of 1 to ``max_size`` bytes.
 
+    Where frames may be empty ``size_min`` is 0; both may change between frames.
     ``pending`` are the bytes here of a frame that is not complete; 0 between frames.
     ``has_room`` says whether there is memory to spare for so many bytes that have yet
     to come.
@@ -87,6 +88,7 @@ class FrameReader:
         "_view",
         "max_size",
         "pending",
+        "size_min",
     )
 
     def __init__(
@@ -96,6 +98,7 @@ class FrameReader:
         has_room: Callable[[int], bool] = _always,
     ) -> None:
         self.max_size = max_size
+        self.size_min = 1
         self._chunk = chunk or ReceiveChunk()
         self._has_room = has_room
         self._view = _NO_BUFFER  # of an unfinished frame, in a buffer of its own
@@ -146,7 +149,7 @@ class FrameReader:
         start, end, size, largest = 0, filled + count, 0, self._largest
         while end - start >= 4:
             (size,) = _LENGTH.unpack_from(view, start)
-            if not 0 < size <= self.max_size:
+            if not self.size_min <= size <= self.max_size:
                 refuse = FrameTooLarge if size > 0 else MalformedRequest
                 reason = f"frame of {size} bytes, limit {self.max_size}"
                 beginning = bytes(view[start : min(end, start + BEGINNING_SIZE_MAX)])

@@ -33,7 +33,7 @@ _ADVICE = {
     "kill": _STOP,
     "lag": _GROUPS,
     "list": _OF_WHAT.format("list"),
-    "login": "there is no authentication yet, and nothing to log in to",
+    "login": "there are no sessions: --command-config FILE says who you are",
     "logs": "a broker writes its log to standard error, where it was started",
     "ls": _OF_WHAT.format("list"),
     "metrics": _HTTP,

@@ -17,6 +17,8 @@ from .listener_options import find_listener_option, is_of_listener
 from .options.broker_config import ALIASES, OPTIONS, BrokerConfig
 from .options.error import OptionError
 from .options.foreign import is_meaningless, is_refusable, why_refused
+from .options.login_checks import login_warnings
+from .options.security import SecurityOptions
 from .secrets import shown
 from .sole_member import why_not_alone
 
@@ -297,7 +299,9 @@ def _listeners_by_flags(
 
 def _warnings(config: BrokerConfig) -> Iterable[str]:
     for listener in config.client_listeners:
-        if not listener.is_loopback:
+        if listener.has_login:
+            yield from login_warnings(SecurityOptions(config, listener))
+        elif not listener.is_loopback:
             yield f"{listener} serves everybody who can reach it, unauthenticated"
     opened = {listener.name for listener in config.client_listeners}
     dropped = [x for x in config.listeners if x.name not in opened]

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
     from odradek.broker.requests.context import ConnectionInfo
 
+    from .guarded_connection import Guards
     from .network import Network
+    from .pre_auth import PreAuth
     from .tls.door import Door, Tls
 
 SWEEP_INTERVAL_MS = 1000
@@ -40,13 +42,15 @@ class Listener:
         port: int,
         network: Network,
         tls: Tls | None = None,
+        guards: Guards | None = None,
     ) -> None:
-        """With ``tls`` what clients send is encrypted."""
+        """With ``tls`` what clients send is encrypted, with ``guards`` they log in."""
         self.name = name
         self.host = host
         self.port = port
         self.network = network
         self.tls = tls
+        self._guards = guards
         self.connections: set[Connection] = set()
         self.catch_up = CatchUp()
         # Told when a client is gone; mostly nobody.
@@ -83,7 +87,7 @@ class Listener:
 
     async def _open(self) -> asyncio.Server | Door:
         backlog = self.network.options.socket_listen_backlog_size
-        make_connection = partial(Connection, self)
+        make_connection = self.make_connection()
         if self.tls is not None:
             from .tls.door import Door  # few brokers have one
 
@@ -97,6 +101,14 @@ class Listener:
             backlog=backlog,
             reuse_address=True,
         )
+
+    def make_connection(self) -> Callable[[], Connection]:
+        """What makes the connection of each client that comes."""
+        if self._guards is None:
+            return partial(Connection, self)
+        from .guarded_connection import GuardedConnection  # few listeners have them
+
+        return partial(GuardedConnection, self, self._guards)
 
     def admits(self, peer_host: str) -> bool:
         """Whether a client may come in that has connected; the log says why not.
@@ -134,8 +146,8 @@ class Listener:
     def sweep(self) -> None:
         """Enforce the deadlines; called every ``SWEEP_INTERVAL_MS``."""
         now_ms = self.network.clock.monotonic_ms()
-        if self.tls is not None:
-            self.tls.pre_auth.sweep()
+        for pre_auth in self._pre_auths:
+            pre_auth.sweep()
         for connection in list(self._watched):
             if not connection.check_deadlines(now_ms):
                 self._watched.discard(connection)
@@ -189,6 +201,12 @@ class Listener:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+    @property
+    def _pre_auths(self) -> set[PreAuth]:
+        """Those who are here and not known yet, where that may be: mostly nowhere."""
+        parts = (self.tls, self._guards)
+        return {part.pre_auth for part in parts if part is not None}
 
     def _set_buffer_sizes(self) -> None:
         """Give the sockets the buffers that somebody asked for.

@@ -9,11 +9,14 @@ from odradek.broker.config.options.security import SecurityOptions
 if TYPE_CHECKING:
     from odradek.broker.config.options.broker_config import BrokerConfig
     from odradek.broker.config.options.listener import Listener
+    from odradek.broker.network.pre_auth import PreAuth
     from odradek.broker.network.tls.door import Tls
     from odradek.broker.runtime.clock import Clock
 
 
-def make_tls(config: BrokerConfig, listener: Listener, clock: Clock) -> Tls | None:
+def make_tls(
+    config: BrokerConfig, listener: Listener, clock: Clock, pre_auth: PreAuth
+) -> Tls | None:
     """What a listener needs for TLS; None: it has none.
 
     Raises:
@@ -22,14 +25,8 @@ def make_tls(config: BrokerConfig, listener: Listener, clock: Clock) -> Tls | No
     if not listener.has_tls:
         return None
     # Only who wants it waits for it to be loaded.
-    from odradek.broker.network.pre_auth import PreAuth
     from odradek.broker.network.tls.door import Tls
     from odradek.broker.security.certificates.identity import Identity
 
     identity = Identity(SecurityOptions(config, listener), clock)
-    pre_auth = PreAuth(
-        clock,
-        config.max_connections_unauthenticated,
-        config.connection_authentication_timeout_ms,
-    )
     return Tls(identity, pre_auth)

@@ -20,21 +20,15 @@ from odradek.broker.config.live_config import LiveConfig
 from odradek.broker.config.options.listener import HostPort
 from odradek.broker.durability.committer import NONE, Committer
 from odradek.broker.handlers import OfferedHandlers
-from odradek.broker.memory.limits import LimitedLog, RequestMemory
 from odradek.broker.metadata.catalog.catalog import Catalog
 from odradek.broker.metadata.catalog.store import make_directory
 from odradek.broker.metadata.found_directories import compare_directories
 from odradek.broker.metadata.resource_options import ResourceOptions
 from odradek.broker.metadata.topics import Topics
-from odradek.broker.network.admission import Admission
-from odradek.broker.network.busy_poll import busy_poll
-from odradek.broker.network.listener import Listener
-from odradek.broker.network.network import Network
 from odradek.broker.node.parts import Parts
 from odradek.broker.requests.dispatch import Dispatcher
 from odradek.broker.runtime.bugs import Bugs
 from odradek.broker.runtime.clock import Clock, SystemClock
-from odradek.broker.runtime.cpus import usable_cpus
 from odradek.broker.runtime.disk_threads import DiskThreads
 from odradek.broker.runtime.process import open_files_limit, run_until_signal
 from odradek.broker.runtime.scheduler import Scheduler
@@ -47,8 +41,8 @@ from odradek.storage.files.tail_memory import TailMemory
 
 from .authorizing import authorizer_of
 from .late_modules import load_for_logs, load_late
-from .listener_tls import make_tls
-from .reconfiguration import follow_changes, follow_quotas
+from .listening import make_listeners, make_network
+from .reconfiguration import follow_quotas
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -56,6 +50,8 @@ if TYPE_CHECKING:
 
     from odradek.broker.compaction.cleaning import Cleaning
     from odradek.broker.config.options.broker_config import BrokerConfig
+    from odradek.broker.network.listener import Listener
+    from odradek.broker.network.network import Network
     from odradek.broker.operate.admin_socket import AdminRequest, AdminSocket
     from odradek.broker.operate.backups import Backups
     from odradek.broker.operate.http_server import Door, HttpServer
@@ -70,6 +66,7 @@ class Server:
     """One broker in this process; ``services`` is there once it has started."""
 
     services: Parts
+    _network: Network
     admin_connections_max: ClassVar[int | None] = None
 
     def __init__(
@@ -248,26 +245,15 @@ class Server:
         return DirectoryLock(directory)
 
     async def _listen(self) -> None:
-        config = self.config
-        admission = Admission(self.services.config, self._clock)
-        follow_changes(self.services, admission)
-        self._network = Network(
-            options=config,
-            dispatcher=Dispatcher(self.services, self.make_handlers()),
-            clock=self._clock,
-            memory=RequestMemory(config.queued_max_request_bytes),
-            answers=self.services.answer_memory,
-            admission=admission,
-            log=LimitedLog(self._clock),
-            busy_poll=busy_poll(config.socket_busy_poll_us, usable_cpus()),
-            http_address=self._http_address,
-        )
-        for address in config.client_listeners:
-            tls = make_tls(config, address, self._clock)
-            listener = Listener(*address[:3], self._network, tls=tls)
+        config, services = self.config, self.services
+        assert self._catalog is not None
+        dispatcher = Dispatcher(services, self.make_handlers())
+        network = make_network(config, services, dispatcher, self._http_address)
+        self._network = network
+        for listener in make_listeners(config, services, network, self._catalog):
             await listener.start()
             self.listeners.append(listener)
-        follow_quotas(self.services, self._network)
+        follow_quotas(services, network)
         if config.http_listener is not None:
             await self._listen_for_http(config.http_listener)
 

@@ -46,6 +46,7 @@ class ConnectionInfo:
     close: Callable[[], None] = _nothing
     mute: Callable[[int], None] = _ignore
     principal: str = _USER + ANONYMOUS
+    is_by_token: bool = False  # logged in by a delegation token
     short_ways: ShortWays = NO_SHORT_WAYS
 
     @property

@@ -225,8 +225,7 @@ class Dispatcher:
         route = self.routes.get((header.api_key, header.api_version))
         if route is None:
             header, position = self.read_header(frame)
-            route = self._find_route(header)
-            self.routes[header.api_key, header.api_version] = route
+            route = self.route_of(header)
         try:
             request, _ = route.decode(frame, position)
         except MalformedRequest as error:
@@ -235,6 +234,18 @@ class Dispatcher:
             self._services.bugs.record(f"the decoder of {route.name}", error)
             raise MalformedRequest(f"{route.name} cannot be read") from error
         return route, header, request
+
+    def route_of(self, header: RequestHeader) -> Route:
+        """Where a request with this header belongs, whatever else is in it.
+
+        Raises:
+            MalformedRequest: nobody here answers it.
+        """
+        route = self.routes.get((header.api_key, header.api_version))
+        if route is None:
+            route = self._find_route(header)
+            self.routes[header.api_key, header.api_version] = route
+        return route
 
     def forget_times(self) -> None:
         """Let the times of the requests until now count half."""

@@ -21,6 +21,7 @@ from .log import LogOptions
 from .network import NetworkOptions
 from .option import ONE_COPY, Kind, Option, option
 from .process import ProcessOptions
+from .sasl import SaslOptions
 from .tls import TlsOptions
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ class BrokerConfig(
     ProcessOptions,
     TlsOptions,
     AccessOptions,
+    SaslOptions,
 ):
     """Every option of the broker, with Kafka's names, defaults, bounds and meaning.
 

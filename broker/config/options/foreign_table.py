@@ -22,8 +22,6 @@ broker.heartbeat.interval.ms INT 2000
 broker.session.timeout.ms INT 9000
 client.quota.callback.class CLASS
 config.providers* LIST ""
-connection.failed.authentication.delay.ms INT 100
-connections.max.reauth.ms LONG 0
 controlled.shutdown.enable BOOLEAN true
 controller.quorum.append.linger.ms INT 25
 controller.quorum.auto.join.enable BOOLEAN false
@@ -157,8 +155,6 @@ replica.socket.timeout.ms INT 30000
 replication.quota.window.num INT 11
 replication.quota.window.size.seconds INT 1
 sasl.client.callback.handler.class CLASS
-sasl.enabled.mechanisms* LIST GSSAPI
-sasl.jaas.config* PASSWORD
 sasl.kerberos.kinit.cmd* STRING /usr/bin/kinit
 sasl.kerberos.min.time.before.relogin* LONG 60000
 sasl.kerberos.principal.to.local.rules* LIST DEFAULT
@@ -204,7 +200,6 @@ sasl.oauthbearer.scope.claim.name STRING scope
 sasl.oauthbearer.sub.claim.name STRING sub
 sasl.oauthbearer.token.endpoint.url STRING
 sasl.server.callback.handler.class CLASS
-sasl.server.max.receive.size INT 524288
 security.inter.broker.protocol STRING PLAINTEXT
 security.providers STRING
 share.coordinator.append.linger.ms INT -1

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .error import OptionError
-from .listener import PLAINTEXT, SECURITY_PROTOCOLS
+from .listener import SECURITY_PROTOCOLS
+from .login_checks import check_login
 from .security import SecurityOptions
 from .tls_checks import check_tls
 
@@ -31,6 +32,8 @@ def check_listeners(config: BrokerConfig) -> None:
         options = SecurityOptions(config, listener)
         if listener.has_tls:
             check_tls(options)
+        if listener.has_login:
+            check_login(options)
         is_open = not (options.asks_who_it_is or listener.is_loopback)
         if is_open and not config.allow_unauthenticated:
             raise OptionError(_open_to_all(listener))
@@ -96,16 +99,10 @@ def _open_to_all(listener: Listener) -> str:
 
 def _check_protocol(listener: Listener) -> None:
     protocol = listener.security_protocol
-    plain = listener._replace(name=PLAINTEXT)
     if protocol not in SECURITY_PROTOCOLS:
         raise OptionError(
             f"listener {listener} wants protocol {protocol}, and there are "
             f"{', '.join(SECURITY_PROTOCOLS)}: if {listener.name} is a name, say what "
             f"it stands for with listener.security.protocol.map={listener.name}:"
             "PLAINTEXT"
-        )
-    if listener.has_login:
-        raise OptionError(
-            f"listener {listener} wants {protocol}, but there is no SASL here yet: "
-            f"PLAINTEXT is served, like {plain}"
         )

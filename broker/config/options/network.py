@@ -134,14 +134,15 @@ class NetworkOptions:
     max_connections_unauthenticated: int = option(
         1_000,
         "max.connections.unauthenticated",
-        "Most connections that have yet to make their handshake of TLS; beyond it the"
-        " oldest of them goes.",
+        "Most connections that have yet to make their handshake of TLS, or to log in;"
+        " beyond it the oldest of them goes.",
         at_least=1,
     )
     connection_authentication_timeout_ms: int = option(
         10_000,
         "connection.authentication.timeout.ms",
-        "A connection that takes longer to make its handshake is cut off.",
+        "A connection that takes longer to make its handshake, or to log in, is cut"
+        " off.",
         at_least=1,
     )
     queued_max_request_bytes: int = option(

@@ -1,4 +1,7 @@
-"""SaslHandshake 0-1 and SaslAuthenticate 0-2: refused, there is no login here.
+"""SaslHandshake 0-1 and SaslAuthenticate 0-2: refused, this is no time for a login.
+
+Where clients log in, `security/login/gate.py` has met them before; what it lets through
+comes from who is in already. Elsewhere there is no login at all.
 
 Apache Kafka offers both on listeners without SASL, and answers the same. A client that
 is set up to log in says so to its user; if it were hung up on, it would only say that
@@ -9,6 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from odradek.broker.metadata.client_quotas import ANONYMOUS
 from odradek.broker.requests import needs
 from odradek.broker.requests.registry import handles
 from odradek.protocol.errors import ErrorCode
@@ -31,11 +35,12 @@ def handle_sasl_handshake(
 ) -> SaslHandshakeResponse:
     """Offer no mechanism, and tell the log who wanted which."""
     mechanism = request.mechanism[:_MECHANISM_LENGTH_MAX]
-    ctx.services.client_log.warn_once(
-        ("SASL", ctx.peer_host),
-        f"{ctx.client} wants to log in by SASL ({mechanism}), and there is no "
-        "authentication here: set security.protocol=PLAINTEXT in the client",
-    )
+    if ctx.connection.user == ANONYMOUS:
+        ctx.services.client_log.warn_once(
+            ("SASL", ctx.peer_host),
+            f"{ctx.client} wants to log in by SASL ({mechanism}), and there is no "
+            "authentication here: set security.protocol=PLAINTEXT in the client",
+        )
     return SaslHandshakeResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE)
 
 

@@ -81,6 +81,7 @@ def test_small_segments_are_not_shown() -> None:
 
 # Options of which our default, and so what is shown, is another one.
 OTHER_DEFAULTS = {
+    "sasl.server.max.receive.size",
     "connections.max.idle.ms",
     "group.coordinator.rebalance.protocols",
     "group.initial.rebalance.delay.ms",

@@ -23,6 +23,7 @@ OUR_DEFAULTS = {
     "max.connections.per.ip": "limits on by default",
     "metadata.log.dir": "the first of log.dirs",
     "queued.max.request.bytes": "limits on by default",
+    "sasl.server.max.receive.size": "who has not logged in gets little memory",
     "socket.listen.backlog.size": "a burst of clients is not refused",
 }
 

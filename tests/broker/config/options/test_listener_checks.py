@@ -16,7 +16,7 @@ from odradek.broker.config.options.listener import Listener
         ),
         (
             {"listeners": (Listener("SASL_PLAINTEXT", "127.0.0.1", 1),)},
-            "no SASL here yet: PLAINTEXT is served",
+            "GSSAPI .Kerberos., .* SCRAM-SHA-512",
         ),
         (
             {"listeners": (Listener("INSIDE", "127.0.0.1", 1),)},

@@ -1,0 +1,118 @@
+"""What a broker listens with: its network, and its listeners by their protocols."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from odradek.broker.config.options.security import SecurityOptions
+from odradek.broker.memory.limits import LimitedLog, RequestMemory
+from odradek.broker.network.admission import Admission
+from odradek.broker.network.busy_poll import busy_poll
+from odradek.broker.network.listener import Listener
+from odradek.broker.network.network import Network
+from odradek.broker.runtime.cpus import usable_cpus
+
+from .reconfiguration import follow_changes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from odradek.broker.config.options.broker_config import BrokerConfig
+    from odradek.broker.config.options.listener import HostPort
+    from odradek.broker.metadata.catalog.catalog import Catalog
+    from odradek.broker.network.guarded_connection import Guards
+    from odradek.broker.network.pre_auth import PreAuth
+    from odradek.broker.node.parts import Parts
+    from odradek.broker.requests.dispatch import Dispatcher
+
+    MakeGuards = Callable[[SecurityOptions], Guards]
+
+
+def make_network(
+    config: BrokerConfig,
+    services: Parts,
+    dispatcher: Dispatcher,
+    http_address: Callable[[], HostPort | None],
+) -> Network:
+    """What all connections share; it follows the options that can change."""
+    admission = Admission(services.config, services.clock)
+    follow_changes(services, admission)
+    return Network(
+        options=config,
+        dispatcher=dispatcher,
+        clock=services.clock,
+        memory=RequestMemory(config.queued_max_request_bytes),
+        answers=services.answer_memory,
+        admission=admission,
+        log=LimitedLog(services.clock),
+        busy_poll=busy_poll(config.socket_busy_poll_us, usable_cpus()),
+        http_address=http_address,
+    )
+
+
+def make_listeners(
+    config: BrokerConfig, services: Parts, network: Network, catalog: Catalog
+) -> list[Listener]:
+    """One for each address, none of them open yet.
+
+    Raises:
+        StartError: one of them cannot do what its protocol asks for.
+    """
+    addresses = config.client_listeners
+    if not any(address.has_login or address.has_tls for address in addresses):
+        return [Listener(*address[:3], network) for address in addresses]
+    # Only who wants it waits for it to be loaded.
+    from odradek.broker.network.pre_auth import PreAuth
+
+    pre_auth = PreAuth(
+        services.clock,
+        config.max_connections_unauthenticated,
+        config.connection_authentication_timeout_ms,
+    )
+    make_guards: MakeGuards | None = None
+    if any(address.has_login for address in addresses):
+        make_guards = _guard_maker(config, services, network, (catalog, pre_auth))
+    listeners = []
+    for address in addresses:
+        tls = guards = None
+        if address.has_tls:
+            from .listener_tls import make_tls
+
+            tls = make_tls(config, address, services.clock, pre_auth)
+        if address.has_login and make_guards is not None:
+            guards = make_guards(SecurityOptions(config, address))
+        listeners.append(Listener(*address[:3], network, tls=tls, guards=guards))
+    return listeners
+
+
+def _guard_maker(
+    config: BrokerConfig,
+    services: Parts,
+    network: Network,
+    shared: tuple[Catalog, PreAuth],
+) -> MakeGuards:
+    from odradek.broker.metadata.login_secret import login_secret
+    from odradek.broker.network.guarded_connection import Guards
+    from odradek.broker.security.login.decoy import Decoy
+    from odradek.broker.security.login.gate import Gate
+    from odradek.broker.security.login.hashing import PasswordHashing
+    from odradek.broker.security.login.setup import LoginParts, logins_of
+
+    catalog, pre_auth = shared
+    parts = LoginParts(
+        clock=services.clock,
+        credentials=services.credentials,
+        hashing=PasswordHashing(services.disk_threads),
+        decoy=Decoy(login_secret(catalog.store)),
+    )
+
+    def make(options: SecurityOptions) -> Guards:
+        logins = logins_of(options, parts)
+        services.logins.append(logins)
+        return Guards(
+            lambda on_login: Gate(logins, network.dispatcher, on_login),
+            pre_auth,
+            config.sasl_server_max_receive_size,
+        )
+
+    return make

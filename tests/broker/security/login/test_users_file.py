@@ -1,0 +1,34 @@
+from pathlib import Path
+
+import pytest
+
+from odradek.broker.runtime.start_error import StartError
+from odradek.broker.security.login.users_file import read_users
+
+
+def test_a_user_a_line(tmp_path: Path) -> None:
+    file = tmp_path / "users"
+    file.write_text("# names\nalice:secret\n\nbob:a:b\n")
+    file.chmod(0o600)
+    assert read_users(file) == {"alice": "secret", "bob": "a:b"}
+
+
+@pytest.mark.parametrize(
+    ("text", "mode", "complaint"),
+    [
+        ("alice:secret", 0o640, "open to others .*chmod 600"),
+        ("alice:secret\nbob", 0o600, "line 2: expected name:password"),
+        (":secret", 0o600, "line 1"),
+        (None, 0, "cannot be read"),
+    ],
+)
+def test_what_is_wrong_with_it_stops_the_start(
+    tmp_path: Path, text: str | None, mode: int, complaint: str
+) -> None:
+    file = tmp_path / "users"
+    if text is not None:
+        file.write_text(text)
+        file.chmod(mode)
+    with pytest.raises(StartError, match=complaint) as refused:
+        read_users(file)
+    assert "secret" not in str(refused.value)
