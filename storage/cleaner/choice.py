@@ -54,7 +54,7 @@ def find_cleanable(log: "UnifiedLog", first_dirty: int, now_ms: int) -> Cleanabl
     clean = dirty = 0
     oldest_dirty: LogSegment | None = None
     for segment in log.local.segments.values(0, max(end_offset, 0)):
-        following = segment.reader.next_base
+        following = segment.reader.end.limit
         if following <= first_dirty:
             clean += segment.size
         else:
@@ -111,7 +111,7 @@ def plan_round(
         tuple(
             SourceSegment(
                 each.base_offset,
-                each.reader.next_base,
+                each.reader.end.limit,
                 each.size,
                 bool(each.reader.quarantined),
             )

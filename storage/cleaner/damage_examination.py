@@ -23,13 +23,13 @@ def examination(log: "UnifiedLog", found: DamageFound) -> "Callable[[], Damage]"
     segment = log.local.segments.get(found.base_offset)
     if segment is None:
         raise found
-    base_offset, next_base = segment.base_offset, segment.reader.next_base
+    base_offset, next_base = segment.base_offset, segment.reader.end.limit
     files, directory, config = segment.files, segment.directory, segment.config
     known = log.quarantine.of_segment(base_offset)
 
     def examine() -> "Damage":
         alone = LogSegment(files, directory, base_offset, config, now_ms=0)
-        alone.reader.end_at(next_base)
+        alone.reader.end.put_before(next_base)
         try:
             return find_extent(alone.reader, found.position, next_base, known)
         finally:

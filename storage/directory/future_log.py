@@ -80,7 +80,7 @@ class FutureLog:
                 Piece(
                     segment,
                     segment.size,
-                    segment.reader.next_base if is_sealed else local.end.offset,
+                    segment.reader.end.limit if is_sealed else local.end.offset,
                     is_sealed,
                     segment.created_ms,
                     () if is_sealed else tuple(segment.transactions.entries()),

@@ -15,6 +15,7 @@ import logging
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from weakref import ref
 
 from odradek.protocol.errors import CorruptMessage, KafkaStorageError, OffsetOutOfRange
 from odradek.storage.files.files import Buffer, DiskFull, Files
@@ -97,6 +98,7 @@ class LocalLog:
 
     def _make_active(self, segment: LogSegment) -> None:
         self.active = segment
+        segment.reader.end.follow(ref(self))
         segment.preallocate()
 
     @property

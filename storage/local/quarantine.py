@@ -3,7 +3,10 @@
 They are kept in the file ``quarantine`` beside the segments, so that they survive a
 restart without another scan. Apache Kafka does not know the file and leaves it alone.
 
-Invariant: the ranges of one segment lie apart, in the order of their bytes.
+Invariants:
+- The ranges of one segment lie apart, in the order of their bytes.
+- Once a log is loaded, no range spans offsets of another segment, or such as are still
+  to be given: who reads passes over all that it spans.
 """
 
 import logging
@@ -135,6 +138,21 @@ class Quarantine:
             return False
         segment.reader.quarantined = self.of_segment(segment.base_offset)
         return True
+
+    def bound(self, segment_base: int, limit: int) -> None:
+        """Have the ranges of a segment end below the offset ``limit``."""
+        if any(each.last_offset >= limit for each in self.of_segment(segment_base)):
+            self._keep(
+                [
+                    each
+                    if each.segment_base != segment_base
+                    else each._replace(
+                        base_offset=min(each.base_offset, limit),
+                        last_offset=min(each.last_offset, limit - 1),
+                    )
+                    for each in self
+                ]
+            )
 
     def truncate_from_end(self, offset: int) -> None:
         """Forget the ranges with offsets from ``offset`` on: they were cut."""

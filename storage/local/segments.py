@@ -87,7 +87,8 @@ class LogSegments:
         """Tell a segment which offsets are the next one's."""
         if segment is not None:
             following = self.higher(segment.base_offset)
-            segment.reader.end_at(None if following is None else following.base_offset)
+            next_base = None if following is None else following.base_offset
+            segment.reader.end.put_before(next_base)
 
     def _at(self, number: int) -> LogSegment | None:
         if not 0 <= number < len(self._bases):

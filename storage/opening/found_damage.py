@@ -25,7 +25,7 @@ from odradek.storage.local.leader_epochs import LeaderEpochs
 from odradek.storage.local.quarantine import Quarantine
 from odradek.storage.local.segments import LogSegments
 from odradek.storage.producers.replay import indexed_position
-from odradek.storage.scan.batch_scan import BatchScan
+from odradek.storage.scan.batch_scan import BatchScan, Expected
 from odradek.storage.scan.damage import is_zeros
 from odradek.storage.scan.result import Recovery
 from odradek.storage.segment.log_segment import LogSegment
@@ -154,7 +154,7 @@ class FoundDamage:
         reason: str,
     ) -> None:
         base_offset = max(offsets[0], segment.base_offset)
-        next_offset = offsets[1]
+        next_offset = min(offsets[1], segment.reader.end.limit)
         if byte_range[0] == byte_range[1]:
             base_offset = max(base_offset, self._seen.log_start_offset)
             if base_offset >= next_offset:
@@ -181,10 +181,12 @@ def anchored(segment: LogSegment, recovery: Recovery) -> Recovery:
     if recovery.damaged:
         first, *others = recovery.damaged
         if first.start and first.base_offset == base_offset:
-            first = first._replace(base_offset=_next_offset_at(segment, first.start))
+            next_offset = _next_offset_at(segment, first.start, first.next_offset)
+            first = first._replace(base_offset=next_offset)
             recovery = recovery._replace(damaged=(first, *others))
     if recovery.valid_end and recovery.next_offset == base_offset:
-        next_offset = _next_offset_at(segment, recovery.valid_end)
+        limit = segment.reader.end.limit
+        next_offset = _next_offset_at(segment, recovery.valid_end, limit)
         recovery = recovery._replace(next_offset=next_offset)
     return recovery
 
@@ -192,21 +194,28 @@ def anchored(segment: LogSegment, recovery: Recovery) -> Recovery:
 def end_of(segment: LogSegment) -> Recovery:
     """How a sealed segment ends, as far as the headers behind its last entry say."""
     position = indexed_position(segment, _END)
-    scan = BatchScan(segment.log, position, segment.base_offset, checks_crc=False)
+    scan = _headers_from(segment, position)
     for _ in scan:
         pass
     return scan.recovery()
 
 
-def _next_offset_at(segment: LogSegment, position: int) -> int:
-    """The offset behind the last batch that lies before ``position``."""
-    scan = BatchScan(segment.log, 0, segment.base_offset, checks_crc=False)
+def _next_offset_at(segment: LogSegment, position: int, limit: int) -> int:
+    """The offset behind the last batch before ``position``; ``limit`` at most."""
     next_offset = segment.base_offset
-    for at, header, _ in scan:
-        if at >= position:
+    for at, header, _ in _headers_from(segment, 0):
+        if at >= position or header.next_offset > limit:
             break
         next_offset = header.next_offset
     return next_offset
+
+
+def _headers_from(segment: LogSegment, position: int) -> BatchScan:
+    """The batches from ``position`` on, whose checksums are not compared."""
+    base_offset, end = segment.base_offset, segment.reader.end
+    known = segment.indexes.has_gaps, segment.indexes.claims()
+    expected = Expected(None, end.offset, end.limit - base_offset - 1, *known)
+    return BatchScan(segment.log, position, base_offset, False, expected)
 
 
 def _is_zero_tail(segment: LogSegment, recovery: Recovery) -> bool:

@@ -216,6 +216,7 @@ class _Loader:
 
     def _set_quarantined(self, segments: LogSegments) -> None:
         for segment in segments:
+            self._quarantine.bound(segment.base_offset, segment.reader.end.limit)
             entries = self._quarantine.of_segment(segment.base_offset)
             if entries or segment.reader.quarantined:
                 segment.reader.quarantined = entries
@@ -290,6 +291,7 @@ class _Loader:
         end = recovery.next_offset
         # A snapshot behind damage at the end knows what that held.
         known_end = max(end, lost)
+        active.reader.end.put_before(known_end)
         active.transactions.truncate_to(known_end)
         if list_snapshots(self._files, self._directory):
             self._load_producers(segments, known_end, damage)

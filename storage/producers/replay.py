@@ -57,9 +57,14 @@ class ProducerReplay:
         """
         position = indexed_position(segment, start)
         self.begin(segment, start, position, end)
-        limit = segment.reader.next_base - segment.base_offset - 1
+        behind = segment.reader.end.offset
+        limit = segment.reader.end.limit - segment.base_offset - 1
         expected = Expected(
-            None, segment.indexes.next_base, limit, segment.indexes.has_gaps
+            None,
+            behind,
+            limit,
+            segment.indexes.has_gaps,
+            boundary=None if end == _END else end,
         )
         scan = BatchScan(segment.log, position, segment.base_offset, True, expected)
         for run in scan.runs():

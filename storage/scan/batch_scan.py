@@ -135,7 +135,7 @@ class BatchScan:
         follow that do not contradict it.
         """
         position = self._valid_end
-        if not self._is_sure:
+        if not self._is_sure or self._next_offset >= self._limit:
             return None
         run = walk.run(
             self._ahead(position),

@@ -88,7 +88,8 @@ def _gap_surplus(claims: Sequence[Claim], bounds: Bounds) -> int:
     """How many gaps there are between neighbours; one back for each contradiction.
 
     A log whose policy is not to compact may have been compacted before. One wrong
-    offset makes a gap on one side, and a contradiction on the other.
+    offset makes a gap on one side, and a contradiction on the other. Where something
+    is lost in between there is always a gap, and a contradiction all the same.
     """
     surplus = 0
     next_offset = bounds.start if bounds.is_start_known else None
@@ -99,16 +100,17 @@ def _gap_surplus(claims: Sequence[Claim], bounds: Bounds) -> int:
         ):
             next_offset = None  # it says nothing
             continue
-        if not is_behind_loss and next_offset is not None:
-            surplus += _sign(base_offset - next_offset)
+        if next_offset is not None:
+            gap = base_offset - next_offset - is_behind_loss
+            surplus += _surplus(gap, is_behind_loss)
         next_offset = base_offset + length
-    if bounds.end is not None and next_offset is not None and not bounds.is_end_open:
-        surplus += _sign(bounds.end - next_offset)
+    if bounds.end is not None and next_offset is not None:
+        surplus += _surplus(bounds.end - next_offset, bounds.is_end_open)
     return surplus
 
 
-def _sign(number: int) -> int:
-    return (number > 0) - (number < 0)
+def _surplus(gap: int, is_lost: bool) -> int:
+    return (gap > 0 and not is_lost) - (gap < 0)
 
 
 def _bit_off(claimed: int) -> list[int]:

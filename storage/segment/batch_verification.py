@@ -92,7 +92,7 @@ class BatchVerification:
         run: VerifiedRun,
         data: Buffer,
         position: int,
-        next_base: int,
+        limit: int,
         is_gap: IsGap,
     ) -> int:
         """Verify the whole batches in ``data``, read at ``position``; ``run`` grows.
@@ -108,7 +108,7 @@ class BatchVerification:
                 batch = view[at : at + header.size]
                 if run.end >= self.trusted_from:
                     break
-                if not self._is_sound(run, batch, header, next_base, is_gap):
+                if not self._is_sound(run, batch, header, limit, is_gap):
                     return run.end - position
                 run.end += header.size
                 run.next_offset = header.next_offset
@@ -123,7 +123,7 @@ class BatchVerification:
         run: VerifiedRun,
         batch: memoryview,
         header: BatchHeader,
-        next_base: int,
+        limit: int,
         is_gap: IsGap,
     ) -> bool:
         base_offset, expected = header.base_offset, run.next_offset
@@ -131,7 +131,7 @@ class BatchVerification:
             header.magic != CURRENT_MAGIC
             or base_offset < expected
             or header.last_offset_delta < 0
-            or header.last_offset >= next_base
+            or header.last_offset >= limit
             or not check_crc(batch, header)
         ):
             return False

@@ -72,8 +72,9 @@ def is_offset_wrong(reader: "SegmentReader", position: int) -> bool:
 
     It reads the log from the index entry before ``position`` on. Waits for the disk.
     """
-    next_base, end = reader.next_base, reader.indexes.next_base
-    scan = _scan(reader, _anchor_before(reader, position), next_base, end)
+    end = reader.end
+    anchor = _anchor_before(reader, position)
+    scan = _scan(reader, anchor, end.limit, end.offset)
     for at, header, _ in scan:
         if at > position or at + header.size > position:
             break

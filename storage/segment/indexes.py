@@ -16,7 +16,6 @@ from pathlib import Path
 
 from odradek.protocol.batch_columns import BatchColumns, BatchRun
 from odradek.storage.files.files import ColdRead, File, Files
-from odradek.storage.formats.index_entry import RELATIVE_OFFSET_MAX
 from odradek.storage.formats.quarantine_entry import QuarantineEntry
 from odradek.storage.indexes.mapped_index import CorruptIndex
 from odradek.storage.indexes.offset_index import (
@@ -31,6 +30,7 @@ from odradek.storage.values.file_names import OFFSET_INDEX, TIME_INDEX, segment_
 from odradek.storage.values.log_lines import LogLines
 
 from .index_agreement import ConfirmedEntries, IndexAgreement, KeptEntries
+from .segment_end import SegmentEnd
 
 _PIECE_SIZE = 4 << 20
 _logger = logging.getLogger(__name__)
@@ -63,7 +63,7 @@ class SegmentIndexes:
         self._passed: Sequence[QuarantineEntry] = ()
         self._agreement = IndexAgreement(log, self.offsets, self.times)
         self.are_expected = True
-        self.next_base: int | None = None  # of the segment that follows
+        self.end = SegmentEnd(base_offset)
         self.has_gaps = True  # if compaction may have left some
         self._log_end: int | None = None  # while that is known
         self._boundary: int | None = None
@@ -346,10 +346,8 @@ class SegmentIndexes:
     def _expected(
         self, start: OffsetPosition, indexed: IndexedOffsets | None
     ) -> Expected:
-        end, limit = self._log_end, RELATIVE_OFFSET_MAX
-        if self.next_base is not None:
-            end = self.next_base
-            limit = min(limit, end - self._base_offset - 1)
+        end = self._log_end if self.end.next_base is None else self.end.next_base
+        limit = self.end.limit - self._base_offset - 1
         holes = {each.start for each in self._passed if each.start == each.end}
         known = end, limit, self.has_gaps, indexed, start.offset, self._boundary
         return Expected(None, *known, holes)

@@ -38,8 +38,8 @@ def is_gap_before(
         return True
     expected = Expected(
         expected_offset,
-        reader.indexes.next_base,
-        reader.next_base - reader.base_offset - 1,
+        reader.end.offset,
+        reader.end.limit - reader.base_offset - 1,
         reader.indexes.has_gaps,
         reader.indexes.claims(),
     )
@@ -67,7 +67,7 @@ def _is_followed(
             or header.size < BATCH_OVERHEAD
             or header.last_offset_delta < 0
             or header.base_offset < next_offset
-            or header.last_offset >= reader.next_base
+            or header.last_offset >= reader.end.limit
         ):
             return False
     return True

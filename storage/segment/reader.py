@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from odradek.protocol.record_batch import BATCH_OVERHEAD, BatchHeader, read_header, scan
 from odradek.protocol.records import iterate
 from odradek.storage.files.files import Buffer, ColdRead, File
-from odradek.storage.formats.index_entry import RELATIVE_OFFSET_MAX
 from odradek.storage.formats.quarantine_entry import QuarantineEntry, empty_batch
 from odradek.storage.indexes.mapped_index import CorruptIndex
 from odradek.storage.indexes.offset_index import OffsetPosition
@@ -47,15 +46,15 @@ _start = attrgetter("start")
 class SegmentReader:
     """Finds and reads the batches of one log file.
 
-    ``next_base`` bounds their offsets: the base offset of the segment that follows.
-    ``tail`` has the newest of them in memory, once some were appended.
+    ``end``, which the indexes know, too, bounds their offsets. ``tail`` has the newest
+    of them in memory, once some were appended.
     """
 
     def __init__(self, base_offset: int, log: File, indexes: SegmentIndexes) -> None:
         self.base_offset = base_offset
         self.log = log
         self.indexes = indexes
-        self.end_at(None)
+        self.end = indexes.end
         self.distrust()
         self._known = {base_offset: 0}
         self.tail: LogTail | None = None  # until a batch is kept
@@ -64,12 +63,6 @@ class SegmentReader:
     def distrust(self) -> None:
         """Verify whatever is in the file by now as if it had been found there."""
         self.verification = BatchVerification(self.log.size, self.base_offset)
-
-    def end_at(self, next_base: int | None) -> None:
-        """Take offsets from ``next_base`` on for another segment's; None: no other."""
-        limit = self.base_offset + RELATIVE_OFFSET_MAX + 1
-        self.next_base = limit if next_base is None else next_base
-        self.indexes.next_base = next_base
 
     @property
     def quarantined(self) -> Sequence[QuarantineEntry]:
@@ -382,7 +375,7 @@ class SegmentReader:
         def is_gap(header: BatchHeader) -> bool:
             return is_gap_before(self, run.end, header, run.next_offset, may_block)
 
-        return self.verification.check(run, data, position, self.next_base, is_gap)
+        return self.verification.check(run, data, position, self.end.limit, is_gap)
 
     def _damaged(self, position: int, message: str) -> DamagedBatch:
         return DamagedBatch(

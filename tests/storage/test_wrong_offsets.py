@@ -2,8 +2,9 @@
 
 Base offset, leader epoch, length and magic of any batches of a small log, in pairs and
 threes, with an index and without, in one segment or several, after a clean stop and
-after a kill, with the gaps that compaction leaves and without. Every pair with
-ODRADEK_LONG=1; a sample of them, and every case that was ever found, in every run.
+after a kill, with the gaps that compaction leaves and without, before more is appended
+and after that. Every pair with ODRADEK_LONG=1; a sample of them, and every case that
+was ever found, in every run.
 
 What nobody can know is left out: where fewer flipped bits than there were explain what
 is served (`is_simpler`), and where what is sound contradicts a batch that lies, and
@@ -23,10 +24,20 @@ from hypothesis import strategies as st
 
 from odradek.protocol.record_batch import check_crc, scan
 from odradek.protocol.records import iterate
+from odradek.storage.local.quarantine import Quarantine
 from odradek.storage.log.unified_log import UnifiedLog
 from odradek.storage.values.log_read import FetchIsolation
 from tests.fakes.files import FakeFiles
-from tests.storage.logs import NOW, closed, files_of, new_log, produce, reopened, sync
+from tests.storage.logs import (
+    DIRECTORY,
+    NOW,
+    closed,
+    files_of,
+    new_log,
+    produce,
+    reopened,
+    sync,
+)
 
 IS_LONG = bool(os.environ.get("ODRADEK_LONG"))
 COUNT = 3
@@ -133,8 +144,13 @@ def served(log: UnifiedLog, size: int) -> list[tuple[int, int]]:
     return found
 
 
-def check(shape: Shape, flips: Sequence[Flip], size: int = 1 << 20) -> None:
-    """Whatever is served has its offset, and what nothing contradicts is served."""
+def check(
+    shape: Shape, flips: Sequence[Flip], size: int = 1 << 20, appended: int = 0
+) -> None:
+    """Whatever is served has its offset, and what nothing contradicts is served.
+
+    So many batches are ``appended`` before anything is read.
+    """
     log, contents, batches, end = written(shape)
     files = FakeFiles()
     for path, content in contents.items():
@@ -156,11 +172,16 @@ def check(shape: Shape, flips: Sequence[Flip], size: int = 1 << 20) -> None:
     log.local.files = files
     recovery_point = end if shape.is_durable else batches[6].offsets.start
     again = reopened(log, was_clean=shape.was_clean, recovery_point=recovery_point)
+    new = range(again.log_end_offset, again.log_end_offset + appended * COUNT)
+    for _ in range(appended):
+        produce(again, COUNT)
+    sync(again)
     found = served(again, size)
     offsets = [offset for offset, _ in found]
     assert offsets == sorted(set(offsets))
     wrong = {key for offset, key in found if offset != key}
-    right = set(offsets) - wrong
+    right = {offset for offset, key in found if offset == key}
+    assert right.issuperset(new)
     for number, batch in enumerate(batches):
         if number in claimed:
             if wrong.intersection(batch.offsets):
@@ -177,6 +198,7 @@ def check(shape: Shape, flips: Sequence[Flip], size: int = 1 << 20) -> None:
                 if claimed[hit] != batches[hit].offsets.start
             ), (number, list(again.quarantine))
     assert served(again, 200) == found
+    assert list(Quarantine.load(files, DIRECTORY)) == list(again.quarantine)
 
 
 def conflict(
@@ -251,6 +273,7 @@ def is_simpler(
     return count < len(flips)
 
 
+BEYOND_THE_END = [Flip(8, 58), Flip(9, 57), Flip(10, 95)]
 FOUND = [
     [(2, 0), (4, 61)],
     [(4, 63), (5, 88)],
@@ -279,14 +302,17 @@ FOUND = [
     [(0, 61), (1, 62)],
     [(7, 61), (8, 60)],
     [(0, 62), (1, 95), (2, 61)],
+    [(9, 57), (11, 57)],
+    BEYOND_THE_END,
 ]
 
 
 @pytest.mark.parametrize("flips", FOUND, ids=str)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_found_before(shape: Shape, flips: list[tuple[int, int]]) -> None:
+def test_found_before(shape: Shape, flips: Sequence[tuple[int, int]]) -> None:
     for size in SIZES:
         check(shape, [Flip(*each) for each in flips], size)
+    check(shape, [Flip(*each) for each in flips], appended=5)
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
@@ -312,11 +338,15 @@ near = st.integers(0, 9).flatmap(
     shape=st.sampled_from(SHAPES),
     flips=st.one_of(st.lists(flip, min_size=2, max_size=3, unique=True), near),
     size=st.sampled_from(SIZES),
+    appended=st.sampled_from([0, 0, 1, 3, 20]),
 )
-@example(shape=Shape(), flips=[Flip(2, 0), Flip(4, 61)], size=1)
-@example(shape=SHAPES[3], flips=[Flip(9, 95), Flip(11, 57)], size=1)
-def test_any_two_or_three(shape: Shape, flips: list[Flip], size: int) -> None:
-    check(shape, flips, size)
+@example(shape=Shape(), flips=[Flip(2, 0), Flip(4, 61)], size=1, appended=0)
+@example(shape=SHAPES[3], flips=[Flip(9, 95), Flip(11, 57)], size=1, appended=0)
+@example(shape=Shape(), flips=BEYOND_THE_END, size=1, appended=0)
+def test_any_two_or_three(
+    shape: Shape, flips: list[Flip], size: int, appended: int
+) -> None:
+    check(shape, flips, size, appended)
 
 
 @pytest.mark.long

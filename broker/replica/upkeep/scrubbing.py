@@ -93,7 +93,7 @@ class Scrubbing:
                 plan = ScrubPlan(
                     log.directory,
                     base_offset,
-                    segment.reader.next_base,
+                    segment.reader.end.limit,
                     segment.size,
                     segment.reader.quarantined,
                 )

@@ -48,6 +48,18 @@ def test_range_is_added_once_and_reported_once(
     assert len(caplog.messages) == 1
 
 
+def test_ranges_are_bounded_by_what_follows_their_segment(
+    quarantine: Quarantine,
+) -> None:
+    quarantine.bound(50, 97)
+    assert quarantine.of_segment(50) == (TWO, HOLE._replace(last_offset=96))
+    quarantine.bound(50, 60)
+    for entry in quarantine.of_segment(50):
+        assert not entry.has_offsets
+    quarantine.bound(0, 1000)
+    assert quarantine.of_segment(0) == (ONE,)
+
+
 def test_overlapping_ranges_are_merged(quarantine: Quarantine) -> None:
     assert quarantine.add(TWO._replace(start=350, end=500, last_offset=89))
     assert quarantine.add(HOLE._replace(base_offset=90, last_offset=96))

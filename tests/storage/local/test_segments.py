@@ -56,7 +56,7 @@ def test_segments_are_told_where_the_next_one_begins() -> None:
     found = segments(10, 20)
 
     def next_bases() -> list[int]:
-        return [segment.reader.next_base for segment in found][:-1]
+        return [segment.reader.end.limit for segment in found][:-1]
 
     assert next_bases() == [20]
     found.add(new_segment(base_offset=15))

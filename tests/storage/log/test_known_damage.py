@@ -104,7 +104,7 @@ def test_an_index_that_changes_on_its_disk_costs_no_record(bit: int) -> None:
     assert first.indexes.are_certain
     files_of(log).flip("00000000000000000000.index", bit // 8, bit % 8)
     first.reader.forget_places()  # they are in memory no more
-    for offset in range(first.reader.next_base):
+    for offset in range(first.reader.end.limit):
         data = log.read(offset, 100).records
         header = read_header(data)
         assert header.base_offset <= offset <= header.last_offset

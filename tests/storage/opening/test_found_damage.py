@@ -7,6 +7,7 @@ import pytest
 from odradek.storage.log.unified_log import UnifiedLog
 from tests.storage.logs import (
     DIRECTORY,
+    NOW,
     closed,
     files_of,
     filled,
@@ -191,3 +192,17 @@ def test_strange_files_are_left_alone() -> None:
     assert offsets(again) == list(range(90))
     for name in names:
         assert files_of(log).content(DIRECTORY / name) == b"mine"
+
+
+def test_what_damage_spans_is_not_taken_from_offsets_beyond_it() -> None:
+    """The last segment has four batches; the first two say 32 and 64 too much."""
+    log = new_log(segment_bytes=500, index_interval_bytes=180)
+    for number in range(12):
+        produce(log, 3, timestamp=NOW + number)
+    sync(log)
+    segment = closed(log).local.active
+    assert (segment.base_offset, segment.size) == (24, 412)
+    for place, bit in ((7, 5), (103 + 7, 6), (2 * 103 + 11, 0)):
+        files_of(log).flip(segment.log.path, place, bit)
+    again = reopened(log, was_clean=True, recovery_point=36)
+    assert in_quarantine(again) == [(30, 32, 103)]

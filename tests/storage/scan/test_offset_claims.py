@@ -102,3 +102,9 @@ def test_a_checkpoint_that_is_too_low_hides_nothing() -> None:
 def test_a_start_that_is_not_known_is_below() -> None:
     assert settled(30, 33, is_start_known=False) == [30, 33]
     assert settled(30, 7, 36, is_start_known=False) == [30, 33, 36]
+
+
+def test_what_is_contradicted_behind_a_loss_is_no_gap() -> None:
+    """32 and 64 too much, then a loss: two gaps are no sign of compaction there."""
+    assert settled(0, 35, 70, 12, lost=3) == [0, None, None, 12]
+    assert settled(0, 35, 70, end=9) == [0, 3, 6]

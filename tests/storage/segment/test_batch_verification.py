@@ -25,11 +25,11 @@ def check(
     data: bytes,
     position: int = 0,
     *,
-    next_base: int = 1 << 40,
+    limit: int = 1 << 40,
     is_gap: IsGap = always,
 ) -> int:
     run = verification.begin(position, position // SIZE)
-    return verification.check(run, data, position, next_base, is_gap)
+    return verification.check(run, data, position, limit, is_gap)
 
 
 def test_whole_batches_pass() -> None:
@@ -121,7 +121,7 @@ def test_offset_that_falls_back_is_damage() -> None:
 
 
 def test_offset_in_the_next_segment_is_damage() -> None:
-    assert check(BatchVerification(10_000), DATA, next_base=3) == 3 * SIZE
+    assert check(BatchVerification(10_000), DATA, limit=3) == 3 * SIZE
 
 
 def test_a_gap_is_one_if_somebody_says_so() -> None:

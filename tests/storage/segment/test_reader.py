@@ -264,6 +264,6 @@ def test_offset_that_contradicts_its_neighbours_is_damage(
     content[number * size : number * size + 8] = base_offset.to_bytes(8, "big")
     files.put(segment.log.path, bytes(content))
     again = reopened(segment)
-    again.reader.end_at(20)
+    again.reader.end.put_before(20)
     with pytest.raises(DamagedBatch):
         again.reader.read(5 * number, None, 1 << 20)
