@@ -32,6 +32,13 @@ def to_text(uuid: bytes) -> str:
     return encoded.translate(_TO_URL_SAFE).rstrip(b"=").decode()
 
 
+def hyphened(uuid: bytes) -> str:
+    """Its 32 hexadecimal digits, as everybody but Kafka writes them."""
+    digits = uuid.hex()
+    parts = (digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:])
+    return "-".join(parts)
+
+
 def from_text(text: str) -> bytes:
     """The 16 bytes that ``text`` stands for.
 

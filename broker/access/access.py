@@ -9,13 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from odradek.protocol.acls import (
-    WILDCARD,
-    AclEntry,
-    Operation,
-    PatternType,
-    Permission,
-)
+from odradek.protocol.acl_entries import WILDCARD, AclEntry, PatternType, Permission
+from odradek.protocol.acls import Operation
 
 if TYPE_CHECKING:
     from .acl_index import AclIndex

@@ -11,7 +11,7 @@ from __future__ import annotations
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
-from odradek.protocol.acls import ANYBODY, WILDCARD, AclEntry, PatternType
+from odradek.protocol.acl_entries import ANYBODY, WILDCARD, AclEntry, PatternType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

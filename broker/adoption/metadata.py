@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from odradek.broker.metadata.client_quotas import QuotaEntity
 from odradek.broker.metadata.scram_credentials import ScramCredential
-from odradek.protocol.acls import AclEntry
+from odradek.protocol.acl_entries import AclEntry
 from odradek.protocol.control_records import ControlType, decode_key
 from odradek.protocol.errors import KafkaError, MalformedRequest
 from odradek.protocol.metadata_records import (

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from odradek.broker.config.options.broker_config import BrokerConfig
-    from odradek.protocol.acls import AclEntry
+    from odradek.protocol.acl_entries import AclEntry
 
     from .metadata import ClusterMetadata
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from odradek.broker.metadata.resource_options import Resource
-    from odradek.protocol.acls import AclEntry
+    from odradek.protocol.acl_entries import AclEntry
 
 _UNFINISHED = CATALOG + ".adopting"
 

@@ -17,7 +17,6 @@ from .listener_options import find_listener_option, is_of_listener
 from .options.broker_config import ALIASES, OPTIONS, BrokerConfig
 from .options.error import OptionError
 from .options.foreign import is_meaningless, is_refusable, why_refused
-from .options.login_checks import login_warnings
 from .options.security import SecurityOptions
 from .secrets import shown
 from .sole_member import why_not_alone
@@ -300,6 +299,8 @@ def _listeners_by_flags(
 def _warnings(config: BrokerConfig) -> Iterable[str]:
     for listener in config.client_listeners:
         if listener.has_login:
+            from .options.login_checks import login_warnings
+
             yield from login_warnings(SecurityOptions(config, listener))
         elif not listener.is_loopback:
             yield f"{listener} serves everybody who can reach it, unauthenticated"

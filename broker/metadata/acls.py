@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from odradek.protocol.acl_entries import AclEntry
+
 from .catalog.catalog import Catalog, Change
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from odradek.protocol.acls import AclEntry, AclFilter
+    from odradek.protocol.acl_entries import AclFilter
 
 
 class Acls:
@@ -23,7 +25,7 @@ class Acls:
         self._catalog = catalog
         self._watchers: list[Callable[[], object]] = []
         # A dict for its order, in which they are shown.
-        self._entries = dict.fromkeys(catalog.store.acls())
+        self._entries = dict.fromkeys(map(AclEntry._make, catalog.store.acls()))
 
     def __iter__(self) -> Iterator[AclEntry]:
         """The entries."""

@@ -96,7 +96,7 @@ class Listener:
             return door
         return await asyncio.get_running_loop().create_server(
             make_connection,
-            self.host or None,
+            _resolvable(self.host),
             self.port,
             backlog=backlog,
             reuse_address=True,
@@ -235,3 +235,13 @@ class Listener:
     def _abort_all(self) -> None:
         for connection in list(self.connections):
             connection.abort()
+
+
+def _resolvable(host: str) -> Any:
+    """``host`` as the system's resolver takes it; None are all addresses.
+
+    As bytes: the loop would load the codec of names beyond ASCII for any text.
+    """
+    if not host:
+        return None
+    return [host.encode()] if host.isascii() else host

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from odradek.storage.directory.log_manager import LogManager
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, repr=False, eq=False)
 class Parts:
     """What handlers know as `Services`."""
 

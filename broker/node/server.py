@@ -39,7 +39,6 @@ from odradek.storage.directory.log_manager import LogManager
 from odradek.storage.files.files import Files, OsFiles
 from odradek.storage.files.tail_memory import TailMemory
 
-from .authorizing import authorizer_of
 from .late_modules import load_for_logs, load_late
 from .listening import make_listeners, make_network
 from .reconfiguration import follow_quotas
@@ -224,8 +223,11 @@ class Server:
             cluster_id=topics.cluster_id,
             node_id=config.node_id,
             bugs=self.bugs,
-            authorizer=authorizer_of(config, self._catalog, self._clock),
         )
+        if config.authorizer_class_name:
+            from .authorizing import authorizer_of
+
+            self.services.authorizer = authorizer_of(config, self._catalog, self._clock)
 
     def _lock_catalog(self) -> None:
         """Take the catalogue's directory before the catalogue itself.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from odradek.broker.access.denials import Denial
 from odradek.broker.metadata.client_quotas import ANONYMOUS
 from odradek.protocol.api_keys import ApiKey
 
@@ -133,6 +132,8 @@ class RequestContext:
         access = self.access
         if access is None or access.may(operation, resource_type, name):
             return True
+        from odradek.broker.access.denials import Denial  # there is an authorizer
+
         authorizer = self.services.authorizer
         assert authorizer is not None
         authorizer.denials.note(

@@ -5,13 +5,8 @@ from typing import Any, cast
 
 from odradek.broker.access.authorizer import Authorizer
 from odradek.broker.access.denials import Denials
-from odradek.protocol.acls import (
-    AclEntry,
-    Operation,
-    PatternType,
-    Permission,
-    ResourceType,
-)
+from odradek.protocol.acl_entries import AclEntry, PatternType, Permission
+from odradek.protocol.acls import Operation, ResourceType
 from tests.fakes.clock import FakeClock
 
 TOPIC, GROUP = ResourceType.TOPIC, ResourceType.GROUP

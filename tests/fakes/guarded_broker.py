@@ -12,7 +12,7 @@ from odradek.broker.node.server import Server
 from odradek.broker.requests.context import ConnectionInfo
 from odradek.broker.requests.registry import NO_RESPONSE
 from odradek.broker.runtime.parked import Parked
-from odradek.protocol.acls import AclEntry
+from odradek.protocol.acl_entries import AclEntry
 from odradek.protocol.headers import decode_response, encode_request
 from odradek.protocol.messages.topics import CreatableTopic, CreateTopicsRequest
 from odradek.protocol.schema import RESPONSES, Request, Struct

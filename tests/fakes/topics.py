@@ -99,7 +99,11 @@ class TopicBroker:
             scheduler=nothing,
             cluster_id=the_topics.cluster_id,
             node_id=config.node_id,
-            authorizer=authorizer_of(config, catalog, FakeClock()),
+            authorizer=(
+                authorizer_of(config, catalog, FakeClock())
+                if config.authorizer_class_name
+                else None
+            ),
         )
         self.services.replica_manager = cast(Any, self.replica_manager)
 

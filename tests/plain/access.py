@@ -2,12 +2,8 @@
 
 from collections.abc import Iterable
 
-from odradek.protocol.acls import (
-    AclEntry,
-    Operation,
-    PatternType,
-    Permission,
-)
+from odradek.protocol.acl_entries import AclEntry, PatternType, Permission
+from odradek.protocol.acls import Operation
 
 _DESCRIBES = {Operation.READ, Operation.WRITE, Operation.DELETE, Operation.ALTER}
 

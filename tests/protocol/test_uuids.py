@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odradek.protocol.uuids import ZERO_UUID, from_text, random_uuid, to_text
+from odradek.protocol.uuids import ZERO_UUID, from_text, hyphened, random_uuid, to_text
 
 
 @given(st.binary(min_size=16, max_size=16))
@@ -34,3 +34,8 @@ def test_random_ids_differ_and_are_no_option_of_a_command() -> None:
     assert len(ids) == 2000
     assert not any(to_text(raw).startswith("-") for raw in ids)
     assert {uuid.UUID(bytes=raw).version for raw in ids} == {4}
+
+
+@given(st.binary(min_size=16, max_size=16))
+def test_with_hyphens_it_is_what_others_write(raw: bytes) -> None:
+    assert hyphened(raw) == str(uuid.UUID(bytes=raw))

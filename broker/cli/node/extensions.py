@@ -6,7 +6,6 @@ Without them plain Python does the same work, slower.
 from __future__ import annotations
 
 import sys
-import sysconfig
 from importlib import import_module
 
 # What each is for, and its module.
@@ -36,6 +35,8 @@ def what_is_missing() -> str | None:
     if not missing:
         return None
     slow = f"plain Python does the work of the C extensions ({', '.join(missing)})"
+    import sysconfig  # what is said is rare
+
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
         return f"{slow}: there are none for a Python without the GIL. It is slower"
     from odradek.terminal.installation import install_command, origin_of_installed

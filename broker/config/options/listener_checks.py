@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING
 
 from .error import OptionError
 from .listener import SECURITY_PROTOCOLS
-from .login_checks import check_login
 from .security import SecurityOptions
-from .tls_checks import check_tls
 
 if TYPE_CHECKING:
     from .broker_config import BrokerConfig
@@ -31,8 +29,12 @@ def check_listeners(config: BrokerConfig) -> None:
         _check_protocol(listener)
         options = SecurityOptions(config, listener)
         if listener.has_tls:
+            from .tls_checks import check_tls
+
             check_tls(options)
         if listener.has_login:
+            from .login_checks import check_login
+
             check_login(options)
         is_open = not (options.asks_who_it_is or listener.is_loopback)
         if is_open and not config.allow_unauthenticated:

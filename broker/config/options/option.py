@@ -38,7 +38,7 @@ class Kind(IntEnum):
 UNUSED = "Accepted; changes nothing yet."
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, repr=False, eq=False)
 class Option:
     """What is known of one option. ``read`` makes a special value out of the text.
 

@@ -10,15 +10,8 @@ from typing import TYPE_CHECKING
 
 from odradek.broker.requests import needs
 from odradek.broker.requests.registry import answers_errors, handles
-from odradek.protocol.acls import (
-    CLUSTER_NAME,
-    AclEntry,
-    AclFilter,
-    Operation,
-    PatternType,
-    Permission,
-    ResourceType,
-)
+from odradek.protocol.acl_entries import AclEntry, AclFilter, PatternType, Permission
+from odradek.protocol.acls import CLUSTER_NAME, Operation, ResourceType
 from odradek.protocol.errors import InvalidRequest, KafkaError, SecurityDisabled
 from odradek.protocol.messages.acls import (
     AclCreation,

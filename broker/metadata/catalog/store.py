@@ -13,9 +13,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
-
-from odradek.protocol.acls import AclEntry
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .checksums import (
     FIRST_VERSION,
@@ -30,6 +28,8 @@ from .checksums import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
+
+    from odradek.protocol.acl_entries import AclEntry
 
 # One script a version; a catalogue of version n runs those from n on.
 SCHEMA = (
@@ -88,8 +88,11 @@ SCHEMA = (
     """,
 )
 
-_ACL_COLUMNS = ", ".join(AclEntry._fields)
-_ACL_IS = " AND ".join(f"{name} = ?" for name in AclEntry._fields)
+# As the fields of an entry follow each other, whose module few brokers need.
+ACL_COLUMNS = (
+    "resource_type, resource_name, pattern_type, principal, host, operation, permission"
+)
+_ACL_IS = " AND ".join(f"{name} = ?" for name in ACL_COLUMNS.split(", "))
 
 
 class CatalogError(Exception):
@@ -196,10 +199,9 @@ class CatalogStore:
                     [(*resource, name, value) for name, value in values.items()],
                 )
 
-    def acls(self) -> Iterator[AclEntry]:
-        """All entries of access control lists."""
-        for row in self._database.execute(f"SELECT {_ACL_COLUMNS} FROM acls"):
-            yield AclEntry._make(row)
+    def acls(self) -> Iterable[tuple[Any, ...]]:
+        """The fields of all entries of access control lists."""
+        return self._database.execute(f"SELECT {ACL_COLUMNS} FROM acls")
 
     def change_acls(
         self, removed: Iterable[AclEntry], added: Iterable[AclEntry]
@@ -208,7 +210,7 @@ class CatalogStore:
         with self._copied_change() as database:
             database.executemany(f"DELETE FROM acls WHERE {_ACL_IS}", removed)
             database.executemany(
-                f"INSERT INTO acls ({_ACL_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", added
+                f"INSERT INTO acls ({ACL_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", added
             )
 
     def insert_topics(

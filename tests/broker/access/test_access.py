@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from odradek.broker.access import access as access_module
 from odradek.broker.access.access import EVERYTHING, Access, Rules
 from odradek.broker.access.acl_index import AclIndex
-from odradek.protocol.acls import AclEntry, Operation, ResourceType
+from odradek.protocol.acl_entries import AclEntry
+from odradek.protocol.acls import Operation, ResourceType
 from tests.fakes.access import entry
 from tests.plain import access as plain
 

@@ -9,7 +9,7 @@ from odradek.broker.adoption.metadata import (
     find_metadata_directory,
     read_cluster_metadata,
 )
-from odradek.protocol.acls import AclEntry
+from odradek.protocol.acl_entries import AclEntry
 from odradek.protocol.control_records import ControlType, encode_key
 from odradek.protocol.metadata_records import (
     AbortTransactionRecord,

@@ -10,7 +10,7 @@ from odradek.broker.adoption.writing import (
 )
 from odradek.broker.metadata.catalog.recovery import open_store
 from odradek.broker.metadata.catalog.store import CatalogStore, PartitionRow, TopicRow
-from odradek.protocol.acls import AclEntry
+from odradek.protocol.acl_entries import AclEntry
 
 ID_A, ID_B = b"a" * 16, b"b" * 16
 FACTS = {"cluster_id": "c", "next_producer_id": 4000}

@@ -7,7 +7,8 @@ from pathlib import Path
 from odradek.broker.handlers import load
 from odradek.broker.requests.needs import NOTHING
 from odradek.broker.requests.registry import registered_handlers
-from odradek.protocol.acls import AclEntry, Operation, ResourceType
+from odradek.protocol.acl_entries import AclEntry
+from odradek.protocol.acls import Operation, ResourceType
 from odradek.protocol.api_keys import ApiKey
 from tests.fakes.access import entry
 from tests.fakes.guarded_broker import ROOT, GuardedBroker, codes_in, guarded_broker

@@ -5,7 +5,8 @@ from pathlib import Path
 from odradek.broker.metadata.acls import Acls
 from odradek.broker.metadata.catalog.catalog import Catalog
 from odradek.broker.metadata.catalog.recovery import CATALOG
-from odradek.protocol.acls import AclFilter, Operation
+from odradek.protocol.acl_entries import AclFilter
+from odradek.protocol.acls import Operation
 from tests.fakes.access import entry
 
 A, B = entry(Operation.READ, "a"), entry(Operation.WRITE, "b", prefixed=True)

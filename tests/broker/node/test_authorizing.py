@@ -9,14 +9,12 @@ from tests.fakes.access import TOPIC
 from tests.fakes.clock import FakeClock
 
 
-async def test_there_is_one_when_the_options_want_it(tmp_path: Path) -> None:
+async def test_it_decides_as_the_options_want_it(tmp_path: Path) -> None:
     catalog = Catalog.open(tmp_path)
-    assert authorizer_of(BrokerConfig(), catalog, FakeClock()) is None
     config = BrokerConfig(
         authorizer_class_name="acl", super_users=read_principals("User:root")
     )
     authorizer = authorizer_of(config, catalog, FakeClock())
-    assert authorizer is not None
     assert authorizer.access_of("User:root", "h").is_super_user
     assert not authorizer.access_of("User:a", "h").may(Operation.READ, TOPIC, "a")
     await catalog.close()

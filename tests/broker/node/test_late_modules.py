@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from odradek.broker.cli.node.extensions import EXTENSIONS
 from odradek.broker.handlers import MODULES
 from odradek.broker.node import late_modules
 
@@ -13,7 +14,7 @@ ROOT = Path(__file__).parents[3]
 OURS = "odradek"
 # Of ours. More is no mistake, but a start that is slower for everybody: half a
 # millisecond each, so ask whether the first answer needs it.
-FIRST_ANSWER_MODULES_MAX = 158
+FIRST_ANSWER_MODULES_MAX = 152
 # Who asks for the versions waits for none of these.
 LATE = {f"odradek.broker.{name}" for name in late_modules.LATE_MODULES} | {
     "odradek.broker.config.topic_config",
@@ -48,6 +49,26 @@ LATE = {f"odradek.broker.{name}" for name in late_modules.LATE_MODULES} | {
 }
 # Of Python's own: loaded with the first command on the socket, and the first round.
 RARE = {"json", "pickle"}
+# What only TLS, logins or access control lists need: a broker without them has none.
+SECURITY = (
+    "cryptography",
+    "odradek.broker.access",
+    "odradek.broker.config.options.login_checks",
+    "odradek.broker.config.options.tls_checks",
+    "odradek.broker.metadata.acls",
+    "odradek.broker.network.guarded_connection",
+    "odradek.broker.network.pre_auth",
+    "odradek.broker.network.tls",
+    "odradek.broker.node.authorizing",
+    "odradek.broker.node.listener_tls",
+    "odradek.broker.security",
+    "odradek.protocol.acl_entries",
+    "odradek.protocol.jaas",
+    "odradek.protocol.scram",
+)
+# Every module of ours that a broker holds when it is ready, with nothing set. One more
+# is no mistake: add it, if every broker needs it, else load it where it is needed.
+PLAIN_START = Path(__file__).with_name("plain_start.txt")
 RARE_HANDLERS = {
     "odradek.broker.handlers.security.acls",
     "odradek.broker.handlers.security.delegation_tokens",
@@ -146,3 +167,18 @@ def test_what_logs_need_comes_with_the_first_topic(loaded: list[set[str]]) -> No
     needed = {f"odradek.storage.{name}" for name in late_modules.LOG_MODULES}
     assert sorted(needed & loaded[3]) == []
     assert needed <= loaded[4]
+
+
+def test_a_plain_broker_holds_what_the_list_says(loaded: list[set[str]]) -> None:
+    held = loaded[3] - (loaded[2] - loaded[1])  # that was the request for ACLs
+    ours = {
+        name
+        for name in held - set(EXTENSIONS.values())
+        if name.split(".")[0] == OURS and not name.endswith("_plain")
+    }
+    listed = set(PLAIN_START.read_text().split())
+    assert sorted(ours - listed) == [], "loaded, and not in the list"
+    assert sorted(listed - ours) == [], "in the list, and not loaded"
+    prefixes = tuple(f"{name}." for name in SECURITY)
+    of_security = {x for x in held if x in SECURITY or x.startswith(prefixes)}
+    assert sorted(of_security) == []

@@ -8,7 +8,6 @@ that a client whose answer was lost does not leave a dead member behind (KIP-394
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
-from uuid import uuid4
 
 from odradek.broker.coordinator.decision import Decision
 from odradek.broker.coordinator.group.state.classic_member import ClassicMember
@@ -22,6 +21,7 @@ from odradek.protocol.errors import (
     InvalidSessionTimeout,
     UnknownMemberId,
 )
+from odradek.protocol.uuids import hyphened, random_uuid
 
 from . import static as classic_static
 from .answers import answer_join, joined, refused_join
@@ -145,7 +145,8 @@ def _join_without_id(
     shard: GroupShard, group: ClassicGroup, joining: Joining
 ) -> Decision:
     instance_id = joining.group_instance_id
-    new_id = f"{joining.client_id if instance_id is None else instance_id}-{uuid4()}"
+    name = joining.client_id if instance_id is None else instance_id
+    new_id = f"{name}-{hyphened(random_uuid())}"
     if instance_id is not None:
         known_id = group.static_members.get(instance_id)
         if known_id is not None:

@@ -3,7 +3,6 @@ import sysconfig
 
 import pytest
 
-from odradek.broker.cli.node import extensions
 from odradek.broker.cli.node.extensions import EXTENSIONS, is_here, what_is_missing
 from odradek.terminal import installation
 from odradek.terminal.installation import Origin
@@ -63,7 +62,6 @@ def test_no_compiler_helps_a_python_without_the_gil(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, EXTENSIONS["records"], None)
-    monkeypatch.setattr(extensions, "sysconfig", sysconfig)
     monkeypatch.setattr(sysconfig, "get_config_var", lambda name: "GIL" in name)
     told = what_is_missing()
     assert told is not None

@@ -11,7 +11,8 @@ from odradek.broker.handlers.security.acls import (
     refuse_create_acls,
     refuse_delete_acls,
 )
-from odradek.protocol.acls import AclEntry, Operation, PatternType, ResourceType
+from odradek.protocol.acl_entries import AclEntry, PatternType
+from odradek.protocol.acls import Operation, ResourceType
 from odradek.protocol.errors import (
     ClusterAuthorizationFailed,
     ErrorCode,
