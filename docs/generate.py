@@ -75,7 +75,8 @@ def options() -> Iterator[str]:
     yield "`num.partitions`), the command line (`-o num.partitions=3`)."
     yield "Those marked `*` can be changed while the broker runs, for this broker or"
     yield "for all (`kafka-configs.sh --entity-type brokers`); such a change is kept,"
-    yield "and is stronger than all other sources."
+    yield "and is stronger than all other sources; those that begin with `ssl.` for one"
+    yield "listener of one broker (`listener.name.NAME.ssl.…`)."
     yield from ("", "## Broker", "", *_header())
     for _, (_, known) in sorted(OPTIONS.items()):
         mark = "*" if known.is_dynamic else ""

@@ -108,7 +108,7 @@ class AdoptedResources:
                 }
                 kept[resource][name] = value
                 try:
-                    check_changes([name])
+                    check_changes([name], static, of_all=resource is everywhere)
                     self.broker = with_changes(static, kept[everywhere], kept[here])
                 except (KafkaError, OptionError) as error:
                     self._refuse(what, f"{error}; give it to odradek serve if needed")

@@ -64,6 +64,10 @@ BUILT_IN = {
         "odradek.broker.cli.quota.command",
         "Show, set and remove quotas of users, client ids and addresses.",
     ),
+    "cert": (
+        "odradek.broker.cli.cert.command",
+        "Let a running broker read its certificates again.",
+    ),
     "profile": (
         "odradek.broker.cli.profile.command",
         "Name clusters, and choose the one that commands use.",

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 from odradek.protocol.errors import InvalidConfig, InvalidRequest
 from odradek.terminal.spelling import did_you_mean
 
+from .listener_options import find_listener_option, is_of_listener
 from .options.broker_config import OPTIONS, Changes
 from .options.error import OptionError
 from .options.foreign import is_dynamic, why_refused
 from .options.foreign_table import foreign_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from .options.broker_config import BrokerConfig
     from .options.option import Option
@@ -46,13 +47,13 @@ class LiveConfig:
         """Begin with what was changed before the start, as far as it still can be."""
         usable: list[dict[str, str]] = [{}, {}]
         for texts, kept in zip((everywhere, here), usable, strict=True):
-            for name, text in texts.items():
+            for some in _together(texts):
                 try:
-                    with_changes(self.static, usable[0], {**usable[1], name: text})
+                    with_changes(self.static, usable[0], {**usable[1], **some})
                 except OptionError as error:
                     _logger.error("a changed option is not used: %s", error)
                 else:
-                    kept[name] = text
+                    kept.update(some)
         if any(usable):
             self.current = with_changes(self.static, *usable)
 
@@ -73,9 +74,12 @@ def with_changes(
             them contradict each other.
     """
     fields: dict[str, Any] = {}
-    foreign = dict(static.foreign)
+    foreign, of_listeners = dict(static.foreign), dict(static.of_listeners)
     for name, text in {**everywhere, **here}.items():
-        if name in OPTIONS:
+        if is_of_listener(name):
+            known = _of_listener(name, static)
+            of_listeners[name] = known.parse(text) if text.strip() else known.default
+        elif name in OPTIONS:
             field, known = OPTIONS[name]
             fields[field] = known.parse(text)
         elif name in foreign_table():
@@ -87,17 +91,47 @@ def with_changes(
         else:
             raise OptionError(f"there is no option {name!r}")
     changes = Changes(static, dict(everywhere), dict(here))
-    config = replace(static, **fields, foreign=foreign, changes=changes)
+    config = replace(
+        static,
+        **fields,
+        foreign=foreign,
+        of_listeners=of_listeners,
+        changes=changes,
+    )
     config.check()
     return config
 
 
-def find_broker_option(name: str) -> Option:
-    """The option of that name, ours or Apache Kafka's.
+def _together(texts: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    """Options of one listener, which make sense together only; others one by one."""
+    of_listeners: dict[str, dict[str, str]] = {}
+    for name, text in texts.items():
+        if is_of_listener(name):
+            of_listeners.setdefault(name.split(".")[2], {})[name] = text
+        else:
+            yield {name: text}
+    yield from of_listeners.values()
+
+
+def _of_listener(name: str, static: BrokerConfig) -> Option:
+    """Raises OptionError: there is no such listener, or it has no such option."""
+    found = find_listener_option(name, static)
+    if found is None:
+        raise OptionError(f"there is no option {name!r}")
+    return found.known
+
+
+def find_broker_option(name: str, static: BrokerConfig) -> Option:
+    """The option of that name, ours or Apache Kafka's; or of one listener.
 
     Raises:
         InvalidConfig: there is none.
     """
+    if is_of_listener(name):
+        try:
+            return _of_listener(name, static)
+        except OptionError as error:
+            raise InvalidConfig(str(error)) from None
     if name in OPTIONS:
         return OPTIONS[name][1]
     if name in foreign_table():
@@ -111,23 +145,49 @@ def broker_default(name: str, config: BrokerConfig) -> object:
     """The value of an option that has not been changed."""
     if name in OPTIONS:
         return getattr(config, OPTIONS[name][0])
-    return config.foreign.get(name, find_broker_option(name).default)
+    if name in config.of_listeners:
+        return config.of_listeners[name]
+    return config.foreign.get(name, find_broker_option(name, config).default)
 
 
-def check_changes(names: Iterable[str]) -> None:
-    """See that these options of the broker can be changed while it runs.
+def check_changes(
+    names: Iterable[str], static: BrokerConfig, *, of_all: bool = False
+) -> None:
+    """See that these options can be changed while it runs, ``of_all`` brokers or of it.
 
     Raises:
         InvalidConfig: there is no such option.
-        InvalidRequest: some need a restart.
+        InvalidRequest: some need a restart, or are not set so.
     """
-    fixed = [name for name in names if not _can_change(name)]
-    if fixed:
-        raise InvalidRequest(
-            f"Cannot update these configs dynamically: [{', '.join(fixed)}]"
+    names = list(names)
+    fixed = [name for name in names if not _can_change(name, static)]
+    _refuse(fixed, "Cannot update these configs dynamically")
+    bare = [name for name in names if name in OPTIONS and _is_per_listener(name)]
+    _refuse(
+        bare,
+        "These security configs can be dynamically updated only per-listener using the "
+        "listener prefix",
+    )
+    if of_all:
+        own = [name for name in names if is_of_listener(name)]
+        _refuse(
+            own,
+            "Cannot update these configs at default cluster level, broker id must be "
+            "specified",
         )
 
 
-def _can_change(name: str) -> bool:
-    known = find_broker_option(name)
-    return known.is_dynamic if name in OPTIONS else is_dynamic(name)
+def _refuse(names: list[str], why: str) -> None:
+    if names:
+        raise InvalidRequest(f"{why}: [{', '.join(names)}]")
+
+
+def _is_per_listener(name: str) -> bool:
+    return OPTIONS[name][1].is_per_listener
+
+
+def _can_change(name: str, static: BrokerConfig) -> bool:
+    known = find_broker_option(name, static)
+    if name in OPTIONS or is_of_listener(name):
+        return known.is_dynamic
+    return is_dynamic(name)

@@ -67,6 +67,11 @@ class Listener:
         """Whether clients can connect."""
         return self._server is not None and not self._is_stopping
 
+    @property
+    def failed_handshake_count(self) -> int:
+        """How many clients have made no handshake of TLS."""
+        return getattr(self._server, "failed_count", 0)
+
     async def start(self) -> None:
         """Accept connections. With port 0, ``port`` then says which one it is.
 

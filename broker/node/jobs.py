@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from odradek.storage.files.files import Files
 
 FIRST_RETENTION_MS = 30_000
+CERTIFICATES_INTERVAL_MS = 10_000
 CLEANING_JOB = "clean logs"
 
 
@@ -64,6 +65,8 @@ def add_jobs(
         every(cleaning_interval_ms(config), CLEANING_JOB, cleaning.clean_due)
     if config.log_scrub_interval_ms:
         _add_scrubbing(services)
+    if services.certificates is not None:
+        every(CERTIFICATES_INTERVAL_MS, "certificates", services.certificates.look)
 
 
 def make_cleaning(services: Services, files: Files) -> Cleaning:

@@ -1,7 +1,8 @@
-"""What the listeners with TLS need: their certificates, and who watches these."""
+"""What the listeners with TLS need: their certificates, and who renews these."""
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 from odradek.broker.config.options.security import SecurityOptions
@@ -11,22 +12,66 @@ if TYPE_CHECKING:
     from odradek.broker.config.options.listener import Listener
     from odradek.broker.network.pre_auth import PreAuth
     from odradek.broker.network.tls.door import Tls
+    from odradek.broker.node.parts import Parts
     from odradek.broker.runtime.clock import Clock
+    from odradek.broker.security.certificates.identity import Identity
+
+_logger = logging.getLogger(__name__)
 
 
 def make_tls(
     config: BrokerConfig, listener: Listener, clock: Clock, pre_auth: PreAuth
-) -> Tls | None:
-    """What a listener needs for TLS; None: it has none.
+) -> Tls:
+    """What a listener with TLS needs.
 
     Raises:
         StoreError: its key or certificate cannot be used.
     """
-    if not listener.has_tls:
-        return None
     # Only who wants it waits for it to be loaded.
     from odradek.broker.network.tls.door import Tls
-    from odradek.broker.security.certificates.identity import Identity
 
-    identity = Identity(SecurityOptions(config, listener), clock)
-    return Tls(identity, pre_auth)
+    return Tls(make_identity(SecurityOptions(config, listener), clock), pre_auth)
+
+
+def make_identity(options: SecurityOptions, clock: Clock) -> Identity:
+    """The certificate of a listener: that of the start, if a later one cannot be used.
+
+    Raises:
+        StoreError: neither can.
+    """
+    from odradek.broker.security.certificates.identity import Identity
+    from odradek.broker.security.certificates.stores import StoreError
+
+    config, listener = options.config, options.listener
+    try:
+        return Identity(options, clock)
+    except StoreError as error:
+        if config.changes is None or not _is_changed(options):
+            raise
+        static = SecurityOptions(config.changes.static, listener)
+        _logger.error(
+            "listener %s begins with the certificate of its file of options: the one "
+            "that was set later cannot be used: %s",
+            listener.name,
+            error,
+        )
+        identity = Identity(static, clock)
+        identity.failure = str(error)
+        return identity
+
+
+def renew_from_now_on(services: Parts, identity: Identity) -> None:
+    """Have this certificate follow its files and its options."""
+    from odradek.broker.security.certificates.renewal import Renewal
+
+    if services.certificates is None:
+        services.certificates = renewal = Renewal(services.disk_threads)
+        services.live.watch(renewal.follow)
+    services.certificates.identities.append(identity)
+
+
+def _is_changed(options: SecurityOptions) -> bool:
+    changes = options.config.changes
+    return changes is not None and any(
+        name.startswith(options.prefix) for name in changes.here
+    )

@@ -76,9 +76,10 @@ def make_listeners(
     for address in addresses:
         tls = guards = None
         if address.has_tls:
-            from .listener_tls import make_tls
+            from .listener_tls import make_tls, renew_from_now_on
 
             tls = make_tls(config, address, services.clock, pre_auth)
+            renew_from_now_on(services, tls.identity)
         if address.has_login and make_guards is not None:
             guards = make_guards(SecurityOptions(config, address))
         listeners.append(Listener(*address[:3], network, tls=tls, guards=guards))

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from odradek.broker.runtime.clock import Clock
     from odradek.broker.runtime.disk_threads import DiskThreads
     from odradek.broker.runtime.scheduler import Scheduler
+    from odradek.broker.security.certificates.renewal import Renewal
     from odradek.broker.security.login.logins import Logins
     from odradek.storage.directory.log_manager import LogManager
 
@@ -63,6 +64,7 @@ class Parts:
     producer_ids: ProducerIds = field(init=False)
     client_log: LimitedLog = field(init=False)
     logins: list[Logins] = field(default_factory=list)  # of listeners that have them
+    certificates: Renewal | None = None  # of listeners with TLS
 
     def __post_init__(self) -> None:
         self.quotas = ClientQuotas(self.resources)

@@ -252,7 +252,8 @@ class Server:
         dispatcher = Dispatcher(services, self.make_handlers())
         network = make_network(config, services, dispatcher, self._http_address)
         self._network = network
-        for listener in make_listeners(config, services, network, self._catalog):
+        changed = services.config
+        for listener in make_listeners(changed, services, network, self._catalog):
             await listener.start()
             self.listeners.append(listener)
         follow_quotas(services, network)
@@ -289,6 +290,13 @@ class Server:
         self._backups = Backups(services, self.config.catalog_directory)
         self._admin = self.make_admin_socket()
         await self._admin.start()
+
+    def hang_up(self) -> bool:
+        """SIGHUP: read keys and certificates again. False: there are none to read."""
+        certificates = self.services.certificates
+        if certificates is not None:
+            certificates.renew_soon()
+        return certificates is not None
 
     def make_admin_socket(self) -> AdminSocket:
         """What answers on the admin socket, once it is started."""

@@ -5,6 +5,7 @@ it is compacted or it is known why not. ``uncleanable``: an item for each log th
 cleaning leaves alone. ``health``: an item for each reason why the broker is not ready.
 ``listeners``: an item for each address that clients on this machine can connect to.
 ``client-metrics``: an item for each number that clients have pushed last (KIP-714).
+``reload-certificates``: an item for each listener with TLS.
 ``trace`` (``what``, and what `tracing/asked.py` says): an item for each request that
 was watched.
 """
@@ -79,6 +80,7 @@ def admin_requests(
         "listeners": _listening(listeners),
         "client-metrics": client_metrics,
         "trace": _trace_of(services, listeners),
+        "reload-certificates": _reloading(services),
     }
 
 
@@ -91,6 +93,15 @@ def _listening(listeners: Sequence[Listener]) -> AdminRequest:
             yield {"name": each.name, "host": host, "port": port}
 
     return listening
+
+
+def _reloading(services: Services) -> AdminRequest:
+    def reload(request: Request) -> Items:
+        from .certificate_requests import reload_certificates  # few brokers have them
+
+        return reload_certificates(services.certificates, request)
+
+    return reload
 
 
 def _trace_of(services: Services, listeners: Sequence[Listener]) -> AdminRequest:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from odradek.broker.access.authorizer import Authorizer
     from odradek.broker.compaction.cleaning import Cleaning
     from odradek.broker.config.live_config import LiveConfig
@@ -32,6 +34,23 @@ if TYPE_CHECKING:
     from odradek.storage.directory.log_manager import LogManager
 
 
+class Certificates(Protocol):
+    """The certificates of all listeners, for who changes their options."""
+
+    async def check(self, config: BrokerConfig) -> None:
+        """See that every listener could go on with these options.
+
+        Raises:
+            StartError: one could not; the message says why.
+        """
+
+    async def renew(self) -> Sequence[Any]:
+        """Read everything again; what came of each listener."""
+
+    async def look(self) -> object:
+        """Have the next handshakes be made by the options and files as they are now."""
+
+
 class Services(Protocol):
     """The parts of one broker, as handlers see them through ``ctx.services``.
 
@@ -57,6 +76,11 @@ class Services(Protocol):
     producer_ids: ProducerIds
     client_log: LimitedLog  # who asks for what is not there
     authorizer: Authorizer | None  # without one everybody may do everything
+
+    @property
+    def certificates(self) -> Certificates | None:
+        """Those of listeners with TLS. None: there are none."""
+        ...
 
     @property
     def wants_client_metrics(self) -> bool:

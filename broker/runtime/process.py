@@ -1,6 +1,8 @@
 """The broker as a process: its event loop, its signals, its limits, its memory.
 
 The first SIGTERM or SIGINT stops the broker in order; a second one ends it at once.
+SIGHUP has it read its certificates again; one without any, or whose terminal has been
+closed, stops in order.
 """
 
 from __future__ import annotations
@@ -41,6 +43,9 @@ class Runnable(Protocol):
 
     def ready_line(self) -> str:
         """What is announced then."""
+
+    def hang_up(self) -> bool:
+        """Read again what can be, at SIGHUP. Returns whether there is anything."""
 
     async def stop(self) -> None:
         """Stop in order."""
@@ -115,10 +120,19 @@ async def _serve(server: Runnable, announce: Callable[[str], None]) -> int:
             os._exit(128 + number)
         stopping.set()
 
+    had_terminal = _has_terminal()
+
+    def on_hangup() -> None:
+        has_gone = had_terminal and not _has_terminal()
+        if has_gone or not server.hang_up():
+            stopping.set()
+
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, on_signal, number)
     await server.start()
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # not with nohup
+        loop.add_signal_handler(signal.SIGHUP, on_hangup)
     gc.freeze()
     gc.set_threshold(*_GC_THRESHOLDS)
     gc.enable()
@@ -127,6 +141,15 @@ async def _serve(server: Runnable, announce: Callable[[str], None]) -> int:
     await stopping.wait()
     await server.stop()
     return 0
+
+
+def _has_terminal() -> bool:
+    """Whether this process was started in a terminal that is still there."""
+    try:
+        os.close(os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY))
+    except OSError:
+        return False
+    return True
 
 
 def _print(line: str) -> None:

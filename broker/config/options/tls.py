@@ -11,83 +11,85 @@ from .option import Kind
 from .option import option as any_option
 
 option = partial(any_option, is_per_listener=True)
+# As in Kafka, clients may change these for one listener, and only so.
+renewable = partial(option, is_dynamic=True)
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
 class TlsOptions:
     """Keys, certificates, and what is asked of clients."""
 
-    ssl_certificate_file: str | None = option(
+    ssl_certificate_file: str | None = renewable(
         None,
         "ssl.certificate.file",
         "File with the broker's certificate and those up to its CA, as PEM.",
         kind=Kind.STRING,
     )
-    ssl_key_file: str | None = option(
+    ssl_key_file: str | None = renewable(
         None,
         "ssl.key.file",
         "File with the key of it, as PEM. Unset: it is in the same file.",
         kind=Kind.STRING,
     )
-    ssl_ca_file: str | None = option(
+    ssl_ca_file: str | None = renewable(
         None,
         "ssl.ca.file",
         "File with the certificates of CAs whose clients are trusted, as PEM.",
         kind=Kind.STRING,
     )
-    ssl_keystore_type: str = option(
+    ssl_keystore_type: str = renewable(
         "JKS",
         "ssl.keystore.type",
         "What the keystore is: PEM, PKCS12; JKS, if it is in truth PKCS12.",
     )
-    ssl_keystore_location: str | None = option(
+    ssl_keystore_location: str | None = renewable(
         None,
         "ssl.keystore.location",
         "File with the broker's key and certificates.",
         kind=Kind.STRING,
     )
-    ssl_keystore_password: str | None = option(
+    ssl_keystore_password: str | None = renewable(
         None,
         "ssl.keystore.password",
         "The password of that file; none with PEM.",
         kind=Kind.PASSWORD,
     )
-    ssl_keystore_key: str | None = option(
+    ssl_keystore_key: str | None = renewable(
         None,
         "ssl.keystore.key",
         "The broker's key itself, as PEM.",
         kind=Kind.PASSWORD,
     )
-    ssl_keystore_certificate_chain: str | None = option(
+    ssl_keystore_certificate_chain: str | None = renewable(
         None,
         "ssl.keystore.certificate.chain",
         "The broker's certificate itself and those up to its CA, as PEM.",
         kind=Kind.PASSWORD,
     )
-    ssl_key_password: str | None = option(
+    ssl_key_password: str | None = renewable(
         None,
         "ssl.key.password",
         "The password of the key, where it is encrypted.",
         kind=Kind.PASSWORD,
     )
-    ssl_truststore_type: str = option(
+    ssl_truststore_type: str = renewable(
         "JKS",
         "ssl.truststore.type",
         "What the truststore is: PEM, PKCS12; JKS, if it is in truth PKCS12.",
     )
-    ssl_truststore_location: str | None = option(
+    ssl_truststore_location: str | None = renewable(
         None,
         "ssl.truststore.location",
         "File with the certificates of CAs whose clients are trusted.",
         kind=Kind.STRING,
     )
-    ssl_truststore_password: str | None = option(
+    ssl_truststore_password: str | None = renewable(
         None,
         "ssl.truststore.password",
         "The password of that file; none with PEM.",
         kind=Kind.PASSWORD,
     )
-    ssl_truststore_certificates: str | None = option(
+    ssl_truststore_certificates: str | None = renewable(
         None,
         "ssl.truststore.certificates",
         "The certificates of CAs themselves, as PEM.",
@@ -126,11 +128,9 @@ class TlsOptions:
         False,
         "ssl.allow.dn.changes",
         "Whether a new certificate by the API may have another distinguished name.",
-        is_used=False,
     )
     ssl_allow_san_changes: bool = option(
         False,
         "ssl.allow.san.changes",
         "Whether a new certificate by the API may lack names of the old one.",
-        is_used=False,
     )

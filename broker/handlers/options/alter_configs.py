@@ -45,6 +45,7 @@ from odradek.broker.metadata.topic_names import check_name
 from odradek.broker.requests import needs
 from odradek.broker.requests.registry import answers_errors, handles
 from odradek.broker.runtime.log_levels import check_levels, set_levels
+from odradek.broker.runtime.start_error import StartError
 from odradek.protocol import acls
 from odradek.protocol.errors import ErrorCode, InvalidConfig, InvalidRequest, KafkaError
 from odradek.protocol.messages.configs import (
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from odradek.broker.config.chosen_options import ChosenOptions
+    from odradek.broker.config.options.broker_config import BrokerConfig
     from odradek.broker.requests.context import RequestContext
     from odradek.broker.requests.services import Services
     from odradek.protocol.messages.configs import (
@@ -247,21 +249,39 @@ async def _alter_broker(
     if name:
         _check_broker(name, services.node_id)
     _check_set_everywhere(services, name, edit)
-    check_changes(edit.set_names)
     static = services.live.static
+    check_changes(edit.set_names, static, of_all=not name)
 
-    def decide(options: Options) -> dict[str, str]:
-        after = edit.apply(
-            options, find_broker_option, lambda name: broker_default(name, static)
+    def after(options: Options) -> dict[str, str]:
+        return edit.apply(
+            options,
+            lambda name: find_broker_option(name, static),
+            lambda name: broker_default(name, static),
         )
+
+    def checked(options: dict[str, str]) -> BrokerConfig:
         everywhere, here = services.resources.of_brokers(services.node_id)
+        both = (everywhere, options) if name else (options, here)
         try:
-            with_changes(static, *((everywhere, after) if name else (after, here)))
+            return with_changes(static, *both)
         except OptionError as error:
             raise InvalidRequest(str(error)) from None
-        return after
 
-    await _change(services, Resource(ResourceKind.BROKER, name), decide, validate_only)
+    def decide(options: Options) -> dict[str, str]:
+        options = after(options)
+        checked(options)
+        return options
+
+    resource = Resource(ResourceKind.BROKER, name)
+    if services.certificates is not None:
+        try:
+            now = services.resources.of(resource)
+            await services.certificates.check(checked(after(now)))
+        except StartError as error:
+            raise InvalidRequest(str(error)) from None
+    await _change(services, resource, decide, validate_only)
+    if services.certificates is not None and not validate_only:
+        await services.certificates.look()
 
 
 def _check_set_everywhere(services: Services, name: str, edit: _Edit) -> None:

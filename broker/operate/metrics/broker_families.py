@@ -17,6 +17,7 @@ import odradek
 
 from .exposition import HISTOGRAM, UNTYPED, Family, counter, gauge, labels
 from .shortage_families import shortage_families
+from .tls_families import tls_families
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -54,6 +55,7 @@ def broker_families(sources: MetricSources) -> Iterator[Family]:
     yield from shortage_families(sources.services)
     yield from _cleaner_families(sources)
     yield from _limit_families(sources)
+    yield from tls_families(sources.listeners)
 
 
 def _one(family: Family, value: float, **given: object) -> Family:

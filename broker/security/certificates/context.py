@@ -7,6 +7,7 @@ nothing here and skips the look at its certificate.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import ssl
 import tempfile
@@ -43,6 +44,7 @@ class ServerTls(NamedTuple):
     certificate: Certificate
     mapping: PrincipalMapping
     where: str  # the certificate is
+    made_of: bytes  # a hash of key, certificates and CAs: the same, made of the same
 
 
 def make_server_tls(options: SecurityOptions, now_s: float) -> ServerTls:
@@ -61,7 +63,12 @@ def make_server_tls(options: SecurityOptions, now_s: float) -> ServerTls:
     except ValueError as error:
         name = options.name_of("ssl.principal.mapping.rules")
         raise StoreError(f"{name}: {error}") from None
-    return ServerTls(context, certificate, mapping, pair.where)
+    return ServerTls(context, certificate, mapping, pair.where, _hash(pair, trusted))
+
+
+def _hash(pair: KeyPair, trusted: Trusted | None) -> bytes:
+    parts = pair.chain, pair.key, "" if trusted is None else trusted.certificates
+    return hashlib.sha256("\0".join(parts).encode()).digest()
 
 
 def _own_certificate(pair: KeyPair, now_s: float) -> Certificate:

@@ -29,7 +29,12 @@ ELSEWHERE = re.compile(r"kafka[-.\w]*:9092")
 # They start a broker or Spark, need a directory, or wait for a client.
 ONLY_PARSED = ("serve", "health", "adopt", "fsck", "dump-log", "pipeline", "trace") + (
     *("backup", "restore"),
-    *("config show --config", "compact users --partition", "txn abort --topic"),
+    *(
+        "config show --config",
+        "compact users --partition",
+        "cert reload",
+        "txn abort --topic",
+    ),
     *("consume orders --value-format", "produce orders --value-format"),
 )
 # Those that would go on for ever, or for long.

@@ -59,7 +59,7 @@ def test_a_command_of_another_package_is_found_by_its_entry_point(
     assert main(["load-table", "a", "b"]) == 2  # its exit code: what it returned
 
 
-ACTIONS = ("topic", "config", "group", "txn", "user", "quota", "profile")
+ACTIONS = ("topic", "config", "group", "txn", "user", "quota", "cert", "profile")
 HELPS = [
     ["odradek", *command.split()]
     for command in [*words()[""], *(key for key in words() if " " in key)]

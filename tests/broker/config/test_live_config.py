@@ -67,18 +67,50 @@ def test_a_start_uses_what_it_can(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_only_some_options_change_while_it_runs() -> None:
-    check_changes(["log.retention.ms", "num.io.threads", "max.connections"])
+    static = BrokerConfig()
+    check_changes(["log.retention.ms", "num.io.threads", "max.connections"], static)
     message = r"Cannot update these configs dynamically: \[num.partitions, node.id\]"
     with pytest.raises(InvalidRequest, match=message):
-        check_changes(["num.partitions", "log.retention.ms", "node.id"])
-    with pytest.raises(InvalidRequest):
-        check_changes(["ssl.keystore.location"])
+        check_changes(["num.partitions", "log.retention.ms", "node.id"], static)
     with pytest.raises(InvalidConfig, match=r"did you mean log\.retention\.ms"):
-        check_changes(["log.retention.sm"])
+        check_changes(["log.retention.sm"], static)
 
 
 def test_what_is_appended_to_is_the_value_of_the_start() -> None:
     config = BrokerConfig(log_cleanup_policy=("compact",), foreign={"a": "b"})
     assert broker_default("log.cleanup.policy", config) == ("compact",)
     assert broker_default("num.io.threads", config) == "8"
-    assert find_broker_option("num.io.threads").name == "num.io.threads"
+    assert find_broker_option("num.io.threads", BrokerConfig()).name == "num.io.threads"
+
+
+INSIDE = "listener.name.plaintext."
+
+
+def test_certificates_change_for_one_listener_of_one_broker() -> None:
+    static = BrokerConfig()
+    location = f"{INSIDE}ssl.keystore.location"
+    check_changes([location], static)
+    with pytest.raises(InvalidRequest, match=r"only per-listener .*: \[ssl\.key"):
+        check_changes(["ssl.keystore.location"], static)
+    with pytest.raises(InvalidRequest, match="at default cluster level, broker id"):
+        check_changes([location], static, of_all=True)
+    with pytest.raises(InvalidRequest, match="Cannot update these configs dynamically"):
+        check_changes([f"{INSIDE}ssl.client.auth"], static)
+    with pytest.raises(InvalidConfig, match="listeners has no OUTSIDE"):
+        check_changes(["listener.name.outside.ssl.key.file"], static)
+    with pytest.raises(InvalidConfig, match="there is no option"):
+        check_changes([f"{INSIDE}message.max.bytes.x"], static)
+
+
+def test_what_was_set_for_a_listener_is_restored_together() -> None:
+    live = LiveConfig(BrokerConfig(of_listeners={f"{INSIDE}ssl.key.file": "old.key"}))
+    tls = {
+        f"{INSIDE}ssl.keystore.location": "a.p12",
+        f"{INSIDE}ssl.keystore.password": "x",
+        f"{INSIDE}ssl.key.file": "",
+    }
+    live.restore({}, {**tls, "gone.option": "1"})
+    assert live.current.of_listeners == {**tls, f"{INSIDE}ssl.key.file": None}
+    assert broker_default(f"{INSIDE}ssl.key.file", live.static) == "old.key"
+    known = find_broker_option(f"{INSIDE}ssl.keystore.password", live.static)
+    assert known.is_sensitive

@@ -48,6 +48,10 @@ class Recorder:
     def ready_line(self) -> str:
         return "ready"
 
+    def hang_up(self) -> bool:
+        self.steps.append("hang up")
+        return len(self.steps) == 3
+
     async def stop(self) -> None:
         self.steps.append("stop")
 
@@ -68,6 +72,45 @@ def test_a_signal_stops_in_order(loop: str, number: signal.Signals) -> None:
     assert sys.getswitchinterval() == pytest.approx(0.0005)
 
 
+@pytest.mark.parametrize("loop", ["uvloop", "asyncio"])
+def test_a_hangup_stops_who_has_nothing_to_read_again(loop: str) -> None:
+    server = Recorder()
+
+    def announce(line: str) -> None:
+        server.steps.append(line)
+        os.kill(os.getpid(), signal.SIGHUP)
+        assert server.loop is not None
+        server.loop.call_soon(_again_after, server)
+
+    assert run_until_signal(server, loop=loop, announce=announce) == 0
+    assert server.steps == ["start", "ready", "hang up", "hang up", "stop"]
+
+
+def _again_after(server: Recorder) -> None:
+    """Send the second signal when the first has been seen."""
+    assert server.loop is not None
+    if "hang up" in server.steps:
+        os.kill(os.getpid(), signal.SIGHUP)
+    else:
+        server.loop.call_soon(_again_after, server)
+
+
+def test_who_is_told_not_to_hang_up_does_not() -> None:
+    server = Recorder()
+
+    def announce(line: str) -> None:
+        server.steps.append(line)
+        os.kill(os.getpid(), signal.SIGHUP)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        assert run_until_signal(server, loop="asyncio", announce=announce) == 0
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert server.steps == ["start", "ready", "stop"]
+
+
 def test_a_start_that_fails_is_passed_on() -> None:
     server = Recorder(fails=True)
     with pytest.raises(StartError, match="expected"):
@@ -83,6 +126,7 @@ from odradek.broker.runtime.process import run_until_signal
 class Stuck:
     async def start(self): pass
     def ready_line(self): return "ready"
+    def hang_up(self): return False
     async def stop(self):
         os.kill(os.getpid(), signal.SIGTERM)
         await asyncio.Event().wait()

@@ -1,11 +1,24 @@
 import asyncio
 import contextlib
 import ssl
+from pathlib import Path
 
 import pytest
 
+from odradek.broker.runtime.disk_threads import DiskThreads
+from odradek.broker.security.certificates.renewal import Renewal
 from tests.broker.network.tls.words import client_context, connected, tls_broker
-from tests.certificates import ALICE_AS_JAVA_HAS_IT, alice, stranger
+from tests.broker.security.certificates.copies import Copies
+from tests.certificates import (
+    ALICE_AS_JAVA_HAS_IT,
+    SERVER,
+    Authority,
+    Holder,
+    alice,
+    authority,
+    server,
+    stranger,
+)
 from tests.fakes.broker import until
 
 
@@ -89,6 +102,73 @@ async def test_who_is_silent_is_cut_off_and_the_oldest_goes() -> None:
         assert not broker.listener.network.admission.count
         for _, writer in streams:
             writer.close()
+
+
+async def test_who_is_in_stays_when_the_certificate_is_another_one(
+    tmp_path: Path,
+) -> None:
+    """200 connections: none drops, neither by a new file nor by a bad one."""
+    threads, copies = DiskThreads(1), Copies(tmp_path, server())
+    renewal = Renewal(threads)
+    try:
+        async with (
+            tls_broker(copies.holder) as broker,
+            contextlib.AsyncExitStack() as stack,
+        ):
+            identity = broker.tls.identity
+            renewal.identities.append(identity)
+            clients = [
+                await stack.enter_async_context(connected(broker)) for _ in range(200)
+            ]
+            new = authority().issue(SERVER, names=["IP:127.0.0.1"])
+            for step, spoilt in enumerate((False, True)):
+                for number, client in enumerate(clients):  # one half is on its way
+                    client.send(*([f"now:{step}"] if number % 2 else []))
+                copies.put(new)
+                if spoilt:
+                    copies.spoil()
+                (renewed,) = await renewal.look()
+                assert renewed.is_new is not spoilt
+                for number, client in enumerate(clients):
+                    client.send(*([] if number % 2 else [f"now:{step}"]))
+                    assert await client.answer() == f"now:{step}"
+                assert len(broker.listener.connections) == 200
+                async with connected(broker) as late:
+                    shown = late.writer.get_extra_info("ssl_object").getpeercert(True)
+                    assert ssl.DER_cert_to_PEM_cert(shown) == pem_of(new)
+                await until(lambda: len(broker.listener.connections) == 200)
+            assert identity.failure is not None
+    finally:
+        threads.close()
+
+
+async def test_whom_a_new_truststore_does_not_have_does_not_get_in(
+    tmp_path: Path,
+) -> None:
+    trusted = tmp_path / "ca.pem"
+    trusted.write_text(pem_of(authority()))
+    threads = DiskThreads(1)
+    renewal = Renewal(threads)
+    try:
+        async with tls_broker(
+            ssl_client_auth="required", ssl_ca_file=str(trusted)
+        ) as broker:
+            renewal.identities.append(broker.tls.identity)
+            async with connected(broker, alice()) as client:
+                trusted.write_text(pem_of(stranger()))
+                assert (await renewal.look())[0].is_new
+                with contextlib.suppress(ssl.SSLError, ConnectionError):
+                    async with connected(broker, alice()) as late:
+                        assert await late.reader.read() == b""
+                await until(lambda: broker.log)
+                client.send("now:1")  # who is in stays, as with Kafka
+                assert await client.answer() == "now:1"
+    finally:
+        threads.close()
+
+
+def pem_of(holder: Holder | Authority) -> str:
+    return holder.certificate.read_text()
 
 
 async def test_old_versions_and_weak_suites_are_not_spoken() -> None:

@@ -19,19 +19,21 @@ from tests.fakes.network import frame
 
 
 class TlsBroker(WordBroker):
-    """As `WordBroker`; ``options`` are those of TLS."""
+    """As `WordBroker`; ``options`` are those of TLS, ``shown`` its certificate."""
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, shown: Holder | None = None, **options: Any) -> None:
         super().__init__()
         network = self.listener.network
-        identity = Identity(tls_options(**options), SystemClock())
+        identity = Identity(tls_options(shown, **options), SystemClock())
         self.tls = Tls(identity, PreAuth(self.clock, 3, 10_000))
         self.listener = Listener("SSL", "127.0.0.1", 0, network, tls=self.tls)
 
 
 @contextlib.asynccontextmanager
-async def tls_broker(**options: Any) -> AsyncIterator[TlsBroker]:
-    broker = TlsBroker(**options)
+async def tls_broker(
+    shown: Holder | None = None, **options: Any
+) -> AsyncIterator[TlsBroker]:
+    broker = TlsBroker(shown, **options)
     await broker.listener.start()
     try:
         yield broker

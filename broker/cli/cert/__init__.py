@@ -1,0 +1,1 @@
+"""``odradek cert``: certificates of brokers."""

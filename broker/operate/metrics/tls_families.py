@@ -1,0 +1,41 @@
+"""What is told of listeners with TLS; of none where there are none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .exposition import Family, counter, gauge, labels
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from odradek.broker.network.listener import Listener
+
+
+def tls_families(listeners: Iterable[Listener]) -> Iterator[Family]:
+    """Their certificates, and who did not get in."""
+    left = gauge("odradek_certificate_days_left", "Days until the certificate expires.")
+    stale = gauge(
+        "odradek_certificate_stale",
+        "Whether the last attempt to renew it has failed; the one before serves on.",
+    )
+    renewals = counter(
+        "odradek_certificate_renewals_total",
+        "How often keys, certificates or CAs were renewed, or could not be.",
+    )
+    refused = counter(
+        "odradek_tls_handshakes_failed_total", "Clients that made no handshake."
+    )
+    for listener in listeners:
+        if listener.tls is None:
+            continue
+        identity, of_it = listener.tls.identity, labels(listener=listener.name)
+        left.add(round(identity.days_left, 2), of_it)
+        stale.add(int(identity.failure is not None), of_it)
+        for outcome, count in (
+            ("renewed", identity.renewed_count),
+            ("failed", identity.failed_count),
+        ):
+            renewals.add(count, labels(listener=listener.name, outcome=outcome))
+        refused.add(listener.failed_handshake_count, of_it)
+    yield from (left, stale, renewals, refused)
