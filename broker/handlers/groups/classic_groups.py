@@ -9,7 +9,7 @@ from odradek.broker.coordinator.group.classic.join import Joining
 from odradek.broker.requests import needs
 from odradek.broker.requests.registry import handles
 from odradek.broker.runtime.parked import gathered
-from odradek.protocol.acls import Operation
+from odradek.protocol.acls import Operation, ResourceType
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.groups import (
     HeartbeatRequest,
@@ -63,14 +63,18 @@ def _without_protocol(responses: list[JoinGroupResponse]) -> JoinGroupResponse:
 @handles(
     SyncGroupRequest,
     versions=(0, 5),
-    needs=needs.before(needs.group(Operation.READ, "group_id")),
+    needs=needs.inside(needs.group(Operation.READ)),
 )
 def handle_sync_group(ctx: RequestContext, request: SyncGroupRequest) -> Answer:
-    """Answered when the leader has brought the assignment."""
+    """Answered when the leader has brought the assignment.
+
+    Of a request that names no protocol nothing else is looked at, as in Apache Kafka.
+    """
     if ctx.api_version >= FIRST_VERSION_THAT_NAMES_THE_PROTOCOL and (
         request.protocol_type is None or request.protocol_name is None
     ):
         return refused_sync(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+    ctx.require(Operation.READ, ResourceType.GROUP, request.group_id)
     return ctx.services.groups.sync(request, lambda error: refused_sync(error.code))
 
 

@@ -56,6 +56,22 @@ def handle_describe_user_scram_credentials(
     )
 
 
+@answers_errors(DescribeUserScramCredentialsRequest)
+def refuse_describe_user_scram_credentials(
+    request: DescribeUserScramCredentialsRequest, error: KafkaError
+) -> DescribeUserScramCredentialsResponse:
+    """The error above all, and at a result without a name for each user."""
+    code, message = error.code, str(error)
+    return DescribeUserScramCredentialsResponse(
+        error_code=code,
+        error_message=message,
+        results=[
+            DescribeUserScramCredentialsResult(error_code=code, error_message=message)
+            for _ in request.users or ()
+        ],
+    )
+
+
 @handles(
     AlterUserScramCredentialsRequest,
     versions=(0, 0),

@@ -55,10 +55,10 @@ async def handle_delete_topics(
             if count > 1:
                 raise InvalidRequest(f"Duplicate topic {'id' if key[1] else 'name'}.")
             if key[0] is not None and not key[1]:
-                _check_deletable(ctx, key[0])
+                _check_visible(ctx, key[0])
             topic = _find(ctx.services.metadata, *key)
-            if key[0] is None and not _may_delete(ctx, topic.name):
-                results[key] = _denied(ctx, topic)
+            if not _may_delete(ctx, topic.name):
+                results[key] = _denied(ctx, topic, key)
                 continue
         except KafkaError as error:
             results[key] = _refused(*key, error)
@@ -126,18 +126,23 @@ def _find(topics: Topics, name: str | None, topic_id: bytes) -> Topic:
 
 
 def _may_delete(ctx: RequestContext, name: str) -> bool:
-    return ctx.sees(Operation.DELETE, ResourceType.CLUSTER, CLUSTER_NAME) or ctx.may(
-        Operation.DELETE, ResourceType.TOPIC, name
-    )
+    return _may_delete_all(ctx) or ctx.may(Operation.DELETE, ResourceType.TOPIC, name)
 
 
-def _check_deletable(ctx: RequestContext, name: str) -> None:
-    if not _may_delete(ctx, name):
-        raise TopicAuthorizationFailed
+def _may_delete_all(ctx: RequestContext) -> bool:
+    return ctx.sees(Operation.DELETE, ResourceType.CLUSTER, CLUSTER_NAME)
 
 
-def _denied(ctx: RequestContext, topic: Topic) -> DeletableTopicResult:
-    """Of an id: its name is told to who may describe the topic."""
+def _check_visible(ctx: RequestContext, name: str) -> None:
+    """Who may not see a topic does not hear whether it is there."""
+    if not _may_delete_all(ctx):
+        ctx.require(Operation.DESCRIBE, ResourceType.TOPIC, name)
+
+
+def _denied(ctx: RequestContext, topic: Topic, key: _Key) -> DeletableTopicResult:
+    """No more than who asks has said or may see: of an id the name, or nothing."""
+    if key[0] is not None:
+        return _refused(*key, TopicAuthorizationFailed())
     is_seen = ctx.sees(Operation.DESCRIBE, ResourceType.TOPIC, topic.name)
     name = topic.name if is_seen else None
     return _refused(name, topic.topic_id, TopicAuthorizationFailed())

@@ -89,6 +89,7 @@ def committing(**more: Any) -> dict[str, Any]:
     }
 
 
+PATIENT = {"timeout_ms": 30_000}
 PARTITIONS = [{"name": "t", "partitions": [{"partition_index": 0}]}]
 NUMBERS = [{"name": "t", "partition_indexes": [0]}]
 MARKER = {"producer_id": 9, "topics": NUMBERS}
@@ -103,6 +104,15 @@ ALL_ACLS = {
     "host_filter": None,
     "operation": 1,
     "permission_type": 1,
+}
+NEW_ACL = {
+    "resource_type": 2,
+    "resource_name": "t",
+    "resource_pattern_type": 3,
+    "principal": "User:nobody",
+    "host": "*",
+    "operation": 3,
+    "permission_type": 3,
 }
 NO_ACLS = {**ALL_ACLS, "principal_filter": "User:nobody"}
 
@@ -154,7 +164,7 @@ RECORDS = [
     Row(
         ApiKey.DELETE_RECORDS,
         2,
-        {"topics": PARTITIONS, "timeout_ms": 1000},
+        {"topics": PARTITIONS, **PATIENT},
         [NO_TOPIC],
         [t("DELETE")],
     ),
@@ -192,7 +202,7 @@ TOPICS = [
     Row(
         ApiKey.CREATE_TOPICS,
         7,
-        {"topics": [CREATED], "validate_only": True},
+        {"topics": [CREATED], "validate_only": True, **PATIENT},
         [NO_TOPIC],
         [
             t("CREATE", "DESCRIBE_CONFIGS", name="made"),
@@ -202,14 +212,14 @@ TOPICS = [
     Row(
         ApiKey.CREATE_PARTITIONS,
         3,
-        {"topics": [{"name": "t", "count": 2}], "validate_only": True},
+        {"topics": [{"name": "t", "count": 2}], "validate_only": True, **PATIENT},
         [NO_TOPIC],
         [t("ALTER")],
     ),
     Row(
         ApiKey.DELETE_TOPICS,
         6,
-        {"topics": [{"name": "gone"}]},
+        {"topics": [{"name": "gone"}], **PATIENT},
         [NO_TOPIC],
         [t("DELETE", name="gone"), c("DELETE")],
     ),
@@ -217,7 +227,13 @@ TOPICS = [
 
 GROUPS = [
     of_group(ApiKey.JOIN_GROUP, 9, session_timeout_ms=10_000, protocol_type="consumer"),
-    of_group(ApiKey.SYNC_GROUP, 5, member_id="m"),
+    of_group(
+        ApiKey.SYNC_GROUP,
+        5,
+        member_id="m",
+        protocol_type="consumer",
+        protocol_name="range",
+    ),
     of_group(ApiKey.HEARTBEAT, 4, member_id="m"),
     of_group(ApiKey.LEAVE_GROUP, 5),
     of_group(ApiKey.CONSUMER_GROUP_HEARTBEAT, 1, member_id="m"),
@@ -353,7 +369,7 @@ CLUSTERS = [
     Row(
         ApiKey.ELECT_LEADERS,
         2,
-        {"topic_partitions": [{"topic": "t", "partitions": [0]}]},
+        {"topic_partitions": [{"topic": "t", "partitions": [0]}], **PATIENT},
         [NO_CLUSTER, NO_CLUSTER],
         [c("ALTER")],
     ),
@@ -369,7 +385,7 @@ CLUSTERS = [
         "ALTER",
     ),
     of_cluster(ApiKey.DESCRIBE_ACLS, 3, NO_ACLS, "DESCRIBE"),
-    of_cluster(ApiKey.CREATE_ACLS, 3, {"creations": [{"resource_type": 2}]}, "ALTER"),
+    of_cluster(ApiKey.CREATE_ACLS, 3, {"creations": [NEW_ACL]}, "ALTER"),
     of_cluster(ApiKey.DELETE_ACLS, 3, {"filters": [NO_ACLS]}, "ALTER"),
     *options(ApiKey.DESCRIBE_CONFIGS, 4, "DESCRIBE_CONFIGS"),
     *options(ApiKey.ALTER_CONFIGS, 2, "ALTER_CONFIGS", validate_only=True),

@@ -177,6 +177,12 @@ async def test_what_one_may_not_see_looks_the_same_whether_it_is_there(
         broker.become(entry(DESCRIBE, "t"))
         [refused] = (await broker.ask(deleting, 6)).responses
         assert (refused.name, refused.error_code) == ("t", NO_TOPIC)
+        broker.become(entry(DESCRIBE, "t"), entry(DESCRIBE, "nowhere"))
+        names = [{"name": "t"}, {"name": "nowhere"}]
+        both = request_of(ApiKey.DELETE_TOPICS, {"topics": names})
+        there, missing = (await broker.ask(both, 6)).responses
+        assert (there.error_code, there.topic_id) == (NO_TOPIC, bytes(16))
+        assert missing.error_code == 3, "who may describe it may know"
 
 
 async def test_operations_are_those_that_the_client_may_do(tmp_path: Path) -> None:

@@ -2,8 +2,15 @@ from pathlib import Path
 
 import pytest
 
-from odradek.broker.handlers.security.scram import refuse_alter_user_scram_credentials
-from odradek.protocol.errors import ErrorCode, KafkaStorageError
+from odradek.broker.handlers.security.scram import (
+    refuse_alter_user_scram_credentials,
+    refuse_describe_user_scram_credentials,
+)
+from odradek.protocol.errors import (
+    ClusterAuthorizationFailed,
+    ErrorCode,
+    KafkaStorageError,
+)
 from odradek.protocol.messages.scram import (
     AlterUserScramCredentialsRequest,
     DescribeUserScramCredentialsRequest,
@@ -116,3 +123,13 @@ def test_a_refused_request_has_the_error_at_every_user() -> None:
         ("v", "no"),
         ("u", "no"),
     ]
+
+
+def test_who_may_not_see_them_hears_it_once_for_each(tmp_path: Path) -> None:
+    error = ClusterAuthorizationFailed()
+    for users, count in (([UserName(name="a"), UserName(name="b")], 2), (None, 0)):
+        asked = DescribeUserScramCredentialsRequest(users=users)
+        refused = refuse_describe_user_scram_credentials(asked, error)
+        assert refused.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+        codes = [(each.user, each.error_code) for each in refused.results]
+        assert codes == [("", refused.error_code)] * count
