@@ -33,6 +33,7 @@ from tests.apache_kafka.node import KafkaNode, free_ports
 from tests.broker_process import running_broker
 from tests.fakes.requests_by_name import request_of
 from tests.patience import PATIENCE_S
+from tests.wire_compare import error_codes
 
 ROOT = "root"
 SASL = "SASL_PLAINTEXT"
@@ -104,6 +105,10 @@ class GuardedNode:
         assert not answer.error_code, answer
         return entries_of(answer)
 
+    def wait_until_gone(self, wanted: Mapping[str, Any]) -> None:
+        """Return when nothing matches any more."""
+        self._until(lambda: not self.entries(**wanted), f"removes {wanted}")
+
     def create_topics(self, names: Sequence[str]) -> None:
         topics = [
             CreatableTopic(name=name, num_partitions=1, replication_factor=1)
@@ -129,8 +134,6 @@ class GuardedNode:
 
         def is_well() -> bool:
             answers[0] = self.ask(ROOT, api, version, values)
-            from tests.wire_compare import error_codes
-
             return not error_codes(answers[0])
 
         self._until(is_well, f"answers {values}")

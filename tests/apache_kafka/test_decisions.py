@@ -108,7 +108,7 @@ def by_rules(one: List) -> str:
         if who[0] == ROOT:
             answers.append(True)
         elif name is None:
-            # As Kafka asks it: the name that it tries first may have entries of its own.
+            # As Kafka asks it: the name that it tries first may have entries.
             answers.append(
                 plain.may(
                     one.entries,

@@ -98,7 +98,8 @@ def test_every_api_has_its_codes_where_apache_kafka_has_them(
     for user, (row, how, _) in zip(USERS, CASES, strict=True):
         values = renamed(row.values, {"new": NEW + user})
         ours, kafka = (
-            places(row.api, node.ask(user, row.api, row.version, values)) for node in nodes
+            places(row.api, node.ask(user, row.api, row.version, values))
+            for node in nodes
         )
         if ours != kafka:
             more = [each for each in ours if each not in kafka]

@@ -148,7 +148,7 @@ class Fetch:
                 elif isolation is None or each.partition_max_bytes < 0:
                     refusal = ErrorCode.INVALID_REQUEST
                 elif self._is_replica:
-                    refusal = _refusal_of_replica(each)
+                    refusal = self._refusal_of_replica(name, each)
                 else:
                     refusal = ErrorCode.NONE
                 topic_partition = _new(TopicPartition, (key, each.partition))
@@ -165,6 +165,15 @@ class Fetch:
                 )
 
         self.wanted = list(wanted.values())
+
+    def _refusal_of_replica(self, topic: str, wanted: FetchPartition) -> ErrorCode:
+        """No other broker holds copies of our partitions, whoever asks as one."""
+        topic_partition = TopicPartition(topic, wanted.partition)
+        if self._ctx.services.metadata.partition(topic_partition) is None:
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        if wanted.current_leader_epoch >= 0:
+            return ErrorCode.UNKNOWN_LEADER_EPOCH
+        return ErrorCode.NOT_LEADER_OR_FOLLOWER
 
     def begin_session(self) -> None:
         """Let the next request name only what has changed, if there is room for it."""
@@ -290,13 +299,6 @@ def quota_bytes(services: Services, user: str, client_id: str | None) -> int:
     config = services.config
     seconds = (config.quota_window_num - 1) * config.quota_window_size_seconds
     return int(min(quota.limit * seconds, INT_MAX))
-
-
-def _refusal_of_replica(wanted: FetchPartition) -> ErrorCode:
-    """No other broker holds copies of our partitions, whoever asks as one."""
-    if wanted.current_leader_epoch >= 0:
-        return ErrorCode.UNKNOWN_LEADER_EPOCH
-    return ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
 def partition_data(partition: int, result: FetchResult) -> PartitionData:

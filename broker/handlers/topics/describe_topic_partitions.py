@@ -64,7 +64,7 @@ def handle_describe_topic_partitions(
             )
         topic = topics.get(name)
         if topic is None:
-            described.append(_missing(name))
+            described.append(_missing(ctx, name))
             continue
         end = begin + remaining
         found = _describe(ctx, topic, topic.partitions[begin:end])
@@ -133,14 +133,20 @@ def _describe(
     )
 
 
-def _missing(name: str) -> DescribeTopicPartitionsResponseTopic:
+def _missing(ctx: RequestContext, name: str) -> DescribeTopicPartitionsResponseTopic:
+    """What may be done is told all the same, as in Apache Kafka."""
     code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     try:
         check_name(name)
     except KafkaError as error:
         code = error.code
     return DescribeTopicPartitionsResponseTopic(
-        error_code=code, name=name, is_internal=name in INTERNAL_TOPICS
+        error_code=code,
+        name=name,
+        is_internal=name in INTERNAL_TOPICS,
+        topic_authorized_operations=ctx.operations(
+            ResourceType.TOPIC, name, ALL_ON_TOPIC
+        ),
     )
 
 

@@ -151,6 +151,9 @@ async def test_other_brokers_have_no_copies(
             asked.replica_state = ReplicaState(replica_id=3)
             (data,) = fetch(broker, asked, version)
             assert data.error_code == error
+        asked.topics[0].partitions[0].partition = 99
+        (data,) = fetch(broker, asked, version)
+        assert data.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 async def test_a_diverging_epoch_is_answered(tmp_path: Path) -> None:

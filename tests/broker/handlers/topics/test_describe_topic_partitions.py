@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from odradek.broker.handlers.authorized_operations import ALL_ON_TOPIC
 from odradek.broker.handlers.topics.describe_topic_partitions import (
     refuse_describe_topic_partitions,
 )
@@ -110,6 +111,8 @@ async def test_unknown_and_illegal_names_have_their_codes(tmp_path: Path) -> Non
             "nope": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
             "a b": ErrorCode.INVALID_TOPIC_EXCEPTION,
         }
+        told = {topic.topic_authorized_operations for topic in answer.topics}
+        assert told == {ALL_ON_TOPIC}, "what could be done to it"
 
 
 async def test_an_impossible_cursor_is_refused(tmp_path: Path) -> None:
