@@ -101,15 +101,22 @@ def set_password(
     Raises:
         UnacceptableCredential, ClusterAuthorizationFailed: it was not set.
     """
+    change = upsertion_of(user, password, mechanism, iterations)
+    alter_user(cluster, change)
+
+
+def upsertion_of(
+    user: str, password: str, mechanism: Mechanism, iterations: int = ITERATIONS_MIN
+) -> ScramCredentialUpsertion:
+    """What lets a user log in with this password: salted, and hashed."""
     salt = secrets.token_bytes(_SALT_SIZE)
-    upsertion = ScramCredentialUpsertion(
+    return ScramCredentialUpsertion(
         name=user,
         mechanism=mechanism,
         iterations=iterations,
         salt=salt,
         salted_password=salted(password, salt, mechanism, iterations),
     )
-    _alter(cluster, AlterUserScramCredentialsRequest(upsertions=[upsertion]))
 
 
 def remove_password(cluster: Cluster, user: str, mechanism: Mechanism) -> None:
@@ -118,19 +125,36 @@ def remove_password(cluster: Cluster, user: str, mechanism: Mechanism) -> None:
     Raises:
         ResourceNotFound: the user has none of this mechanism.
     """
-    deletion = ScramCredentialDeletion(name=user, mechanism=mechanism)
-    _alter(cluster, AlterUserScramCredentialsRequest(deletions=[deletion]))
+    alter_user(cluster, ScramCredentialDeletion(name=user, mechanism=mechanism))
+
+
+def alter_user(
+    cluster: Cluster, change: ScramCredentialUpsertion | ScramCredentialDeletion
+) -> None:
+    """Make one change of a credential.
+
+    Raises:
+        ResourceNotFound, UnacceptableCredential, ClusterAuthorizationFailed: it was
+            not made.
+    """
+    request = request_of(change)
+    (result,) = cluster.request(request, AlterUserScramCredentialsResponse).results
+    raise_for(result.error_code, result.error_message)
+
+
+def request_of(
+    change: ScramCredentialUpsertion | ScramCredentialDeletion,
+) -> AlterUserScramCredentialsRequest:
+    """The request with one change."""
+    if isinstance(change, ScramCredentialDeletion):
+        return AlterUserScramCredentialsRequest(deletions=[change])
+    return AlterUserScramCredentialsRequest(upsertions=[change])
 
 
 def salted(password: str, salt: bytes, mechanism: Mechanism, iterations: int) -> bytes:
     """What RFC 5802 calls SaltedPassword; as Kafka, without SASLprep."""
     data = password.encode()
     return hashlib.pbkdf2_hmac(mechanism.digest, data, salt, iterations)
-
-
-def _alter(cluster: Cluster, request: AlterUserScramCredentialsRequest) -> None:
-    (result,) = cluster.request(request, AlterUserScramCredentialsResponse).results
-    raise_for(result.error_code, result.error_message)
 
 
 def _mechanism_text(number: int) -> str:

@@ -10,20 +10,22 @@ _STOP = "a broker stops at Ctrl-C, or when its process gets SIGTERM (kill)"
 _OF_WHAT = "say of what first, as in 'odradek topic {}'"
 _GROUPS = "'odradek group describe GROUP' shows how far a group is, and its lag"
 _READ = "'odradek consume TOPIC' reads records"
-_NO_ACLS = (
-    "kafka-acls.sh and admin clients change ACLs, of a broker with"
-    " authorizer.class.name=acl"
-)
 _NO_REGISTRY = (
     "odradek is not a schema registry; 'odradek consume' and 'produce' use one with"
     " --registry"
 )
 _NO_CONSOLE = "there is no web console yet; AKHQ and Kafka UI work with this broker"
+_CERTIFICATES = "'odradek cert' makes certificates, and shows them"
+_SECURE = (
+    "'odradek secure init' makes certificates, a first user, and a file to serve with"
+)
 _HTTP = "the option http.listener gives a broker /metrics, /livez and /readyz"
 
 _ADVICE = {
-    "acl": _NO_ACLS,
-    "acls": _NO_ACLS,
+    "acls": "'odradek acl' says who may do what",
+    "ca": _CERTIFICATES,
+    "certificate": _CERTIFICATES,
+    "certs": _CERTIFICATES,
     "broker": _SERVE,
     "cat": _READ,
     "console": _NO_CONSOLE,
@@ -33,11 +35,18 @@ _ADVICE = {
     "kill": _STOP,
     "lag": _GROUPS,
     "list": _OF_WHAT.format("list"),
+    "grant": "'odradek acl grant' lets a user do something",
+    "init": _SECURE,
     "login": "there are no sessions: --command-config FILE says who you are",
     "logs": "a broker writes its log to standard error, where it was started",
     "ls": _OF_WHAT.format("list"),
     "metrics": _HTTP,
+    "security": _SECURE,
+    "setup": _SECURE,
+    "ssl": _SECURE,
+    "tls": _SECURE,
     "offsets": _GROUPS,
+    "passwd": "'odradek user set' gives a user a password",
     "registry": _NO_REGISTRY,
     "run": _SERVE,
     "schema": _NO_REGISTRY,
@@ -48,6 +57,7 @@ _ADVICE = {
     "tail": _READ,
     "ui": _NO_CONSOLE,
     "up": _SERVE,
+    "users": "'odradek user' shows users, and sets passwords",
 }
 
 

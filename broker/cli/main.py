@@ -56,17 +56,25 @@ BUILT_IN = {
         "odradek.broker.cli.txn.command",
         "Show transactions and what they hold up; abort them.",
     ),
+    "secure": (
+        "odradek.broker.cli.secure.command",
+        "Make a secure broker: certificates, first user, options; show client options.",
+    ),
     "user": (
         "odradek.broker.cli.user.command",
         "Show users who log in by SASL/SCRAM; set and remove their passwords.",
     ),
-    "quota": (
-        "odradek.broker.cli.quota.command",
-        "Show, set and remove quotas of users, client ids and addresses.",
+    "acl": (
+        "odradek.broker.cli.acl.command",
+        "Say who may do what: grant, deny, revoke, list and explain.",
     ),
     "cert": (
         "odradek.broker.cli.cert.command",
-        "Let a running broker read its certificates again.",
+        "Make, show and reload certificates of brokers and clients.",
+    ),
+    "quota": (
+        "odradek.broker.cli.quota.command",
+        "Show, set and remove quotas of users, client ids and addresses.",
     ),
     "profile": (
         "odradek.broker.cli.profile.command",

@@ -32,6 +32,7 @@ _ENVIRONMENT_PREFIXES = ("KAFKA_CFG_", "KAFKA_")
 # Applications have variables like KAFKA_BROKERS: only near misses are mistakes.
 _NEAR_MISS = 0.85
 _CLUSTER_ID = ("CLUSTER_ID", "KAFKA_KRAFT_CLUSTER_ID")  # of apache/kafka, of bitnami
+_SECURE = "ODRADEK_SECURE"
 _LEVELS_OF_IMAGE = {
     "ALL": "debug",
     "TRACE": "debug",
@@ -61,6 +62,7 @@ class Flags:
     data_dir: str | None = None
     durability: str | None = None
     allow_unauthenticated: bool = False
+    secure: bool = False
 
 
 class Loaded(NamedTuple):
@@ -83,9 +85,13 @@ def load(
             contradict each other. The message is one line.
     """
     notes: list[str] = []
+    flags, environment = flags or Flags(), environment or {}
     settings = gather(config_file, environment, pairs, flags, notes)
+    is_secure = is_to_be_secure(environment, flags)
+    if is_secure:
+        settings = _of_security(settings, environment) + settings
     values, others = _parsed(settings)
-    values.update(_listeners_by_flags(values, flags or Flags()))
+    values.update(_listeners_by_flags(values, flags))
     fields = {OPTIONS[name][0]: value for name, value in values.items()}
     of_listeners, meaningless = _of_listeners(others, BrokerConfig(**fields))
     if meaningless:
@@ -102,8 +108,35 @@ def load(
     )
     config.check()
     _check_alone(config, settings)
+    if is_secure:
+        from .secure_defaults import check_secure
+
+        check_secure(config)
     notes += _warnings(config)
     return Loaded(config, notes)
+
+
+def is_to_be_secure(environment: Mapping[str, str], flags: Flags) -> bool:
+    """Whether somebody has said so, by --secure or in the environment.
+
+    Raises:
+        OptionError: nobody knows what the environment says.
+    """
+    if flags.secure or _SECURE not in environment:
+        return flags.secure
+    from .secure_defaults import wants_security  # few brokers are asked to be
+
+    return wants_security(environment[_SECURE])
+
+
+def _of_security(
+    settings: Iterable[Setting], environment: Mapping[str, str]
+) -> list[Setting]:
+    """What ``--secure`` stands for, beneath what is set."""
+    from .secure_defaults import secure_settings
+
+    given = {ALIASES.get(each.name, each.name): each.text for each in settings}
+    return [Setting("--secure", *each) for each in secure_settings(given, environment)]
 
 
 def _check_alone(config: BrokerConfig, settings: Iterable[Setting]) -> None:

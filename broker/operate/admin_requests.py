@@ -6,6 +6,7 @@ cleaning leaves alone. ``health``: an item for each reason why the broker is not
 ``listeners``: an item for each address that clients on this machine can connect to.
 ``client-metrics``: an item for each number that clients have pushed last (KIP-714).
 ``reload-certificates``: an item for each listener with TLS.
+``users``, ``set-user``, ``remove-user``: see `admin_users`.
 ``trace`` (``what``, and what `tracing/asked.py` says): an item for each request that
 was watched.
 """
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 # Those that end when nobody is there to see it.
 WATCHING = ("trace",)
+_OF_USERS = ("users", "set-user", "remove-user")
 
 
 def admin_requests(
@@ -81,6 +83,7 @@ def admin_requests(
         "client-metrics": client_metrics,
         "trace": _trace_of(services, listeners),
         "reload-certificates": _reloading(services),
+        **{name: _of_users(name, services) for name in _OF_USERS},
     }
 
 
@@ -102,6 +105,16 @@ def _reloading(services: Services) -> AdminRequest:
         return reload_certificates(services.certificates, request)
 
     return reload
+
+
+def _of_users(name: str, services: Services) -> AdminRequest:
+    async def of_users(request: Request) -> Items:
+        from .admin_users import user_requests  # most brokers are never asked
+
+        async for item in user_requests(services)[name](request):
+            yield item
+
+    return of_users
 
 
 def _trace_of(services: Services, listeners: Sequence[Listener]) -> AdminRequest:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import inspect
 import logging
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from odradek.broker.runtime.parked import Parked
 from odradek.protocol.api_keys import ApiKey
@@ -102,6 +102,30 @@ async def _after(
     return answer
 
 
+class _Asker(Protocol):
+    """Who wants a change, from where."""
+
+    @property
+    def client_id(self) -> str | None: ...
+
+    @property
+    def peer_host(self) -> str: ...
+
+
+class _Operator(NamedTuple):
+    """Whoever may use the admin socket of a data directory."""
+
+    client_id: str | None = "odradek"
+    peer_host: str = "admin.sock"
+
+
+def note_of_operator(request: Request, error: KafkaError | None) -> None:
+    """Something was changed, or not, by a command of who runs the broker."""
+    refused = [] if error is None else [ErrorCode(error.code).name]
+    api = type(request).__name__.removesuffix("Request")
+    _write(_Operator(), api, _told(request), refused)
+
+
 def note_auto_created(context: RequestContext, new: Sequence[NewTopic]) -> None:
     """Topics were made because a client asked for them, by whatever request."""
     topics = [
@@ -116,7 +140,7 @@ def _note(context: RequestContext, request: Request, refused: list[str]) -> None
 
 
 def _write(
-    context: RequestContext, api: str, asked: dict[str, Any], refused: list[str]
+    context: _Asker, api: str, asked: dict[str, Any], refused: list[str]
 ) -> None:
     outcome = f"refused ({', '.join(refused)})" if refused else "done"
     extra: dict[str, Any] = {

@@ -27,7 +27,13 @@ _ASK_TIMEOUT_S = 5.0
 
 
 class ClusterParser(Parser):
-    """A parser whose values have the addresses of brokers, ``bootstrap_server``."""
+    """A parser whose values have the addresses of brokers, ``bootstrap_server``.
+
+    ``opens_directory``: what ``--data-dir`` names is asked without any listener, so
+    the addresses of its broker are not looked for.
+    """
+
+    opens_directory = False
 
     def __init__(
         self, command: str, description: str, examples: Sequence[str] = ()
@@ -78,7 +84,7 @@ class ClusterParser(Parser):
             self._use_profile(options)
         except ValueError as error:
             self.error(str(error))
-        if options.data_dir is not None:
+        if options.data_dir is not None and not self.opens_directory:
             options.bootstrap_server = self._running_on(options.data_dir)
 
     def _use_client_file(self, options: argparse.Namespace) -> None:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from odradek.client.cluster import Cluster
-    from odradek.terminal.parser import Parser
 
 _TOPIC = re.compile(r"([^:,\s]+)(?::(\d+(?:,\d+)*))?", re.ASCII)
 
@@ -28,7 +27,7 @@ def cluster_parser(
     examples: Sequence[str] = (),
     *,
     timeout: str = "30s",
-) -> Parser:
+) -> ClusterParser:
     """A parser with the options that every such command has."""
     full = f"{description} Exit code: 0 done, 1 failed, 2 usage."
     parser = ClusterParser(command, full, examples)

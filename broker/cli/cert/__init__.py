@@ -1,1 +1,1 @@
-"""``odradek cert``: certificates of brokers."""
+"""``odradek cert``: certificates are made, and shown."""

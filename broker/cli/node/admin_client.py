@@ -23,7 +23,14 @@ _ANSWER_SIZE_MAX = 16 * LINE_SIZE_MAX
 
 
 class AdminRefusal(Exception):
-    """The broker does not answer, or says no; the text is for people."""
+    """The broker does not answer, or says no; the text is for people.
+
+    ``word`` is the broker's for programs, where it has said no.
+    """
+
+    def __init__(self, message: str, word: str = "") -> None:
+        super().__init__(message)
+        self.word = word
 
 
 def ask(
@@ -42,7 +49,8 @@ def ask(
                 if "done" in answer:
                     return
                 if "error" in answer:
-                    raise AdminRefusal(answer.get("message", answer["error"]))
+                    message = answer.get("message", answer["error"])
+                    raise AdminRefusal(message, str(answer["error"]))
                 yield answer.get("item", {})
     raise AdminRefusal("the broker ended before it had answered")
 

@@ -28,12 +28,14 @@ _SAYS_WHERE_DATA_IS = frozenset({"log.dirs", "metadata.log.dir"})
 class Target(NamedTuple):
     """A broker that is to be ready; without ``data_directory`` it is asked less.
 
-    With port 0 it is the broker of the data directory that says where it listens.
+    With port 0 it is the broker of the data directory that says where it listens. One
+    that speaks TLS is asked in its directory alone: who may connect is not us perhaps.
     """
 
     host: str
     port: int
     data_directory: Path | None = None
+    has_tls: bool = False
 
     def __str__(self) -> str:
         if self.port or self.data_directory is None:
@@ -145,9 +147,10 @@ def _target(options: argparse.Namespace) -> Target:
         config = load(options.config, os.environ).config
         listener = config.client_listeners[0]
         directory = options.data_dir
-        if directory is None and config.explicit & _SAYS_WHERE_DATA_IS:
+        says_where = listener.has_tls or config.explicit & _SAYS_WHERE_DATA_IS
+        if directory is None and says_where:
             directory = config.catalog_directory
-        found = Target(listener.reached_at, listener.port, directory)
+        found = Target(listener.reached_at, listener.port, directory, listener.has_tls)
     if options.host is not None:
         found = found._replace(host=options.host)
     if options.port is not None:
@@ -176,7 +179,9 @@ def _may_be_option(variable: str) -> bool:
 
 def probe(target: Target, timeout_s: float) -> str | None:
     """What is wrong with a broker; None when it is ready."""
-    reason = ask(target.host, target.port, timeout_s)
+    reason = None
+    if not target.has_tls:
+        reason = ask(target.host, target.port, timeout_s)
     if reason is None and target.data_directory is not None:
         reason = _ask_inside(target.data_directory, timeout_s)
     return reason

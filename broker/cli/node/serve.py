@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from odradek.broker.config.options.error import OptionError
-from odradek.broker.config.sources import Flags, load
+from odradek.broker.config.sources import Flags, is_to_be_secure, load
 from odradek.terminal.failure import USAGE_ERROR, fail
 from odradek.terminal.parser import Parser, port
 
@@ -22,15 +22,21 @@ from .extensions import what_is_missing
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
 
+    from odradek.broker.config.options.broker_config import BrokerConfig
     from odradek.broker.config.sources import Loaded
+
+    Prepare = Callable[[BrokerConfig], None]
 
 _logger = logging.getLogger(__name__)
 CANNOT_START = 1
+_OF_FIRST_USER = {"ODRADEK_ADMIN_USER", "ODRADEK_ADMIN_PASSWORD_FILE"}
 _EXAMPLES = (
     "odradek serve",
     "odradek serve --port 9192 --data-dir /var/lib/odradek",
     "odradek serve --config server.properties -o num.partitions=6",
+    "odradek serve --secure",
 )
 
 
@@ -39,9 +45,10 @@ def command(arguments: list[str]) -> int:
     options = _parser().parse(arguments)
     try:
         loaded = _load(options)
+        first_start = _first_start(options)
     except OptionError as error:
         return fail("serve", USAGE_ERROR, error)
-    return _run(loaded)
+    return _run(loaded, first_start)
 
 
 def _parser() -> Parser:
@@ -74,6 +81,12 @@ def broker_arguments(parser: Parser) -> None:
         help="let everybody in who can reach a listener that is not on loopback",
     )
     parser.add_argument(
+        "--secure",
+        action="store_true",
+        help="TLS, logins and access control, with certificates and a first user made"
+        " at the first start (also by ODRADEK_SECURE=true)",
+    )
+    parser.add_argument(
         "-o",
         dest="pairs",
         action="append",
@@ -87,6 +100,25 @@ def _load(options: argparse.Namespace) -> Loaded:
     return load(options.config, os.environ, options.pairs, flags_of(options))
 
 
+def _first_start(options: argparse.Namespace) -> Prepare | None:
+    """What is to be done before the first start; None: nobody asks for anything.
+
+    Raises:
+        OptionError: it makes no sense.
+    """
+    is_secure = is_to_be_secure(os.environ, flags_of(options))
+    if not is_secure and not _OF_FIRST_USER & os.environ.keys():
+        return None
+    from odradek.broker.config.secure_defaults import first_user
+
+    from .first_start import prepare
+
+    user = first_user(os.environ, secure=is_secure)
+    if user is None:
+        return None
+    return lambda config: prepare(config, user, secure=is_secure)
+
+
 def flags_of(options: argparse.Namespace) -> Flags:
     """What the arguments of `broker_arguments` say that have flags of their own."""
     return Flags(
@@ -95,10 +127,11 @@ def flags_of(options: argparse.Namespace) -> Flags:
         data_dir=options.data_dir,
         durability=options.durability,
         allow_unauthenticated=options.allow_unauthenticated,
+        secure=options.secure,
     )
 
 
-def _run(loaded: Loaded) -> int:
+def _run(loaded: Loaded, first_start: Prepare | None) -> int:
     from odradek.broker.runtime.logs import configure_logs
 
     configure_logs(loaded.config.logging_level, form=loaded.config.logging_format)
@@ -109,6 +142,8 @@ def _run(loaded: Loaded) -> int:
         _logger.warning("%s", missing)
     gc.disable()  # nothing of what is loaded is garbage; `run` enables it
     try:
+        if first_start is not None:
+            first_start(loaded.config)
         if loaded.config.test_control:
             from odradek.broker.control.server import run
         else:

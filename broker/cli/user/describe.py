@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from odradek.broker.cli.arguments.cluster_options import (
-    cluster_parser,
-    print_json,
-    run,
-)
-from odradek.broker.cli.arguments.refusals import refuse_named
+from odradek.broker.cli.arguments.cluster_options import print_json
 from odradek.terminal.failure import FAILED
 from odradek.terminal.table import table
+
+from .near_user import refuse_user
+from .user_parser import user_parser
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
 
-    from odradek.client.cluster import Cluster
     from odradek.client.scram import Credential
+
+    from .doors import Door
 
 _COMMAND = "user describe"
 _HEAD = ("USER", "MECHANISM", "ITERATIONS")
@@ -27,7 +26,7 @@ _EXAMPLES = ("odradek user describe alice", "odradek user describe alice bob --j
 
 def command(arguments: list[str]) -> int:
     """Show how users may log in."""
-    parser = cluster_parser(
+    parser = user_parser(
         _COMMAND,
         "Show by which mechanisms users may log in. Passwords are not known to"
         " anybody, and their hashes are never shown.",
@@ -35,16 +34,16 @@ def command(arguments: list[str]) -> int:
     )
     parser.add_argument("user", nargs="+", metavar="USER")
     options = parser.parse(arguments)
-    return run(_COMMAND, options, lambda cluster: _describe(cluster, options))
+    from .doors import run_at_door
+
+    return run_at_door(_COMMAND, options, lambda door: _describe(door, options))
 
 
-def _describe(cluster: Cluster, options: argparse.Namespace) -> int:
-    from odradek.client.scram import describe_users
-
-    users = describe_users(cluster, list(dict.fromkeys(options.user)))
+def _describe(door: Door, options: argparse.Namespace) -> int:
+    users = door.describe(list(dict.fromkeys(options.user)))
     show(users.found, options.json)
     for name, error in users.failed.items():
-        refuse_named(_COMMAND, cluster, error, name)
+        refuse_user(_COMMAND, door, error, name)
     return FAILED if users.failed else 0
 
 

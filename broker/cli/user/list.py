@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from odradek.broker.cli.arguments.cluster_options import cluster_parser, run
-
 from .describe import show
+from .user_parser import user_parser
 
 if TYPE_CHECKING:
     import argparse
 
-    from odradek.client.cluster import Cluster
+    from .doors import Door
 
 _COMMAND = "user list"
 _EXAMPLES = ("odradek user list", "odradek user list --json")
@@ -19,17 +18,17 @@ _EXAMPLES = ("odradek user list", "odradek user list --json")
 
 def command(arguments: list[str]) -> int:
     """Name the users."""
-    parser = cluster_parser(
+    parser = user_parser(
         _COMMAND, "Name the users of a cluster who can log in by SCRAM.", _EXAMPLES
     )
     options = parser.parse(arguments)
-    return run(_COMMAND, options, lambda cluster: _list(cluster, options))
+    from .doors import run_at_door
+
+    return run_at_door(_COMMAND, options, lambda door: _list(door, options))
 
 
-def _list(cluster: Cluster, options: argparse.Namespace) -> int:
-    from odradek.client.scram import describe_users
-
-    found = describe_users(cluster).found
+def _list(door: Door, options: argparse.Namespace) -> int:
+    found = door.describe().found
     show(found, options.json)
     if not found and not options.json:
         print("no users")

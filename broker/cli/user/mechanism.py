@@ -24,8 +24,8 @@ def one_mechanism(text: str) -> str:
     return found[0]
 
 
-def mechanism_of(options: argparse.Namespace) -> Mechanism:
-    """The one that the arguments name."""
+def mechanisms_of(options: argparse.Namespace) -> list[Mechanism]:
+    """The one that the arguments name, or all."""
     from odradek.client.scram import Mechanism
 
-    return Mechanism[options.mechanism.replace("-", "_")]
+    return [x for x in Mechanism if options.mechanism in (None, x.text)]

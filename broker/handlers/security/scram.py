@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from odradek.broker.metadata.scram_credentials import ScramCredentials
     from odradek.broker.requests.context import RequestContext
 
-    _Change = ScramCredentialDeletion | ScramCredentialUpsertion
+    Change = ScramCredentialDeletion | ScramCredentialUpsertion
 
 
 @handles(
@@ -81,18 +81,18 @@ async def handle_alter_user_scram_credentials(
     ctx: RequestContext, request: AlterUserScramCredentialsRequest
 ) -> AlterUserScramCredentialsResponse:
     """Change one credential of each user; a user who comes twice is refused."""
-    changes: list[_Change] = [*request.deletions, *request.upsertions]
+    changes: list[Change] = [*request.deletions, *request.upsertions]
     counts = Counter(change.name for change in changes)
     results = []
     for change in changes:
         result = AlterUserScramCredentialsResult(user=change.name, error_message=None)
         try:
-            _check(change)
+            check_change(change)
             if counts[change.name] > 1:
                 raise DuplicateResource(
                     "A user credential cannot be altered twice in the same request"
                 )
-            await _alter(ctx.services.credentials, change)
+            await alter_credential(ctx.services.credentials, change)
         except KafkaError as error:
             result.error_code = ErrorCode(error.code)
             result.error_message = str(error)
@@ -142,7 +142,12 @@ def _described(
     return result
 
 
-def _check(change: _Change) -> None:
+def check_change(change: Change) -> None:
+    """See that a change makes sense.
+
+    Raises:
+        UnacceptableCredential, UnsupportedSaslMechanism: it does not.
+    """
     if not change.name:
         raise UnacceptableCredential("Username must not be empty")
     if change.mechanism not in frozenset(Mechanism):
@@ -157,7 +162,13 @@ def _check(change: _Change) -> None:
         raise UnacceptableCredential("The salted password is empty")
 
 
-async def _alter(credentials: ScramCredentials, change: _Change) -> None:
+async def alter_credential(credentials: ScramCredentials, change: Change) -> None:
+    """Make the change; it is durable then.
+
+    Raises:
+        ResourceNotFound: there is no such credential to delete.
+        KafkaStorageError: the catalogue cannot be written.
+    """
     mechanism = Mechanism(change.mechanism)
     if isinstance(change, ScramCredentialDeletion):
         if mechanism not in credentials.of(change.name):

@@ -58,6 +58,15 @@ def subject_of(encoded: bytes) -> str:
     return distinguished_name(_fields(encoded)[4])
 
 
+def issuer_of(encoded: bytes) -> str:
+    """The distinguished name of who issued the certificate in DER.
+
+    Raises:
+        DerError: it is no certificate, or the name is too long.
+    """
+    return distinguished_name(_fields(encoded)[2])
+
+
 def _fields(encoded: bytes) -> list[Value]:
     """Serial number, algorithm, issuer, validity, subject, key, and what follows."""
     whole = only_value(encoded).inside()

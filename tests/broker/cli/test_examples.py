@@ -28,13 +28,9 @@ COMMAND = re.compile(r"""\bodradek ((?:'[^']*'|[^'|<>#&)"\n])+)""")
 ELSEWHERE = re.compile(r"kafka[-.\w]*:9092")
 # They start a broker or Spark, need a directory, or wait for a client.
 ONLY_PARSED = ("serve", "health", "adopt", "fsck", "dump-log", "pipeline", "trace") + (
-    *("backup", "restore"),
-    *(
-        "config show --config",
-        "compact users --partition",
-        "cert reload",
-        "txn abort --topic",
-    ),
+    *("backup", "restore", "acl", "cert", "secure"),
+    *("user set alice --generate --data-dir",),
+    *("config show --config", "compact users --partition", "txn abort --topic"),
     *("consume orders --value-format", "produce orders --value-format"),
 )
 # Those that would go on for ever, or for long.
@@ -131,6 +127,7 @@ def test_examples_run_as_written(
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     for name in "cat.png", "dog.png":
         Path(name).write_bytes(b"\x89PNG")
+    Path("bob.password").write_text("open sesame")
     with connected(own_broker.port) as cluster, contextlib.ExitStack() as stack:
         is_filled = False
         for example in examples():

@@ -14,8 +14,8 @@ ADVICE = foreign_words._ADVICE
     ("typed", "said"),
     [
         (
-            ["acl", "list"],
-            "odradek acl: there is no such command; kafka-acls.sh",
+            ["acls", "list"],
+            "odradek acls: there is no such command; 'odradek acl' says",
         ),
         (["registry"], "odradek registry: there is no such command; odradek is not a"),
         (["start"], "'odradek serve' starts a broker"),

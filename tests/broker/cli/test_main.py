@@ -59,7 +59,10 @@ def test_a_command_of_another_package_is_found_by_its_entry_point(
     assert main(["load-table", "a", "b"]) == 2  # its exit code: what it returned
 
 
-ACTIONS = ("topic", "config", "group", "txn", "user", "quota", "cert", "profile")
+ACTIONS = (
+    *("topic", "config", "group", "txn", "user", "quota", "profile"),
+    *("acl", "cert", "secure"),
+)
 HELPS = [
     ["odradek", *command.split()]
     for command in [*words()[""], *(key for key in words() if " " in key)]
@@ -103,7 +106,7 @@ def test_every_command_is_on_the_page() -> None:
     for name in BUILT_IN:
         assert f"{name}](" in page or f"odradek {name}" in page, name
     known = words()
-    for name in "topic", "config", "user", "quota", "profile":
+    for name in *ACTIONS[:2], *ACTIONS[4:]:
         for action in known[name]:
             assert re.search(rf"odradek {name} {action}\s", page), action
 

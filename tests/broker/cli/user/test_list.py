@@ -8,7 +8,7 @@ def test_users_are_named(shell: Shell, piped: Typing) -> None:
     assert shell.run_json("user", "list") == []
     for name in "bob", "alice":
         piped("x")
-        shell.run("user", "set", name)
+        shell.run("user", "set", name, "--mechanism", "SCRAM-SHA-256")
     assert shell.run("user", "list") == [
         "USER   MECHANISM      ITERATIONS",
         "alice  SCRAM-SHA-256        4096",

@@ -4,7 +4,7 @@ import pytest
 
 from odradek.broker.cli.user.mechanism import (
     MECHANISMS,
-    mechanism_of,
+    mechanisms_of,
     one_mechanism,
 )
 from odradek.client.scram import Mechanism
@@ -14,7 +14,8 @@ def test_mechanisms_have_one_name() -> None:
     assert [each.text for each in Mechanism] == list(MECHANISMS)
     for text in MECHANISMS:
         found = argparse.Namespace(mechanism=one_mechanism(text.lower()))
-        assert mechanism_of(found).text == text
+        assert [each.text for each in mechanisms_of(found)] == [text]
+    assert len(mechanisms_of(argparse.Namespace(mechanism=None))) == 2
 
 
 @pytest.mark.parametrize("text", ["", "SCRAM-SHA-256,SCRAM-SHA-512", "SCRAM-SHA-1"])

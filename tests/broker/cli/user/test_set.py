@@ -1,11 +1,6 @@
-import getpass
-import io
-import sys
-
 import pytest
 
 from odradek.broker.cli.main import main
-from odradek.broker.cli.user.set import NoPassword, read_password
 from odradek.client.cluster import Cluster
 from odradek.client.scram import Credential, describe_users
 from tests.broker.cli.conftest import Shell
@@ -17,7 +12,10 @@ def test_a_password_is_read_from_the_input(
     cluster: Cluster, shell: Shell, piped: Typing
 ) -> None:
     piped("open sesame\nanother line\n")
-    assert shell.run("user", "set", "alice") == ["alice: SCRAM-SHA-256 password set"]
+    assert shell.run("user", "set", "alice") == [
+        "alice: SCRAM-SHA-256 password set",
+        "alice: SCRAM-SHA-512 password set",
+    ]
     piped("open sesame")
     given = ("alice", "--mechanism", "scram-sha-512", "--iterations", "5000")
     assert shell.run_json("user", "set", *given) == [
@@ -27,6 +25,17 @@ def test_a_password_is_read_from_the_input(
         Credential("SCRAM-SHA-256", 4096),
         Credential("SCRAM-SHA-512", 5000),
     ]
+
+
+def test_one_that_is_made_is_shown_once(shell: Shell) -> None:
+    *done, told = shell.run("user", "set", "alice", "--generate")
+    assert len(done) == 2
+    word, password = told.rsplit(" ", 1)
+    assert word == "alice: the password is"
+    assert len(password) == 32
+    rows = shell.run_json("user", "set", "alice", "--generate")
+    assert {len(each["password"]) for each in rows} == {32}
+    assert len({each["password"] for each in rows}) == 1
 
 
 def test_what_the_broker_refuses_is_said(shell: Shell, piped: Typing) -> None:
@@ -42,38 +51,6 @@ def test_an_empty_password_changes_nothing(
     shell.run("user", "set", "alice", code=2)
     assert "a password cannot be empty" in shell.error
     assert not describe_users(cluster).found
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-def typed(monkeypatch: pytest.MonkeyPatch, *answers: str) -> list[str]:
-    """Somebody types these; what they were asked."""
-    asked: list[str] = []
-    left = iter(answers)
-
-    def answer(prompt: str, stream: object) -> str:
-        asked.append(prompt)
-        return next(left)
-
-    monkeypatch.setattr(sys, "stdin", Terminal())
-    monkeypatch.setattr(getpass, "getpass", answer)
-    return asked
-
-
-def test_a_terminal_asks_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = typed(monkeypatch, "s3cret", "s3cret")
-    assert read_password("al\x1bice") == "s3cret"
-    assert asked == ["password of al\\x1bice: ", "again: "]
-    typed(monkeypatch, "s3cret", "secret")
-    with pytest.raises(NoPassword, match="not the same"):
-        read_password("alice")
-    asked = typed(monkeypatch, "")
-    with pytest.raises(NoPassword, match="empty"):
-        read_password("alice")
-    assert len(asked) == 1
 
 
 def test_no_argument_takes_a_password(capsys: pytest.CaptureFixture[str]) -> None:

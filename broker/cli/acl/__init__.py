@@ -1,0 +1,1 @@
+"""``odradek acl``: who may do what, on any Kafka cluster."""

@@ -1,0 +1,23 @@
+from .conftest import Acl
+
+READER = ("alice", "read", "topic", "orders-*", "--group", "app")
+
+
+def test_what_was_granted_is_taken_back(acl: Acl) -> None:
+    acl.run("grant", *READER)
+    acl.run("grant", "alice", "read", "topic", "orders-eu")
+    assert sorted(acl.run("revoke", *READER)) == [
+        "revoked: User:alice may read every topic that begins with orders-",
+        "revoked: User:alice may read group app",
+    ]
+    (left,) = acl.json("list")
+    assert left["resourceName"] == "orders-eu"
+
+
+def test_what_is_not_there_cannot_be_taken_back(acl: Acl) -> None:
+    acl.run("deny", "alice", "read", "topic", "x")
+    acl.run("revoke", "alice", "read", "topic", "x", code=1)
+    assert "there is no such entry; 'odradek acl list alice' shows" in acl.error
+    (row,) = acl.json("revoke", "alice", "read", "topic", "x", "--deny")
+    assert row["revoked"] is True
+    assert acl.run("list") == ["no entries"]

@@ -1,0 +1,12 @@
+"""``odradek secure`` and others as their users call them, in a folder of their own."""
+
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder in which commands are typed."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
