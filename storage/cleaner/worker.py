@@ -13,7 +13,6 @@ import os
 import signal
 import sys
 import traceback
-from contextlib import suppress
 from math import inf
 from typing import BinaryIO
 
@@ -60,8 +59,10 @@ def main() -> None:
     _end_with_parent(os.getppid())
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent says when to end
     source, target = sys.stdin.buffer, sys.stdout.buffer
-    with suppress(EOFError):  # nobody wants anything
+    try:
         run(receive(source), source, target)
+    except (EOFError, BrokenPipeError):  # nobody wants anything, or no more of it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), target.fileno())
 
 
 def _end_with_parent(parent: int) -> None:

@@ -1,5 +1,7 @@
 """A round in another process, without the process."""
 
+import subprocess
+import sys
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -93,3 +95,18 @@ def test_a_log_that_is_gone_is_no_bug(
     (end,) = messages(plan, b"")
     assert "FileNotFoundError" in str(end.error)
     assert "Traceback" not in capsys.readouterr().err
+
+
+def test_it_has_nothing_to_say_where_its_broker_is_gone(tmp_path: Path) -> None:
+    plan = plan_of(log_in(tmp_path, "a1 b1 a2 | z1"))
+    command = [sys.executable, "-m", "odradek.storage.cleaner.worker"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as worker:
+        assert worker.stdin is not None
+        assert worker.stdout is not None
+        assert worker.stderr is not None
+        worker.stdout.close()
+        send(worker.stdin, plan)
+        worker.stdin.close()
+        assert worker.stderr.read() == b""
+    assert worker.returncode == 0
