@@ -12,7 +12,7 @@ from typing import Any
 
 from odradek.client.connection import Connection, ConnectionClosed
 from odradek.client.security.options import read_security
-from odradek.protocol.acls import AclEntry
+from odradek.protocol.acl_entries import AclEntry
 from odradek.protocol.messages.acls import (
     AclCreation,
     CreateAclsRequest,

@@ -3,14 +3,8 @@
 import random
 from typing import Any, NamedTuple
 
-from odradek.protocol.acls import (
-    CLUSTER_NAME,
-    AclEntry,
-    Operation,
-    PatternType,
-    Permission,
-    ResourceType,
-)
+from odradek.protocol.acl_entries import AclEntry, PatternType, Permission
+from odradek.protocol.acls import CLUSTER_NAME, Operation, ResourceType
 from odradek.protocol.api_keys import ApiKey
 from tests.apache_kafka.places import NEW, renamed
 from tests.broker.handlers.needs_of_apis import BATCH, ROWS

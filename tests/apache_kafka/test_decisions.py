@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from odradek.broker.access.access import Access, Rules
 from odradek.broker.access.acl_index import AclIndex
-from odradek.protocol.acls import AclEntry, Operation, PatternType, ResourceType
+from odradek.protocol.acl_entries import AclEntry, PatternType
+from odradek.protocol.acls import Operation, ResourceType
 from tests.apache_kafka.java_client import JavaClient
 from tests.plain import access as plain
 

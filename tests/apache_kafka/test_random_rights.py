@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from odradek.protocol.acls import AclEntry, PatternType
+from odradek.protocol.acl_entries import AclEntry, PatternType
 from odradek.protocol.api_keys import ApiKey
 from tests.apache_kafka.guarded_nodes import ROOT, GuardedNode, guarded_nodes
 from tests.apache_kafka.places import places, renamed

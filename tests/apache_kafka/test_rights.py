@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import pytest
 
-from odradek.protocol.acls import AclEntry, Operation
+from odradek.protocol.acl_entries import AclEntry
+from odradek.protocol.acls import Operation
 from odradek.protocol.api_keys import ApiKey
 from tests.apache_kafka.guarded_nodes import GuardedNode, guarded_nodes
 from tests.apache_kafka.places import NEW, Place, places, renamed
