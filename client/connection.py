@@ -185,10 +185,7 @@ class Connection:
         correlation_id = self._next_correlation_id
         self._next_correlation_id = (correlation_id + 1) & 0x7FFFFFFF
         data = encode_request(request, version, correlation_id, self.client_id)
-        try:
-            self._send_all(data)
-        except BrokenPipeError:
-            raise ConnectionClosed("the broker closed the connection") from None
+        self._send_whole(data)
         return correlation_id
 
     def receive(self, api_key: int, version: int) -> tuple[int, Response]:
@@ -198,8 +195,26 @@ class Connection:
             ConnectionClosed: there will be none.
             MalformedRequest: what came is no such answer.
         """
-        frame = self._early.popleft() if self._early else self._next_frame()
-        return self._decoded(frame, api_key, version)
+        return self._decoded(self.receive_frame(), api_key, version)
+
+    def send_frame(self, frame: bytes) -> None:
+        """Send a request that is made already, its length in front.
+
+        Raises:
+            ConnectionClosed: the broker has closed.
+        """
+        if self._login is not None and self._login.is_due:
+            self._login.run(self)
+        self._send_whole(frame)
+
+    def receive_frame(self) -> memoryview:
+        """The next answer, whatever it is for, without its length.
+
+        Raises:
+            ConnectionClosed: there will be none.
+            MalformedRequest: what came is no answer.
+        """
+        return self._early.popleft() if self._early else self._next_frame()
 
     def exchange(self, request: Request, response_class: type[_Response]) -> _Response:
         """The answer to ``request``; others that come before it are kept for later.
@@ -219,6 +234,12 @@ class Connection:
         _, response = self._decoded(frame, response_class.api_key, version)
         assert isinstance(response, response_class), response
         return response
+
+    def _send_whole(self, data: bytes) -> None:
+        try:
+            self._send_all(data)
+        except BrokenPipeError:
+            raise ConnectionClosed("the broker closed the connection") from None
 
     def _next_frame(self) -> memoryview:
         prefix = self._read(_SIZE.size)

@@ -11,21 +11,32 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .broker import Broker
     from .case import TestCase
-    from .errors import BadSnapshot, BrokerError, Refused, SharedBroker, WaitTimeout
+    from .errors import (
+        BadRecording,
+        BadSnapshot,
+        BrokerError,
+        Refused,
+        SharedBroker,
+        WaitTimeout,
+    )
     from .external import ExternalBroker
     from .golden import assert_golden
     from .plugin import factories
+    from .recording import Difference, Replayed, replay
     from .records import Record
     from .snapshots import Snapshot
     from .topic import Topic, assert_records
 
 __all__ = [
+    "BadRecording",
     "BadSnapshot",
     "Broker",
     "BrokerError",
+    "Difference",
     "ExternalBroker",
     "Record",
     "Refused",
+    "Replayed",
     "SharedBroker",
     "Snapshot",
     "TestCase",
@@ -34,15 +45,19 @@ __all__ = [
     "assert_golden",
     "assert_records",
     "factories",
+    "replay",
 ]
 
 _PLACES = {
+    "BadRecording": "errors",
     "BadSnapshot": "errors",
     "Broker": "broker",
     "BrokerError": "errors",
+    "Difference": "recording",
     "ExternalBroker": "external",
     "Record": "records",
     "Refused": "errors",
+    "Replayed": "recording",
     "SharedBroker": "errors",
     "Snapshot": "snapshots",
     "TestCase": "case",
@@ -50,6 +65,7 @@ _PLACES = {
     "WaitTimeout": "errors",
     "assert_golden": "golden",
     "assert_records": "topic",
+    "replay": "recording",
 }
 
 

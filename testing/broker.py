@@ -23,11 +23,12 @@ from .waits import Waits
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
     from types import TracebackType
     from typing import Self
 
+    from .recording import Recording, Replayed
     from .snapshots import Snapshot
 
 DEFAULTS = {
@@ -274,6 +275,45 @@ class Broker(Troubles):
         Without ``times`` one or more; 0: none at all.
         """
         return Expectation(self.ask, api, times, timeout, wanted)
+
+    def record(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        size_max: int | None = None,
+        **match: Any,
+    ) -> Recording:
+        """In a ``with``: what clients ask and are answered is kept in a file.
+
+        ``match`` says of which requests, as in `odradek.testing.faults`; by
+        ``client_id`` it is all that a client asks. See `replay`.
+        """
+        from .recording import Recording
+
+        return Recording(self.ask, path, match, size_max)
+
+    def replay(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        mask: Iterable[str] = (),
+        timeout: float = 60.0,
+        check: bool = True,
+    ) -> Replayed:
+        """Ask what was recorded, in its order, and compare the answers.
+
+        Ids that a broker gives are those of now, and records are of today; brokers'
+        addresses, times and messages are not compared, nor the fields in ``mask``.
+
+        Raises:
+            AssertionError: answers differ; without ``check`` they are returned.
+            BadRecording: the file is none, half of one, or a newer one.
+        """
+        from .recording import checked, replayed
+
+        __tracebackhide__ = True
+        found = replayed(self.ask, path, mask, timeout)
+        return checked(found) if check else found
 
     def __enter__(self) -> Self:
         __tracebackhide__ = True

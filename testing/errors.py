@@ -17,6 +17,10 @@ class BadSnapshot(BrokerError):
     """There is no snapshot, or none that can be used; the message says why."""
 
 
+class BadRecording(BrokerError):
+    """There is no recording, or none that can be replayed; the message says why."""
+
+
 class WaitTimeout(BrokerError, AssertionError):
     """What was waited for has not come; the message says what is missing."""
 

@@ -83,6 +83,7 @@ class ExternalBroker(Broker):
             "topics.delete": self._delete,
             "records.append": self._append,
             "records.read": self._read,
+            "replay": self._replay,
             "wait": self._wait,
         }
         if request not in answers:
@@ -135,6 +136,11 @@ class ExternalBroker(Broker):
             return found
         return sorted(found, key=lambda record: record["timestamp"])[-last:]
 
+    def _replay(self, **given: Any) -> Iterable[dict[str, Any]]:
+        from .recording import command
+
+        return command(run=self._run, **given)
+
     def _wait(
         self, until: str, timeout_ms: int = 10_000, **of: Any
     ) -> Iterable[dict[str, Any]]:
@@ -155,10 +161,14 @@ class ExternalBroker(Broker):
         return []
 
     def _run(
-        self, *arguments: str, text: str = "", timeout_s: float = TIMEOUT_S
+        self,
+        *arguments: str,
+        text: str = "",
+        timeout_s: float | None = TIMEOUT_S,
+        end: str = "",
     ) -> list[dict[str, Any]]:
         command = [*arguments, "--json", "--bootstrap-server", self._bootstrap]
-        output = run_command(command, text, timeout_s)
+        output = run_command(command, text, timeout_s, end)
         return [json.loads(line) for line in output.splitlines()]
 
     def _skip(self, what: str) -> NoReturn:

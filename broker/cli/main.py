@@ -47,6 +47,10 @@ BUILT_IN = {
         "Write lines, JSON or files to a topic.",
     ),
     "consume": ("odradek.broker.cli.records.consume", "Read records of topics."),
+    "replay": (
+        "odradek.broker.cli.records.replay",
+        "Ask a broker again what clients asked; compare the answers.",
+    ),
     "config": ("odradek.broker.cli.config.command", "Show and change options."),
     "group": (
         "odradek.broker.cli.group.command",

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib import import_module
-from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
 from odradek.broker.requests.offered import OFFERED
@@ -85,5 +83,4 @@ def _names_in(part: type[Struct]) -> Iterator[str]:
 @cache
 def _load() -> None:
     """A test may arm a rule for an API that nobody has asked for yet."""
-    for module in iter_modules(messages.__path__):
-        import_module(f"{messages.__name__}.{module.name}")
+    messages.load()

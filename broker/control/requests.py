@@ -37,6 +37,7 @@ def control_requests(server: ControlledServer) -> dict[str, AdminRequest]:
         **journal_requests(server.journal, server.dispatcher, services),
         **process_requests(server),
         **record_requests(services),
+        **server.recorders.requests(),
         **reset_requests(server),
         **snapshot_requests(services, server.backups),
         **state_requests(services, listeners, waits.changes),

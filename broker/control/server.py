@@ -17,6 +17,7 @@ from odradek.broker.runtime.process import run_until_signal
 from .clock.movable_clock import MovableClock
 from .http_door import ControlDoor
 from .process.known_clients import KnownClients, NotingHandlers
+from .recording.requests import Recorders
 from .requests import WATCHING, control_requests
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ class ControlledServer(Server):
     rules: Rules
     journal: Journal
     waits: Waits
+    recorders: Recorders
     _door: ControlDoor | None = None
 
     def __init__(self, config: BrokerConfig) -> None:
@@ -94,6 +96,7 @@ class ControlledServer(Server):
         self.rules = Rules(services, dispatcher, layers, self.faulty_files)
         reading = Reading(dispatcher, services)
         self.journal = Journal(services, reading, layers, self.rules)
+        self.recorders = Recorders(self, layers)
         self.on_reset += [
             lambda: self.rules.clear(list(self.rules)),
             self.journal.clear,
@@ -129,6 +132,7 @@ class ControlledServer(Server):
         if self._door is not None:
             self._door.is_closed = True
         self._clear_rules()
+        self.recorders.close()
         await super().stop()
 
     def _clear_rules(self) -> None:

@@ -29,7 +29,7 @@ class Faulty(Traced):
     def __init__(self, broker: Replicas, **limits: int) -> None:
         super().__init__(broker)
         services: Any = broker.services
-        layers = Layers(self.dispatcher, [self.listener])
+        self.layers = layers = Layers(self.dispatcher, [self.listener])
         self.rules = Rules(services, self.dispatcher, layers)
         self.reading = Reading(self.dispatcher, services)
         self.journal = Journal(services, self.reading, layers, self.rules, **limits)

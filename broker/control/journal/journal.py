@@ -8,19 +8,17 @@ The layer is around all that rules do: what they answer is what is written down.
 
 from __future__ import annotations
 
-import asyncio
-import inspect
 import time
 from collections import deque
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from odradek.broker.requests.registry import NoResponse
-from odradek.broker.runtime.parked import Parked
+from odradek.broker.control.following import follow
 
 from .recorded import Recorded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable
 
     from odradek.broker.control.faults.rules import Rules
     from odradek.broker.network.entry import Layers
@@ -30,8 +28,6 @@ if TYPE_CHECKING:
 
     from .reading import Reading
 
-# Answers that are there, mostly; whatever else is may be one that comes.
-_THERE = frozenset({bytes, list, NoResponse})
 CALLS_MAX = 10_000
 BYTES_MAX = 64 << 20
 
@@ -125,47 +121,23 @@ class Journal:
             return exchange
         call.rules = self._rules.worked
         answer = exchange.answer  # type: ignore[union-attr]
-        if type(answer) in _THERE:
-            self._note(call, answer)
+        followed = follow(answer, partial(self._told, call))
+        if followed is answer:
             return exchange
-        return exchange._replace(answer=self._follow(call, answer))  # type: ignore[union-attr]
+        return exchange._replace(answer=followed)  # type: ignore[union-attr]
 
-    def _follow(self, call: Recorded, answer: Any) -> Any:
-        if isinstance(answer, asyncio.Future):
-            answer = Parked.behind(answer)
-        if isinstance(answer, Parked):
-            told = answer.twin()
-
-            def pass_on(done: Parked[Any]) -> None:
-                self._note_parked(call, done)
-                if done.error is not None:
-                    told.set_exception(done.error)
-                else:
-                    told.set_result(done.response)
-
-            answer.listen(pass_on)
-            return told
-        if inspect.iscoroutine(answer):
-            return self._awaited(call, answer)
-        self._note(call, answer)
-        return answer
-
-    async def _awaited(
-        self, call: Recorded, answering: Coroutine[Any, Any, Any]
-    ) -> Any:
-        try:
-            answer = await answering
-        except BaseException as error:
+    def _told(
+        self,
+        call: Recorded,
+        answer: Any,
+        *,
+        is_framed: bool = False,
+        error: object = None,
+    ) -> None:
+        call.is_framed = is_framed
+        if error is not None:
             call.outcome = f"failed: {type(error).__name__}"
-            self._note(call, None)
-            raise
-        return self._follow(call, answer)
-
-    def _note_parked(self, call: Recorded, done: Parked[Any]) -> None:
-        call.is_framed = done.is_framed
-        if done.error is not None:
-            call.outcome = f"failed: {type(done.error).__name__}"
-        self._note(call, done.response)
+        self._note(call, answer)
 
     def _note(self, call: Recorded, answer: Any) -> None:
         """It is answered, or never will be."""

@@ -52,5 +52,5 @@ def test_what_makes_no_sense_is_refused(
     with pytest.raises(Refused, match=why):
         broker.ask(request_name, **fields)
     (now,) = broker.ask("clock.now")
-    assert now["ahead_ms"] == before
+    assert abs(now["ahead_ms"] - before) <= 1  # what is read twice is rounded twice
     assert not now["is_frozen"]

@@ -1,0 +1,1 @@
+"""Recorded conversations with a broker: asked again, and their answers compared."""
