@@ -2,8 +2,8 @@
 
 A record's value is a frame: frame version (unsigned varint, 1), record type and its
 version (unsigned varints too), then a flexible message. Declared here are the types
-that say which topics there are, their partitions, all options, quotas and users, and
-which producer ids were given away; of the others only the type is known.
+that say which topics there are, their partitions, all options, quotas, users, tokens,
+and which producer ids were given away; of the others only the type is known.
 
 The log is a history, and a snapshot (``*.checkpoint``) a state in the same records.
 A topic's options are gone with the topic; a partition's leader epoch rises by one
@@ -217,6 +217,24 @@ class RemoveAccessControlEntryRecord(Message, versions=(0, 0), flexible=0):
     id: bytes = uuid()
 
 
+class DelegationTokenRecord(Message, versions=(0, 0), flexible=0):
+    """A delegation token, or how long it holds now; its secret is in no record."""
+
+    owner: str = string()
+    requester: str = string()
+    renewers: list[str] = array(of=string)
+    issue_timestamp: int = int64()
+    max_timestamp: int = int64()
+    expiration_timestamp: int = int64()
+    token_id: str = string()
+
+
+class RemoveDelegationTokenRecord(Message, versions=(0, 0), flexible=0):
+    """The token is gone."""
+
+    token_id: str = string()
+
+
 class BeginTransactionRecord(Message, versions=(0, 0), flexible=0):
     """What follows counts when the transaction ends, and not if it is aborted."""
 
@@ -246,6 +264,8 @@ _CLASSES: dict[int, type[Message]] = {
     MetadataRecordType.REMOVE_USER_SCRAM_CREDENTIAL: RemoveUserScramCredentialRecord,
     MetadataRecordType.ACCESS_CONTROL_ENTRY: AccessControlEntryRecord,
     MetadataRecordType.REMOVE_ACCESS_CONTROL_ENTRY: RemoveAccessControlEntryRecord,
+    MetadataRecordType.DELEGATION_TOKEN: DelegationTokenRecord,
+    MetadataRecordType.REMOVE_DELEGATION_TOKEN: RemoveDelegationTokenRecord,
     MetadataRecordType.BEGIN_TRANSACTION: BeginTransactionRecord,
     MetadataRecordType.END_TRANSACTION: EndTransactionRecord,
     MetadataRecordType.ABORT_TRANSACTION: AbortTransactionRecord,

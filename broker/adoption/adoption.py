@@ -98,6 +98,7 @@ def adopt(
                 },
                 adoption.resources.options,
                 adoption.resources.acls,
+                adoption.resources.tokens,
             )
     return adoption
 
@@ -173,8 +174,6 @@ class _Planner:
             return None
         metadata = read_cluster_metadata(self._files, directory, self.notes)
         check_same_cluster(self._files, directory.parent, found.identity)
-        for kind in metadata.not_carried_over():
-            self.notes.append(f"{kind} in the metadata are not carried over")
         return metadata
 
     def _next_producer_id(self, metadata: ClusterMetadata | None) -> int:

@@ -14,6 +14,7 @@ from itertools import starmap
 from typing import TYPE_CHECKING, Final
 
 from odradek.broker.metadata.client_quotas import QuotaEntity
+from odradek.broker.metadata.delegation_token import DelegationToken
 from odradek.broker.metadata.scram_credentials import ScramCredential
 from odradek.protocol.acl_entries import AclEntry
 from odradek.protocol.control_records import ControlType, decode_key
@@ -26,12 +27,13 @@ from odradek.protocol.metadata_records import (
     ClientQuotaRecord,
     ConfigRecord,
     ConfigResourceType,
+    DelegationTokenRecord,
     EndTransactionRecord,
-    MetadataRecordType,
     PartitionChangeRecord,
     PartitionRecord,
     ProducerIdsRecord,
     RemoveAccessControlEntryRecord,
+    RemoveDelegationTokenRecord,
     RemoveTopicRecord,
     RemoveUserScramCredentialRecord,
     TopicRecord,
@@ -56,10 +58,6 @@ ALL_BROKERS: Final = ""
 
 _SNAPSHOT = re.compile(r"(\d{20})-(\d{10})\.checkpoint", re.ASCII)
 _SEGMENT = re.compile(r"(\d{20})\.log", re.ASCII)
-# What has no place in the catalogue, by the name that an operator knows it by.
-_NOT_CARRIED_OVER: Final = {
-    MetadataRecordType.DELEGATION_TOKEN: "delegation tokens",
-}
 
 
 class AdoptionError(Exception):
@@ -103,8 +101,8 @@ class ClusterMetadata:
         # By user, then by the number of the mechanism.
         self.credentials: dict[str, dict[int, ScramCredential]] = {}
         self.acls: dict[bytes, AclEntry] = {}  # by the id that Kafka gives each
+        self.tokens: dict[str, DelegationToken] = {}
         self.next_producer_id = 0
-        self._seen: set[MetadataRecordType] = set()
         self._transaction: list[Message] | None = None
 
     def apply(self, value: bytes) -> None:
@@ -114,8 +112,7 @@ class ClusterMetadata:
             UnknownMetadataRecord, MalformedRequest: it cannot be read.
             AdoptionError: it contradicts what came before.
         """
-        record_type, message = decode_metadata_record(value)
-        self._seen.add(record_type)
+        _, message = decode_metadata_record(value)
         if message is None:
             return
         if isinstance(message, BeginTransactionRecord):
@@ -130,10 +127,6 @@ class ClusterMetadata:
             self._transaction.append(message)
         else:
             self._replay(message)
-
-    def not_carried_over(self) -> list[str]:
-        """The kinds of things in the metadata that the catalogue has no place for."""
-        return [name for kind, name in _NOT_CARRIED_OVER.items() if kind in self._seen]
 
     def _replay(self, message: Message) -> None:
         if isinstance(message, TopicRecord):
@@ -187,6 +180,18 @@ class ClusterMetadata:
             )
         elif isinstance(message, RemoveAccessControlEntryRecord):
             self.acls.pop(message.id, None)
+        elif isinstance(message, DelegationTokenRecord):
+            self.tokens[message.token_id] = DelegationToken(
+                message.token_id,
+                message.owner,
+                message.requester,
+                tuple(message.renewers),
+                message.issue_timestamp,
+                message.expiration_timestamp,
+                message.max_timestamp,
+            )
+        elif isinstance(message, RemoveDelegationTokenRecord):
+            self.tokens.pop(message.token_id, None)
 
     def _topic(self, topic_id: bytes) -> TopicMetadata:
         try:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from odradek.broker.config.options.broker_config import BrokerConfig
+    from odradek.broker.metadata.delegation_token import DelegationToken
     from odradek.protocol.acl_entries import AclEntry
 
     from .metadata import ClusterMetadata
@@ -52,10 +53,17 @@ class AdoptedResources:
         self.options: dict[Resource, dict[str, str]] = {}
         self.notes: list[str] = []
         self.acls: list[AclEntry] = []
+        self.tokens: list[DelegationToken] = []
         self.broker = broker
         if metadata is None:
             return
         self.acls = list(dict.fromkeys(metadata.acls.values()))
+        self.tokens = list(metadata.tokens.values())
+        if self.tokens:
+            self.notes.append(
+                "delegation tokens go on with the delegation.token.secret.key that"
+                " Kafka had: give it to odradek serve"
+            )
         self._take_broker_options(metadata.broker_options, node_id)
         for group, options in metadata.group_options.items():
             self._take_each(ResourceKind.GROUP, group, options, self._check_group)
@@ -88,7 +96,8 @@ class AdoptedResources:
         counted = [
             f"{word}: {counts[kind]}" for kind, word in words.items() if counts[kind]
         ]
-        return [*counted, f"ACLs: {len(self.acls)}"] if self.acls else counted
+        others = (("ACLs", self.acls), ("delegation tokens", self.tokens))
+        return counted + [f"{word}: {len(found)}" for word, found in others if found]
 
     def _take_broker_options(
         self, of_brokers: Mapping[str, Mapping[str, str]], node_id: int

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from odradek.broker.metadata.delegation_token import DelegationToken
     from odradek.broker.metadata.resource_options import Resource
     from odradek.protocol.acl_entries import AclEntry
 
@@ -53,6 +54,7 @@ def write_catalog(
     facts: Mapping[str, str | int],
     resources: Mapping[Resource, Mapping[str, str]] | None = None,
     acls: Iterable[AclEntry] = (),
+    tokens: Iterable[DelegationToken] = (),
 ) -> None:
     """Write the catalogue and its backup into ``directory``, durably.
 
@@ -75,6 +77,7 @@ def write_catalog(
                 {(each.kind, each.name): x for each, x in (resources or {}).items()}
             )
             store.change_acls([], acls)
+            store.change_tokens([], tokens)
             store.copy_to(directory / CATALOG)
             store.copy_to(directory / BACKUP)
         finally:

@@ -61,6 +61,12 @@ def add_jobs(
     every(DELETION_INTERVAL_MS, "finish deletions", lambda: finish_deletions(services))
     _add_coordinator_jobs(services)
     _add_retention(services)
+    if services.tokens is not None:
+        every(
+            config.delegation_token_expiry_check_interval_ms,
+            "remove expired tokens",
+            services.tokens.remove_expired,
+        )
     if config.log_cleaner_enable and config.log_cleaner_threads:
         every(cleaning_interval_ms(config), CLEANING_JOB, cleaning.clean_due)
     if config.log_scrub_interval_ms:

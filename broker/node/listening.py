@@ -100,12 +100,14 @@ def _guard_maker(
     from odradek.broker.security.login.setup import LoginParts, logins_of
 
     catalog, pre_auth = shared
-    parts = LoginParts(
-        clock=services.clock,
-        credentials=services.credentials,
-        hashing=PasswordHashing(services.disk_threads),
-        decoy=Decoy(login_secret(catalog.store)),
-    )
+    hashing = PasswordHashing(services.disk_threads)
+    decoy = Decoy(login_secret(catalog.store))
+    tokens = None
+    if services.tokens is not None:
+        from odradek.broker.security.login.token_logins import StoredTokens
+
+        tokens = StoredTokens(services.tokens, hashing, decoy)
+    parts = LoginParts(services.clock, services.credentials, hashing, decoy, tokens)
 
     def make(options: SecurityOptions) -> Guards:
         logins = logins_of(options, parts)

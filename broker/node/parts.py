@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from odradek.broker.durability.committer import Committer
     from odradek.broker.memory.answer_memory import AnswerMemory
     from odradek.broker.metadata.client_telemetry import ClientTelemetry
+    from odradek.broker.metadata.delegation_tokens import DelegationTokens
     from odradek.broker.metadata.resource_options import Resource, ResourceOptions
     from odradek.broker.metadata.scram_credentials import ScramCredentials
     from odradek.broker.metadata.topics import Topics
@@ -59,6 +60,7 @@ class Parts:
     node_id: int
     bugs: Bugs = field(default_factory=Bugs)
     authorizer: Authorizer | None = None
+    tokens: DelegationTokens | None = None
     quotas: ClientQuotas = field(init=False)
     features: Features = field(init=False)
     producer_ids: ProducerIds = field(init=False)

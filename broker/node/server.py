@@ -224,10 +224,15 @@ class Server:
             node_id=config.node_id,
             bugs=self.bugs,
         )
+        made_of = config, self._catalog, self._clock
         if config.authorizer_class_name:
             from .authorizing import authorizer_of
 
-            self.services.authorizer = authorizer_of(config, self._catalog, self._clock)
+            self.services.authorizer = authorizer_of(*made_of)
+        if config.delegation_token_secret_key:
+            from odradek.broker.metadata.delegation_tokens import DelegationTokens
+
+            self.services.tokens = DelegationTokens.of(*made_of)
 
     def _lock_catalog(self) -> None:
         """Take the catalogue's directory before the catalogue itself.
@@ -355,6 +360,8 @@ class Server:
             await self._http.stop()
         if hasattr(self, "services"):
             services = self.services
+            for logins in services.logins:
+                logins.close()
             await services.disk_threads.run(_close_logs, services.log_manager)
             services.committer.close()
             services.disk_threads.close()

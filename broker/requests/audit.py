@@ -1,9 +1,9 @@
 """The audit log: who changed what, and what was refused; one event a line.
 
 Logger ``odradek.audit``. The events of requests that change topics, options, groups,
-users or quotas, and of topics that were made because somebody asked for them, carry
-``api``, ``client``, ``address``, ``request`` and, where something
-was refused, ``refused``. Secrets are not in them: bytes are told by their length, the
+users, tokens or quotas, and of topics that were made because somebody asked for them,
+carry ``api``, ``client``, ``address``, ``request`` and, where something was refused,
+``refused``. Secrets are not in them: bytes are told by their length, the
 values of sensitive options not at all.
 """
 
@@ -51,6 +51,9 @@ AUDITED = frozenset(
         ApiKey.WRITE_TXN_MARKERS,
         ApiKey.CREATE_ACLS,
         ApiKey.DELETE_ACLS,
+        ApiKey.CREATE_DELEGATION_TOKEN,
+        ApiKey.RENEW_DELEGATION_TOKEN,
+        ApiKey.EXPIRE_DELEGATION_TOKEN,
     }
 )
 AUTO_CREATED = "AutoCreateTopics"  # stands where the name of an API would

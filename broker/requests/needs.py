@@ -95,6 +95,16 @@ def transactional_id(operation: Operation, field: str = "") -> Need:
     return Need(operation, ResourceType.TRANSACTIONAL_ID, field)
 
 
+def user(operation: Operation) -> Need:
+    """An operation on principals, by names like User:alice."""
+    return Need(operation, ResourceType.USER)
+
+
+def delegation_token(operation: Operation) -> Need:
+    """An operation on delegation tokens, by their ids."""
+    return Need(operation, ResourceType.DELEGATION_TOKEN)
+
+
 def guarded(function: HandlerFunction, needs: Needs) -> HandlerFunction:
     """The handler ``function``, behind what is asked before it."""
     if not needs.before:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from odradek.broker.memory.limits import LimitedLog
     from odradek.broker.metadata.client_quotas import ClientQuotas
     from odradek.broker.metadata.client_telemetry import ClientTelemetry
+    from odradek.broker.metadata.delegation_tokens import DelegationTokens
     from odradek.broker.metadata.features import Features
     from odradek.broker.metadata.producer_ids import ProducerIds
     from odradek.broker.metadata.resource_options import ResourceOptions
@@ -76,6 +77,7 @@ class Services(Protocol):
     producer_ids: ProducerIds
     client_log: LimitedLog  # who asks for what is not there
     authorizer: Authorizer | None  # without one everybody may do everything
+    tokens: DelegationTokens | None  # None: they are switched off
 
     @property
     def certificates(self) -> Certificates | None:

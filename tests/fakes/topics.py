@@ -10,6 +10,7 @@ from odradek.broker import handlers
 from odradek.broker.config.live_config import LiveConfig
 from odradek.broker.config.options.broker_config import BrokerConfig
 from odradek.broker.metadata.catalog.catalog import Catalog
+from odradek.broker.metadata.delegation_tokens import DelegationTokens
 from odradek.broker.metadata.resource_options import ResourceOptions
 from odradek.broker.metadata.topics import Topics
 from odradek.broker.node.authorizing import authorizer_of
@@ -87,9 +88,10 @@ class TopicBroker:
         self.log_manager = FakeLogManager()
         self.disk_threads = DiskThreads(1)
         nothing = cast(Any, None)
+        clock = FakeClock()
         self.services = Parts(
             config=config,
-            clock=FakeClock(),
+            clock=clock,
             log_manager=cast(Any, self.log_manager),
             disk_threads=self.disk_threads,
             committer=nothing,
@@ -104,11 +106,20 @@ class TopicBroker:
                 if config.authorizer_class_name
                 else None
             ),
+            tokens=(
+                DelegationTokens.of(config, catalog, clock)
+                if config.delegation_token_secret_key
+                else None
+            ),
         )
         self.services.replica_manager = cast(Any, self.replica_manager)
 
     async def ask(
-        self, request: Request, version: int, principal: str = "User:ANONYMOUS"
+        self,
+        request: Request,
+        version: int,
+        principal: str = "User:ANONYMOUS",
+        **connected: Any,
     ) -> Any:
         """The answer as a client reads it: encoded and decoded in that version."""
         handler = registered_handlers()[request.api_key]
@@ -116,7 +127,7 @@ class TopicBroker:
             memoryview(request.encode(version)), 0
         )
         connection = ConnectionInfo(
-            local_host="127.0.0.1", local_port=29692, principal=principal
+            local_host="127.0.0.1", local_port=29692, principal=principal, **connected
         )
         ctx = RequestContext(self.services, connection, request.api_key, version)
         answer = guarded(handler.function, handler.needs)(ctx, sent)

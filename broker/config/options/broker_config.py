@@ -21,7 +21,7 @@ from .log import LogOptions
 from .network import NetworkOptions
 from .option import ONE_COPY, Kind, Option, option
 from .process import ProcessOptions
-from .sasl import SaslOptions
+from .sasl import SaslOptions, TokenOptions
 from .tls import TlsOptions
 
 if TYPE_CHECKING:
@@ -69,6 +69,7 @@ class BrokerConfig(
     TlsOptions,
     AccessOptions,
     SaslOptions,
+    TokenOptions,
 ):
     """Every option of the broker, with Kafka's names, defaults, bounds and meaning.
 

@@ -125,7 +125,6 @@ _REFUSED: tuple[tuple[str, str, str], ...] = (
     ("create.topic.policy.", "", "policies are Java classes and would not be asked"),
     ("principal.builder.", "", "principals are Java classes and would not be made"),
     ("config.providers", "", "values are not looked up anywhere: write them out"),
-    ("delegation.token.", "", "there are no delegation tokens here"),
     ("replica.selector.class", "", "there is one replica to read from"),
     ("remote.log.storage.system.enable", "false", "there is no remote storage here"),
     (
@@ -135,11 +134,6 @@ _REFUSED: tuple[tuple[str, str, str], ...] = (
     ),
     ("zookeeper.connect", "", "there is no ZooKeeper: one odradek is all of a cluster"),
     ("controller.quorum.auto.join.enable", "false", "there is no quorum to join"),
-    (
-        "sasl.server.callback.handler.class",
-        "",
-        "it is a Java class and would not be asked",
-    ),
     ("client.quota.callback.class", "", "it is a Java class and would not be asked"),
     ("cordoned.log.dirs", "", "every log directory takes new partitions"),
     ("group.share.enable", "false", "there are no share groups here"),

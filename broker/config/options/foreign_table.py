@@ -37,10 +37,6 @@ controller.quorum.voters LIST ""
 controller.socket.timeout.ms INT 30000
 cordoned.log.dirs* LIST ""
 create.topic.policy.class.name CLASS
-delegation.token.expiry.check.interval.ms LONG 3600000
-delegation.token.expiry.time.ms LONG 86400000
-delegation.token.max.lifetime.ms LONG 604800000
-delegation.token.secret.key PASSWORD
 early.start.listeners LIST
 follower.fetch.last.tiered.offset.enable* BOOLEAN false
 follower.replication.throttled.rate* LONG 9223372036854775807
@@ -186,20 +182,9 @@ sasl.oauthbearer.assertion.private.key.passphrase PASSWORD
 sasl.oauthbearer.assertion.template.file STRING
 sasl.oauthbearer.client.credentials.client.id STRING
 sasl.oauthbearer.client.credentials.client.secret PASSWORD
-sasl.oauthbearer.clock.skew.seconds INT 30
-sasl.oauthbearer.expected.audience LIST ""
-sasl.oauthbearer.expected.issuer STRING
-sasl.oauthbearer.jwks.endpoint.refresh.ms LONG 3600000
-sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms LONG 10000
-sasl.oauthbearer.jwks.endpoint.retry.backoff.ms LONG 100
-sasl.oauthbearer.jwks.endpoint.url STRING
 sasl.oauthbearer.jwt.retriever.class CLASS
-sasl.oauthbearer.jwt.validator.class CLASS
 sasl.oauthbearer.scope STRING
-sasl.oauthbearer.scope.claim.name STRING scope
-sasl.oauthbearer.sub.claim.name STRING sub
 sasl.oauthbearer.token.endpoint.url STRING
-sasl.server.callback.handler.class CLASS
 security.inter.broker.protocol STRING PLAINTEXT
 security.providers STRING
 share.coordinator.append.linger.ms INT -1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .error import OptionError
-from .sasl import GSSAPI, MECHANISMS, PLAIN
+from .sasl import GSSAPI, MECHANISMS, OAUTHBEARER, PLAIN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -13,9 +13,10 @@ if TYPE_CHECKING:
     from .security import SecurityOptions
 
 _ENABLED = "sasl.enabled.mechanisms"
+_HANDLER = "sasl.server.callback.handler.class"
 _CLEARTEXT = "allow.cleartext.secrets"
 # Of these whoever listens has the secret.
-_BARE = frozenset({PLAIN})
+_BARE = {PLAIN: "passwords", OAUTHBEARER: "tokens"}
 
 
 def check_login(options: SecurityOptions) -> None:
@@ -46,11 +47,25 @@ def check_login(options: SecurityOptions) -> None:
             )
         if mechanism in _BARE and _is_bare(options) and not options.get(_CLEARTEXT):
             raise OptionError(
-                f"listener {listener}: with {mechanism} on SASL_PLAINTEXT passwords"
-                " come over the network for everybody to read: use SASL_SSL, or"
-                " SCRAM-SHA-512, or let only this machine in, or set"
+                f"listener {listener}: with {mechanism} on SASL_PLAINTEXT"
+                f" {_BARE[mechanism]} come over the network for everybody to read: use"
+                " SASL_SSL, or SCRAM-SHA-512, or let only this machine in, or set"
                 f" {options.prefix}{_CLEARTEXT}=true"
             )
+        _check_handler(options, mechanism)
+        if mechanism == OAUTHBEARER:
+            # Only who wants it waits for it to be loaded.
+            from .token_checks import check_bearer
+
+            check_bearer(options)
+
+
+def _check_handler(options: SecurityOptions, mechanism: str) -> None:
+    """See that what checks tokens in Apache Kafka is named for tokens."""
+    handler = options.get(_HANDLER, mechanism)
+    name = options.name_of(_HANDLER, mechanism)
+    if handler and mechanism != OAUTHBEARER and mechanism.lower() in name:
+        raise OptionError(f"{name}={handler} is for OAUTHBEARER: leave it out")
 
 
 def login_warnings(options: SecurityOptions) -> Iterator[str]:
@@ -60,6 +75,10 @@ def login_warnings(options: SecurityOptions) -> Iterator[str]:
             f"{options.listener}: logins are safe there, what follows is not: records"
             " come over the network for everybody to read; SASL_SSL encrypts them"
         )
+    if OAUTHBEARER in options.get(_ENABLED):
+        from .token_checks import bearer_warnings
+
+        yield from bearer_warnings(options)
 
 
 def _is_bare(options: SecurityOptions) -> bool:

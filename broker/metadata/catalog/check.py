@@ -19,7 +19,7 @@ from odradek.storage.fsck.report import Severity
 
 from .checksums import FIRST_VERSION, check_rows
 from .recovery import BACKUP, CATALOG
-from .store import SCHEMA
+from .schema import SCHEMA
 
 if TYPE_CHECKING:
     from odradek.storage.fsck.report import Findings

@@ -37,12 +37,31 @@ _ACL_COLUMNS = (
     "permission",
 )
 _ACL_TABLES: _Tables = {"acls": (len(_ACL_COLUMNS), _ACL_COLUMNS)}
+_TOKEN_TABLES: _Tables = {
+    "tokens": (
+        1,
+        (
+            "token_id",
+            "owner",
+            "requester",
+            "renewers",
+            "issue_ms",
+            "expiry_ms",
+            "max_ms",
+        ),
+    ),
+}
 _SCHEMA_CHECKSUM = f"""
     SELECT {_NAME}(group_concat(sql, ';'))
     FROM (SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type, name)
 """
 FIRST_VERSION = 2
-_TABLES_SINCE = {FIRST_VERSION: _FIRST_TABLES, 3: _RESOURCE_TABLES, 4: _ACL_TABLES}
+_TABLES_SINCE = {
+    FIRST_VERSION: _FIRST_TABLES,
+    3: _RESOURCE_TABLES,
+    4: _ACL_TABLES,
+    5: _TOKEN_TABLES,
+}
 
 
 def register(database: sqlite3.Connection) -> None:
@@ -64,6 +83,11 @@ def add_resource_checksums() -> str:
 def add_acl_checksums() -> str:
     """The same for what came with version 4."""
     return _checksums_of(_ACL_TABLES)
+
+
+def add_token_checksums() -> str:
+    """The same for what came with version 5."""
+    return _checksums_of(_TOKEN_TABLES)
 
 
 def _checksums_of(tables: _Tables) -> str:

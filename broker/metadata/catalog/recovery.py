@@ -13,7 +13,8 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from .checksums import check_rows
-from .store import SCHEMA, CatalogError, CatalogStore, sync_path
+from .schema import SCHEMA
+from .store import CatalogError, CatalogStore, sync_path
 
 if TYPE_CHECKING:
     from pathlib import Path

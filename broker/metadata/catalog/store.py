@@ -15,83 +15,21 @@ import sqlite3
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .checksums import (
-    FIRST_VERSION,
-    add_acl_checksums,
-    add_checksums,
-    add_resource_checksums,
-    check_rows,
-    register,
-    seal_schema,
-)
+from .checksums import FIRST_VERSION, check_rows, register, seal_schema
+from .schema import SCHEMA
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
+    from odradek.broker.metadata.delegation_token import DelegationToken
     from odradek.protocol.acl_entries import AclEntry
-
-# One script a version; a catalogue of version n runs those from n on.
-SCHEMA = (
-    """
-    CREATE TABLE facts (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
-    CREATE TABLE topics (
-        topic_id BLOB PRIMARY KEY,
-        name TEXT NOT NULL,
-        partition_count INTEGER NOT NULL,
-        leader_epoch INTEGER NOT NULL DEFAULT 0,
-        is_deleting INTEGER NOT NULL DEFAULT 0
-    ) WITHOUT ROWID;
-    CREATE UNIQUE INDEX live_names ON topics (name) WHERE is_deleting = 0;
-    CREATE TABLE topic_options (
-        topic_id BLOB NOT NULL REFERENCES topics ON DELETE CASCADE,
-        name TEXT NOT NULL,
-        value TEXT NOT NULL,
-        PRIMARY KEY (topic_id, name)
-    ) WITHOUT ROWID;
-    CREATE TABLE partitions (
-        topic_id BLOB NOT NULL REFERENCES topics ON DELETE CASCADE,
-        partition INTEGER NOT NULL,
-        leader_epoch INTEGER NOT NULL,
-        log_dir TEXT,
-        written INTEGER NOT NULL DEFAULT 0,
-        PRIMARY KEY (topic_id, partition)
-    ) WITHOUT ROWID;
-    INSERT INTO facts VALUES ('next_producer_id', 0);
-    """,
-    add_checksums(),
-    f"""
-    CREATE TABLE resource_options (
-        kind TEXT NOT NULL,
-        resource TEXT NOT NULL,
-        name TEXT NOT NULL,
-        value TEXT NOT NULL,
-        PRIMARY KEY (kind, resource, name)
-    ) WITHOUT ROWID;
-    {add_resource_checksums()}
-    """,
-    f"""
-    CREATE TABLE acls (
-        resource_type INTEGER NOT NULL,
-        resource_name TEXT NOT NULL,
-        pattern_type INTEGER NOT NULL,
-        principal TEXT NOT NULL,
-        host TEXT NOT NULL,
-        operation INTEGER NOT NULL,
-        permission INTEGER NOT NULL,
-        PRIMARY KEY (
-            resource_type, resource_name, pattern_type,
-            principal, host, operation, permission
-        )
-    ) WITHOUT ROWID;
-    {add_acl_checksums()}
-    """,
-)
 
 # As the fields of an entry follow each other, whose module few brokers need.
 ACL_COLUMNS = (
     "resource_type, resource_name, pattern_type, principal, host, operation, permission"
 )
+TOKEN_COLUMNS = "token_id, owner, requester, renewers, issue_ms, expiry_ms, max_ms"
 _ACL_IS = " AND ".join(f"{name} = ?" for name in ACL_COLUMNS.split(", "))
 
 
@@ -211,6 +149,24 @@ class CatalogStore:
             database.executemany(f"DELETE FROM acls WHERE {_ACL_IS}", removed)
             database.executemany(
                 f"INSERT INTO acls ({ACL_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", added
+            )
+
+    def tokens(self) -> Iterable[tuple[Any, ...]]:
+        """The rows of all delegation tokens."""
+        return self._database.execute(f"SELECT {TOKEN_COLUMNS} FROM tokens")
+
+    def change_tokens(
+        self, removed: Iterable[str], put: Iterable[DelegationToken]
+    ) -> None:
+        """Remove delegation tokens by their ids; store others, or as they are now."""
+        with self._copied_change() as database:
+            database.executemany(
+                "DELETE FROM tokens WHERE token_id = ?",
+                [(token_id,) for token_id in removed],
+            )
+            database.executemany(
+                f"REPLACE INTO tokens ({TOKEN_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                [token.row() for token in put],
             )
 
     def insert_topics(

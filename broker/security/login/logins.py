@@ -49,6 +49,11 @@ class Logins:
     delay: LoginDelay
     counts: LoginCounts = field(default_factory=LoginCounts)
 
+    def close(self) -> None:
+        """Nobody logs in any more."""
+        for mechanism in self.mechanisms.values():
+            mechanism.close()
+
     def lifetime_ms(self, mechanism: str, identity: Identity) -> int | None:
         """How long a login holds that has just been made; None: for good."""
         lifetimes = [self.max_reauth_ms.get(mechanism, 0) or None]

@@ -62,6 +62,9 @@ class Mechanism(Protocol):
     def begin(self) -> Negotiation:
         """A login begins."""
 
+    def close(self) -> None:
+        """Nobody logs in by it any more."""
+
 
 class OtherMechanism:
     """A login again by another mechanism than the first time, which is not possible."""

@@ -51,6 +51,9 @@ class Plain:
     def __init__(self, passwords: Passwords) -> None:
         self._passwords = passwords
 
+    def close(self) -> None:
+        """Nobody logs in by it any more: there is nothing to end."""
+
     def begin(self) -> PlainNegotiation:
         """A login begins."""
         return PlainNegotiation(self._passwords)

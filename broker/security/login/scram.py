@@ -67,6 +67,9 @@ class Scram:
         """As clients know it."""
         return self.mechanism.title
 
+    def close(self) -> None:
+        """Nobody logs in by it any more: there is nothing to end."""
+
     def begin(self) -> ScramNegotiation:
         """A login begins."""
         return ScramNegotiation(self)

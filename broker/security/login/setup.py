@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from odradek.broker.config.options.sasl import PLAIN, SCRAM
+from odradek.broker.config.options.sasl import OAUTHBEARER, PLAIN, SCRAM
 from odradek.broker.runtime.start_error import StartError
 from odradek.protocol.jaas import JaasError, parse_jaas
 from odradek.protocol.scram import Mechanism as ScramMechanism
@@ -25,9 +25,14 @@ if TYPE_CHECKING:
     from .decoy import Decoy
     from .hashing import PasswordHashing
     from .mechanism import Mechanism
+    from .scram import TokenLogins
 
 _USER = "user_"  # begins the name of an option with a user of PLAIN
-_MODULES = {PLAIN: "PlainLoginModule", **dict.fromkeys(SCRAM, "ScramLoginModule")}
+_MODULES = {
+    PLAIN: "PlainLoginModule",
+    **dict.fromkeys(SCRAM, "ScramLoginModule"),
+    OAUTHBEARER: "OAuthBearerLoginModule",
+}
 
 
 class LoginParts(NamedTuple):
@@ -37,6 +42,7 @@ class LoginParts(NamedTuple):
     credentials: ScramCredentials
     hashing: PasswordHashing
     decoy: Decoy
+    tokens: TokenLogins | None = None
 
 
 def logins_of(options: SecurityOptions, parts: LoginParts) -> Logins:
@@ -62,8 +68,12 @@ def _mechanism(name: str, options: SecurityOptions, parts: LoginParts) -> Mechan
     module = _module(name, options)
     if name == PLAIN:
         return Plain(_passwords(module, options, parts))
+    if name == OAUTHBEARER:
+        from odradek.broker.security.oauth.setup import bearer_of
+
+        return bearer_of(options, module.options if module else {}, parts.clock)
     scram = next(each for each in ScramMechanism if each.title == name)
-    return Scram(scram, parts.credentials, parts.decoy)
+    return Scram(scram, parts.credentials, parts.decoy, parts.tokens)
 
 
 def _passwords(

@@ -9,6 +9,7 @@ from odradek.broker.adoption.metadata import (
     find_metadata_directory,
     read_cluster_metadata,
 )
+from odradek.broker.metadata.delegation_token import DelegationToken
 from odradek.protocol.acl_entries import AclEntry
 from odradek.protocol.control_records import ControlType, encode_key
 from odradek.protocol.metadata_records import (
@@ -16,11 +17,13 @@ from odradek.protocol.metadata_records import (
     AccessControlEntryRecord,
     BeginTransactionRecord,
     ConfigRecord,
+    DelegationTokenRecord,
     EndTransactionRecord,
     PartitionChangeRecord,
     PartitionRecord,
     ProducerIdsRecord,
     RemoveAccessControlEntryRecord,
+    RemoveDelegationTokenRecord,
     RemoveTopicRecord,
     TopicRecord,
     encode_metadata_record,
@@ -108,12 +111,23 @@ def test_a_change_of_no_partition_is_refused() -> None:
         state(TOPIC, PARTITION, change)
 
 
-def test_what_the_catalogue_has_no_place_for_is_named() -> None:
-    metadata = state(TOPIC)
-    assert metadata.not_carried_over() == []
-    for record_type in (10, 10):
-        metadata.apply(bytes([1, record_type, 0, 1, 2, 3]))
-    assert metadata.not_carried_over() == ["delegation tokens"]
+def test_tokens_come_are_renewed_and_go() -> None:
+    def record(token_id: str, expiration: int) -> DelegationTokenRecord:
+        return DelegationTokenRecord(
+            owner="User:alice",
+            requester="User:bob",
+            renewers=["User:carol"],
+            issue_timestamp=1,
+            max_timestamp=9,
+            expiration_timestamp=expiration,
+            token_id=token_id,
+        )
+
+    gone = RemoveDelegationTokenRecord(token_id="gone")
+    metadata = state(record("id", 2), record("gone", 2), record("id", 3), gone)
+    assert list(metadata.tokens.values()) == [
+        DelegationToken("id", "User:alice", "User:bob", ("User:carol",), 1, 3, 9)
+    ]
 
 
 def copied(tmp_path: Path) -> Path:

@@ -10,6 +10,7 @@ from odradek.broker.adoption.writing import (
 )
 from odradek.broker.metadata.catalog.recovery import open_store
 from odradek.broker.metadata.catalog.store import CatalogStore, PartitionRow, TopicRow
+from odradek.broker.metadata.delegation_token import DelegationToken
 from odradek.protocol.acl_entries import AclEntry
 
 ID_A, ID_B = b"a" * 16, b"b" * 16
@@ -88,9 +89,11 @@ def test_a_kill_leaves_all_or_nothing(
     store.close()
 
 
-def test_entries_of_access_control_lists_are_written(tmp_path: Path) -> None:
+def test_access_control_lists_and_tokens_are_written(tmp_path: Path) -> None:
     entry = AclEntry(2, "b", 4, "User:alice", "*", 3, 3)
-    write_catalog(tmp_path / "new", [], FACTS, acls=[entry])
+    token = DelegationToken("id", "User:a", "User:b", ("User:c",), 1, 2, 3)
+    write_catalog(tmp_path / "new", [], FACTS, acls=[entry], tokens=[token])
     store = open_store(tmp_path / "new")
     assert list(store.acls()) == [entry]
+    assert list(store.tokens()) == [token.row()]
     store.close()

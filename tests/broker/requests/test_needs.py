@@ -13,7 +13,7 @@ from odradek.protocol.messages.groups import HeartbeatRequest
 from tests.fakes.access import GROUP, entry, fake_authorizer
 
 CLUSTER = ResourceType.CLUSTER
-# Of these Apache Kafka asks nothing either; tokens are refused to everybody.
+# Of these Apache Kafka asks nothing either: a token knows who may renew it.
 FREE = {
     ApiKey.API_VERSIONS,
     ApiKey.DESCRIBE_CLUSTER,
@@ -21,10 +21,8 @@ FREE = {
     ApiKey.SASL_AUTHENTICATE,
     ApiKey.GET_TELEMETRY_SUBSCRIPTIONS,
     ApiKey.PUSH_TELEMETRY,
-    ApiKey.CREATE_DELEGATION_TOKEN,
     ApiKey.RENEW_DELEGATION_TOKEN,
     ApiKey.EXPIRE_DELEGATION_TOKEN,
-    ApiKey.DESCRIBE_DELEGATION_TOKEN,
 }
 
 

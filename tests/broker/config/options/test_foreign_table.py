@@ -20,7 +20,7 @@ def test_types_and_defaults_are_read() -> None:
     assert not table["process.roles"].is_dynamic
     assert table["config.providers"].default == ""
     assert table["replica.selector.class"].default is None
-    assert table["delegation.token.secret.key"].is_sensitive
+    assert table["sasl.oauthbearer.client.credentials.client.secret"].is_sensitive
 
 
 def test_every_default_is_a_value_of_its_type() -> None:

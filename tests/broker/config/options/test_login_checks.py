@@ -35,6 +35,16 @@ def test_logins_that_cannot_be_or_should_not_are_refused(
     assert "\n" not in str(refused.value)
 
 
+def test_who_checks_tokens_is_named_for_tokens() -> None:
+    handler = "org.apache.kafka.common.security.oauthbearer"
+    handler += ".OAuthBearerValidatorCallbackHandler"
+    name = "sasl.server.callback.handler.class"
+    config("127.0.0.1", "PLAIN", sasl_server_callback_handler_class=handler).check()
+    of_listeners = {f"listener.name.sasl_plaintext.plain.{name}": handler}
+    with pytest.raises(OptionError, match="is for OAUTHBEARER: leave it out"):
+        config("127.0.0.1", "PLAIN", of_listeners=of_listeners).check()
+
+
 def test_passwords_may_be_sent_where_nobody_or_somebody_knowingly_listens() -> None:
     config("127.0.0.1", "PLAIN").check()
     config("192.0.2.1", "PLAIN", allow_cleartext_secrets=True).check()

@@ -1,0 +1,108 @@
+"""The document with the keys, fetched: blocking, for a thread, and within bounds.
+
+What answers too slowly is cut off after `SECONDS_MAX`, however steadily it drips. No
+answer leads anywhere else: redirects are not followed, proxies not asked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+from contextlib import suppress
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+if TYPE_CHECKING:
+    import ssl
+    from collections.abc import Callable
+
+SIZE_MAX = 1 << 20
+SECONDS_MAX = 5.0
+_OK = 200
+
+
+class NotFetched(Exception):
+    """There is no document; says why."""
+
+
+def fetch(url: str, context: ssl.SSLContext | None) -> bytes:
+    """What is at ``url``.
+
+    Raises:
+        NotFetched: nothing, too much, or too late.
+    """
+    parts = urlsplit(url)
+    try:
+        if parts.scheme == "file":
+            data = _of_file(Path(url2pathname(parts.path)))
+        else:
+            data = _of_server(url, context)
+    except (OSError, HTTPException, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error or type(error).__name__
+        raise NotFetched(f"{url}: {reason}") from None
+    if len(data) > SIZE_MAX:
+        raise NotFetched(f"{url}: it has more than {SIZE_MAX >> 20} MiB")
+    return data
+
+
+def in_thread(
+    job: Callable[[], Any], on_done: Callable[[Any, Exception | None], object]
+) -> None:
+    """Run ``job`` in a thread of its own, then ``on_done`` on this loop.
+
+    Not one of those for the disk: a server that is slow must not keep logs waiting.
+    """
+    loop = asyncio.get_running_loop()
+
+    def work() -> None:
+        result, failure = None, None
+        try:
+            result = job()
+        except Exception as error:
+            failure = error
+        with suppress(RuntimeError):  # the loop is closed: nobody waits for it
+            loop.call_soon_threadsafe(on_done, result, failure)
+
+    threading.Thread(target=work, name="jwks", daemon=True).start()
+
+
+def _of_file(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(SIZE_MAX + 1)
+
+
+def _of_server(url: str, context: ssl.SSLContext | None) -> bytes:
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    connection: HTTPConnection
+    if parts.scheme == "https":
+        connection = HTTPSConnection(
+            host, parts.port, timeout=SECONDS_MAX, context=context
+        )
+    else:
+        connection = HTTPConnection(host, parts.port, timeout=SECONDS_MAX)
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    try:
+        connection.connect()
+        cutting = threading.Timer(SECONDS_MAX, _cut, (connection.sock,))
+        cutting.daemon = True
+        cutting.start()
+        try:
+            connection.request("GET", path, headers={"Accept": "application/json"})
+            response = connection.getresponse()
+            if response.status != _OK:
+                raise NotFetched(f"{url}: the answer is {response.status}")
+            return response.read(SIZE_MAX + 1)
+        finally:
+            cutting.cancel()
+    finally:
+        connection.close()
+
+
+def _cut(connected: socket.socket) -> None:
+    with suppress(OSError):
+        connected.shutdown(socket.SHUT_RDWR)
