@@ -224,15 +224,10 @@ class Server:
             node_id=config.node_id,
             bugs=self.bugs,
         )
-        made_of = config, self._catalog, self._clock
-        if config.authorizer_class_name:
-            from .authorizing import authorizer_of
+        if config.authorizer_class_name or config.delegation_token_secret_key:
+            from .authorizing import add_what_is_wanted
 
-            self.services.authorizer = authorizer_of(*made_of)
-        if config.delegation_token_secret_key:
-            from odradek.broker.metadata.delegation_tokens import DelegationTokens
-
-            self.services.tokens = DelegationTokens.of(*made_of)
+            add_what_is_wanted(self.services, self._catalog)
 
     def _lock_catalog(self) -> None:
         """Take the catalogue's directory before the catalogue itself.
