@@ -6,7 +6,7 @@ import shutil
 from typing import TYPE_CHECKING, Any
 
 from .aio import Aio
-from .clients import client_config
+from .clients import PLAIN, client_config
 from .clock import Clock
 from .control import ask
 from .errors import BrokerError, Refused
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from .recording import Recording, Replayed
+    from .security import Security
     from .snapshots import Snapshot
 
 DEFAULTS = {
@@ -49,6 +50,7 @@ class Broker(Troubles):
 
     # Whether others use it as well: what concerns them is refused then.
     is_shared = False
+    _security: Security | None = None
 
     def __init__(
         self,
@@ -56,16 +58,26 @@ class Broker(Troubles):
         *,
         snapshot: Snapshot | str | os.PathLike[str] | None = None,
         keep: bool = False,
+        security: str | None = None,
+        users: Mapping[str, str] | None = None,
+        acl: bool = False,
     ) -> None:
         """``keep``: leave the directory when the broker is closed.
 
-        ``snapshot``, or its path: begin with what is in it.
+        ``snapshot``, or its path: begin with what is in it. ``security``: "ssl",
+        "sasl_ssl" or "sasl_plaintext", with ``users``, passwords by names, who log in.
+        With ``acl`` lists say who may do what, and a user "admin" may do everything.
 
         Raises:
             BadSnapshot: there is none that can be used.
-            BrokerError: nothing can be written anywhere.
+            BrokerError: nothing can be written anywhere, or no certificate be made.
+            ValueError: security, users and acl do not fit each other.
         """
         origin = None if snapshot is None else opened(snapshot)
+        secured = dict(config or {})
+        if security is not None or users or acl:
+            self._security = secured_by(security, users, acl)
+            secured = self._security.broker_options() | secured
         self.directory = new_directory(room())
         self.data_dir = self.directory / "data"
         if origin is not None:
@@ -75,9 +87,10 @@ class Broker(Troubles):
         self._keep = keep
         self._address = Address("127.0.0.1", 0)
         self._process = BrokerProcess(
-            broker_options(config, self.data_dir),
+            broker_options(secured, self.data_dir),
             self.directory / "log",
             leftover=None if keep else self.directory,
+            protocol=security or "",
         )
 
     @property
@@ -108,11 +121,20 @@ class Broker(Troubles):
         """The same methods, each to be awaited; with asyncio and with trio."""
         return Aio(self)
 
-    def config(self, client: str) -> dict[str, Any]:
+    def config(
+        self, client: str, user: str | None = None, mechanism: str = PLAIN
+    ) -> dict[str, Any]:
         """What a client has to be told: "confluent", "kafka-python", "aiokafka",
         "java" or "spark".
+
+        ``user`` is who logs in, the first one if nobody is named; ``mechanism``:
+        "PLAIN", "SCRAM-SHA-256" or "SCRAM-SHA-512".
+
+        Raises:
+            ValueError: there is no such client, user or mechanism.
         """
-        return client_config(client, self.bootstrap)
+        given = self._security, user, mechanism
+        return client_config(client, self.bootstrap, *given)
 
     def start(self) -> Self:
         """Start it, and return when clients can connect.
@@ -124,6 +146,8 @@ class Broker(Troubles):
         __tracebackhide__ = True
         self._check_shared("start")
         self._address = self._process.start(self._address.port)
+        if self._security is not None and self._security.users:
+            self.ask("users.set", users=self._security.users)
         return self
 
     def stop(self) -> None:
@@ -312,7 +336,8 @@ class Broker(Troubles):
         from .recording import checked, replayed
 
         __tracebackhide__ = True
-        found = replayed(self.ask, path, mask, timeout)
+        client = None if self._security is None else self.config("java")
+        found = replayed(self.ask, path, mask, timeout, client)
         return checked(found) if check else found
 
     def __enter__(self) -> Self:
@@ -342,6 +367,22 @@ class Broker(Troubles):
         trace: TracebackType | None,
     ) -> None:
         await self.aio.close()
+
+
+def secured_by(
+    protocol: str | None, users: Mapping[str, str] | None, acl: bool
+) -> Security:
+    """What a broker asks of its clients.
+
+    Raises:
+        ValueError: that makes no sense.
+    """
+    from .security import PROTOCOLS, Security
+
+    if protocol is None:
+        known = ", ".join(f'"{each}"' for each in PROTOCOLS[1:])
+        raise ValueError(f"users and acl need logins: set security to one of {known}")
+    return Security(protocol, users, acl)
 
 
 def broker_options(config: Mapping[str, Any] | None, data_dir: Path) -> dict[str, str]:

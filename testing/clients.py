@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+if TYPE_CHECKING:
+    from .security import Security
+
+PLAIN = "PLAIN"
 _NAMES = {
     "aiokafka": "bootstrap_servers",
     "confluent": "bootstrap.servers",
@@ -13,12 +17,23 @@ _NAMES = {
 }
 
 
-def client_config(client: str, bootstrap: str) -> dict[str, Any]:
+def client_config(
+    client: str,
+    bootstrap: str,
+    security: Security | None = None,
+    user: str | None = None,
+    mechanism: str = PLAIN,
+) -> dict[str, Any]:
     """The least that a client has to be configured with.
 
     Raises:
-        ValueError: nobody knows such a client.
+        ValueError: nobody knows such a client, or such a user.
     """
     if client not in _NAMES:
         raise ValueError(f"there is no client {client!r}: it is {', '.join(_NAMES)}")
-    return {_NAMES[client]: bootstrap}
+    address = {_NAMES[client]: bootstrap}
+    if security is not None:
+        return address | security.client_options(client, user, mechanism)
+    if user is not None:
+        raise ValueError(f"nobody logs in, and so not {user!r}")
+    return address

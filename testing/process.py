@@ -47,14 +47,17 @@ class BrokerProcess:
         log_path: Path,
         home: int | None = None,
         leftover: Path | None = None,
+        protocol: str = "",
     ) -> None:
         """``home``: the id of the process with which it ends, by default this one.
 
         ``leftover``: the directory that it removes then, when nobody else can.
+        ``protocol``: that of its listener, where it is not PLAINTEXT.
         """
         self._options = dict(options)
         self._home = home or os.getpid()
         self._leftover = leftover
+        self._protocol = protocol
         self._process: Process | None = None
         self.log_path = log_path
 
@@ -122,7 +125,11 @@ class BrokerProcess:
         command = [sys.executable, "-I", LAUNCH]
         if self._leftover is not None:
             command += [REMOVE, str(self._home), str(self._leftover)]
-        command += ["serve", "--port", str(port)]
+        command.append("serve")
+        if self._protocol:
+            options["listeners"] = f"{self._protocol.upper()}://127.0.0.1:{port}"
+        else:
+            command += ["--port", str(port)]
         for name, value in options.items():
             command += ["-o", f"{name}={value}"]
         return command

@@ -14,6 +14,7 @@ from .reset import reset_requests
 from .snapshots import snapshot_requests
 from .state import state_requests
 from .topics import topic_requests
+from .users import user_requests
 from .waits import Waits
 
 if TYPE_CHECKING:
@@ -42,5 +43,6 @@ def control_requests(server: ControlledServer) -> dict[str, AdminRequest]:
         **snapshot_requests(services, server.backups),
         **state_requests(services, listeners, waits.changes),
         **topic_requests(services),
+        **user_requests(services),
         **waits.requests(),
     }

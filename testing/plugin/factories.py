@@ -24,8 +24,22 @@ def broker(
     scope: Scope = "function",
     config: Mapping[str, Any] | None = None,
     snapshot: Any = None,
+    security: str | None = None,
+    users: Mapping[str, str] | None = None,
+    acl: bool = False,
 ) -> Any:
-    """A fixture that gives a broker; ``snapshot``: of which it begins as a fork."""
+    """A fixture that gives a broker; ``snapshot``: of which it begins as a fork.
+
+    ``security``, ``users``, ``acl`` as `odradek.testing.Broker` has them. One with
+    these or with a snapshot is each worker's own, also when it is of a session.
+    """
+    given = {
+        "snapshot": snapshot,
+        "security": security,
+        "users": users,
+        "acl": acl or None,
+    }
+    how = {name: value for name, value in given.items() if value is not None}
 
     @pytest.fixture(scope=scope)
     def made(request: pytest.FixtureRequest) -> Iterator[Broker]:
@@ -34,10 +48,10 @@ def broker(
 
         run = PluginRun.of(request.config)
         name = request.fixturename or ""
-        if scope == "session" and snapshot is None:
+        if scope == "session" and not how:
             yield run.shared(config, name)
             return
-        yield run.lend(name, config, snapshot)
+        yield run.lend(name, config, how)
         run.take_back(name)
 
     return made

@@ -85,9 +85,11 @@ class PluginRun:
         return self._shared[key]
 
     def own(
-        self, config: Mapping[str, Any] | None = None, snapshot: Any = None
+        self,
+        config: Mapping[str, Any] | None = None,
+        how: Mapping[str, Any] | None = None,
     ) -> Broker:
-        """A broker for who asks, who closes it.
+        """A broker for who asks, who closes it; ``how``: what else `Broker` takes.
 
         Raises:
             BrokerError: it does not start; whoever asks again skips.
@@ -98,11 +100,10 @@ class PluginRun:
                 "it needs a broker of its own, and the run has that of "
                 f"--odradek-bootstrap={self.settings.bootstrap}"
             )
-        key = _key(config, snapshot)
+        key = _key(config, how)
         self._skip_after_failure(key)
-        forked: dict[str, Any] = {} if snapshot is None else {"snapshot": snapshot}
         try:
-            return Broker(config, keep=self.settings.keep, **forked).__enter__()
+            return Broker(config, keep=self.settings.keep, **(how or {})).__enter__()
         except BrokerError as error:
             self._failures[key] = error
             raise
@@ -111,7 +112,7 @@ class PluginRun:
         self,
         name: str,
         config: Mapping[str, Any] | None = None,
-        snapshot: Any = None,
+        how: Mapping[str, Any] | None = None,
     ) -> Broker:
         """A broker of its own for the fixture of that name, which gives it back.
 
@@ -119,7 +120,7 @@ class PluginRun:
             BrokerError: it does not start; whoever asks again skips.
         """
         __tracebackhide__ = True
-        self.brokers[name] = broker = self.own(config, snapshot)
+        self.brokers[name] = broker = self.own(config, how)
         return broker
 
     def take_back(self, name: str) -> None:
@@ -182,7 +183,7 @@ class PluginRun:
             pytest.skip(did_not_start(self._failures[key]))
 
 
-def _key(config: Mapping[str, Any] | None, snapshot: Any = None) -> str:
+def _key(config: Mapping[str, Any] | None, how: Mapping[str, Any] | None = None) -> str:
     """What tells brokers apart."""
     key = json.dumps(dict(config or {}), sort_keys=True, default=str)
-    return key if snapshot is None else f"{key} {snapshot}"
+    return key if not how else f"{key} {json.dumps(dict(how), default=str)}"

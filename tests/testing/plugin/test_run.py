@@ -11,10 +11,15 @@ from tests.testing.inner import run_inside
 pytest_plugins = ("pytester",)
 
 
+S = {"snapshot": Path("s")}
+
+
 def test_options_and_snapshots_tell_brokers_apart() -> None:
     assert _key(None) == _key({})
     assert _key({"a": 1, "b": Path("x")}) == _key({"b": Path("x"), "a": 1})
-    assert len({_key(None), _key({"a": 1}), _key(None, "s"), _key(None, "t")}) == 4
+    assert (
+        len({_key(None), _key({"a": 1}), _key(None, S), _key(None, {"acl": True})}) == 4
+    )
 
 
 FAILING = """
