@@ -12,8 +12,8 @@ from odradek.protocol.record_batch import (
 )
 from odradek.protocol.records import uncompressed
 from odradek.storage.files.files import Buffer, Files
-from odradek.storage.scan.batch_scan import BatchScan
-from odradek.storage.values.file_names import LOG, segment_path
+from odradek.storage.scan.batch_scan import BatchScan, Expected
+from odradek.storage.segment.log_segment import LogSegment
 
 from .cleaned_transactions import CleanedTransactions
 from .offset_map import OffsetMap
@@ -53,13 +53,16 @@ def runs_of(
     Raises:
         DamageFound: there is damage that was not known.
     """
-    log = files.open(segment_path(plan.directory, segment.base_offset, LOG))
+    base_offset, end_offset = segment.base_offset, segment.end_offset
+    source = LogSegment(files, plan.directory, base_offset, plan.config, plan.now_ms)
+    limit = end_offset - base_offset - 1
+    expected = Expected(None, end_offset, limit, True, source.indexes.claims())
+    scan = BatchScan(source.log, 0, base_offset, expected=expected)
     try:
-        scan = BatchScan(log, 0, segment.base_offset)
         for run in scan.runs():
             yield run.data[run.start - run.position : run.end - run.position]
     finally:
-        log.close()
+        source.close()
     found = scan.recovery()
     if not (found.is_clean or segment.has_damage):
         starts = [each.start for each in found.damaged]

@@ -343,7 +343,25 @@ class BatchScan:
         return is_plausible and self._is_valid(position, header, True)
 
     def _is_next(self, position: int) -> bool:
-        return self._is_whole(position, self._next_offset)
+        return self._is_whole(position, self._next_offset) or self._leads_on(position)
+
+    def _leads_on(self, position: int) -> bool:
+        """Whether one is there with an offset that it cannot have.
+
+        It is one, and no bytes of a record, when the next batch begins behind it.
+        """
+        start = self._log.read_at(position, BATCH_OVERHEAD)
+        if len(start) < BATCH_OVERHEAD:
+            return False
+        header = read_header(start)
+        end = position + header.size
+        return (
+            self._is_valid(position, header, checks_crc=False)
+            and end + BATCH_OVERHEAD <= self._log.size
+            and self._log.read_at(end + _MAGIC_POSITION, 1) == _MAGIC
+            and self._is_whole(end, self._next_offset)
+            and self._is_valid(position, header, checks_crc=True)
+        )
 
     def _leads_to(self, position: int, target: int) -> bool:
         while position < target and self._is_next(position):

@@ -7,7 +7,7 @@ and whoever applies the findings looks first whether the segment is still the sa
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.protocol.errors import CorruptMessage
 from odradek.protocol.record_batch import BatchHeader
@@ -19,7 +19,7 @@ from odradek.storage.formats.index_entry import (
     parse_time_index,
 )
 from odradek.storage.formats.quarantine_entry import QuarantineEntry
-from odradek.storage.scan.batch_scan import BatchScan
+from odradek.storage.scan.batch_scan import BatchScan, Expected
 from odradek.storage.values.file_names import (
     LOG,
     OFFSET_INDEX,
@@ -27,15 +27,22 @@ from odradek.storage.values.file_names import (
     segment_path,
 )
 
+if TYPE_CHECKING:
+    from odradek.protocol.batch_columns import FoundBatch
+
 
 class ScrubPlan(NamedTuple):
-    """A sealed segment as it is now; ``known`` are its damaged ranges."""
+    """A sealed segment as it is now; ``known`` are its damaged ranges.
+
+    ``has_gaps`` where compaction may have left out offsets.
+    """
 
     directory: Path
     base_offset: int
     next_base: int
     size: int
     known: Sequence[QuarantineEntry] = ()
+    has_gaps: bool = True
 
 
 class SegmentScrub:
@@ -52,7 +59,8 @@ class SegmentScrub:
         self.bytes_read = 0
         self._files = files
         self._log: File | None = None
-        self._batches: Iterator[tuple[int, BatchHeader, memoryview]] = iter(())
+        self._scan: BatchScan | None = None
+        self._batches: Iterator[FoundBatch] = iter(())
         self._end = 0
         self._entries: dict[int, int] = {}  # last offset by position
         self._times: dict[int, int] = {}  # timestamp by last offset
@@ -90,9 +98,12 @@ class SegmentScrub:
             self._log.close()
 
     def _open(self) -> None:
-        directory, base_offset = self.plan.directory, self.plan.base_offset
+        directory, base_offset, next_base, *_ = self.plan
         self._log = self._files.open(segment_path(directory, base_offset, LOG))
-        self._batches = iter(BatchScan(self._log, 0, base_offset))
+        limit = next_base - base_offset - 1
+        expected = Expected(None, next_base, limit, self.plan.has_gaps)
+        self._scan = BatchScan(self._log, 0, base_offset, expected=expected)
+        self._batches = iter(self._scan)
         places = parse_index(self._read(OFFSET_INDEX, INDEX_ENTRY_SIZE))
         times = parse_time_index(self._read(TIME_INDEX, TIME_INDEX_ENTRY_SIZE))
         self._entries = {
@@ -116,8 +127,6 @@ class SegmentScrub:
         return data[: len(data) - len(data) % entry_size]
 
     def _take(self, position: int, header: BatchHeader) -> None:
-        if header.last_offset >= self.plan.next_base:
-            return  # a flipped offset; the range goes on
         self._note_gap(position)
         self._end = position + header.size
         last_offset, timestamp = header.last_offset, header.max_timestamp
@@ -131,15 +140,20 @@ class SegmentScrub:
 
     def _note_gap(self, end: int) -> None:
         """What lies between the last batch and ``end`` is damaged."""
-        start = self._end
-        if start < end and not any(
-            each.start <= start and end <= each.end for each in self.plan.known
-        ):
+        if self._end < end:
+            self._note(self._end, end)
+
+    def _note(self, start: int, end: int) -> None:
+        known = self.plan.known
+        if not any(each.start <= start and end <= each.end for each in known):
             self.damaged.append(start)
 
     def _finish(self) -> None:
         assert self._log is not None
+        assert self._scan is not None
         self._note_gap(self._log.size)
+        for repair in self._scan.recovery().repairs:
+            self._note(repair.position, repair.position + repair.size)
         self.bytes_read = self._log.size
         # What damage took may be indexed, and is no fault.
         if self.damaged or self.plan.known or self.index_fault:

@@ -96,6 +96,7 @@ class Scrubbing:
                     segment.reader.end.limit,
                     segment.size,
                     segment.reader.quarantined,
+                    segment.config.is_compacted,
                 )
                 return _Scrubbed(log, segment, SegmentScrub(self._files, plan))
         return None

@@ -193,6 +193,50 @@ def test_damage_that_is_not_known_ends_the_round() -> None:
     assert (found.value.base_offset, found.value.position) == (0, 70)
 
 
+@pytest.mark.parametrize(
+    ("flips", "position"),
+    [
+        ([(3, 6)], 210),  # 67 for 3, where the next segment begins at 4
+        ([(2, 6), (3, 7)], 140),  # 66 and 131, which do not contradict each other
+    ],
+)
+def test_an_offset_that_is_wrong_ends_the_round(
+    flips: list[tuple[int, int]], position: int
+) -> None:
+    """Its key would have the latest value, and the round an end beyond the log's.
+
+    The next round knows the damage, and goes on.
+    """
+    files = FakeFiles()
+    log = compacted_log(files)
+    write(log, "a1 b1 c1 d1 | d2 | z1")
+    for place, bit in flips:
+        files.flip(f"{0:020d}.log", 70 * place + 7, bit)
+    with pytest.raises(DamageFound) as found:
+        clean(log)
+    damage = found.value
+    assert (damage.base_offset, damage.position) == (0, position)
+    log.damage.meet(DamagedBatch(damage.base_offset, damage.position, "found"))
+    next_dirty, _ = clean(log)
+    assert next_dirty <= log.log_end_offset
+    assert all(record.offset < log.log_end_offset for record in records(log))
+
+
+def test_an_offset_that_the_index_denies_ends_the_round() -> None:
+    """4 for 6 fits into the gap that an earlier round has left."""
+    files = FakeFiles()
+    log = compacted_log(files, index_interval_bytes=60)
+    for number, key in enumerate([b"a", b"b", b"a", b"a", b"a", b"a", b"a", b"c"]):
+        put(log, (key, b"%d" % number), timestamp=NOW + number)
+    write(log, "| z1")
+    clean(log)
+    assert content(log) == "1b1 6a6 7c7 8z1"
+    files.flip(f"{0:020d}.log", 70 + 7, 1)
+    with pytest.raises(DamageFound) as found:
+        clean(log)
+    assert (found.value.base_offset, found.value.position) == (0, 70)
+
+
 def test_a_tombstone_stays_while_older_values_lie_in_a_segment_with_damage() -> None:
     log = compacted_log()
     write(log, "a1 b1 c1 | a- | z1")

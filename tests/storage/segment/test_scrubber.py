@@ -70,6 +70,35 @@ def test_every_flipped_byte_is_found(segment: LogSegment, files: FakeFiles) -> N
     assert findings(segment) == ([], False)
 
 
+@pytest.mark.parametrize("has_gaps", [False, True])
+def test_neighbours_that_are_wrong_together_are_found(
+    segment: LogSegment, files: FakeFiles, has_gaps: bool
+) -> None:
+    """18 and 19 say 50 and 83, which contradict neither each other nor the rest."""
+    size = segment.size // COUNT
+    files.flip(LOG, 18 * size + 7, bit=5)
+    files.flip(LOG, 19 * size + 7, bit=6)
+    plan = ScrubPlan(DIRECTORY, 0, COUNT, segment.size, (), has_gaps)
+    scrub = SegmentScrub(files, plan)
+    assert scrub.run(1 << 30)
+    assert scrub.damaged == ([18 * size] if has_gaps else [18 * size, 19 * size])
+
+
+def test_an_offset_that_can_be_put_right_is_found(
+    segment: LogSegment, files: FakeFiles
+) -> None:
+    size = segment.size // COUNT
+    files.flip(LOG, 5 * size + 7, bit=1)
+    plan = ScrubPlan(DIRECTORY, 0, COUNT, segment.size, (), has_gaps=False)
+    scrub = SegmentScrub(files, plan)
+    assert scrub.run(1 << 30)
+    assert scrub.damaged == [5 * size]
+    known = QuarantineEntry(0, 5 * size, 6 * size, 5, 5, "known")
+    scrub = SegmentScrub(files, plan._replace(known=[known]))
+    assert scrub.run(1 << 30)
+    assert scrub.damaged == []
+
+
 def test_known_damage_is_not_found_again(segment: LogSegment, files: FakeFiles) -> None:
     size = segment.size // COUNT
     files.flip(LOG, 3 * size + 62)
