@@ -145,9 +145,16 @@ class DirectoryLock:
             os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)
 
     def release(self) -> None:
-        """Let go. The file stays: removing it would race with the next holder."""
-        os.ftruncate(self._descriptor, 0)
-        os.close(self._descriptor)
+        """Let go, once. The file stays: removing it would race with the next holder.
+
+        The number may be another file's by the second time.
+        """
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            try:
+                os.ftruncate(descriptor, 0)
+            finally:
+                os.close(descriptor)
 
 
 class LogDirectory:

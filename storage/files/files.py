@@ -205,7 +205,8 @@ class OsFile(File):
         """One ``pwrite``."""
         assert position + len(data) <= self.size, position
         try:
-            os.pwrite(self._own(self.size).number, data, position)
+            held = self._own(self.size)
+            os.pwrite(held.number, data, position)
         except OSError as error:
             raise failure(self.path, error) from error
         self.is_dirty = True
@@ -295,7 +296,8 @@ class OsFiles(Files):
         """Without ``create``, the descriptor is opened when it is first needed."""
         file = self.file(path, 0)
         with translated(path):
-            found = os.fstat(file.lease(True).number) if create else path.stat()
+            held = file.lease(True) if create else None
+            found = path.stat() if held is None else os.fstat(held.number)
         file.size = file.allocated = found.st_size
         if found.st_nlink > 1:
             file.trim()

@@ -54,9 +54,10 @@ class ReadOnlyFile(File):
 
     def close(self) -> None:
         """At once."""
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
+        # Forgotten first: an error of ``close`` does not leave it open.
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
 
     def __del__(self) -> None:
         with suppress(OSError):

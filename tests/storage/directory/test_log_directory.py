@@ -52,6 +52,33 @@ def test_a_new_directory_survives_a_power_cut_with_those_above_it() -> None:
     assert files.exists(path / "meta.properties")
 
 
+def test_a_lock_that_was_let_go_touches_no_other_file(tmp_path: Path) -> None:
+    lock = DirectoryLock(tmp_path)
+    lock.release()
+    with (tmp_path / "other").open("wb+") as other:  # gets the number
+        other.write(b"bytes")
+        other.flush()
+        lock.release()
+        os.fsync(other.fileno())
+    assert (tmp_path / "other").read_bytes() == b"bytes"
+
+
+def test_a_lock_is_let_go_where_its_file_cannot_be_cut(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = DirectoryLock(tmp_path)
+
+    def broken(*_: object) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "ftruncate", broken)
+        with pytest.raises(OSError, match="Input/output"):
+            lock.release()
+    lock.release()
+    DirectoryLock(tmp_path).release()
+
+
 def test_a_lock_needs_no_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def no_room(*_: object) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")

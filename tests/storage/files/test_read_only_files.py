@@ -1,3 +1,5 @@
+import errno
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -33,6 +35,27 @@ def test_reads_what_is_there(path: Path) -> None:
     assert FILES.exists(path)
     assert FILES.size(path) == 10
     assert FILES.modified_ms(path) > 0
+
+
+def test_a_close_that_fails_is_not_done_again(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = FILES.open(path)
+    file.read_at(0, 1)
+    closed, close = [], os.close
+
+    def failing(number: int) -> None:
+        close(number)
+        closed.append(number)
+        raise OSError(errno.EIO, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "close", failing)
+        with pytest.raises(OSError, match="Input/output"):
+            file.close()
+        file.close()
+        del file
+    assert len(closed) == 1
 
 
 def test_a_file_that_is_cut_meanwhile_reads_short(path: Path) -> None:
