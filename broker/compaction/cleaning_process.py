@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 NICENESS = 10
 # How often a round is asked whether anybody still wants it.
 _LOOK_S = 0.2
+_CHUNK_SIZE = 1 << 16
 _WORKER = "odradek.storage.cleaner.worker"
 _ROOT = Path(__file__).parents[3]  # where `odradek` is
 
@@ -59,16 +60,16 @@ class ProcessCleaner:
         process = await run(_begin, plan)
         is_over = False
         try:
-            messages, transport = await _connect(process)
+            answers = Answers(process)
             try:
                 while True:
-                    message = await self._next(process, messages, is_wanted)
+                    message = await self._next(process, answers.messages, is_wanted)
                     if not (isinstance(message, CleanedSegment) and is_wanted()):
                         break
                     await take(message)
                     _tell(process)
             finally:
-                transport.close()
+                answers.close()
             is_over = isinstance(message, RoundEnd)
         finally:
             process.kill()
@@ -125,15 +126,39 @@ def _begin(plan: CleaningPlan) -> Process:
     return process
 
 
-async def _connect(
-    process: Process,
-) -> tuple[asyncio.StreamReader, asyncio.ReadTransport]:
-    loop = asyncio.get_running_loop()
-    reader = asyncio.StreamReader()
-    transport, _ = await loop.connect_read_pipe(
-        lambda: asyncio.StreamReaderProtocol(reader), process.stdout
-    )
-    return reader, transport
+class Answers:
+    """What the process writes, as ``messages``.
+
+    The loop only says when there is something to read. Given the pipe, uvloop closes
+    its descriptor twice: a file that another thread has opened in between may have the
+    number by then. Its sync would fail, or its bytes go into a third one.
+    """
+
+    def __init__(self, process: Process) -> None:
+        assert process.stdout is not None
+        self.messages = asyncio.StreamReader()
+        self._pipe = process.stdout
+        self._number = process.stdout.fileno()
+        self._loop = asyncio.get_running_loop()
+        os.set_blocking(self._number, False)
+        self._loop.add_reader(self._number, self._read)
+
+    def close(self) -> None:
+        """Let go of the pipe."""
+        if not self._pipe.closed:
+            self._loop.remove_reader(self._number)
+            self._pipe.close()
+
+    def _read(self) -> None:
+        try:
+            data = os.read(self._number, _CHUNK_SIZE)
+        except BlockingIOError:
+            return
+        if data:
+            self.messages.feed_data(data)
+        else:
+            self._loop.remove_reader(self._number)
+            self.messages.feed_eof()
 
 
 async def _receive(messages: asyncio.StreamReader) -> Any:

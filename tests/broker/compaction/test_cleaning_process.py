@@ -2,12 +2,19 @@
 
 import asyncio
 import os
+import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import uvloop
 
-from odradek.broker.compaction.cleaning_process import NICENESS, ProcessCleaner
+from odradek.broker.compaction.cleaning_process import (
+    NICENESS,
+    Answers,
+    ProcessCleaner,
+)
 from odradek.broker.runtime.disk_threads import DiskThreads
 from odradek.storage.cleaner.plan import CleanedSegment, DamageFound
 from odradek.storage.files.files import OsFiles
@@ -36,6 +43,51 @@ def workers() -> list[int]:
 
 async def never(cleaned: CleanedSegment) -> None:
     raise AssertionError(cleaned)
+
+
+@pytest.mark.parametrize(
+    "new_loop", [asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uv"]
+)
+def test_what_a_process_writes_is_read_and_its_pipe_closed_once(
+    cleaner: Kind, new_loop: Callable[[], asyncio.AbstractEventLoop]
+) -> None:
+    """Once more, and it was a file that has got the number meanwhile."""
+
+    async def read(process: subprocess.Popen[bytes]) -> None:
+        assert process.stdout is not None
+        number = process.stdout.fileno()
+        answers = Answers(process)
+        assert await answers.messages.read() == b"answer\n"
+        answers.close()
+        assert os.open(os.devnull, os.O_RDONLY) == number
+        for _ in range(10):
+            await asyncio.sleep(0)
+        answers.close()
+        os.close(number)  # fails if somebody else has closed it
+
+    with (
+        subprocess.Popen(["echo", "answer"], stdout=subprocess.PIPE) as process,
+        asyncio.Runner(loop_factory=new_loop) as runner,
+    ):
+        runner.run(read(process))
+
+
+async def test_the_loop_is_given_no_pipe(
+    tmp_path: Path, cleaner: Kind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """uvloop closes the descriptor of one twice."""
+
+    async def refused(*_: object) -> None:
+        raise AssertionError
+
+    loop = asyncio.get_running_loop()
+    monkeypatch.setattr(loop, "connect_read_pipe", refused)
+    monkeypatch.setattr(loop, "connect_write_pipe", refused)
+    threads = DiskThreads(1)
+    plan = plan_of(log_in(tmp_path, TEXT))
+    end = await cleaner(OsFiles(), threads).clean(plan, never, lambda: False)
+    threads.close()
+    assert end is None
 
 
 async def test_a_round(tmp_path: Path, cleaner: Kind) -> None:
