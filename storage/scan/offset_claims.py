@@ -89,11 +89,17 @@ def _gap_surplus(claims: Sequence[Claim], bounds: Bounds) -> int:
 
     A log whose policy is not to compact may have been compacted before. One wrong
     offset makes a gap on one side, and a contradiction on the other. Where something
-    is lost in between there is always a gap, and a contradiction all the same.
+    is lost in between there is always a gap, and a contradiction all the same. Several
+    that rise make as many gaps and one contradiction; so there are none before a batch
+    that begins where it should if nothing was left out.
     """
-    surplus = 0
+    surplus = count = 0
     next_offset = bounds.start if bounds.is_start_known else None
+    seen = {next_offset: 0}  # surplus by where the first would begin, without gaps
     for base_offset, length, is_behind_loss, indexed in claims:
+        count += length
+        if is_behind_loss:
+            seen.clear()
         if (
             indexed not in (None, base_offset)
             or not bounds.start <= base_offset <= bounds.limit - length
@@ -104,6 +110,7 @@ def _gap_surplus(claims: Sequence[Claim], bounds: Bounds) -> int:
             gap = base_offset - next_offset - is_behind_loss
             surplus += _surplus(gap, is_behind_loss)
         next_offset = base_offset + length
+        surplus = seen.setdefault(next_offset - count, surplus)
     if bounds.end is not None and next_offset is not None:
         surplus += _surplus(bounds.end - next_offset, bounds.is_end_open)
     return surplus

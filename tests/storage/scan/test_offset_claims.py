@@ -108,3 +108,10 @@ def test_what_is_contradicted_behind_a_loss_is_no_gap() -> None:
     """32 and 64 too much, then a loss: two gaps are no sign of compaction there."""
     assert settled(0, 35, 70, 12, lost=3) == [0, None, None, 12]
     assert settled(0, 35, 70, end=9) == [0, 3, 6]
+
+
+def test_before_a_batch_that_is_where_it_should_be_nothing_was_left_out() -> None:
+    """32, 64 and 2^24 too much: three gaps, and what follows contradicts them once."""
+    claims = [Claim(offset, 3) for offset in (56, 91, 16_777_246, 33)]
+    assert settle(claims, Bounds(24, LIMIT)) == [24, 27, 30, 33]
+    assert settled(0, 10, 20, 30, 40) == [0, 10, 20, 30, 40]
