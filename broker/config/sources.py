@@ -18,7 +18,7 @@ from .options.broker_config import ALIASES, OPTIONS, BrokerConfig
 from .options.error import OptionError
 from .options.foreign import is_meaningless, is_refusable, why_refused
 from .options.security import SecurityOptions
-from .secrets import shown
+from .secrets import HIDDEN, is_secret, shown
 from .sole_member import why_not_alone
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .options.listener import Listener
     from .options.option import Option
 
+PROVIDERS = "config.providers"
 _ENVIRONMENT_PREFIXES = ("KAFKA_CFG_", "KAFKA_")
 # Applications have variables like KAFKA_BROKERS: only near misses are mistakes.
 _NEAR_MISS = 0.85
@@ -46,11 +47,15 @@ _LEVELS_OF_IMAGE = {
 
 
 class Setting(NamedTuple):
-    """One option as somebody wrote it; ``where`` says who, for messages."""
+    """One option as somebody wrote it; ``where`` says who, for messages.
+
+    If its text was kept elsewhere, ``written`` is what stands in its place.
+    """
 
     where: str
     name: str
     text: str
+    written: str = ""
 
 
 @dataclass(frozen=True)
@@ -87,6 +92,7 @@ def load(
     notes: list[str] = []
     flags, environment = flags or Flags(), environment or {}
     settings = gather(config_file, environment, pairs, flags, notes)
+    settings = _looked_up(settings, environment)
     is_secure = is_to_be_secure(environment, flags)
     if is_secure:
         settings = _of_security(settings, environment) + settings
@@ -94,8 +100,9 @@ def load(
     values.update(_listeners_by_flags(values, flags))
     fields = {OPTIONS[name][0]: value for name, value in values.items()}
     of_listeners, meaningless = _of_listeners(others, BrokerConfig(**fields))
-    if meaningless:
-        names = ", ".join(sorted(meaningless))
+    unheard = [each for each in meaningless if not each.startswith(PROVIDERS)]
+    if unheard:
+        names = ", ".join(sorted(unheard))
         notes.append(f"accepted, but they mean nothing here: {names}")
     unused = sorted(name for name in values if not OPTIONS[name][1].is_used)
     if unused:
@@ -142,7 +149,7 @@ def _of_security(
 def _check_alone(config: BrokerConfig, settings: Iterable[Setting]) -> None:
     refusal = why_not_alone(config)
     if refusal is not None:
-        where, name, text = [x for x in settings if x.name == refusal.name][-1]
+        where, name, text, _ = [x for x in settings if x.name == refusal.name][-1]
         raise OptionError(f"{where}: {name}={text} is refused: {refusal.reason}")
 
 
@@ -235,7 +242,45 @@ def _of_pair(pair: str) -> Setting:
     name, equals, text = pair.partition("=")
     if not equals:
         raise OptionError(f"-o {pair}: expected name=value")
-    return Setting("-o", name.strip(), text)
+    name = name.strip()
+    if text.strip() and is_secret(name) and not _is_reference(text):
+        raise OptionError(
+            f"-o {name}={HIDDEN}: everybody on this machine sees a command line; put it"
+            f" into the file of --config, into the environment ({_variable_of(name)}), "
+            f"or say where it is: -o '{name}=${{file:/etc/secrets.properties:key}}'"
+        )
+    return Setting("-o", name, text)
+
+
+def _is_reference(text: str) -> bool:
+    from .looked_up import is_reference  # most values are not secret
+
+    return is_reference(text)
+
+
+def _looked_up(
+    settings: list[Setting], environment: Mapping[str, str]
+) -> list[Setting]:
+    """The settings with what is kept elsewhere in its place.
+
+    Raises:
+        OptionError: it is not there.
+    """
+    texts = {each.name: each.text for each in settings}
+    if PROVIDERS not in texts and not any("${" in text for text in texts.values()):
+        return settings
+    from .looked_up import LookedUp  # most brokers keep nothing elsewhere
+
+    looked_up = LookedUp(texts, environment)
+    found = []
+    for each in settings:
+        try:
+            text = looked_up.value(each.text)
+        except OptionError as error:
+            raise OptionError(f"{each.where}: {each.name}: {error}") from None
+        is_other = text != each.text
+        found.append(each._replace(text=text, written=each.text) if is_other else each)
+    return found
 
 
 def _of_flags(flags: Flags) -> Iterable[Setting]:
@@ -260,17 +305,18 @@ def _parsed(settings: Iterable[Setting]) -> tuple[dict[str, Any], dict[str, Sett
     """
     values: dict[str, Any] = {}
     others = {}
-    for where, name, text in settings:
+    for setting in settings:
+        where, name, text, written = setting
         reason = why_refused(name, text)
         if reason is not None:
             raise OptionError(
-                f"{where}: {name}={shown(name, text)} is refused: {reason}"
+                f"{where}: {name}={written or shown(name, text)} is refused: {reason}"
             )
         own = ALIASES.get(name, name)
         if own in OPTIONS:
-            values[own] = _parse(where, OPTIONS[own][1], text)
+            values[own] = _parse(setting, OPTIONS[own][1])
         elif _is_known(name):
-            others[name] = Setting(where, name, text.strip())
+            others[name] = setting._replace(text=text.strip())
         else:
             raise OptionError(f"{where}: {_unknown(name)}")
     return values, others
@@ -282,7 +328,8 @@ def _of_listeners(
     """The values of options that are for one listener, and what means nothing."""
     values: dict[str, Any] = {}
     meaningless = {}
-    for where, name, text in settings.values():
+    for setting in settings.values():
+        where, name, text, _ = setting
         found = None
         if is_of_listener(name):
             try:
@@ -292,17 +339,21 @@ def _of_listeners(
         if found is None:
             meaningless[name] = text
         else:
-            values[name] = _parse(where, found.known, text)
+            values[name] = _parse(setting, found.known)
     return values, meaningless
 
 
-def _parse(where: str, known: Option, text: str) -> Any:
-    if known.default is None and not text.strip():
+def _parse(setting: Setting, known: Option) -> Any:
+    text = setting.text.strip()
+    if known.default is None and not text:
         return None
     try:
         return known.parse(text)
     except OptionError as error:
-        raise OptionError(f"{where}: {error}") from None
+        told = str(error)
+        if text and setting.written:  # whatever it is, it may be a secret
+            told = told.replace(text, setting.written)
+        raise OptionError(f"{setting.where}: {told}") from None
 
 
 def _unknown(name: str) -> str:

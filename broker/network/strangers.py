@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from odradek.broker.config.options.listener import HostPort
+from odradek.broker.config.options.listener import PLAINTEXT, HostPort
 from odradek.broker.memory.limits import LIMITS
 
 if TYPE_CHECKING:
@@ -50,6 +50,8 @@ def farewell(
     """
     who = f"closing the connection from {connection.peer_host}:{connection.peer_port}"
     stranger = recognise(beginning, connection, network.http_address())
+    if stranger is not None and stranger.protocol == "TLS":
+        stranger = _without_tls(_protocol_of(connection, network))
     if stranger is None:
         network.log.warn(f"{who}: {error}", LIMITS.get(type(error)))
         return b""
@@ -66,12 +68,7 @@ def recognise(
     """Who begins a connection so; ``http`` is where metrics and health are."""
     first = beginning[:4]
     if first[:2] == b"\x16\x03":
-        advice = (
-            "it speaks TLS, which this listener does not: set "
-            "security.protocol=PLAINTEXT in the client, or give the broker a listener "
-            "with TLS (listeners=SSL://...)"
-        )
-        return Stranger("TLS", advice)
+        return _without_tls(PLAINTEXT)
     if first in _METHODS:
         return _web_client(beginning, connection, http)
     if first == b"SSH-":
@@ -85,6 +82,24 @@ def recognise(
     if len(first) == 4 and first.isascii() and first.decode().isprintable():
         return Stranger("text", f"it sends text; {_KAFKA_HERE}")
     return None
+
+
+def _without_tls(security_protocol: str) -> Stranger:
+    with_tls = "SASL_SSL" if security_protocol.startswith("SASL") else "SSL"
+    advice = (
+        "it speaks TLS, which this listener does not: set "
+        f"security.protocol={security_protocol} in the client, or give the broker a "
+        f"listener with TLS (listeners={with_tls}://...)"
+    )
+    return Stranger("TLS", advice)
+
+
+def _protocol_of(connection: ConnectionInfo, network: Network) -> str:
+    """What is spoken on the listener of this connection."""
+    protocols = {
+        each.name: each.security_protocol for each in network.options.client_listeners
+    }
+    return protocols.get(connection.listener_name, PLAINTEXT)
 
 
 def _web_client(

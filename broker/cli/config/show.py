@@ -92,8 +92,9 @@ def _as_written(options: argparse.Namespace) -> Iterator[Shown]:
             ALIASES.get(setting.name, setting.name): setting
             for setting in _gathered(options)
         }
-        for name, (where, _, text) in sorted(latest.items()):
-            yield Shown(name, shown_value(name, text.strip()), where)
+        for name, setting in sorted(latest.items()):
+            text = setting.text.strip()
+            yield Shown(name, shown_value(name, text), setting.where)
 
 
 def _gathered(options: argparse.Namespace) -> list[Setting]:

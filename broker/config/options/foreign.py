@@ -23,6 +23,7 @@ _MEANINGLESS_PREFIXES = (
     "broker.heartbeat.",
     "broker.session.",
     "client.quota.callback.",
+    "config.providers.",
     "confluent.",
     "controller.",
     "group.share.",
@@ -124,7 +125,12 @@ _REFUSED: tuple[tuple[str, str, str], ...] = (
     ("alter.config.policy.", "", "policies are Java classes and would not be asked"),
     ("create.topic.policy.", "", "policies are Java classes and would not be asked"),
     ("principal.builder.", "", "principals are Java classes and would not be made"),
-    ("config.providers", "", "values are not looked up anywhere: write them out"),
+    (
+        "ssl.engine.factory.class",
+        "",
+        "it is a Java class and would not be asked; TLS is that of OpenSSL",
+    ),
+    ("security.providers", "", "they are Java classes and would not be asked"),
     ("replica.selector.class", "", "there is one replica to read from"),
     ("remote.log.storage.system.enable", "false", "there is no remote storage here"),
     (
@@ -165,6 +171,8 @@ def is_dynamic(name: str) -> bool:
 
 def meaning_of(name: str) -> str:
     """What is there to say of an option of Apache Kafka."""
+    if name == "config.providers":
+        return "Names for what looks up values that are kept elsewhere (security.md)."
     for refused, harmless, reason in _REFUSED:
         if _is_meant(name, refused):
             only = f"anything but {harmless}" if harmless else "every value"

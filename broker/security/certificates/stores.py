@@ -7,7 +7,11 @@ together are in `odradek.broker.config.options.tls_checks`.
 
 from __future__ import annotations
 
+import logging
+import os
 import re
+import shlex
+import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,6 +29,9 @@ _KEY = re.compile(
     re.DOTALL,
 )
 _SIZE_MAX = 16 << 20  # the CAs of all the world are 0.2 MiB
+
+
+_logger = logging.getLogger(__name__)
 
 
 class StoreError(StartError):
@@ -58,6 +65,7 @@ def read_key_pair(options: SecurityOptions) -> KeyPair:
         certificates = read_text(get("ssl.certificate.file"), "ssl.certificate.file")
         key_name = "ssl.key.file" if get("ssl.key.file") else "ssl.certificate.file"
         key = read_text(get(key_name), key_name)
+        warn_of_readers(get(key_name), key_name)
         where = f"{options.name_of(key_name)}={get(key_name)}"
         return _of_pem(certificates, key, password, where)
     if get("ssl.keystore.key"):
@@ -70,6 +78,7 @@ def read_key_pair(options: SecurityOptions) -> KeyPair:
     if not location:
         raise StoreError(_no_key(options))
     where = f"{options.name_of('ssl.keystore.location')}={location}"
+    warn_of_readers(location, "ssl.keystore.location")
     if get("ssl.keystore.type").upper() == "PEM":
         text = read_text(location, "ssl.keystore.location")
         return _of_pem(text, text, password, where)
@@ -155,9 +164,38 @@ def read_text(path: str, name: str) -> str:
         ) from None
 
 
+def warn_of_readers(path: str, name: str) -> None:
+    """Say that a key is open to all, behind links, too; refuse what all can write.
+
+    Raises:
+        StoreError: anybody on this machine could put another key there.
+    """
+    try:
+        mode = stat.S_IMODE(os.stat(path).st_mode)
+    except OSError:
+        return  # who reads it has said so
+    if mode & stat.S_IWOTH:
+        raise StoreError(
+            f"{name}={path} can be written by everybody on this machine (mode "
+            f"{mode:o}): chmod 600 {shlex.quote(path)}"
+        )
+    if mode & stat.S_IROTH:
+        _logger.warning(
+            "%s=%s has a key in it, and everybody on this machine can read it (mode "
+            "%o): chmod 600 %s",
+            name,
+            path,
+            mode,
+            shlex.quote(path),
+        )
+
+
 def _read(path: str, name: str) -> bytes:
     try:
-        with open(path, "rb") as file:
+        # A pipe would be waited for, until somebody writes into it.
+        with open(path, "rb", opener=_without_waiting) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise StoreError(f"{name}={path} is no file")
             data = file.read(_SIZE_MAX + 1)
     except OSError as error:
         raise StoreError(f"cannot read {name}={path}: {error.strerror}") from None
@@ -166,18 +204,30 @@ def _read(path: str, name: str) -> bytes:
     return data
 
 
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
 def _see_that_it_is_pkcs12(data: bytes, path: str, where: str) -> None:
+    kind = "truststore" if "truststore" in where else "keystore"
     if data[:4] in (_JKS, _JCEKS):
+        java, made = "JKS" if data[:4] == _JKS else "JCEKS", _beside(path)
         raise StoreError(
-            f"{where} is a {'JKS' if data[:4] == _JKS else 'JCEKS'}, which only Java "
-            f"reads; make a PKCS12 of it: keytool -importkeystore -srckeystore {path} "
-            f"-destkeystore {Path(path).with_suffix('.p12')} -deststoretype PKCS12"
+            f"{where} is a {java}, which only Java reads; make a PKCS12 of it: keytool "
+            f"-importkeystore -srckeystore {shlex.quote(path)} -srcstoretype {java} "
+            f"-destkeystore {shlex.quote(made)} -deststoretype PKCS12; then set "
+            f"ssl.{kind}.location={made} and ssl.{kind}.type=PKCS12"
         )
     if data.lstrip()[:11] == b"-----BEGIN ":
-        kind = "truststore" if "truststore" in where else "keystore"
         raise StoreError(f"{where} is PEM: add ssl.{kind}.type=PEM")
     if data[:1] != b"\x30":
         raise StoreError(f"{where} is neither PEM nor PKCS12")
+
+
+def _beside(path: str) -> str:
+    """A name for the PKCS12 that will be made of a keystore."""
+    made = Path(path).with_suffix(".p12")
+    return str(made if str(made) != path else made.with_suffix(".pkcs12"))
 
 
 def _no_key(options: SecurityOptions) -> str:

@@ -4,13 +4,16 @@ from collections.abc import Callable
 import pytest
 
 from odradek.broker.config.options.listener import HostPort
+from odradek.broker.config.options.listener import Listener as Address
 from odradek.broker.network.network import Network
-from odradek.broker.network.strangers import recognise
+from odradek.broker.network.strangers import farewell, recognise
 from odradek.broker.requests.context import ConnectionInfo
+from odradek.protocol.errors import MalformedRequest
 from tests.broker.network.test_listener import connected
 from tests.fakes.broker import word_broker
 from tests.fakes.client import Client
-from tests.fakes.network import frame, settle
+from tests.fakes.clock import FakeClock
+from tests.fakes.network import fake_network, frame, settle
 
 SECOND_MS = 1000
 CLIENT_HELLO = bytes.fromhex("16030100c8010000c40303") + bytes(200)
@@ -88,6 +91,20 @@ async def test_what_to_set_is_said_of_tls() -> None:
     client.transport.feed(CLIENT_HELLO)
     assert "security.protocol=PLAINTEXT" in client.log[0]
     assert client.transport.sent == b""
+
+
+@pytest.mark.parametrize("protocol", ["PLAINTEXT", "SASL_PLAINTEXT"])
+async def test_what_to_set_is_what_the_listener_speaks(protocol: str) -> None:
+    log: list[str] = []
+    network, _ = fake_network(
+        FakeClock(),
+        log.append,
+        listeners=(Address("INSIDE", "127.0.0.1", 1),),
+        listener_security_protocol_map=(f"INSIDE:{protocol}",),
+    )
+    connection = ConnectionInfo(listener_name="INSIDE")
+    farewell(network, connection, MalformedRequest("frame"), CLIENT_HELLO)
+    assert f"security.protocol={protocol} in the client" in log[0]
 
 
 async def test_a_scanner_has_one_line_a_minute_and_others_are_not_hidden() -> None:

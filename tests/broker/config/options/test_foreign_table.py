@@ -32,6 +32,8 @@ def test_every_default_is_a_value_of_its_type() -> None:
 def test_everybody_is_told_why() -> None:
     for name in foreign_table():
         assert is_meaningless(name) or is_refusable(name)
+        if name == "config.providers":  # the one that does something
+            continue
         assert meaning_of(name).startswith(("Means nothing here", "Refused is")), name
     assert "remote storage" in meaning_of("remote.log.storage.system.enable")
     # A few have no reason of their own.

@@ -1,3 +1,7 @@
+import os
+import re
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +14,7 @@ from odradek.broker.security.certificates.stores import (
 )
 from tests.broker.security.certificates.options import bare_options, tls_options
 from tests.certificates import authority, server
+from tests.patience import PATIENCE_S
 
 PEM: dict[str, Any] = {"ssl_keystore_type": "PEM", "ssl_truststore_type": "PEM"}
 
@@ -55,6 +60,7 @@ def test_trust_is_read_from_our_file_from_kafkas_and_from_the_options() -> None:
     [
         (None, {}, r"cannot read ssl\.keystore\.location=.*No such file"),
         (b"\xfe\xed\xfe\xed\0", {}, "keytool -importkeystore .* -deststoretype PKCS12"),
+        (b"\xce\xce\xce\xce\0", {}, "-srcstoretype JCEKS"),
         (b"\xfe\xed\xfe\xed\0", PEM, "is not PEM"),
         (b"-----BEGIN CERTIFICATE-----", {}, r"add ssl\.keystore\.type=PEM"),
         (b"hello", {}, "neither PEM nor PKCS12"),
@@ -69,6 +75,69 @@ def test_what_cannot_be_used_is_said_in_a_sentence(
         path.write_bytes(content)
     with pytest.raises(StoreError, match=complaint):
         read_key_pair(bare_options(ssl_keystore_location=path, **options))
+
+
+@pytest.mark.skipif(not shutil.which("keytool"), reason="needs the JDK")
+def test_the_line_for_a_true_jks_works_as_it_stands(tmp_path: Path) -> None:
+    folder = tmp_path / "with a blank"
+    folder.mkdir()
+    path, password = folder / "broker.p12", "changeit"  # a JKS, whatever it is called
+    names = ["-alias", "broker", "-dname", "CN=broker,O=Example", "-keyalg", "EC"]
+    given = ["-storetype", "JKS", "-storepass", password, "-keypass", password]
+    made = ["keytool", "-genkeypair", "-keystore", str(path), *given, *names]
+    subprocess.run(made, check=True, capture_output=True, timeout=PATIENCE_S)
+    options = {"ssl_keystore_password": password}
+    with pytest.raises(StoreError) as refused:
+        read_key_pair(bare_options(ssl_keystore_location=path, **options))
+    line = re.search(r"keytool .*? PKCS12(?=;)", str(refused.value))
+    new = re.search(
+        r"then set ssl\.keystore\.location=(.*?) and ssl", str(refused.value)
+    )
+    assert line
+    assert new
+    subprocess.run(
+        line[0],
+        shell=True,
+        input=f"{password}\n" * 3,
+        text=True,
+        check=True,
+        capture_output=True,
+        timeout=PATIENCE_S,
+    )
+    pair = read_key_pair(bare_options(ssl_keystore_location=Path(new[1]), **options))
+    assert pair.key.startswith("-----BEGIN PRIVATE KEY-----")
+
+
+def test_who_else_can_read_or_write_a_key(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path, link = tmp_path / "it.pem", tmp_path / "link.pem"
+    path.write_text("".join(each.read_text() for each in server()))
+    link.symlink_to(path)
+    options = bare_options(ssl_certificate_file=link)
+    path.chmod(0o640)
+    read_key_pair(options)
+    assert not caplog.text
+    path.chmod(0o644)
+    read_key_pair(options)
+    assert f"can read it (mode 644): chmod 600 {link}" in caplog.text
+    path.chmod(0o666)
+    with pytest.raises(StoreError, match="can be written by everybody"):
+        read_key_pair(options)
+
+
+def test_what_is_no_file_is_not_read(tmp_path: Path) -> None:
+    pipe, loop = tmp_path / "pipe", tmp_path / "loop"
+    os.mkfifo(pipe)
+    loop.symlink_to(loop)
+    for path, complaint in (
+        (pipe, "is no file"),
+        (tmp_path, "Is a directory"),
+        (Path("/dev/zero"), "is no file"),
+        (loop, "Too many levels of symbolic links"),
+    ):
+        with pytest.raises(StoreError, match=complaint):
+            read_key_pair(bare_options(ssl_certificate_file=path))
 
 
 def test_a_certificate_without_a_key_is_not_enough() -> None:
