@@ -69,6 +69,7 @@ class ProcessCleaner:
                     await take(message)
                     _tell(process)
             finally:
+                process.kill()  # first: it would complain that nobody reads
                 answers.close()
             is_over = isinstance(message, RoundEnd)
         finally:

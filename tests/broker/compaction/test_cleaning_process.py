@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from odradek.broker.runtime.disk_threads import DiskThreads
 from odradek.storage.cleaner.plan import CleanedSegment, DamageFound
 from odradek.storage.files.files import OsFiles
 from tests.fakes.cleaner import ThreadCleaner
+from tests.patience import PATIENCE_S
 from tests.storage.cleaner.test_worker import log_in, plan_of
 
 TEXT = "a1 b1 a2 | b2 | z1"
@@ -144,6 +146,30 @@ async def test_nobody_wants_it_any_more(tmp_path: Path, cleaner: Kind) -> None:
     end = await cleaner(OsFiles(), threads).clean(plan, never, lambda: False)
     threads.close()
     assert (end, leftovers(tmp_path)) == (None, [])
+
+
+async def test_a_process_that_nobody_wants_any_more_does_not_complain(
+    tmp_path: Path, cleaner: Kind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is killed before its pipe is closed; else it may find that closed."""
+    codes: list[int] = []
+
+    class Noted(Answers):
+        def __init__(self, process: subprocess.Popen[bytes]) -> None:
+            super().__init__(process)
+            self.process = process
+
+        def close(self) -> None:
+            codes.append(self.process.wait(PATIENCE_S))
+            super().close()
+
+    module = "odradek.broker.compaction.cleaning_process"
+    monkeypatch.setattr(f"{module}.Answers", Noted)
+    threads = DiskThreads(1)
+    plan = plan_of(log_in(tmp_path, TEXT))
+    assert await cleaner(OsFiles(), threads).clean(plan, never, lambda: False) is None
+    threads.close()
+    assert codes == ([-signal.SIGKILL] if cleaner is ProcessCleaner else [])
 
 
 async def test_damage(tmp_path: Path, cleaner: Kind) -> None:
