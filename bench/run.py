@@ -40,22 +40,27 @@ Timings = dict[str, dict[str, Any]]  # by the name of the case, in their order
 def main() -> None:
     args = _arguments()
     if args.compare:
-        with _worktree(args.compare) as other:
-            if _scripts(other) != SCRIPTS:
+        with worktree(args.compare) as other:
+            if scripts_of(other) != SCRIPTS:
                 told = "has other names for modules: it is timed by scripts of its own"
                 print(f"{args.compare} {told}", file=sys.stderr)
-            now, then = _time_all(args, [ROOT, other])
-        text = _compared(now, then, args.compare)
+            now, then = time_all(args, [ROOT, other])
+        text = compared(now, then, args.compare)
     else:
-        (now,) = _time_all(args, [ROOT])
+        (now,) = time_all(args, [ROOT])
         text = _alone(now)
     print(text)
     if args.markdown:
         replace_section(args.markdown, SECTION, f"{machine()}\n\n{text}")
 
 
+def hot_paths() -> list[str]:
+    """The names of all scripts."""
+    return sorted({path.stem for path in SCRIPTS.glob("*.py")} - PARTS)
+
+
 def _arguments() -> argparse.Namespace:
-    names = sorted({path.stem for path in SCRIPTS.glob("*.py")} - PARTS)
+    names = hot_paths()
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(names))
     parser.add_argument("--compare", metavar="REV", help="time this revision as well")
@@ -70,7 +75,7 @@ def _arguments() -> argparse.Namespace:
     return args
 
 
-def _time_all(args: argparse.Namespace, roots: list[Path]) -> list[Timings]:
+def time_all(args: argparse.Namespace, roots: list[Path]) -> list[Timings]:
     """The timings of each of the source trees, which take turns."""
     timings: list[Timings] = [{} for _ in roots]
     for name in args.names:
@@ -85,7 +90,7 @@ def _time_all(args: argparse.Namespace, roots: list[Path]) -> list[Timings]:
 def _run_script(name: str, root: Path, seconds: float) -> list[dict[str, Any]]:
     # Not isolated by -P: the scripts find their parts in their own folder. The
     # path goes before the installed packages, so these are those of ``root``.
-    command = [sys.executable, str(_scripts(root) / f"{name}.py"), "--json"]
+    command = [sys.executable, str(scripts_of(root) / f"{name}.py"), "--json"]
     command += ["--seconds", str(seconds)]
     environment = {**os.environ, "PYTHONPATH": str(root)}
     try:
@@ -107,7 +112,7 @@ def _run_script(name: str, root: Path, seconds: float) -> list[dict[str, Any]]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def _scripts(root: Path) -> Path:
+def scripts_of(root: Path) -> Path:
     """Those that time ``root``.
 
     Without the package ``odradek`` in it ours would find the one that is installed, and
@@ -130,7 +135,7 @@ def _alone(now: Timings) -> str:
     return table(["operation", "µs", "CPU µs", "MB/s"], rows)
 
 
-def _compared(now: Timings, then: Timings, revision: str) -> str:
+def compared(now: Timings, then: Timings, revision: str) -> str:
     rows = []
     for name in dict.fromkeys([*now, *then]):
         cells = [name]
@@ -145,7 +150,7 @@ def _compared(now: Timings, then: Timings, revision: str) -> str:
 
 
 @contextmanager
-def _worktree(revision: str) -> Iterator[Path]:
+def worktree(revision: str) -> Iterator[Path]:
     """A checkout of ``revision`` in a temporary directory, its C extension built."""
     git = ["git", "-C", str(ROOT), "worktree"]
     with tempfile.TemporaryDirectory(prefix="odradek-bench-") as parent:
