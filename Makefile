@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # that damages every byte, crashes at every step or compares with another client.
 QUICK := tests/protocol tests/storage tests/terminal tests/broker/config \
 	tests/broker/coordinator tests/broker/metadata tests/broker/replica \
-	tests/broker/requests tests/broker/text
+	tests/broker/requests
 SWEEPS := tests/terminal/test_ending.py tests/storage/cleaner/test_cleaner_model.py \
 	tests/storage/dump/test_dump_file.py tests/storage/fsck/test_directory_check.py \
 	tests/storage/log/test_segment_replacement.py \

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from odradek.broker.text.pattern import Pattern, compile_pattern
+from odradek.broker.config.text.pattern import Pattern, compile_pattern
 from odradek.protocol.errors import (
     InvalidConfig,
     InvalidRegularExpression,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from odradek.broker.config.text.pattern import compile_pattern
 from odradek.broker.coordinator.transaction.administration import (
     TransactionFilter,
     named_states,
@@ -11,7 +12,6 @@ from odradek.broker.coordinator.transaction.administration import (
 from odradek.broker.requests import needs
 from odradek.broker.requests.registry import answers_errors, handles
 from odradek.broker.runtime.parked import gathered
-from odradek.broker.text.pattern import compile_pattern
 from odradek.protocol.acls import Operation, ResourceType
 from odradek.protocol.errors import (
     ErrorCode,

@@ -25,7 +25,7 @@ LATE = {f"odradek.broker.{name}" for name in late_modules.LATE_MODULES} | {
     "odradek.broker.coordinator",
     "odradek.broker.operate.http_server",
     "odradek.broker.metadata.scram_credentials",
-    "odradek.broker.text.pattern",
+    "odradek.broker.config.text.pattern",
     "odradek.broker.quotas.metered",
     "odradek.broker.replica",
     "bz2",

@@ -1,4 +1,4 @@
-from odradek.broker.text.pattern_syntax import (
+from odradek.broker.config.text.pattern_syntax import (
     Alternatives,
     Assertion,
     Characters,

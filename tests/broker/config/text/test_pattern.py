@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odradek.broker.text.pattern import STATES_MAX, compile_pattern
+from odradek.broker.config.text.pattern import STATES_MAX, compile_pattern
 from odradek.protocol.errors import InvalidRegularExpression
 
 LETTERS = "abA_0. -"
