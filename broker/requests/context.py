@@ -129,24 +129,17 @@ class RequestContext:
 
     def may(self, operation: int, resource_type: int, name: str) -> bool:
         """Whether the client may; the audit is told when it may not."""
-        access = self.access
-        if access is None or access.may(operation, resource_type, name):
-            return True
-        from odradek.broker.access.denials import Denial  # there is an authorizer
-
         authorizer = self.services.authorizer
-        assert authorizer is not None
-        authorizer.denials.note(
-            access,
-            Denial(
-                self.connection.principal,
-                self.connection.peer_host,
-                operation,
-                resource_type,
-                name,
-                self.api_name,
-            ),
-        )
+        if authorizer is None:
+            return True
+        principal, host = self.connection.principal, self.connection.peer_host
+        access = authorizer.access_of(principal, host)
+        if access.may(operation, resource_type, name):
+            return True
+        from odradek.broker.access.denials import Denial  # few brokers deny
+
+        what = operation, resource_type, name, self.api_name
+        authorizer.denials.note(access, Denial(principal, host, *what))
         return False
 
     def require(self, operation: int, resource_type: int, name: str) -> None:
