@@ -1,9 +1,10 @@
 """Why a client cannot connect: each step of it tried alone, with what to do.
 
 A name becomes addresses, one of them accepts a connection, who listens there speaks
-Kafka's protocol without TLS and SASL, tells where the brokers are, and those can be
-reached too. Most trouble is in the last step: a client only uses the bootstrap
-address to ask for the advertised ones.
+Kafka's protocol, with TLS and a login if the client's options say so, tells where the
+brokers are, lets the client do something, and the brokers can be reached too. Most
+trouble is in the last step: a client only uses the bootstrap address to ask for the
+advertised ones, and a certificate has to be for those.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import socket
 import ssl
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import KafkaError, MalformedRequest
@@ -24,9 +25,14 @@ from odradek.protocol.messages.metadata import MetadataResponse
 from .address import Address
 from .cluster import may_pass
 from .connection import Connection
+from .doctor.finding import Finding
+from .doctor.login import login_failure, wants_login
+from .doctor.rights import group_denied, rights
+from .doctor.tls import certificate, tls_failure, wants_tls
 from .errors import TlsFailed, raise_for
 from .metadata import NO_LEADER, metadata_request, read_metadata
 from .retry import Retry
+from .security.settings import UNPROTECTED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -41,16 +47,6 @@ _ADVERTISED = (
     "Clients are told this address by the broker: set advertised.listeners there to"
     " one that they can reach, then restart it."
 )
-
-
-class Finding(NamedTuple):
-    """One step: what was tried, where, what came of it, and what would help."""
-
-    check: str
-    target: str
-    is_ok: bool
-    detail: str
-    advice: str = ""
 
 
 def diagnose(
@@ -165,11 +161,15 @@ def _speak(
     try:
         connection = Connection(*address, timeout_s=timeout_s, security=security)
     except (OSError, KafkaError, MalformedRequest) as error:
-        yield _stranger(address, timeout_s, error), None
+        yield _stranger(address, timeout_s, error, security), None
         return
     with connection:
         apis = connection.api_versions
         yield Finding("protocol", target, True, _spoken(connection)), None
+        if security is not None and security.tls is not None:
+            shown = certificate(address, timeout_s)
+            if shown is not None:
+                yield shown, None
         if ApiKey.METADATA not in apis:
             yield _finding_of_controller(target), None
             return
@@ -177,12 +177,18 @@ def _speak(
             answer = connection.request(metadata_request(None), MetadataResponse)
             metadata = read_metadata(answer)
         except (OSError, KafkaError, MalformedRequest) as error:
-            yield _finding_of_sasl(target, apis, error), None
+            yield (
+                _metadata_refused(address, timeout_s, connection, error, security),
+                None,
+            )
             return
         brokers = ", ".join(str(broker) for broker in metadata.brokers.values())
         detail = f"brokers: {brokers}; {len(metadata.topics)} topics"
         yield Finding("metadata", target, True, detail), metadata
-        yield _coordinator(target, connection, timeout_s), None
+        allowed = rights(target, connection, security)
+        if allowed is not None:
+            yield allowed, None
+        yield _coordinator(target, connection, timeout_s, security), None
 
 
 def _answers(address: Address, timeout_s: float, security: Security | None) -> Finding:
@@ -191,7 +197,7 @@ def _answers(address: Address, timeout_s: float, security: Security | None) -> F
         with Connection(*address, timeout_s=timeout_s, security=security) as connection:
             return Finding("protocol", str(address), True, _spoken(connection))
     except (OSError, KafkaError, MalformedRequest) as error:
-        return _stranger(address, timeout_s, error)
+        return _stranger(address, timeout_s, error, security)
 
 
 def _spoken(connection: Connection) -> str:
@@ -205,24 +211,17 @@ def _spoken(connection: Connection) -> str:
     return ", ".join([f"Kafka: {len(versions)} APIs", *parts, *features])
 
 
-def _stranger(address: Address, timeout_s: float, error: Exception) -> Finding:
+def _stranger(
+    address: Address, timeout_s: float, error: Exception, security: Security | None
+) -> Finding:
     """Who it is that does not answer as a broker without TLS does."""
     target = str(address)
     if isinstance(error, TlsFailed):
-        advice = "The message names the option to change in the client's file."
-        return Finding("TLS", target, False, str(error), advice)
+        return tls_failure(address, timeout_s, error, security or UNPROTECTED)
     if isinstance(error, KafkaError):
-        advice = "Look at sasl.mechanism, the user and the password of the client."
-        return Finding("login", target, False, str(error), advice)
+        return login_failure(address, error, security or UNPROTECTED)
     if _is_tls(address, timeout_s):
-        return Finding(
-            "protocol",
-            target,
-            False,
-            "it expects TLS",
-            "Set security.protocol=SSL (or SASL_SSL) in the client, or use the port of"
-            " a PLAINTEXT listener.",
-        )
+        return wants_tls(address, security)
     said = _answer_of_stranger(address, timeout_s)
     if said.startswith(_HTTP):
         return Finding(
@@ -288,20 +287,26 @@ def _finding_of_controller(target: str) -> Finding:
     )
 
 
-def _finding_of_sasl(
-    target: str, apis: dict[int, tuple[int, int]], error: Exception
+def _metadata_refused(
+    address: Address,
+    timeout_s: float,
+    connection: Connection,
+    error: Exception,
+    security: Security | None,
 ) -> Finding:
     detail = f"metadata were refused: {_reason(error)}"
-    if ApiKey.SASL_HANDSHAKE in apis or isinstance(error, ConnectionError):
-        advice = (
-            "The listener wants a user and a password: set security.protocol="
-            "SASL_PLAINTEXT and sasl.mechanism in the client, or use another listener."
-        )
-        return Finding("metadata", target, False, f"{detail} (SASL expected)", advice)
-    return Finding("metadata", target, False, detail, "The broker's log says more.")
+    if isinstance(error, TlsFailed):  # with TLS 1.3 it may come only now
+        return tls_failure(address, timeout_s, error, security or UNPROTECTED)
+    is_closed = isinstance(error, ConnectionError)
+    if ApiKey.SASL_HANDSHAKE in connection.api_versions or is_closed:
+        return wants_login(address, timeout_s, security, detail)
+    advice = "The broker's log says more."
+    return Finding("metadata", str(address), False, detail, advice)
 
 
-def _coordinator(target: str, connection: Connection, timeout_s: float) -> Finding:
+def _coordinator(
+    target: str, connection: Connection, timeout_s: float, security: Security | None
+) -> Finding:
     name = "odradek-doctor"
     request = FindCoordinatorRequest(key=name, coordinator_keys=[name])
 
@@ -315,6 +320,9 @@ def _coordinator(target: str, connection: Connection, timeout_s: float) -> Findi
         # The first to ask makes the topic of the groups, which takes a moment.
         where = Retry(timeout_s).run(ask, may_pass)
     except KafkaError as error:
+        denied = group_denied(target, error, security)
+        if denied is not None:
+            return denied
         return Finding(
             "groups",
             target,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from enum import Enum
+
 from odradek.protocol.errors import (
     KafkaError,
     UnknownTopicOrPartition,
@@ -13,15 +15,38 @@ class Unreachable(ConnectionError):
     """A broker cannot be reached; the message says which, and why."""
 
 
+class TlsCause(Enum):
+    """Why TLS with a broker is not possible."""
+
+    UNKNOWN_ISSUER = "unknown issuer"
+    EXPIRED = "expired"
+    NOT_YET_VALID = "not yet valid"
+    OTHER_NAME = "other name"
+    INVALID = "invalid"
+    NO_TLS = "no TLS"
+    HUNG_UP = "hung up"
+    VERSION = "version"
+    CIPHER = "cipher"
+    NO_CERTIFICATE = "no certificate of ours"
+    CERTIFICATE_REFUSED = "our certificate refused"
+    OTHER = "other"
+
+
 class TlsFailed(Unreachable):
     """TLS with a broker is not possible: to try again is of no use.
 
     ``verify_code`` is OpenSSL's of a certificate that was not accepted, or 0.
     """
 
-    def __init__(self, message: str, verify_code: int = 0) -> None:
+    def __init__(
+        self,
+        message: str,
+        verify_code: int = 0,
+        cause: TlsCause = TlsCause.OTHER,
+    ) -> None:
         super().__init__(message)
         self.verify_code = verify_code
+        self.cause = cause
 
 
 class NoAnswer(TimeoutError):

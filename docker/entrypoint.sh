@@ -19,8 +19,18 @@ if [ "$1" != serve ] && [ "$1" != health ]; then
 fi
 
 # The image is made to be reached from outside of its container; who may reach it is
-# for the network around it to say.
-export KAFKA_ALLOW_UNAUTHENTICATED="${KAFKA_ALLOW_UNAUTHENTICATED:-true}"
+# for the network around it to say. A secure one lets nobody in without a name, and
+# tells its metrics inside of the container alone.
+protocol=PLAINTEXT
+case ${ODRADEK_SECURE:-} in
+"" | 0 | [Nn][Oo] | [Ff][Aa][Ll][Ss][Ee])
+    export KAFKA_ALLOW_UNAUTHENTICATED="${KAFKA_ALLOW_UNAUTHENTICATED:-true}"
+    ;;
+*)
+    protocol=SASL_SSL
+    export KAFKA_HTTP_LISTENER="${KAFKA_HTTP_LISTENER:-127.0.0.1:9404}"
+    ;;
+esac
 
 file=$own
 if [ -f "$shared" ]; then
@@ -37,9 +47,9 @@ if [ -z "${KAFKA_LISTENERS:-}${KAFKA_CFG_LISTENERS:-}" ] &&
         KAFKA_LISTENERS=$(printf %s "$told" | sed -E 's#://(\[[^]]*\]|[^:,]*):#://:#g')
         export KAFKA_LISTENERS
     else
-        export KAFKA_LISTENERS=PLAINTEXT://:9092
+        export KAFKA_LISTENERS=$protocol://:9092
         if [ "$file" = "$own" ]; then
-            export KAFKA_ADVERTISED_LISTENERS=PLAINTEXT://localhost:9092
+            export KAFKA_ADVERTISED_LISTENERS=$protocol://localhost:9092
         fi
     fi
 fi

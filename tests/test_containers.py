@@ -107,6 +107,25 @@ def test_it_serves_and_is_reached_from_outside(container: Container) -> None:
     load(None, options)
 
 
+def test_a_secure_one_lets_nobody_in_without_a_name(container: Container) -> None:
+    _, options = container.start(ODRADEK_SECURE="true")
+    assert options == {
+        "KAFKA_LISTENERS": "SASL_SSL://:9092",
+        "KAFKA_ADVERTISED_LISTENERS": "SASL_SSL://localhost:9092",
+        "KAFKA_HTTP_LISTENER": "127.0.0.1:9404",
+    }
+    config = load(None, {"ODRADEK_SECURE": "true", **options}).config
+    (listener,) = config.client_listeners
+    assert listener.security_protocol == "SASL_SSL"
+    assert not config.allow_unauthenticated
+    told = "SASL_SSL://kafka.example.com:9093"
+    _, options = container.start(ODRADEK_SECURE="TRUE", KAFKA_ADVERTISED_LISTENERS=told)
+    assert options["KAFKA_LISTENERS"] == "SASL_SSL://:9093"
+    _, options = container.start(ODRADEK_SECURE="false")
+    assert options["KAFKA_ALLOW_UNAUTHENTICATED"] == "true"
+    assert options["KAFKA_LISTENERS"] == "PLAINTEXT://:9092"
+
+
 def test_what_the_environment_says_is_left_alone(container: Container) -> None:
     given = {
         "KAFKA_LISTENERS": "A://:9092",

@@ -34,6 +34,13 @@ _ENVIRONMENT_PREFIXES = ("KAFKA_CFG_", "KAFKA_")
 _NEAR_MISS = 0.85
 _CLUSTER_ID = ("CLUSTER_ID", "KAFKA_KRAFT_CLUSTER_ID")  # of apache/kafka, of bitnami
 _SECURE = "ODRADEK_SECURE"
+_OF_SECRETS = frozenset(
+    f"KAFKA_SSL_{name}"
+    for name in (
+        *("KEYSTORE_FILENAME", "KEYSTORE_CREDENTIALS", "KEY_CREDENTIALS"),
+        *("TRUSTSTORE_FILENAME", "TRUSTSTORE_CREDENTIALS"),
+    )
+)
 _LEVELS_OF_IMAGE = {
     "ALL": "debug",
     "TRACE": "debug",
@@ -189,9 +196,12 @@ def _of_environment(
 ) -> Iterable[Setting]:
     ignored = []
     for variable in sorted(environment):
-        of_image = _of_image(variable, environment[variable])
+        of_image = _of_image(variable, environment)
         if of_image is not None:
             yield of_image
+            continue
+        if variable in _OF_SECRETS:
+            yield from _of_secrets(variable, environment)
             continue
         name = option_of_variable(variable)
         if name is None:
@@ -210,8 +220,18 @@ def _of_environment(
         notes.append(f"no options, ignored: {', '.join(ignored)}")
 
 
-def _of_image(variable: str, text: str) -> Setting | None:
+def _of_secrets(variable: str, environment: Mapping[str, str]) -> Iterable[Setting]:
+    """What a variable means that names a file of /etc/kafka/secrets."""
+    from .image_secrets import of_secrets  # for some containers
+
+    found = of_secrets(variable, environment)
+    if found is not None:
+        yield Setting(f"environment {variable}", *found)
+
+
+def _of_image(variable: str, environment: Mapping[str, str]) -> Setting | None:
     """What a variable means that the image of Apache Kafka calls otherwise."""
+    text = environment[variable]
     where = f"environment {variable}"
     if variable in _CLUSTER_ID and text.strip():
         return Setting(where, "cluster.id", text)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from odradek.client.errors import TlsFailed
+from odradek.client.errors import TlsCause, TlsFailed
 
 from . import names
 from .names import SecurityOptionError
@@ -71,7 +71,8 @@ def open_tls(plain: socket.socket, tls: Tls, host: str) -> TlsSocket:
     except ssl.SSLError as error:
         raise failure_of(error, context) from None
     except (ConnectionResetError, BrokenPipeError):
-        raise TlsFailed(f"hung up in the handshake of TLS; {_PLAIN}") from None
+        text = f"hung up in the handshake of TLS; {_PLAIN}"
+        raise TlsFailed(text, cause=TlsCause.HUNG_UP) from None
     assert isinstance(wrapped, TlsSocket)
     return wrapped
 
@@ -174,51 +175,60 @@ _PLAIN = (
 def failure_of(error: ssl.SSLError, context: ssl.SSLContext) -> TlsFailed:
     """What an error of OpenSSL means, and which option has to do with it."""
     if isinstance(error, ssl.SSLCertVerificationError):
-        return TlsFailed(_untrusted(error), error.verify_code)
+        text, cause = _untrusted(error)
+        return TlsFailed(text, error.verify_code, cause)
     if isinstance(error, (ssl.SSLEOFError, ssl.SSLZeroReturnError)):
-        return TlsFailed(f"hung up in the handshake of TLS; {_PLAIN}")
+        text = f"hung up in the handshake of TLS; {_PLAIN}"
+        return TlsFailed(text, cause=TlsCause.HUNG_UP)
     reason = error.reason or str(error)
     if any(word in reason for word in _NO_TLS):
-        return TlsFailed(f"does not speak TLS; {_PLAIN}")
+        return TlsFailed(f"does not speak TLS; {_PLAIN}", cause=TlsCause.NO_TLS)
     if any(word in reason for word in _VERSIONS):
-        return TlsFailed(f"has no version of TLS in common with us ({names.VERSIONS})")
-    is_about_ours = any(
-        word in reason for word in (*_WANTS_CERTIFICATE, *_BAD_CERTIFICATE)
-    )
-    if is_about_ours and not getattr(context, "shows_certificate", False):
-        return TlsFailed(
-            "wants a certificate of ours, or has no cipher in common with us: set"
-            f" {names.CERTIFICATE_FILES[1]} and {names.KEY_FILES[0]}"
-        )
-    if any(word in reason for word in _BAD_CERTIFICATE):
-        return TlsFailed(
-            f"refuses our certificate ({_words(reason)}): it must be issued by whom"
-            f" the broker trusts ({names.CERTIFICATE_FILES[1]})"
-        )
-    if any(word in reason for word in _WANTS_CERTIFICATE):
-        return TlsFailed(
-            "refuses our certificate, or has no cipher in common with us"
-            f" ({names.CERTIFICATE_FILES[1]}, {names.CIPHERS})"
-        )
+        text = f"has no version of TLS in common with us ({names.VERSIONS})"
+        return TlsFailed(text, cause=TlsCause.VERSION)
+    if any(word in reason for word in (*_WANTS_CERTIFICATE, *_BAD_CERTIFICATE)):
+        text, cause = _of_certificate(reason, context)
+        return TlsFailed(text, cause=cause)
     return TlsFailed(f"TLS failed: {_words(reason)}")
 
 
-def _untrusted(error: ssl.SSLCertVerificationError) -> str:
+def _of_certificate(reason: str, context: ssl.SSLContext) -> tuple[str, TlsCause]:
+    """What a broker has against our certificate, or against us without one."""
+    if not getattr(context, "shows_certificate", False):
+        return (
+            "wants a certificate of ours, or has no cipher in common with us: set"
+            f" {names.CERTIFICATE_FILES[1]} and {names.KEY_FILES[0]}"
+        ), TlsCause.NO_CERTIFICATE
+    if any(word in reason for word in _BAD_CERTIFICATE):
+        return (
+            f"refuses our certificate ({_words(reason)}): it must be issued by whom"
+            f" the broker trusts ({names.CERTIFICATE_FILES[1]})"
+        ), TlsCause.CERTIFICATE_REFUSED
+    return (
+        "refuses our certificate, or has no cipher in common with us"
+        f" ({names.CERTIFICATE_FILES[1]}, {names.CIPHERS})"
+    ), TlsCause.CIPHER
+
+
+def _untrusted(error: ssl.SSLCertVerificationError) -> tuple[str, TlsCause]:
     code = error.verify_code
     if code in UNKNOWN_ISSUER:
         return (
             "its certificate was issued by nobody whom we trust: name its CA with"
             f" {names.TRUSTED_FILES[1]}"
-        )
+        ), TlsCause.UNKNOWN_ISSUER
     if code == EXPIRED:
-        return "its certificate has expired"
+        return "its certificate has expired", TlsCause.EXPIRED
     if code == NOT_YET_VALID:
-        return "its certificate is not valid yet; is the clock right?"
+        text = "its certificate is not valid yet; is the clock right?"
+        return text, TlsCause.NOT_YET_VALID
     if code in OTHER_NAME:
         found = re.search(r"certificate is not valid for '([^']*)'", str(error))
         name = found[1] if found else "this name"
-        return f"its certificate is for other names, not for {name}"
-    return f"its certificate is not valid: {error.verify_message}"
+        text = f"its certificate is for other names, not for {name}"
+        return text, TlsCause.OTHER_NAME
+    text = f"its certificate is not valid: {error.verify_message}"
+    return text, TlsCause.INVALID
 
 
 def _words(reason: str) -> str:

@@ -60,7 +60,7 @@ def test_all_is_well(broker: BrokerProcess) -> None:
     found = findings(Address("127.0.0.1", broker.port))
     assert all(each.is_ok for each in found)
     assert [each.check for each in found] == [
-        *("name", "connection", "protocol", "metadata", "groups"),
+        *("name", "connection", "protocol", "metadata", "rights", "groups"),
     ]
     assert "Produce 0-13" in found[2].detail
 
@@ -171,4 +171,4 @@ def test_one_of_several_bootstrap_addresses_is_enough_to_go_on() -> None:
     with scripted_cluster(2) as script:
         known = [each.address for each in script.brokers.values()]
         found = findings(Address("no-such-host.invalid", 1), *known)
-    assert [each.is_ok for each in found] == [False] + [True] * 10
+    assert [each.is_ok for each in found] == [False] + [True] * 12

@@ -34,7 +34,7 @@ NOT_RUN: dict[str, dict[str, int]] = {
         "shows keys that are pressed": 1,
     },
     "docs/compaction.md": {"needs Apache Kafka's tools": 1},
-    "docs/containers.md": {"needs docker": 2},
+    "docs/containers.md": {"needs docker": 3},
     "docs/dump-log.md": {"shows damage": 1},
     "docs/groups.md": {"shows a failure": 1},
     "docs/howto/consoles.md": {"needs docker": 1},

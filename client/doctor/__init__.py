@@ -1,0 +1,1 @@
+"""What may be wrong with TLS, a login or rights, and the line that would mend it."""
