@@ -4,6 +4,8 @@ Also where nothing else of them is known: in options that are refused, in reques
 are recorded.
 """
 
+from odradek.terminal.spelling import did_you_mean
+
 from .options.broker_config import ALIASES, OPTIONS
 from .options.foreign_table import foreign_table
 from .options.option import Option
@@ -20,7 +22,13 @@ def is_secret(name: str) -> bool:
         known = _find(".".join(parts[start:]))
         if known is not None:
             return known.is_sensitive
-    return any(word in name.lower() for word in _WORDS)
+    return any(word in name.lower() for word in _WORDS) or _is_misspelt_secret(name)
+
+
+def _is_misspelt_secret(name: str) -> bool:
+    """Whether one of them was meant, most likely: ``ssl.keystore.pasword``."""
+    meant = did_you_mean(name, OPTIONS)
+    return meant is not None and OPTIONS[meant][1].is_sensitive
 
 
 def shown(name: str, value: str | None) -> str | None:

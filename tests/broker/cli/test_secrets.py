@@ -26,12 +26,12 @@ HOLDS |= {"alice.p12.password", "given", "other"}
 WATCHED = """\
 import os, sys
 from odradek.broker.cli.main import main
-import atexit
-seen = open(os.environ["SEEN"], "ab")
-atexit.register(lambda: seen.write(
-    b"\\0".join(open(f"/proc/{os.getpid()}/cmdline", "rb").read().split(b"\\0")) + b"\\n"
-    + repr(sorted(os.environ.items())).encode() + b"\\n"
-) if os.path.exists("/proc/self/cmdline") else None)
+
+for name in "cmdline", "environ":
+    path = f"/proc/self/{name}"
+    if os.path.exists(path):
+        with open(os.environ["SEEN"], "ab") as seen, open(path, "rb") as file:
+            seen.write(file.read())
 sys.exit(main(sys.argv[1:]))
 """
 
@@ -55,7 +55,7 @@ class Desk:
         done = subprocess.run(
             [sys.executable, "watched.py", *words],
             cwd=self.folder,
-            env={**os.environ, "SEEN": str(self._seen), **more},
+            env={**os.environ, "SEEN": str(self._seen)},
             input=typed,
             capture_output=True,
             text=True,

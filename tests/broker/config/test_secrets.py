@@ -26,3 +26,8 @@ def test_secrets_are_hidden(name: str) -> None:
 def test_others_are_not(name: str) -> None:
     assert not is_secret(name)
     assert shown(name, "value") == "value"
+
+
+def test_a_misspelt_secret_is_one() -> None:
+    assert is_secret("ssl.keystore.pasword")
+    assert not is_secret("num.partition")
