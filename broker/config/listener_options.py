@@ -12,7 +12,7 @@ from odradek.terminal.spelling import did_you_mean
 from .options.broker_config import ALIASES, OPTIONS
 from .options.error import OptionError
 from .options.foreign import is_meaningless, is_refusable
-from .options.security import PREFIX, prefix_of
+from .options.security import HTTP, PREFIX, prefix_of
 
 if TYPE_CHECKING:
     from .options.broker_config import BrokerConfig
@@ -29,7 +29,7 @@ class ListenerOption(NamedTuple):
 
 def is_of_listener(name: str) -> bool:
     """Whether the option is for one listener alone."""
-    return name.startswith(PREFIX)
+    return name.startswith((PREFIX, f"{HTTP}.ssl."))
 
 
 def find_listener_option(name: str, config: BrokerConfig) -> ListenerOption | None:
@@ -38,6 +38,8 @@ def find_listener_option(name: str, config: BrokerConfig) -> ListenerOption | No
     Raises:
         OptionError: there is no such listener, or no such option.
     """
+    if not name.startswith(PREFIX):
+        return _of_http(name)
     names = [listener.name for listener in config.listeners]
     fitting = [each for each in names if name.startswith(prefix_of(each))]
     if not fitting:
@@ -49,6 +51,15 @@ def find_listener_option(name: str, config: BrokerConfig) -> ListenerOption | No
     found = _find(listener_name, rest)
     if found is None and not _is_known(rest):
         raise OptionError(_no_option(name, listener_name, rest))
+    return found
+
+
+def _of_http(name: str) -> ListenerOption:
+    """Raises OptionError: there is no such option."""
+    rest = name.removeprefix(prefix_of(HTTP))
+    found = _find(HTTP, rest)
+    if found is None:
+        raise OptionError(_no_option(name, HTTP, rest))
     return found
 
 

@@ -314,7 +314,11 @@ def _of_flags(flags: Flags) -> Iterable[Setting]:
 
 def _is_known(name: str) -> bool:
     return (
-        name in OPTIONS or name in ALIASES or is_meaningless(name) or is_refusable(name)
+        name in OPTIONS
+        or name in ALIASES
+        or is_of_listener(name)
+        or is_meaningless(name)
+        or is_refusable(name)
     )
 
 

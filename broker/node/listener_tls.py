@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from odradek.broker.config.options.security import SecurityOptions
 
 if TYPE_CHECKING:
+    from ssl import SSLContext, SSLObject
+
     from odradek.broker.config.options.broker_config import BrokerConfig
     from odradek.broker.config.options.listener import Listener
     from odradek.broker.network.pre_auth import PreAuth
@@ -58,6 +60,20 @@ def make_identity(options: SecurityOptions, clock: Clock) -> Identity:
         identity = Identity(static, clock)
         identity.failure = str(error)
         return identity
+
+
+def current_context(identity: Identity) -> SSLContext:
+    """For a server that keeps its context: one whose handshakes are those of today.
+
+    A handshake goes on with the certificate and the CAs of the current one.
+    """
+    context = identity.current.context
+
+    def go_on(sock: SSLObject, name: str | None, first: SSLContext) -> None:
+        sock.context = identity.current.context
+
+    context.sni_callback = go_on
+    return context
 
 
 def renew_from_now_on(services: Parts, identity: Identity) -> None:

@@ -16,6 +16,7 @@ from .reconfiguration import follow_changes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from ssl import SSLContext
 
     from odradek.broker.config.options.broker_config import BrokerConfig
     from odradek.broker.config.options.listener import HostPort
@@ -48,6 +49,22 @@ def make_network(
         busy_poll=busy_poll(config.socket_busy_poll_us, usable_cpus()),
         http_address=http_address,
     )
+
+
+def http_tls(services: Parts) -> SSLContext | None:
+    """What a client of metrics and health makes its handshake with. None: none does.
+
+    Raises:
+        StartError: the certificate cannot be used.
+    """
+    options = SecurityOptions.of_http(services.config)
+    if options is None:
+        return None
+    from .listener_tls import current_context, make_identity, renew_from_now_on
+
+    identity = make_identity(options, services.clock)
+    renew_from_now_on(services, identity)
+    return current_context(identity)
 
 
 def make_listeners(

@@ -40,7 +40,7 @@ from odradek.storage.files.files import Files, OsFiles
 from odradek.storage.files.tail_memory import TailMemory
 
 from .late_modules import load_for_logs, load_late
-from .listening import make_listeners, make_network
+from .listening import http_tls, make_listeners, make_network
 from .reconfiguration import follow_quotas
 
 if TYPE_CHECKING:
@@ -269,9 +269,8 @@ class Server:
         services = self.services
         sources = MetricSources(services, self.listeners, self._network, LoopPauses())
         self._metric_sources = sources
-        self._http = HttpServer(
-            address, http_pages(sources), self.bugs, self.http_door()
-        )
+        pages, tls = http_pages(sources), http_tls(services)
+        self._http = HttpServer(address, pages, self.bugs, self.http_door(), tls)
         await self._http.start()
 
     async def _begin_jobs(self) -> None:

@@ -20,6 +20,7 @@ from .http_request import BadRequest, HttpRequest, parse_head, read_body
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
+    from ssl import SSLContext
 
     from odradek.broker.config.options.listener import HostPort
     from odradek.broker.runtime.bugs import Bugs
@@ -52,11 +53,14 @@ class HttpServer:
         pages: Mapping[str, Callable[[], Awaitable[Reply]]],
         bugs: Bugs,
         door: Door | None = None,
+        tls: SSLContext | None = None,
     ) -> None:
+        """With ``tls`` each connection begins with a handshake."""
         self.host, self.port = address
         self._pages = pages
         self._bugs = bugs
         self._door = door
+        self._tls = tls
         self._connections_max = door.connections_max if door else CONNECTIONS_MAX
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -69,7 +73,12 @@ class HttpServer:
         """
         try:
             self._server = await asyncio.start_server(
-                self._accept, self.host or None, self.port, limit=REQUEST_SIZE_MAX
+                self._accept,
+                self.host or None,
+                self.port,
+                limit=REQUEST_SIZE_MAX,
+                ssl=self._tls,
+                ssl_handshake_timeout=REQUEST_TIMEOUT_S if self._tls else None,
             )
         except OSError as error:
             reason = error.strerror or str(error)

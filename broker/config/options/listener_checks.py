@@ -41,21 +41,33 @@ def check_listeners(config: BrokerConfig) -> None:
             raise OptionError(_open_to_all(listener))
         _check_steered(config, listener)
     has_tls = any(listener.has_tls for listener in config.client_listeners)
+    has_tls = has_tls or SecurityOptions.of_http(config) is not None
     if config.ssl_client_auth != "none" and not has_tls:
         raise OptionError(
             f"ssl.client.auth={config.ssl_client_auth}, and no listener has TLS, so no "
             "client shows a certificate: leave it out, or open one like "
             "listeners=SSL://127.0.0.1:9093"
         )
-    http = config.http_listener
-    if http is not None and not (http.is_loopback or config.allow_unauthenticated):
+    if config.http_listener is not None:
+        _check_http(config, config.http_listener)
+    _check_advertised(config)
+
+
+def _check_http(config: BrokerConfig, http: HostPort) -> None:
+    options = SecurityOptions.of_http(config)
+    if options is not None:
+        from .tls_checks import check_tls
+
+        check_tls(options)
+    is_closed = options is not None and options.asks_who_it_is
+    if not (is_closed or http.is_loopback or config.allow_unauthenticated):
         raise OptionError(
             f"http.listener {http} can be reached from other machines: add "
-            "--allow-unauthenticated to let everybody read it, or use 127.0.0.1"
+            "--allow-unauthenticated to let everybody read it, or use 127.0.0.1; with "
+            "http.listener.security.protocol=SSL and "
+            "http.listener.ssl.client.auth=required only who has a certificate reads it"
         )
-    if http is not None:
-        _check_steered(config, http)
-    _check_advertised(config)
+    _check_steered(config, http)
 
 
 def _check_advertised(config: BrokerConfig) -> None:

@@ -62,6 +62,13 @@ class NetworkOptions:
         kind=Kind.STRING,
         read=parse_host_port,
     )
+    http_listener_security_protocol: str = option(
+        "PLAINTEXT",
+        "http.listener.security.protocol",
+        "SSL: it speaks HTTPS, with the certificate of the options that begin with ssl."
+        " or, which are stronger, with http.listener.ssl.",
+        choices=("PLAINTEXT", "SSL"),
+    )
     socket_request_max_bytes: int = option(
         100 << 20,
         "socket.request.max.bytes",

@@ -3,6 +3,7 @@
     ssl.keystore.location                                   of every listener
     listener.name.inside.ssl.keystore.location              of the listener INSIDE
     listener.name.inside.scram-sha-256.sasl.jaas.config     of one of its mechanisms
+    http.listener.ssl.keystore.location                     of metrics and health
 
 The names of listeners and mechanisms are in lower case there. Which options can be
 set so, they say themselves: ``is_per_listener``, ``is_per_mechanism``.
@@ -10,15 +11,17 @@ set so, they say themselves: ``is_per_listener``, ``is_per_mechanism``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from .listener import Listener
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from .broker_config import BrokerConfig
-    from .listener import Listener
 
 PREFIX = "listener.name."
+HTTP: Final = "http.listener"  # in the place of a name: those have no small letters
 
 
 class SecurityOptions(NamedTuple):
@@ -32,6 +35,14 @@ class SecurityOptions(NamedTuple):
         """Those of the listener for clients that has this name."""
         named = {listener.name: listener for listener in config.client_listeners}
         return cls(config, named[listener_name])
+
+    @classmethod
+    def of_http(cls, config: BrokerConfig) -> SecurityOptions | None:
+        """Those of ``http.listener``. None: it is not open, or has no TLS."""
+        address = config.http_listener
+        if address is None or config.http_listener_security_protocol != "SSL":
+            return None
+        return cls(config, Listener(HTTP, address.host, address.port, "SSL"))
 
     @property
     def prefix(self) -> str:
@@ -83,4 +94,6 @@ class SecurityOptions(NamedTuple):
 
 def prefix_of(listener_name: str) -> str:
     """What stands before the names of options that are for one listener."""
+    if listener_name == HTTP:
+        return f"{HTTP}."
     return f"{PREFIX}{listener_name.lower()}."

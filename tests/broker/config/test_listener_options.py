@@ -6,6 +6,7 @@ from odradek.broker.config.listener_options import find_listener_option
 from odradek.broker.config.options.broker_config import BrokerConfig
 from odradek.broker.config.options.error import OptionError
 from odradek.broker.config.options.listener import Listener
+from odradek.broker.config.options.security import SecurityOptions
 from odradek.broker.config.sources import load
 
 CONFIG = BrokerConfig(
@@ -72,3 +73,36 @@ def test_they_are_read_from_files(tmp_path: Path) -> None:
     path.write_text("listener.name.other.ssl.keystore.location=/k\n")
     with pytest.raises(OptionError, match=r"server\.properties:1: .*no OTHER"):
         load(path)
+
+
+def test_the_listener_of_metrics_has_options_of_its_own() -> None:
+    pairs = [
+        "http.listener=127.0.0.1:0",
+        "http.listener.security.protocol=SSL",
+        "ssl.certificate.file=all.pem",
+        "http.listener.ssl.key.file=own.key",
+    ]
+    options = SecurityOptions.of_http(load(None, {}, pairs).config)
+    assert options is not None
+    assert options.get("ssl.certificate.file") == "all.pem"
+    assert options.get("ssl.key.file") == "own.key"
+    assert options.name_of("ssl.key.file") == "http.listener.ssl.key.file"
+    with pytest.raises(
+        OptionError, match=r"did you mean http\.listener\.ssl\.key\.file"
+    ):
+        load(None, {}, ["http.listener.ssl.key.fil=x"])
+    plain = load(None, {}, ["http.listener=127.0.0.1:0"]).config
+    assert SecurityOptions.of_http(plain) is None
+
+
+def test_metrics_for_other_machines_want_a_certificate_or_a_word() -> None:
+    pairs = ["http.listener=0.0.0.0:0", "http.listener.security.protocol=SSL"]
+    with pytest.raises(
+        OptionError, match=r"http\.listener\.ssl\.client\.auth=required"
+    ):
+        load(None, {}, pairs)
+    load(None, {}, [*pairs, "allow.unauthenticated=true"])
+    own = "http.listener.ssl.client.auth=required"
+    with pytest.raises(OptionError, match="no CA is named whose clients are trusted"):
+        load(None, {}, [*pairs, own])
+    load(None, {}, [*pairs, own, "ssl.ca.file=ca.pem"])

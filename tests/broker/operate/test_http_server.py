@@ -2,6 +2,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator
 from http import HTTPStatus
+from ssl import SSLContext, SSLError
 
 import pytest
 
@@ -10,7 +11,13 @@ from odradek.broker.operate.http_reply import Reply, Streamed, plain
 from odradek.broker.operate.http_request import HttpRequest
 from odradek.broker.operate.http_server import REQUEST_SIZE_MAX, HttpServer
 from odradek.broker.runtime.bugs import Bugs
+from odradek.broker.runtime.clock import SystemClock
+from odradek.broker.runtime.process import loop_factory
 from odradek.broker.runtime.start_error import StartError
+from odradek.broker.security.certificates.identity import Identity
+from tests.broker.network.tls.words import client_context
+from tests.broker.security.certificates.options import tls_options
+from tests.certificates import alice
 
 
 async def _good() -> Reply:
@@ -44,6 +51,51 @@ class Door:
         if body == b"broken":
             raise ArithmeticError
         return Streamed(self._letters(body), "text/x-letters")
+
+
+def over_tls() -> tuple[HttpServer, SSLContext]:
+    """A server with TLS that wants a certificate of who asks."""
+    identity = Identity(tls_options(ssl_client_auth="required"), SystemClock())
+    address = HostPort("127.0.0.1", 0)
+    server = HttpServer(address, PAGES, Bugs(), None, identity.current.context)
+    return server, client_context(alice())
+
+
+async def tls_page(loop_of: HttpServer, context: SSLContext) -> bytes:
+    """What the page answers to who makes handshakes with ``context``."""
+    reader, writer = await asyncio.open_connection(
+        "127.0.0.1", loop_of.port, ssl=context
+    )
+    try:
+        writer.write(b"GET /good HTTP/1.1\r\n\r\n")
+        return await reader.read()
+    finally:
+        writer.close()
+        with contextlib.suppress(OSError):
+            await writer.wait_closed()
+
+
+@pytest.mark.parametrize("loop", ["uvloop", "asyncio"])
+def test_over_tls_only_who_has_a_certificate_reads_a_page(loop: str) -> None:
+    async def ask() -> None:
+        server, context = over_tls()
+        await server.start()
+        try:
+            for _ in range(20):
+                assert (await tls_page(server, context)).endswith(b"good\n")
+            with contextlib.suppress(SSLError, ConnectionError):
+                assert await tls_page(server, client_context()) == b""
+            reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+            writer.write(b"GET /good HTTP/1.1\r\n\r\n")
+            with contextlib.suppress(ConnectionError):
+                assert b"good" not in await reader.read()
+            writer.close()
+            assert (await tls_page(server, context)).endswith(b"good\n")
+        finally:
+            await server.stop()
+
+    with asyncio.Runner(loop_factory=loop_factory(loop)) as runner:
+        runner.run(ask())
 
 
 @contextlib.asynccontextmanager
