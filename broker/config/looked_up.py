@@ -19,9 +19,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from odradek.protocol.properties import parse_properties
 
 from .options.error import OptionError
+from .secrets import HIDDEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from .sources import Setting
 
     Look = Callable[[str, str], str | None]
 
@@ -90,6 +93,38 @@ class LookedUp:
         if found is None:
             raise OptionError(f"{reference[0]} is not there")
         return found
+
+
+def looked_up(settings: list[Setting], environment: Mapping[str, str]) -> list[Setting]:
+    """The settings with what is kept elsewhere in its place.
+
+    Raises:
+        OptionError: it is not there.
+    """
+    look = LookedUp({each.name: each.text for each in settings}, environment)
+    found = []
+    for each in settings:
+        try:
+            text = look.value(each.text)
+        except OptionError as error:
+            raise OptionError(f"{each.where}: {each.name}: {error}") from None
+        is_other = text != each.text
+        found.append(each._replace(text=text, written=each.text) if is_other else each)
+    return found
+
+
+def check_sight(name: str, text: str, variable: str) -> None:
+    """See that a secret which stands on the command line only says where it is.
+
+    Raises:
+        OptionError: it is the secret itself; ``variable`` could hold it instead.
+    """
+    if not is_reference(text):
+        raise OptionError(
+            f"-o {name}={HIDDEN}: everybody on this machine sees a command line; put it"
+            f" into the file of --config, into the environment ({variable}), or say "
+            f"where it is: -o '{name}=${{file:/etc/secrets.properties:key}}'"
+        )
 
 
 def _providers(options: Mapping[str, str]) -> dict[str, Provider]:

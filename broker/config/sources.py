@@ -18,7 +18,7 @@ from .options.broker_config import ALIASES, OPTIONS, BrokerConfig
 from .options.error import OptionError
 from .options.foreign import is_meaningless, is_refusable, why_refused
 from .options.security import SecurityOptions
-from .secrets import HIDDEN, is_secret, shown
+from .secrets import is_secret, shown
 from .sole_member import why_not_alone
 
 if TYPE_CHECKING:
@@ -263,44 +263,22 @@ def _of_pair(pair: str) -> Setting:
     if not equals:
         raise OptionError(f"-o {pair}: expected name=value")
     name = name.strip()
-    if text.strip() and is_secret(name) and not _is_reference(text):
-        raise OptionError(
-            f"-o {name}={HIDDEN}: everybody on this machine sees a command line; put it"
-            f" into the file of --config, into the environment ({_variable_of(name)}), "
-            f"or say where it is: -o '{name}=${{file:/etc/secrets.properties:key}}'"
-        )
+    if text.strip() and is_secret(name):
+        from .looked_up import check_sight
+
+        check_sight(name, text, _variable_of(name))
     return Setting("-o", name, text)
-
-
-def _is_reference(text: str) -> bool:
-    from .looked_up import is_reference  # most values are not secret
-
-    return is_reference(text)
 
 
 def _looked_up(
     settings: list[Setting], environment: Mapping[str, str]
 ) -> list[Setting]:
-    """The settings with what is kept elsewhere in its place.
-
-    Raises:
-        OptionError: it is not there.
-    """
-    texts = {each.name: each.text for each in settings}
-    if PROVIDERS not in texts and not any("${" in text for text in texts.values()):
+    """The settings with what is kept elsewhere in its place; mostly nothing is."""
+    if not any(each.name == PROVIDERS or "${" in each.text for each in settings):
         return settings
-    from .looked_up import LookedUp  # most brokers keep nothing elsewhere
+    from .looked_up import looked_up
 
-    looked_up = LookedUp(texts, environment)
-    found = []
-    for each in settings:
-        try:
-            text = looked_up.value(each.text)
-        except OptionError as error:
-            raise OptionError(f"{each.where}: {each.name}: {error}") from None
-        is_other = text != each.text
-        found.append(each._replace(text=text, written=each.text) if is_other else each)
-    return found
+    return looked_up(settings, environment)
 
 
 def _of_flags(flags: Flags) -> Iterable[Setting]:
