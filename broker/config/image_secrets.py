@@ -36,24 +36,24 @@ VARIABLES = {
 }
 
 
-def of_secrets(variable: str, environment: Mapping[str, str]) -> tuple[str, str] | None:
+def of_secrets(variable: str, environment: Mapping[str, str]) -> list[tuple[str, str]]:
     """The option and its value that one of these variables stands for.
 
-    None for an empty one.
+    Nothing for an empty one.
 
     Raises:
         OptionError: the file is not there, or cannot be read.
     """
     name = environment[variable].strip()
     if not name:
-        return None
+        return []
     meaning = VARIABLES[variable]
     # As in Kafka's image a path may be given that begins there.
     path = Path(environment.get(SECRETS_VARIABLE, SECRETS)) / name
     if not meaning.is_read:
         if not path.is_file():
             raise OptionError(f"environment {variable}: there is no file {path}")
-        return meaning.option, str(path)
+        return [(meaning.option, str(path))]
     try:
         with path.open(encoding="utf-8") as file:
             text = file.read(_SIZE_MAX + 1)
@@ -64,4 +64,4 @@ def of_secrets(variable: str, environment: Mapping[str, str]) -> tuple[str, str]
         raise OptionError(f"environment {variable}: {path}: it is no text") from None
     if len(text) > _SIZE_MAX:
         raise OptionError(f"environment {variable}: {path}: that is no password")
-    return meaning.option, text.rstrip("\r\n")
+    return [(meaning.option, text.rstrip("\r\n"))]

@@ -35,12 +35,10 @@ _NEAR_MISS = 0.85
 _CLUSTER_ID = ("CLUSTER_ID", "KAFKA_KRAFT_CLUSTER_ID")  # of apache/kafka, of bitnami
 _SECURE = "ODRADEK_SECURE"
 _OF_SECRETS = frozenset(
-    f"KAFKA_SSL_{name}"
-    for name in (
-        *("KEYSTORE_FILENAME", "KEYSTORE_CREDENTIALS", "KEY_CREDENTIALS"),
-        *("TRUSTSTORE_FILENAME", "TRUSTSTORE_CREDENTIALS"),
-    )
-)
+    f"KAFKA_SSL_{store}_{what}"
+    for store in ("KEYSTORE", "TRUSTSTORE", "KEY")
+    for what in ("FILENAME", "CREDENTIALS")
+) - {"KAFKA_SSL_KEY_FILENAME"}
 _LEVELS_OF_IMAGE = {
     "ALL": "debug",
     "TRACE": "debug",
@@ -102,7 +100,11 @@ def load(
     settings = _looked_up(settings, environment)
     is_secure = is_to_be_secure(environment, flags)
     if is_secure:
-        settings = _of_security(settings, environment) + settings
+        from .secure_defaults import secure_settings
+
+        set_by_name = {ALIASES.get(x.name, x.name): x.text for x in settings}
+        beneath = secure_settings(set_by_name, environment)
+        settings = [*(Setting("--secure", *each) for each in beneath), *settings]
     values, others = _parsed(settings)
     values.update(_listeners_by_flags(values, flags))
     fields = {OPTIONS[name][0]: value for name, value in values.items()}
@@ -141,16 +143,6 @@ def is_to_be_secure(environment: Mapping[str, str], flags: Flags) -> bool:
     from .secure_defaults import wants_security  # few brokers are asked to be
 
     return wants_security(environment[_SECURE])
-
-
-def _of_security(
-    settings: Iterable[Setting], environment: Mapping[str, str]
-) -> list[Setting]:
-    """What ``--secure`` stands for, beneath what is set."""
-    from .secure_defaults import secure_settings
-
-    given = {ALIASES.get(each.name, each.name): each.text for each in settings}
-    return [Setting("--secure", *each) for each in secure_settings(given, environment)]
 
 
 def _check_alone(config: BrokerConfig, settings: Iterable[Setting]) -> None:
@@ -201,7 +193,10 @@ def _of_environment(
             yield of_image
             continue
         if variable in _OF_SECRETS:
-            yield from _of_secrets(variable, environment)
+            from .image_secrets import of_secrets  # for some containers
+
+            for found in of_secrets(variable, environment):
+                yield Setting(f"environment {variable}", *found)
             continue
         name = option_of_variable(variable)
         if name is None:
@@ -218,15 +213,6 @@ def _of_environment(
         ignored.append(variable)
     if ignored:
         notes.append(f"no options, ignored: {', '.join(ignored)}")
-
-
-def _of_secrets(variable: str, environment: Mapping[str, str]) -> Iterable[Setting]:
-    """What a variable means that names a file of /etc/kafka/secrets."""
-    from .image_secrets import of_secrets  # for some containers
-
-    found = of_secrets(variable, environment)
-    if found is not None:
-        yield Setting(f"environment {variable}", *found)
 
 
 def _of_image(variable: str, environment: Mapping[str, str]) -> Setting | None:

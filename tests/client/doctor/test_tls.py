@@ -84,7 +84,7 @@ def test_one_that_is_not_for_what_clients_are_told(serve: Serve, ca: Authority) 
 
 def test_no_certificate_of_ours(listeners: Listeners, ca: Authority) -> None:
     found = failure(listeners["MTLS"], **trusting(ca))
-    assert found.detail.endswith("it wants a certificate")
+    assert "wants a certificate" in found.detail  # said before it hangs up, or not
     assert "ssl.certificate.location=FILE and ssl.key.location=FILE" in found.advice
 
 
