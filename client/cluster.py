@@ -103,7 +103,7 @@ class Cluster:
         self.retry = retry or Retry(timeout_s)
         self._bootstrap = list(bootstrap)
         self._client_id = client_id
-        self._security = security
+        self.security = security
         self._brokers: dict[int, Broker] = {}
         self._connections: dict[int, tuple[Address, Connection]] = {}
         self._coordinators: dict[tuple[int, str], Broker] = {}
@@ -259,15 +259,15 @@ class Cluster:
                 return broker.address, self._open(broker.address)
             except OSError as error:
                 reason = f"broker {broker}: {self._reason(error)}"
-                raise _kind_of(error)(reason) from error
-        reasons, kind = [], Unreachable
+                raise _like(error, reason) from error
+        reasons, last = [], OSError()
         for address in self._bootstrap:
             try:
                 return address, self._open(address)
             except OSError as error:
                 reasons.append(f"{address}: {self._reason(error)}")
-                kind = _kind_of(error)
-        raise kind("; ".join(reasons))
+                last = error
+        raise _like(last, "; ".join(reasons))
 
     def _open(self, address: Address) -> Connection:
         try:
@@ -275,7 +275,7 @@ class Cluster:
                 *address,
                 client_id=self._client_id,
                 timeout_s=self.timeout_s,
-                security=self._security,
+                security=self.security,
             )
         except MalformedRequest as error:
             raise MalformedRequest(f"{address}: {error}") from None
@@ -288,8 +288,10 @@ class Cluster:
         return error.strerror or str(error)
 
 
-def _kind_of(error: OSError) -> type[Unreachable]:
-    return TlsFailed if isinstance(error, TlsFailed) else Unreachable
+def _like(error: OSError, reason: str) -> Unreachable:
+    if isinstance(error, TlsFailed):
+        return TlsFailed(reason, error.verify_code, error.cause)
+    return Unreachable(reason)
 
 
 def _is_lost(error: Exception) -> bool:

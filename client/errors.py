@@ -48,6 +48,11 @@ class TlsFailed(Unreachable):
         self.verify_code = verify_code
         self.cause = cause
 
+    @property
+    def may_pass(self) -> bool:
+        """Whether it may only be a broker that stops just now."""
+        return self.cause is TlsCause.HUNG_UP
+
 
 class NoAnswer(TimeoutError):
     """A broker did not answer in time."""

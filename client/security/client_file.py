@@ -8,6 +8,7 @@
     ssl.ca.location=/etc/kafka/ca.pem
 
 What is not about brokers, TLS or SASL is left out: such files are shared by programs.
+Values may stand elsewhere (`references`).
 """
 
 from __future__ import annotations
@@ -19,12 +20,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from odradek.client.address import parse_addresses
 from odradek.protocol.properties import parse_properties
 
+from .names import is_of_security
 from .options import read_security
+from .references import resolved
 
 if TYPE_CHECKING:
     from .settings import Security
 
-_SERVERS = ("bootstrap.servers", "metadata.broker.list")
+SERVERS = ("bootstrap.servers", "metadata.broker.list")
 
 
 class ClientFileError(ValueError):
@@ -46,13 +49,20 @@ def read_client_file(path: str) -> ClientFile:
     """
     options = read_client_options(path)
     try:
+        options |= resolved(
+            {name: text for name, text in options.items() if _is_read(name)}
+        )
         security = read_security(options, path)
-        servers = next((options[name] for name in _SERVERS if name in options), "")
+        servers = next((options[name] for name in SERVERS if name in options), "")
         if servers:
             parse_addresses(servers)
     except ValueError as error:
         raise ClientFileError(f"{path}: {error}") from None
     return ClientFile(security, servers)
+
+
+def _is_read(name: str) -> bool:
+    return name in SERVERS or is_of_security(name)
 
 
 def read_client_options(path: str) -> dict[str, str]:

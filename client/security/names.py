@@ -61,6 +61,8 @@ SASL = (
     *(HTTPS_FILE, HTTPS_TEXT, LOGIN_HANDLER, RETRIEVER),
 )
 ALIASES = {"sasl.mechanisms": MECHANISM}
+# Whose values nobody may see; `JAAS` has one inside.
+SECRETS = (PASSWORD, KEY_PASSWORD, *STORE_PASSWORDS, *KEY_TEXTS, *CLIENT_SECRETS)
 USED = (PROTOCOL, *TLS, *SASL, *ALIASES)
 
 # What makes no difference here: of Kerberos, of other threads, of Java's own parts.

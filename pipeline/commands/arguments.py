@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 from typing import TYPE_CHECKING
 
 from odradek.client.defaults import (
     BOOTSTRAP_SERVER,
     BOOTSTRAP_VARIABLE,
+    CLIENT_CONFIG_VARIABLE,
+    client_file,
     default_bootstrap,
 )
-from odradek.client.profiles import ProfileError
+from odradek.client.profiles import PROFILE_VARIABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from odradek.client.address import Address
     from odradek.terminal.parser import Parser
@@ -36,18 +39,56 @@ def told(error: OSError, bootstrap: str) -> str:
 
 def cluster_arguments(parser: Parser) -> None:
     """Add the options of every command that reads a cluster with Spark."""
-    try:
-        bootstrap, _ = default_bootstrap()
-    except ProfileError as error:
-        parser.error(str(error))
     parser.add_argument(
         "--bootstrap-server",
-        default=bootstrap,
         metavar="HOST:PORT",
         help="a broker of the cluster, or several with commas (default:"
         f" ${BOOTSTRAP_VARIABLE}, or else {BOOTSTRAP_SERVER})",
     )
+    parser.add_argument(
+        "--profile",
+        metavar="NAME",
+        help="the brokers, and the file of client options, of this profile (default:"
+        f" ${PROFILE_VARIABLE}, or the one in use; see odradek profile)",
+    )
+    command_config_argument(parser)
     spark_arguments(parser)
+
+
+def command_config_argument(parser: Parser) -> None:
+    """Add the option for TLS and SASL."""
+    parser.add_argument(
+        "--command-config",
+        metavar="FILE",
+        help="a file of client options for TLS and SASL, as Java's tools and"
+        " librdkafka's have it, which tasks of Spark read too (default:"
+        f" ${CLIENT_CONFIG_VARIABLE}, or the profile's)",
+    )
+
+
+def find_cluster(parser: Parser, options: argparse.Namespace) -> None:
+    """Set ``bootstrap_server``, and ``command_config`` to a whole path, or to nothing.
+
+    Ends the process when the client's options are wrong.
+    """
+    is_named = options.bootstrap_server is not None
+    try:
+        given = client_file(options.command_config, options.profile, is_named=is_named)
+        if not is_named:
+            brokers, who = default_bootstrap(options.profile)
+            # Who names a file means its brokers; else they are the last asked.
+            is_wanted = bool(options.command_config) or not who
+            if is_wanted and given and given.bootstrap_servers:
+                brokers = given.bootstrap_servers
+            options.bootstrap_server = brokers
+    except ValueError as error:
+        parser.error(str(error))
+    options.command_config = whole_path(given.security.origin) if given else ""
+
+
+def whole_path(path: str) -> str:
+    """The path for who may have another working directory; nothing for nothing."""
+    return os.path.abspath(os.path.expanduser(path)) if path else ""
 
 
 def spark_arguments(parser: Parser) -> None:
@@ -92,6 +133,21 @@ def spark_options(
             raise ValueError(f"{name} {text}: write it like {example}")
         options[key.strip()] = value.strip()
     return options
+
+
+def check_no_secret(options: Mapping[str, str]) -> None:
+    """Whether nothing stands on the command line that all of the machine can see.
+
+    Raises:
+        ValueError: something does.
+    """
+    from odradek.pipeline.security.clear_secrets import INSTEAD, clear_secret
+
+    if name := clear_secret(options):
+        raise ValueError(
+            f"--option {name}: everybody on this machine can see a command line;"
+            f" {INSTEAD} (--command-config)"
+        )
 
 
 def size(text: str) -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from odradek.terminal.failure import FAILED, USAGE_ERROR, fail
 from odradek.terminal.parser import Parser, json_argument
 
-from .arguments import addresses, cluster_arguments, spark_options
+from .arguments import addresses, cluster_arguments, find_cluster, spark_options
 
 if TYPE_CHECKING:
     from odradek.pipeline.spark.doctor import Finding
@@ -36,18 +36,20 @@ def command(arguments: list[str]) -> int:
     json_argument(parser, "one JSON object a finding")
     cluster_arguments(parser)
     options = parser.parse(arguments)
+    find_cluster(parser, options)
     try:
         brokers = addresses(options.bootstrap_server)
         conf = spark_options(options.conf)
     except (argparse.ArgumentTypeError, ValueError) as error:
         return fail(_COMMAND, USAGE_ERROR, error)
+    from odradek.pipeline.security.access import Access
     from odradek.pipeline.spark.doctor import examine
     from odradek.pipeline.spark.session import SparkOfCommand
 
-    problems = 0
+    problems, access = 0, Access(file=options.command_config)
     with SparkOfCommand("doctor", options.master, conf) as spark:
         session = None if options.no_spark else spark.session
-        for finding in examine(session, brokers):
+        for finding in examine(session, brokers, access=access):
             problems += not finding.is_ok
             _show(finding, options.json)
     if not options.json:

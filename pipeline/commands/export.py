@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import argparse
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from odradek.client.defaults import default_bootstrap
 from odradek.terminal.failure import FAILED, USAGE_ERROR, fail
 from odradek.terminal.parser import Parser, json_argument
 
-from .arguments import cluster_arguments, spark_options, told
+from .arguments import (
+    check_no_secret,
+    cluster_arguments,
+    find_cluster,
+    spark_options,
+    told,
+)
 
 if TYPE_CHECKING:
     from odradek.pipeline.jobs.export import Export
@@ -35,10 +41,12 @@ def command(arguments: list[str]) -> int:
     """Write a topic, or a part of it, to a table."""
     parser = _parser()
     options = parser.parse(arguments)
+    _find_brokers(parser, options)
     try:
         conf = spark_options(options.conf)
         catalog = spark_options(options.catalog, "--catalog", "type=sql")
         more = spark_options(options.option, "--option", "onCorrupt=skip")
+        check_no_secret(more)
     except ValueError as error:
         return fail(_COMMAND, USAGE_ERROR, error)
     return _run(options, conf, catalog, more)
@@ -56,7 +64,6 @@ def _parser() -> Parser:
     )
     parser.add_argument("table", metavar="PATH", help="the folder of the table to make")
     cluster_arguments(parser)
-    parser.set_defaults(bootstrap_server=None)
     _source_arguments(parser)
     _value_arguments(parser)
     _table_arguments(parser)
@@ -174,16 +181,16 @@ def _words(text: str) -> tuple[str, ...]:
     return words
 
 
-def _brokers(given: str | None, data_dir: str) -> str:
-    """The brokers to ask; none for a data directory that was stopped cleanly."""
-    if given is None and data_dir:
-        from pathlib import Path
+def _find_brokers(parser: Parser, options: argparse.Namespace) -> None:
+    """Set them; none for a data directory that was stopped cleanly."""
+    is_stopped = False
+    if options.bootstrap_server is None and options.data_dir:
+        from odradek.pipeline.segments import directory
 
-        from odradek.pipeline.segments.directory import is_stopped
-
-        if is_stopped(Path(data_dir)):
-            return ""
-    return given or default_bootstrap()[0]
+        is_stopped = directory.is_stopped(Path(options.data_dir))
+    find_cluster(parser, options)
+    if is_stopped:
+        options.bootstrap_server = options.command_config = ""
 
 
 def _run(
@@ -196,7 +203,7 @@ def _run(
 
     from odradek.pipeline.job_errors import JobError
     from odradek.pipeline.jobs.export import Export, run_export
-    from odradek.pipeline.jobs.job_file import Source
+    from odradek.pipeline.jobs.job_source import Source
     from odradek.pipeline.spark.session import SparkOfCommand
     from odradek.pipeline.values.decoding import ValueFormat
     from odradek.protocol.errors import KafkaError
@@ -204,12 +211,19 @@ def _run(
 
     topic, partitions = options.topic
     path = os.path.abspath(options.data_dir) if options.data_dir else ""
-    brokers = _brokers(options.bootstrap_server, path)
+    brokers = options.bootstrap_server
     isolation = "read_committed" if options.read_committed else "read_uncommitted"
     is_decoded = options.value_format != "none"
     table = options.table.rstrip("/")
     export = Export(
-        Source(brokers, (topic,), isolation_level=isolation, path=path, options=more),
+        Source(
+            brokers,
+            (topic,),
+            isolation_level=isolation,
+            path=path,
+            options=more,
+            command_config=options.command_config,
+        ),
         ValueFormat(
             format=options.value_format,
             schema=options.schema,

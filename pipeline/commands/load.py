@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 from odradek.terminal.failure import FAILED, USAGE_ERROR, fail
 from odradek.terminal.parser import Parser, json_argument
 
-from .arguments import addresses, cluster_arguments, size, spark_options, told
+from .arguments import (
+    addresses,
+    cluster_arguments,
+    find_cluster,
+    size,
+    spark_options,
+    told,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,7 +91,9 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     )
     json_argument(parser, "one JSON object a batch")
     cluster_arguments(parser)
-    return parser.parse(arguments)
+    options = parser.parse(arguments)
+    find_cluster(parser, options)
+    return options
 
 
 def table_arguments(parser: Parser) -> None:
@@ -148,6 +157,7 @@ def job_of(options: argparse.Namespace, *, begins: bool) -> LoadJob:
     _check_addresses(options.bootstrap_server)
     from odradek.client.producer import ProducerSettings
     from odradek.pipeline.load.loader import LoadJob
+    from odradek.pipeline.security.access import Access
 
     return LoadJob(
         options.job,
@@ -156,6 +166,7 @@ def job_of(options: argparse.Namespace, *, begins: bool) -> LoadJob:
         ProducerSettings(compression=_CODECS.index(options.compression)),
         options.transaction_timeout,
         begins=begins,
+        access=Access(file=options.command_config),
     )
 
 

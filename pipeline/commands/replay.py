@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from odradek.terminal.parser import Parser, json_argument
 
-from .arguments import cluster_arguments, spark_options
+from .arguments import cluster_arguments, find_cluster, spark_options
 from .load import job_arguments, job_of, run_job, table_arguments, table_of
 
 if TYPE_CHECKING:
@@ -55,7 +55,9 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     )
     json_argument(parser, "one JSON object")
     cluster_arguments(parser)
-    return parser.parse(arguments)
+    options = parser.parse(arguments)
+    find_cluster(parser, options)
+    return options
 
 
 def _replay(options: argparse.Namespace) -> int:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from typing import TYPE_CHECKING
 
+from odradek.client.defaults import CLIENT_CONFIG_VARIABLE
 from odradek.terminal.failure import FAILED, fail
 from odradek.terminal.parser import Parser
 
 from . import run_pipeline_action
-from .arguments import told
+from .arguments import command_config_argument, told, whole_path
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable
     from types import FrameType
+
+    from odradek.pipeline.jobs.job_file import Job
 
 ACTIONS = {
     "start": (".sink_start", "run the job until it is stopped"),
@@ -54,15 +59,13 @@ def run_sink(action: str, arguments: list[str], *, once: bool) -> int:
         help="first make Spark's checkpoint anew from the table, which knows all of it;"
         " from its rows if it has to be",
     )
+    command_config_argument(parser)
     options = parser.parse(arguments)
-    return _run(
-        f"pipeline sink {action}", options.job, once, options.rebuild_checkpoint
-    )
+    return _run(f"pipeline sink {action}", options, once)
 
 
-def _run(command: str, path: str, once: bool, rebuild: bool) -> int:
+def _run(command: str, options: argparse.Namespace, once: bool) -> int:
     from odradek.pipeline.job_errors import JobError
-    from odradek.pipeline.jobs.job_file import read_job_file
     from odradek.pipeline.sink.sink import Sink
     from odradek.pipeline.spark.session import SparkOfCommand
     from odradek.protocol.errors import KafkaError
@@ -70,11 +73,11 @@ def _run(command: str, path: str, once: bool, rebuild: bool) -> int:
     sink = None
     brokers = ""
     try:
-        job = read_job_file(path)
+        job = job_of(options)
         brokers = job.source.bootstrap_servers
         with SparkOfCommand(f"sink {job.name}", job.master, job.conf) as spark:
             sink = Sink(job, spark.session)
-            sink.prepare(rebuild_checkpoint=rebuild)
+            sink.prepare(rebuild_checkpoint=options.rebuild_checkpoint)
             stop_on_signals(sink.stop)
             sink.run(once=once)
     except (JobError, KafkaError) as error:
@@ -85,6 +88,19 @@ def _run(command: str, path: str, once: bool, rebuild: bool) -> int:
         if sink is not None:
             sink.close()
     return 0
+
+
+def job_of(options: argparse.Namespace) -> Job:
+    """The job of the file, with the client options that the command line names.
+
+    Raises:
+        JobError: says which key is wrong, and what was meant.
+    """
+    from odradek.pipeline.jobs.job_file import read_job_file
+
+    usual = os.environ.get(CLIENT_CONFIG_VARIABLE, "").strip()
+    named = options.command_config or ""
+    return read_job_file(options.job, whole_path(named), whole_path(usual))
 
 
 def stop_on_signals(stop: Callable[[], None]) -> None:

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from odradek.terminal.failure import FAILED, fail
 from odradek.terminal.parser import Parser, json_argument
+
+from .arguments import command_config_argument
+from .sink import job_of
+
+if TYPE_CHECKING:
+    import argparse
 
 
 def command(arguments: list[str]) -> int:
@@ -20,20 +28,20 @@ def command(arguments: list[str]) -> int:
     )
     parser.add_argument("job", metavar="JOB.toml")
     json_argument(parser, "one JSON object")
+    command_config_argument(parser)
     options = parser.parse(arguments)
-    return _show(options.job, as_json=options.json)
+    return _show(options)
 
 
-def _show(path: str, *, as_json: bool) -> int:
+def _show(options: argparse.Namespace) -> int:
     from odradek.pipeline.job_errors import JobError
-    from odradek.pipeline.jobs.job_file import read_job_file
     from odradek.pipeline.sink.status import job_status, status_lines
 
     try:
-        status = job_status(read_job_file(path))
+        status = job_status(job_of(options))
     except JobError as error:
         return fail("pipeline sink status", FAILED, error)
-    if as_json:
+    if options.json:
         import json
 
         print(json.dumps(status.as_json(), ensure_ascii=False))

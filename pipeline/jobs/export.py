@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from odradek.terminal.progress import Progress
 
     from .job_committer import Log, Written
-    from .job_file import Source
+    from .job_source import Source
 
 _TELL_S = 1.0
 _INSTEAD = (
@@ -120,7 +120,9 @@ def _logs(source: Source) -> Iterator[tuple[LogView, Log]]:
         yield DirectoryView(path, committed=committed), _StoppedLog()
         return
     bootstrap = parse_addresses(source.bootstrap_servers)
-    with Cluster(bootstrap, client_id="odradek-export") as cluster:
+    with Cluster(
+        bootstrap, client_id="odradek-export", security=source.security()
+    ) as cluster:
         yield BrokerView(cluster, committed=committed), Continuity(cluster)
 
 
@@ -265,6 +267,8 @@ def _records(
         options["kafka.bootstrap.servers"] = source.bootstrap_servers
     if source.path:
         options["path"] = source.path
+    if source.command_config:
+        options["commandConfig"] = source.command_config
     if export.min_partitions:
         options["minPartitions"] = str(export.min_partitions)
     register_source(spark)

@@ -17,6 +17,8 @@ from odradek.pipeline.tables.table import FORMATS as TABLE_FORMATS
 from odradek.pipeline.values.decoding import FORMATS as VALUE_FORMATS
 from odradek.pipeline.values.decoding import HEADERS, RECORD_COLUMNS, ValueFormat
 
+from .job_source import Source, as_text, read_source
+
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)", re.ASCII)
 _MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,200}", re.ASCII)
@@ -29,6 +31,7 @@ class Key(NamedTuple):
     default: Any
     meaning: str
     choices: tuple[str, ...] = ()
+    is_secret: bool = False
 
 
 KEYS: dict[str, dict[str, Key]] = {
@@ -38,7 +41,12 @@ KEYS: dict[str, dict[str, Key]] = {
         "trigger": Key(str, "1s", "How often a micro-batch begins: 500ms, 10s, 1m."),
     },
     "source": {
-        "bootstrap_servers": Key(str, "127.0.0.1:9092", "Brokers, with commas."),
+        "bootstrap_servers": Key(
+            str, "", "Brokers, with commas; else command_config's, or 127.0.0.1:9092."
+        ),
+        "command_config": Key(
+            str, "", "A file of client options for TLS and SASL; see docs/security.md."
+        ),
         "topics": Key(list, [], "The topics to read."),
         "topic_pattern": Key(str, "", "Or a pattern that their names match."),
         "starting_offsets": Key(
@@ -104,27 +112,6 @@ _COLUMNS = (*RECORD_COLUMNS, "timestampType", HEADERS)
 
 
 @dataclass(frozen=True)
-class Source:
-    """What is read, and from where on."""
-
-    bootstrap_servers: str = "127.0.0.1:9092"
-    topics: tuple[str, ...] = ()
-    topic_pattern: str = ""
-    starting_offsets: str | dict[str, dict[str, int]] = "earliest"
-    max_offsets_per_trigger: int = 2_000_000
-    small_batch_records: int = 10_000
-    isolation_level: str = "read_uncommitted"
-    path: str = ""
-    format: str = "odradek"
-    options: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def is_committed(self) -> bool:
-        """Whether only records of committed transactions are read."""
-        return self.isolation_level == "read_committed"
-
-
-@dataclass(frozen=True)
 class Job:
     """A streaming job, checked."""
 
@@ -153,8 +140,13 @@ class Job:
         return {name: v for name, v in self.catalog.items() if name != "table"}
 
 
-def read_job_file(path: str | Path) -> Job:
+def read_job_file(
+    path: str | Path, command_config: str = "", usual_config: str = ""
+) -> Job:
     """The job that a file describes.
+
+    ``command_config`` is another file of client options than the one that it names,
+    ``usual_config`` the one where it names none.
 
     Raises:
         JobError: says which key is wrong, and what was meant.
@@ -165,6 +157,11 @@ def read_job_file(path: str | Path) -> Job:
         raise JobError(f"{path}: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise JobError(f"{path}: {error}") from None
+    source = content.setdefault("source", {})
+    if isinstance(source, dict):
+        file = command_config or source.get("command_config") or usual_config
+        if file:
+            source["command_config"] = file
     try:
         return read_job(content, Path(path).resolve().parent)
     except JobError as error:
@@ -216,7 +213,8 @@ def _checked(where: str, key: Key, value: Any) -> Any:
     kinds = key.kind if isinstance(key.kind, tuple) else (key.kind,)
     if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
         wanted = " or ".join(_KIND_NAMES[kind] for kind in kinds)
-        raise JobError(f"{where} must be {wanted}, not {value!r}. {key.meaning}")
+        found = "" if key.is_secret else f", not {value!r}"
+        raise JobError(f"{where} must be {wanted}{found}. {key.meaning}")
     if key.choices and value not in key.choices:
         raise JobError(
             f"{where}: there is no {value!r}.{did_you_mean(str(value), key.choices)} "
@@ -270,7 +268,7 @@ def _job(found: dict[str, dict[str, Any]], folder: Path) -> Job:
         raise JobError("[dead_letters] dlq_max_ratio must be from 0 to 1")
     return Job(
         name=top["name"],
-        source=_source(found["source"], path),
+        source=read_source(found["source"], path),
         value=value,
         table_path=table_path,
         table_format=table["format"],
@@ -281,26 +279,8 @@ def _job(found: dict[str, dict[str, Any]], folder: Path) -> Job:
         dead_letters=dead_path if dead["enabled"] else None,
         dlq_max_ratio=ratio,
         master=found["spark"]["master"],
-        conf={name: _text(value) for name, value in found["spark"]["conf"].items()},
+        conf={name: as_text(value) for name, value in found["spark"]["conf"].items()},
     )
-
-
-def _source(given: dict[str, Any], path: Any) -> Source:
-    if bool(given["topics"]) == bool(given["topic_pattern"]):
-        raise JobError('[source] needs topics = ["orders"], or topic_pattern, not both')
-    if not all(isinstance(topic, str) and topic for topic in given["topics"]):
-        raise JobError("[source] topics must be a list of names")
-    if given["path"] and given["format"] != "odradek":
-        raise JobError('[source] path is read by format = "odradek" only')
-    if given["max_offsets_per_trigger"] < 1:
-        raise JobError("[source] max_offsets_per_trigger must be more than 0")
-    if given["small_batch_records"] < 0:
-        raise JobError("[source] small_batch_records must not be negative")
-    values = dict(given)
-    values["topics"] = tuple(given["topics"])
-    values["path"] = path(given["path"]) if given["path"] else ""
-    values["options"] = {name: _text(v) for name, v in given["options"].items()}
-    return Source(**values)
 
 
 def _value(given: dict[str, Any], columns: list[Any], path: Any) -> ValueFormat:
@@ -323,11 +303,6 @@ def _value(given: dict[str, Any], columns: list[Any], path: Any) -> ValueFormat:
         has_prefix=bool(given["registry"]) if prefix is None else prefix,
         columns=tuple(columns),
     )
-
-
-def _text(value: Any) -> str:
-    """As options of Spark are written."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def duration_ms(where: str, text: str) -> int:

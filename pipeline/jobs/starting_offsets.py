@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from odradek.client.cluster import Cluster
 
-    from .job_file import Source
+    from .job_source import Source
 
 _NAMED = {"earliest": EARLIEST, "latest": LATEST}
 

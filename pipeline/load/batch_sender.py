@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from odradek.client.cluster import Cluster
 from odradek.client.producer import Producer, ProducerSettings
+from odradek.pipeline.security.access import OPEN, Access
 from odradek.pipeline.workers.garbage_collection import freeze_once
 from odradek.protocol.topic_partition import TopicPartition
 
@@ -42,6 +43,7 @@ class BatchSender:
     registration: Registration
     settings: ProducerSettings
     timeout_s: float
+    access: Access = OPEN
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The number of records by topic partition; for ``mapInArrow``."""
@@ -53,7 +55,11 @@ class BatchSender:
         freeze_once()
         self._register()
         counts: Counter[int] = Counter()
-        with Cluster(list(self.bootstrap), timeout_s=self.timeout_s) as cluster:
+        with Cluster(
+            list(self.bootstrap),
+            timeout_s=self.timeout_s,
+            security=self.access.security(),
+        ) as cluster:
             producer = Producer(
                 cluster,
                 self.settings,

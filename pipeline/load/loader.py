@@ -31,6 +31,7 @@ from odradek.client.transaction_steps import (
     transaction_name,
 )
 from odradek.pipeline.job_errors import JobError, JobStopped
+from odradek.pipeline.security.access import OPEN, Access
 from odradek.protocol.errors import (
     InvalidProducerEpoch,
     InvalidProducerIdMapping,
@@ -42,9 +43,11 @@ from odradek.protocol.errors import (
 from odradek.protocol.topic_partition import TopicPartition
 
 from .attempt_registry import AttemptRegistry
-from .batch_sender import COUNTS_SCHEMA, BatchSender
-from .notes import LoadNotes, Note, first_note, was_written
+from .batch_sender import BatchSender
+from .notes import LoadNotes, Note, first_note, notes_topic, was_written
 from .record_rows import RecordColumns, record_rows
+from .rights import in_words, needs_of, stopped_by
+from .sent_counts import SparkFailure, sent_counts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,6 +83,7 @@ class LoadJob:
     timeout_s: float = 30
     tries: int = 3
     begins: bool = False
+    access: Access = OPEN
 
     @property
     def addresses(self) -> tuple[Address, ...]:
@@ -119,22 +123,31 @@ class Loader:
         """
         self._spark = spark
         self._job = job
-        self._cluster = Cluster(job.addresses, timeout_s=job.timeout_s)
+        self._security = job.access.security()
+        self._cluster = Cluster(
+            job.addresses, timeout_s=job.timeout_s, security=self._security
+        )
+        notes = notes_topic(job.name)
+        self._needs = needs_of(job.name, job.topic, job.group, notes)
         try:
-            found = self._find_topic()
-            self._partition_count = len(found.leaders)
-            self._name: TransactionName = transaction_name(self._cluster, job.name)
-            self._identity: ProducerIdentity = NOBODY
-            self._began_s = time.monotonic()
-            self._next_epoch()
-            self._notes = LoadNotes(self._cluster, job.name, job.topic)
-            self._note = self._find_note(found)
+            with in_words(self._security, self._needs):
+                self._take_name()
         except BaseException:
             self._cluster.close()
             raise
         conf = spark.sparkContext.getConf()
         host = conf.get("spark.driver.host") or "127.0.0.1"
         self._registry = AttemptRegistry(host, conf.get("spark.driver.bindAddress"))
+
+    def _take_name(self) -> None:
+        found = self._find_topic()
+        self._partition_count = len(found.leaders)
+        self._name: TransactionName = transaction_name(self._cluster, self._job.name)
+        self._identity: ProducerIdentity = NOBODY
+        self._began_s = time.monotonic()
+        self._next_epoch()
+        self._notes = LoadNotes(self._cluster, self._job.name, self._job.topic)
+        self._note = self._find_note(found)
 
     def __enter__(self) -> Self:
         return self
@@ -203,7 +216,9 @@ class Loader:
         except _FENCED as error:
             raise self._shut_out() from error
         except DeliveryFailed as error:
-            raise JobStopped(f"a note could not be written: {error}") from error
+            raise self._refused(error) or JobStopped(
+                f"a note could not be written: {error}"
+            ) from error
         return note
 
     def _write(self, note: Note, parts: Sequence[str]) -> None:
@@ -254,15 +269,18 @@ class Loader:
                 return Loaded(batch, self._try(prepared, batch, note, parts))
             except _FENCED as error:
                 raise self._shut_out() from error
-            except (KafkaError, OSError, DeliveryFailed, _SparkFailure) as error:
+            except (KafkaError, OSError, DeliveryFailed, SparkFailure) as error:
                 failure = error
+                if self._refused(error) is not None:
+                    break
                 if too_long := self._too_long():
                     raise too_long from error
             finally:
                 self._registry.end()
         with contextlib.suppress(KafkaError, OSError):
             self._next_epoch()  # aborts what is open, for who reads committed
-        raise JobStopped(
+        assert failure is not None
+        raise self._refused(failure) or JobStopped(
             f"batch {batch} could not be written in {self._job.tries} tries: "
             f"{_line(failure)}"
         ) from failure
@@ -279,8 +297,9 @@ class Loader:
             self._registry.begin(),
             self._job.settings,
             self._job.timeout_s,
+            self._job.access,
         )
-        counts = _collect(prepared, sender)
+        counts = sent_counts(prepared, sender)
         self._registry.end()
         written = self._note._replace(batch=batch, note=note)
         self._write(written, parts)
@@ -315,6 +334,9 @@ class Loader:
                 " transaction.max.timeout.ms); give a shorter --transaction-timeout"
             ) from error
 
+    def _refused(self, error: Exception) -> JobStopped | None:
+        return stopped_by(error, self._security, self._needs)
+
     def _shut_out(self) -> JobStopped:
         return self._too_long() or JobStopped(
             f"another run of job {self._job.name} has begun: it goes on from what this"
@@ -337,6 +359,8 @@ class Loader:
         metadata = self._cluster.metadata([topic])
         if topic not in metadata.topics:
             error = metadata.failed.get(topic) or UnknownTopicOrPartition()
+            if self._refused(error) is not None:
+                raise error
             raise JobError(
                 f"topic {topic}: {error} odradek topic create {topic} makes one"
             )
@@ -344,47 +368,6 @@ class Loader:
 
     def _task_count(self) -> int:
         return min(self._partition_count, _TASKS_MAX)
-
-
-class _SparkFailure(Exception):
-    """A job of Spark failed; the message is its first reason."""
-
-
-def _collect(prepared: DataFrame, sender: BatchSender) -> dict[int, int]:
-    """Run the job; how many records each partition got.
-
-    Raises:
-        _SparkFailure: a task failed, or two tasks wrote one partition.
-    """
-    from py4j.protocol import Py4JError
-    from pyspark.errors import PySparkException
-
-    try:
-        found = prepared.mapInArrow(sender, COUNTS_SCHEMA).collect()
-    except (PySparkException, Py4JError) as error:
-        raise _SparkFailure(_reason(str(error))) from error
-    counts = {row["partition"]: row["records"] for row in found}
-    if len(counts) != len(found):
-        raise _SparkFailure("two tasks wrote one partition")
-    return counts
-
-
-def _reason(text: str) -> str:
-    """The error that a task ended with, out of all that Spark tells of it."""
-    lines = [line.strip() for line in text.splitlines()]
-    telling = [
-        line
-        for line in lines
-        if (
-            "Error:" in line
-            or "Failed:" in line
-            or "Refused:" in line
-            or "Exception:" in line
-        )
-        and not line.startswith(("org.apache.spark.SparkException: Job", "at "))
-        and "api.python.PythonException" not in line
-    ]
-    return (telling or lines or [text])[0]
 
 
 def _line(error: Exception | None) -> str:

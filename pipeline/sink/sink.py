@@ -72,7 +72,12 @@ class Sink:
         self._give_up_after_s = give_up_after_s
         self._pause = pause
         bootstrap = parse_addresses(job.source.bootstrap_servers)
-        self._cluster = Cluster(bootstrap, client_id=f"odradek-sink-{job.name}")
+        self._security = job.source.security()
+        self._cluster = Cluster(
+            bootstrap,
+            client_id=f"odradek-sink-{job.name}",
+            security=self._security,
+        )
         self._checkpoint = Checkpoint(job.checkpoint)
         self._table = open_table(
             job.table_format, job.table_path, job.name, job.catalog
@@ -219,6 +224,8 @@ class Sink:
             options["subscribePattern"] = source.topic_pattern
         if source.path:
             options["path"] = source.path
+        if source.command_config and source.format == "odradek":
+            options["commandConfig"] = source.command_config
         if HEADERS in self._job.value.columns:
             options["includeHeaders"] = "true"
         starts = self._checkpoint.start()

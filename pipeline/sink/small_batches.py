@@ -7,13 +7,14 @@ in the files. Where that fails, the tasks do it, with their own tries and messag
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from odradek.client.cluster import Cluster
 from odradek.client.fetcher import Fetcher
 from odradek.pipeline.job_errors import JobError
 from odradek.pipeline.jobs.batch_writer import read_reports
 from odradek.pipeline.source.data_source import Decoding
+from odradek.pipeline.source.log_view import cluster_of
 from odradek.pipeline.source.options import RECORDS, read_stream_options
 from odradek.pipeline.source.wire_reader import read_fetched
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 # Tasks are more patient.
-_TIMEOUT_S = 5.0
+_TIMEOUT_MS = 5000
 
 
 class SmallBatches:
@@ -80,11 +81,8 @@ class SmallBatches:
     ) -> Iterator[pyarrow.RecordBatch]:
         if self._fetcher is None:
             options = self._options
-            cluster = Cluster(
-                options.bootstrap,
-                client_id=options.client_id,
-                timeout_s=min(options.timeout_ms / 1000, _TIMEOUT_S),
-            )
+            timeout_ms = min(options.timeout_ms, _TIMEOUT_MS)
+            cluster = cluster_of(replace(options, timeout_ms=timeout_ms))
             self._fetcher = Fetcher(cluster, committed=options.committed)
         self._fetcher.expect(topic_ids)
         for each in planned:

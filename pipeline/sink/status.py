@@ -115,7 +115,8 @@ def _last_commit(job: Job, location: str, catalog: dict[str, str]) -> Commit | N
 
 def _log_ends(job: Job, last: Commit) -> dict[TopicPartition, int]:
     bootstrap = parse_addresses(job.source.bootstrap_servers)
-    with Cluster(bootstrap, timeout_s=_TIMEOUT_S) as cluster:
+    security = job.source.security()
+    with Cluster(bootstrap, timeout_s=_TIMEOUT_S, security=security) as cluster:
         listing = list_offsets(
             cluster,
             dict.fromkeys(last.ends, LATEST),

@@ -10,10 +10,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from odradek.client.cluster import Cluster
-from odradek.client.errors import NoAnswer, TopicReplaced, Unreachable
+from odradek.client.errors import NoAnswer, TlsFailed, TopicReplaced, Unreachable
 from odradek.client.list_offsets import EARLIEST, LATEST, NO_OFFSET, list_offsets
 from odradek.pipeline import errors
 from odradek.pipeline.errors import SourceAway, SourceError, did_you_mean
+from odradek.pipeline.security.words import TOPIC, Need, told
 from odradek.protocol.errors import (
     InvalidTopic,
     KafkaError,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from odradek.client.list_offsets import ListedOffset
+    from odradek.client.security.settings import Security
     from odradek.protocol.topic_partition import TopicPartition
 
     from .options import SourceOptions
@@ -90,7 +92,9 @@ class BrokerView:
                 hint = did_you_mean(name, list(others))
                 raise SourceError(f"There is no topic {name}.{hint}")
             if error is not None:
-                raise _refused(f"Topic {name}: {error}", error)
+                need = Need("Describe", TOPIC, name)
+                said = told(error, self._cluster.security, need)
+                raise _refused(f"Topic {name}: {said}", error)
         return {
             name: TopicView(topic.topic_id, list(topic.leaders))
             for name, topic in metadata.topics.items()
@@ -132,26 +136,39 @@ class BrokerView:
             committed=self._committed,
         )
         for place, error in listing.failed.items():
-            raise _refused(f"{place}: {error}", error)
+            need = Need("Describe", TOPIC, place.topic)
+            said = told(error, self._cluster.security, need)
+            raise _refused(f"{place}: {said}", error)
         return listing.found
 
 
 def cluster_of(options: SourceOptions) -> Cluster:
     """The cluster that the options name; nothing is connected yet."""
-    timeout_s = options.timeout_ms / 1000
-    return Cluster(options.bootstrap, client_id=options.client_id, timeout_s=timeout_s)
+    try:
+        security = options.access.security()
+    except ValueError as error:  # what was right when the query began
+        raise SourceError(str(error)) from None
+    return Cluster(
+        options.bootstrap,
+        client_id=options.client_id,
+        timeout_s=options.timeout_ms / 1000,
+        security=security,
+    )
 
 
 @contextmanager
-def connected(options: SourceOptions) -> Iterator[Cluster]:
+def connected(options: SourceOptions, *needs: Need) -> Iterator[Cluster]:
     """The same for a while; what it refuses is told as `SourceError`."""
-    with cluster_of(options) as cluster, in_plain_words():
+    with cluster_of(options) as cluster, in_plain_words(cluster.security, *needs):
         yield cluster
 
 
 @contextmanager
-def in_plain_words() -> Iterator[None]:
-    """Errors of the client become a `SourceError` that says what to look at."""
+def in_plain_words(security: Security | None = None, *needs: Need) -> Iterator[None]:
+    """Errors of the client become a `SourceError` that says what to look at.
+
+    ``needs`` are the rights that are asked for meanwhile.
+    """
     try:
         yield
     except TopicReplaced as error:
@@ -159,6 +176,9 @@ def in_plain_words() -> Iterator[None]:
             f"{error} To read the new one, give the query a checkpointLocation of "
             "its own."
         ) from error
+    except TlsFailed as error:
+        kind = SourceAway if error.may_pass else SourceError
+        raise kind(f"The broker cannot be spoken to: {error}.") from error
     except (Unreachable, NoAnswer) as error:
         raise SourceAway(
             f"The broker does not answer: {error}. Is it running, and is "
@@ -171,7 +191,7 @@ def in_plain_words() -> Iterator[None]:
     except ConnectionError as error:
         raise SourceAway(str(error)) from error
     except KafkaError as error:
-        raise _refused(str(error), error) from error
+        raise _refused(told(error, security, *needs), error) from error
 
 
 def _refused(text: str, error: KafkaError) -> SourceError:

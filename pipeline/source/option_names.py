@@ -5,6 +5,12 @@ Spark hands options over in lower case; messages call them as they are documente
 
 from __future__ import annotations
 
+from odradek.client.security.names import USED as SECURITY
+from odradek.client.security.names import (
+    SecurityOptionError,
+    check_names,
+    is_of_security,
+)
 from odradek.pipeline.errors import BadOption, did_you_mean
 
 SOURCE = (
@@ -29,6 +35,7 @@ SOURCE = (
     "mode",
     "onCorrupt",
     "pushdown",
+    "commandConfig",
     # Of the connector's own consumers, which there are none of here.
     "groupIdPrefix",
     "kafkaConsumer.pollTimeoutMs",
@@ -45,7 +52,6 @@ KAFKA_USED = (
     "isolation.level",
     "max.partition.fetch.bytes",
     "request.timeout.ms",
-    "security.protocol",
 )
 # What a consumer in Java takes, and what makes no difference here.
 KAFKA_IGNORED = (
@@ -92,10 +98,9 @@ KAFKA_REFUSED = {
     "key.deserializer": "keys are binary; cast them in a select.",
     "value.deserializer": "values are binary; cast them in a select.",
 }
-_SECURITY = ("ssl.", "sasl.", "security.providers")
 
 _BY_LOWER = {name.lower(): name for name in SOURCE}
-_KAFKA_KNOWN = {*KAFKA_USED, *KAFKA_IGNORED}
+_KAFKA_KNOWN = {*KAFKA_USED, *KAFKA_IGNORED, *SECURITY}
 
 
 def check_name(name: str) -> None:
@@ -114,9 +119,12 @@ def check_name(name: str) -> None:
     config = lowered.removeprefix(KAFKA_PREFIX)
     if config in KAFKA_REFUSED:
         raise BadOption(lowered, f"cannot be set: {KAFKA_REFUSED[config]}")
-    if config.startswith(_SECURITY):
-        raise BadOption(lowered, "only PLAINTEXT is spoken here yet.")
-    if config not in _KAFKA_KNOWN:
+    if is_of_security(config):
+        try:
+            check_names([config])
+        except SecurityOptionError as error:
+            raise BadOption(lowered, f"{error.reason}.") from None
+    elif config not in _KAFKA_KNOWN:
         known = [KAFKA_PREFIX + each for each in sorted(_KAFKA_KNOWN)]
         text = f"a consumer has no such option.{did_you_mean(lowered, known)}"
         raise BadOption(lowered, text)

@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 from odradek.client.address import Address, parse_addresses
 from odradek.client.list_offsets import EARLIEST, LATEST
+from odradek.client.security.client_file import ClientFileError
+from odradek.client.security.names import SecurityOptionError
 from odradek.pipeline.errors import BadOption, SourceError, did_you_mean
 from odradek.pipeline.records.damage import OnCorrupt
+from odradek.pipeline.security.access import OPEN, Access
 
-from .option_names import check_name
+from .option_names import KAFKA_PREFIX, check_name
 from .positions import (
     Everywhere,
     Position,
@@ -99,6 +102,7 @@ class SourceOptions:
     mode: str = RECORDS
     on_corrupt: OnCorrupt = OnCorrupt.FAIL
     pushdown: bool = False
+    access: Access = OPEN
 
 
 def read_options(given: Mapping[str, str]) -> SourceOptions:
@@ -130,10 +134,10 @@ def read_stream_options(given: Mapping[str, str]) -> SourceOptions:
             raise BadOption(name, "is for batches; a stream has no end.")
     if reader.has("pushdown"):
         raise BadOption("pushdown", "is for batches.")
-    if reader.has("path") and not reader.has("kafka.bootstrap.servers"):
+    options = replace(reader.common(), starting=reader.starting(_TO_LATEST))
+    if not options.bootstrap:
         text = "a stream needs the broker too: give kafka.bootstrap.servers."
         raise BadOption("path", text)
-    options = replace(reader.common(), starting=reader.starting(_TO_LATEST))
     least, most = options.min_offsets_per_trigger, options.max_offsets_per_trigger
     if least is not None and most is not None and least > most:
         raise BadOption(
@@ -161,10 +165,10 @@ class _Reader:
         return name.lower() in self._given
 
     def common(self) -> SourceOptions:
-        path = self._given.get("path")
+        path, access = self._given.get("path"), self._access()
         return SourceOptions(
             subscription=self._subscription(path),
-            bootstrap=self._bootstrap(path),
+            bootstrap=self._bootstrap(path, access),
             path=path,
             starts_latest_without_match=self._strategy(),
             fails_on_data_loss=self.flag("failOnDataLoss", True),
@@ -185,6 +189,7 @@ class _Reader:
                 "onCorrupt", {each.value: each for each in OnCorrupt}, OnCorrupt.FAIL
             ),
             pushdown=self.flag("pushdown", False),
+            access=access,
         )
 
     def starting(self, default: Position) -> Position:
@@ -237,12 +242,22 @@ class _Reader:
             raise BadOption(name, "is empty; write .* for all topics.")
         return Subscription(pattern=value)
 
-    def _bootstrap(self, path: str | None) -> tuple[Address, ...]:
+    def _access(self) -> Access:
+        given = {
+            name.removeprefix(KAFKA_PREFIX): value
+            for name, value in self._given.items()
+            if name.startswith(KAFKA_PREFIX)
+        }
+        try:
+            return Access.of(given, self._given.get("commandconfig", "").strip())
+        except SecurityOptionError as error:
+            raise BadOption(KAFKA_PREFIX + error.option, f"{error.reason}.") from None
+        except ClientFileError as error:
+            raise BadOption("commandConfig", f"{error}.") from None
+
+    def _bootstrap(self, path: str | None, access: Access) -> tuple[Address, ...]:
         name = "kafka.bootstrap.servers"
-        if self._given.get("kafka.security.protocol", "PLAINTEXT") != "PLAINTEXT":
-            text = "only PLAINTEXT is spoken here yet."
-            raise BadOption("kafka.security.protocol", text)
-        value = self._given.get(name)
+        value = self._given.get(name) or (access.bootstrap_servers() or None)
         if value is None:
             if path is not None:
                 return ()

@@ -22,6 +22,7 @@ from pyspark.sql.streaming.datasource import (
 from odradek.client.group_offsets import commit_offsets
 from odradek.client.leader_epochs import UNKNOWN, epoch_ends
 from odradek.pipeline.records.offset_range import OffsetRange
+from odradek.pipeline.security.words import is_final
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.uuids import ZERO_UUID
 
@@ -180,9 +181,10 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         view = BrokerView(cluster, committed=self._options.committed)
 
         def may_pass(error: Exception) -> bool:
-            return self._has_answered and isinstance(error, ConnectionError)
+            is_lost = isinstance(error, ConnectionError) and not is_final(error)
+            return self._has_answered and is_lost
 
-        with in_plain_words():
+        with in_plain_words(cluster.security):
             answer = cluster.retry.run(
                 lambda: question(Planner(view, self._options)), may_pass
             )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from odradek.client.fetcher import Fetcher, FetchLimits
 from odradek.pipeline.errors import SourceError
+from odradek.pipeline.security.words import TOPIC, Need
 from odradek.protocol.errors import OffsetOutOfRange
 
 from .log_view import BrokerView, connected
@@ -50,7 +51,7 @@ def read_wire(
         DataLoss: some of the offsets are not there any more.
         SourceError: the brokers do not give them.
     """
-    with connected(options) as cluster:
+    with connected(options, Need("Read", TOPIC, wanted.topic)) as cluster:
         ids = {wanted.topic: topic_id}
         fetcher = Fetcher(cluster, committed=options.committed, topic_ids=ids)
         yield from read_fetched(fetcher, wanted, options, decoder_of)

@@ -16,6 +16,7 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.client.diagnosis import diagnose
+from odradek.pipeline.security.access import OPEN, Access
 from odradek.terminal.installation import install_command
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ def examine(
     session: Callable[[], SparkSession] | None,
     addresses: Sequence[Address],
     timeout_s: float = _TIMEOUT_S,
+    *,
+    access: Access = OPEN,
 ) -> Iterator[Finding]:
     """All findings, the cheap ones first.
 
@@ -61,7 +64,7 @@ def examine(
     for finding in (*_packages(), java(), hostname()):
         is_ready &= finding.is_ok
         yield finding
-    for found in diagnose(addresses, timeout_s):
+    for found in diagnose(addresses, timeout_s, access.security()):
         detail = f"{found.target}: {found.detail}"
         yield Finding(f"broker: {found.check}", found.is_ok, detail, found.advice)
     if session is None:
@@ -69,7 +72,7 @@ def examine(
     if not is_ready:
         yield Finding("Spark", False, "not tried: something it needs is missing")
         return
-    yield from _spark(session, addresses)
+    yield from _spark(session, addresses, access)
 
 
 def _packages() -> Iterator[Finding]:
@@ -161,7 +164,7 @@ def _local_ip() -> str:
 
 
 def _spark(
-    session: Callable[[], SparkSession], addresses: Sequence[Address]
+    session: Callable[[], SparkSession], addresses: Sequence[Address], access: Access
 ) -> Iterator[Finding]:
     try:
         spark = session()
@@ -172,7 +175,7 @@ def _spark(
     yield Finding("Spark", True, f"{spark.version} on {master}")
     yield _source(spark)
     try:
-        found = dict(_ask_worker(spark, addresses))
+        found = dict(_ask_worker(spark, addresses, access))
     except Exception as error:
         yield Finding(
             "worker",
@@ -212,10 +215,11 @@ def _source(spark: SparkSession) -> Finding:
 
 
 def _ask_worker(
-    spark: SparkSession, addresses: Sequence[Address]
+    spark: SparkSession, addresses: Sequence[Address], access: Access
 ) -> list[tuple[str, str]]:
     """What a worker says of itself, as pairs."""
-    asked = _Question(tuple((each.host, each.port) for each in addresses))
+    hosts = tuple((each.host, each.port) for each in addresses)
+    asked = _Question(hosts, access)
     rows = spark.range(1).mapInArrow(asked, "name string, said string").collect()
     return [(row["name"], row["said"]) for row in rows]
 
@@ -223,8 +227,9 @@ def _ask_worker(
 class _Question:
     """Runs in a worker: what Python it is, and what it can reach."""
 
-    def __init__(self, addresses: Sequence[tuple[str, int]]) -> None:
+    def __init__(self, addresses: Sequence[tuple[str, int]], access: Access) -> None:
         self._addresses = addresses
+        self._access = access
 
     def __call__(self, batches: Iterator[object]) -> Iterator[object]:
         import pyarrow as pa
@@ -247,7 +252,8 @@ class _Question:
         reasons = []
         for host, port in self._addresses:
             try:
-                Connection(host, port, timeout_s=_TIMEOUT_S).close()
+                security = self._access.security()
+                Connection(host, port, timeout_s=_TIMEOUT_S, security=security).close()
                 return ""
             except Exception as error:
                 reasons.append(f"{host}:{port}: {_first_line(error)}")

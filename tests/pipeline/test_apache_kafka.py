@@ -19,7 +19,8 @@ from odradek.client.records_deletion import delete_records
 from odradek.pipeline.job_errors import JobError, JobStopped
 from odradek.pipeline.jobs.export import Export, run_export
 from odradek.pipeline.jobs.job_committer import JobCommitter, Step
-from odradek.pipeline.jobs.job_file import Job, Source, read_job
+from odradek.pipeline.jobs.job_file import Job, read_job
+from odradek.pipeline.jobs.job_source import Source
 from odradek.pipeline.load.loader import Loader, LoadJob
 from odradek.pipeline.load.replay import HEADER, Replay
 from odradek.pipeline.load.table_load import load_table

@@ -12,7 +12,7 @@ from odradek.client.records_deletion import delete_records
 from odradek.pipeline.job_errors import JobError
 from odradek.pipeline.jobs import export as export_module
 from odradek.pipeline.jobs.export import Export, plan, run_export
-from odradek.pipeline.jobs.job_file import Source
+from odradek.pipeline.jobs.job_source import Source
 from odradek.pipeline.source.log_view import BrokerView
 from odradek.pipeline.values.decoding import ValueFormat
 from odradek.protocol.topic_partition import TopicPartition

@@ -6,7 +6,7 @@ import pytest
 
 from odradek.client.cluster import Cluster
 from odradek.pipeline.job_errors import JobError
-from odradek.pipeline.jobs.job_file import Source
+from odradek.pipeline.jobs.job_source import Source
 from odradek.pipeline.jobs.starting_offsets import (
     moment_ms,
     starting_offsets,
