@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from odradek.client.leader_epochs import UNKNOWN, epoch_ends
 from odradek.client.list_offsets import EARLIEST, LATEST, list_offsets
 from odradek.pipeline.job_errors import JobStopped
+from odradek.pipeline.security.words import is_final
 from odradek.pipeline.tables.commit import NO_EPOCH, CommittedRange
 from odradek.protocol.uuids import ZERO_UUID, to_text
 
@@ -97,8 +98,10 @@ class Continuity:
         for name in topics:
             topic = metadata.topics.get(name)
             if topic is None:
-                reason = metadata.failed.get(name, "it is not there")
-                raise JobStopped(f"topic {name}: {reason}")
+                reason = metadata.failed.get(name)
+                if reason is not None and is_final(reason):
+                    raise type(reason)(f"topic {name}: {reason}")
+                raise JobStopped(f"topic {name}: {reason or 'it is not there'}")
             ids[name] = "" if topic.topic_id == ZERO_UUID else to_text(topic.topic_id)
         return ids
 

@@ -18,6 +18,7 @@ from odradek.pipeline.errors import SourceError
 from odradek.pipeline.job_errors import JobError, PositionLost
 from odradek.pipeline.records.columns import RecordColumns
 from odradek.pipeline.records.offset_range import OffsetRange
+from odradek.pipeline.security.refusals import stopping
 from odradek.pipeline.source.log_view import BrokerView
 from odradek.pipeline.source.path_view import DirectoryView
 from odradek.pipeline.spark.session import register_source
@@ -120,9 +121,11 @@ def _logs(source: Source) -> Iterator[tuple[LogView, Log]]:
         yield DirectoryView(path, committed=committed), _StoppedLog()
         return
     bootstrap = parse_addresses(source.bootstrap_servers)
-    with Cluster(
-        bootstrap, client_id="odradek-export", security=source.security()
-    ) as cluster:
+    security = source.security()
+    with (
+        Cluster(bootstrap, client_id="odradek-export", security=security) as cluster,
+        stopping(security, source.needs),
+    ):
         yield BrokerView(cluster, committed=committed), Continuity(cluster)
 
 

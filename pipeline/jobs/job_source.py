@@ -9,6 +9,7 @@ from odradek.client.defaults import BOOTSTRAP_SERVER
 from odradek.pipeline.job_errors import JobError
 from odradek.pipeline.security.access import Access
 from odradek.pipeline.security.clear_secrets import INSTEAD, clear_secret
+from odradek.pipeline.security.words import TOPIC, Need
 from odradek.pipeline.source.option_names import KAFKA_PREFIX
 
 if TYPE_CHECKING:
@@ -50,6 +51,11 @@ class Source:
             return Access.of(given, self.command_config).security()
         except ValueError as error:
             raise JobError(f"[source] {error}") from None
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        """The rights that a driver needs before anything is read."""
+        return tuple(Need("Describe", TOPIC, topic) for topic in self.topics)
 
     @property
     def is_committed(self) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from odradek.client.list_offsets import EARLIEST, LATEST, NO_OFFSET, list_offsets
 from odradek.pipeline.errors import did_you_mean
 from odradek.pipeline.job_errors import JobError
+from odradek.pipeline.security.words import is_final
 from odradek.protocol.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
@@ -32,6 +33,9 @@ def subscribed(cluster: Cluster, source: Source) -> dict[str, list[int]]:
     for name in source.topics or sorted(metadata.topics):
         topic = metadata.topics.get(name)
         if topic is None:
+            error = metadata.failed.get(name)
+            if error is not None and is_final(error):
+                raise type(error)(f"topic {name}: {error}")
             hint = did_you_mean(name, cluster.metadata().topics)
             reason = str(metadata.failed.get(name, "it is not there")).rstrip(".")
             raise JobError(

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from odradek.client.cluster import Cluster
+from odradek.client.delivery import DeliveryFailed
 from odradek.client.producer import Producer, ProducerSettings
 from odradek.pipeline.security.access import OPEN, Access
+from odradek.pipeline.security.refusals import refusal_of
 from odradek.pipeline.workers.garbage_collection import freeze_once
 from odradek.protocol.topic_partition import TopicPartition
 
@@ -55,6 +57,24 @@ class BatchSender:
         freeze_once()
         self._register()
         counts: Counter[int] = Counter()
+        try:
+            self._send_all(first, batches, counts)
+        except DeliveryFailed as error:
+            # Spark tells the driver its name and its text.
+            raise refusal_of(error) or error from None
+        yield pa.record_batch(
+            {
+                "partition": pa.array(counts.keys(), pa.int32()),
+                "records": pa.array(counts.values(), pa.int64()),
+            }
+        )
+
+    def _send_all(
+        self,
+        first: pa.RecordBatch,
+        batches: Iterator[pa.RecordBatch],
+        counts: Counter[int],
+    ) -> None:
         with Cluster(
             list(self.bootstrap),
             timeout_s=self.timeout_s,
@@ -70,12 +90,6 @@ class BatchSender:
                 self._send(producer, first, counts)
                 for batch in batches:
                     self._send(producer, batch, counts)
-        yield pa.record_batch(
-            {
-                "partition": pa.array(counts.keys(), pa.int32()),
-                "records": pa.array(counts.values(), pa.int64()),
-            }
-        )
 
     def _register(self) -> None:
         from pyspark import TaskContext

@@ -32,6 +32,7 @@ from odradek.client.transaction_steps import (
 )
 from odradek.pipeline.job_errors import JobError, JobStopped
 from odradek.pipeline.security.access import OPEN, Access
+from odradek.pipeline.security.refusals import stopped_by, stopping
 from odradek.protocol.errors import (
     InvalidProducerEpoch,
     InvalidProducerIdMapping,
@@ -46,7 +47,7 @@ from .attempt_registry import AttemptRegistry
 from .batch_sender import BatchSender
 from .notes import LoadNotes, Note, first_note, notes_topic, was_written
 from .record_rows import RecordColumns, record_rows
-from .rights import in_words, needs_of, stopped_by
+from .rights import needs_of
 from .sent_counts import SparkFailure, sent_counts
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ class Loader:
         notes = notes_topic(job.name)
         self._needs = needs_of(job.name, job.topic, job.group, notes)
         try:
-            with in_words(self._security, self._needs):
+            with stopping(self._security, self._needs):
                 self._take_name()
         except BaseException:
             self._cluster.close()
@@ -335,6 +336,8 @@ class Loader:
             ) from error
 
     def _refused(self, error: Exception) -> JobStopped | None:
+        if isinstance(error, SparkFailure):
+            error = error.refusal or error
         return stopped_by(error, self._security, self._needs)
 
     def _shut_out(self) -> JobStopped:

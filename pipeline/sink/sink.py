@@ -24,6 +24,7 @@ from odradek.pipeline.jobs.job_committer import JobCommitter, JobTables
 from odradek.pipeline.jobs.starting_offsets import listed
 from odradek.pipeline.jobs.stream_failure import JVM_ENDED, StreamFailure, failure_of
 from odradek.pipeline.records.columns import RecordColumns
+from odradek.pipeline.security.refusals import stopping
 from odradek.pipeline.spark.session import register_source
 from odradek.pipeline.tables.table import open_table
 from odradek.pipeline.values.dead_letters import DeadLetterLimit
@@ -135,7 +136,8 @@ class Sink:
             self._dead_letters,
             self._progress,
         )
-        start.agree(self._committer, self._continuity, rebuild=rebuild_checkpoint)
+        with stopping(self._security, self._job.source.needs):
+            start.agree(self._committer, self._continuity, rebuild=rebuild_checkpoint)
 
     def run(self, *, once: bool) -> None:
         """Run until it is stopped; with ``once``, until it has what there is now.

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from odradek.client.cluster import Cluster
 from odradek.client.errors import NoAnswer, TlsFailed, TopicReplaced, Unreachable
 from odradek.client.list_offsets import EARLIEST, LATEST, NO_OFFSET, list_offsets
+from odradek.client.security.settings import PLAINTEXT
 from odradek.pipeline import errors
 from odradek.pipeline.errors import SourceAway, SourceError, did_you_mean
 from odradek.pipeline.security.words import TOPIC, Need, told
@@ -183,15 +184,24 @@ def in_plain_words(security: Security | None = None, *needs: Need) -> Iterator[N
         raise SourceAway(
             f"The broker does not answer: {error}. Is it running, and is "
             "kafka.bootstrap.servers (and what it advertises) right?"
+            f"{_if_it_hung_up(error, security)}"
         ) from error
     except MalformedRequest as error:
         raise SourceError(
             f"No broker answers at kafka.bootstrap.servers: {error}"
         ) from error
     except ConnectionError as error:
-        raise SourceAway(str(error)) from error
+        raise SourceAway(f"{error}.{_if_it_hung_up(error, security)}") from error
     except KafkaError as error:
         raise _refused(told(error, security, *needs), error) from error
+
+
+def _if_it_hung_up(error: Exception, security: Security | None) -> str:
+    """A broker that wants TLS, or a login, closes the connections of who does not."""
+    if not any(word in str(error) for word in ("reset", "closed")):
+        return ""
+    protocol = PLAINTEXT if security is None else security.protocol
+    return f" Is its listener one for {protocol} (kafka.security.protocol)?"
 
 
 def _refused(text: str, error: KafkaError) -> SourceError:

@@ -24,6 +24,12 @@ if TYPE_CHECKING:
 # A task that fails, for instance with its worker, is tried again.
 MASTER = "local[*,4]"
 _JAVA_MIN = 17
+# Options of a source whose values Spark hides in plans, by their names: more than its
+# own words, which know no JAAS and no key.
+REDACTED = {
+    "spark.redaction.regex": "(?i)secret|password|token|access[.]?key|credential"
+    "|jaas|keystore[.]key|key[.]pem|user[.]info"
+}
 _OPTIONS = {
     "spark.log.level": "ERROR",
     "spark.ui.enabled": "false",
@@ -32,6 +38,7 @@ _OPTIONS = {
     # Enough rows at once that Arrow pays, few enough for a worker's memory.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
     "spark.sql.execution.arrow.maxBytesPerBatch": str(64 << 20),
+    **REDACTED,
     # A Python worker that starts slowly, on a busy machine, has not failed.
     "spark.python.authenticate.socketTimeout": "60s",
 }

@@ -13,6 +13,7 @@ import pyspark
 import pytest
 
 from odradek.client.cluster import Cluster
+from odradek.pipeline.spark.session import REDACTED
 from odradek.pipeline.workers.python import socket_options, worker_python
 from tests.apache_kafka import jars
 from tests.apache_kafka.node import KafkaNode, running_kafka
@@ -82,6 +83,7 @@ def spark(
         "spark.driver.extraJavaOptions": f"-Dderby.system.home={root}",
         "spark.jars": ",".join(spark_jars.connector_jars()),
         **socket_options(),
+        **REDACTED,
     }
     with warnings.catch_warnings():
         # The JVM lives as long as this process, and so do its sockets.
