@@ -8,16 +8,27 @@ from __future__ import annotations
 
 import base64
 import json
+import ssl
 from struct import Struct
 from typing import Any, ClassVar
 from urllib.error import HTTPError, URLError
-from urllib.parse import quote, urlsplit
-from urllib.request import Request, urlopen
+from urllib.parse import quote, unquote, urlsplit
+from urllib.request import (
+    BaseHandler,
+    HTTPRedirectHandler,
+    HTTPSHandler,
+    OpenerDirector,
+    Request,
+    build_opener,
+)
+
+from .registry_options import NOBODY, RegistryLogin
 
 _PREFIX = Struct(">bI")
 PREFIX_SIZE = _PREFIX.size
 _TIMEOUT_S = 10
 _TRIES = 3
+_NOT_LET_IN = (401, 403)
 
 
 def schema_id_of(value: bytes) -> int:
@@ -60,15 +71,23 @@ class SchemaRegistry:
     refused: ClassVar[type[Exception]] = RegistryError
     away: ClassVar[type[Exception]] = RegistryAway
 
-    def __init__(self, url: str, user: str = "") -> None:
-        """``user`` is like ``name:password``."""
-        if urlsplit(url).scheme not in ("http", "https"):
-            raise self.refused(f"registry: {url!r} is not a URL of http or https")
-        self._url = url.rstrip("/")
+    def __init__(self, url: str, user: str = "", login: RegistryLogin = NOBODY) -> None:
+        """``user`` is like ``name:password``, and may be in the URL as well.
+
+        Both go before ``login``.
+        """
+        bare, of_url = split_user(url)
+        if urlsplit(bare).scheme not in ("http", "https"):
+            raise self.refused(f"registry: {bare!r} is not a URL of http or https")
+        self._url = bare.rstrip("/")
+        self._tls = login.tls
         self._headers = {"Accept": "application/vnd.schemaregistry.v1+json"}
+        user = user or of_url or login.user.value
         if user:
             encoded = base64.b64encode(user.encode()).decode()
             self._headers["Authorization"] = f"Basic {encoded}"
+        elif login.token:
+            self._headers["Authorization"] = f"Bearer {login.token.value}"
 
     def schema(self, schema_id: int, text_format: str = "") -> dict[str, Any]:
         """The schema: its ``schema`` text, its ``schemaType``, its ``references``.
@@ -104,24 +123,66 @@ class SchemaRegistry:
     def _failed(self, error: HTTPError) -> Exception:
         kind = self.away if error.code >= 500 else self.refused
         path = (error.url or "").removeprefix(self._url)
+        advice = ""
+        if error.code in _NOT_LET_IN:
+            has_login = "Authorization" in self._headers
+            said = "does not accept this login" if has_login else "wants a login"
+            advice = f"; it {said} (basic.auth.user.info, or bearer.auth.token)"
+        elif 300 <= error.code < 400:
+            advice = "; a login goes to no other place than was named"
         return kind(
-            f"the registry {self._url} answers {error.code} {error.reason} to {path}"
+            f"the registry {self._url} answers {error.code} {error.reason} to"
+            f" {path}{advice}"
         )
 
     def _get(self, path: str) -> dict[str, Any]:
         request = Request(self._url + path, headers=self._headers)
+        opener = self._opener()
         for left in reversed(range(_TRIES)):
             try:
-                with urlopen(request, timeout=_TIMEOUT_S) as answer:
+                with opener.open(request, timeout=_TIMEOUT_S) as answer:
                     content: dict[str, Any] = json.load(answer)
                     return content
             except HTTPError:
                 raise
             except (URLError, TimeoutError, ConnectionError) as error:
+                reason = getattr(error, "reason", error)
+                if isinstance(reason, ssl.SSLError):
+                    text = f"the registry {self._url}: {self._told(reason)}"
+                    raise self.refused(text) from None
                 if not left:
-                    reason = getattr(error, "reason", error)
                     raise self.away(f"the registry {self._url}: {reason}") from None
             except ValueError:
                 text = f"{self._url} answers, but is not a registry"
                 raise self.refused(text) from None
         raise AssertionError
+
+    def _opener(self) -> OpenerDirector:
+        handlers: list[BaseHandler] = []
+        if "Authorization" in self._headers:
+            handlers.append(_NoRedirects())
+        if self._tls is not None:
+            from odradek.client.security.tls import context_of
+
+            handlers.append(HTTPSHandler(context=context_of(self._tls)))
+        return build_opener(*handlers)
+
+    def _told(self, error: ssl.SSLError) -> str:
+        from odradek.client.security.settings import Tls
+        from odradek.client.security.tls import context_of, failure_of
+
+        return str(failure_of(error, context_of(self._tls or Tls())))
+
+
+class _NoRedirects(HTTPRedirectHandler):
+    """A login goes where it was meant to go, and nowhere else."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+def split_user(url: str) -> tuple[str, str]:
+    """A URL without its user and password, and these."""
+    parts = urlsplit(url)
+    user, at, host = parts.netloc.rpartition("@")
+    return (parts._replace(netloc=host).geturl(), unquote(user)) if at else (url, "")

@@ -231,6 +231,7 @@ def _run(
             message=options.message,
             subject=options.subject,
             registry=options.registry,
+            registry_config=options.command_config,
             has_prefix=bool(options.registry),
             columns=options.columns,
         ),

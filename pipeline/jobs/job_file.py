@@ -11,8 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from odradek.client.security.references import has_reference
 from odradek.pipeline.errors import did_you_mean
 from odradek.pipeline.job_errors import JobError
+from odradek.pipeline.security.clear_secrets import INSTEAD
 from odradek.pipeline.tables.table import FORMATS as TABLE_FORMATS
 from odradek.pipeline.values.decoding import FORMATS as VALUE_FORMATS
 from odradek.pipeline.values.decoding import HEADERS, RECORD_COLUMNS, ValueFormat
@@ -76,7 +78,12 @@ KEYS: dict[str, dict[str, Key]] = {
         "message": Key(str, "", "The Protobuf message, with its package."),
         "registry": Key(str, "", "The URL of a schema registry."),
         "subject": Key(str, "", "Whose newest schema there has the columns."),
-        "registry_user": Key(str, "", "user:password for the registry."),
+        "registry_user": Key(
+            str, "", "user:password for the registry: ${env:NAME}.", is_secret=True
+        ),
+        "registry_config": Key(
+            str, "", "A file with its client options; [source] command_config's else."
+        ),
         "confluent_prefix": Key(
             bool, None, "Whether values begin with a schema id; true with a registry."
         ),
@@ -261,14 +268,16 @@ def _job(found: dict[str, dict[str, Any]], folder: Path) -> Job:
         return text if is_url else str(folder / Path(text).expanduser())
 
     table_path = path(table["path"]).rstrip("/")
-    value = _value(found["value"], table["columns"], path)
+    source = read_source(found["source"], path)
+    columns, config = table["columns"], source.command_config
+    value = _value(found["value"], columns, config, path)
     dead_path = path(dead["path"]) if dead["path"] else f"{table_path}-dead-letters"
     ratio = float(dead["dlq_max_ratio"])
     if not 0 <= ratio <= 1:
         raise JobError("[dead_letters] dlq_max_ratio must be from 0 to 1")
     return Job(
         name=top["name"],
-        source=read_source(found["source"], path),
+        source=source,
         value=value,
         table_path=table_path,
         table_format=table["format"],
@@ -283,7 +292,9 @@ def _job(found: dict[str, dict[str, Any]], folder: Path) -> Job:
     )
 
 
-def _value(given: dict[str, Any], columns: list[Any], path: Any) -> ValueFormat:
+def _value(
+    given: dict[str, Any], columns: list[Any], config: str, path: Any
+) -> ValueFormat:
     for name in columns:
         if name not in _COLUMNS:
             raise JobError(
@@ -291,7 +302,12 @@ def _value(given: dict[str, Any], columns: list[Any], path: Any) -> ValueFormat:
                 f"{did_you_mean(str(name), _COLUMNS)} They have {', '.join(_COLUMNS)}"
             )
     prefix = given["confluent_prefix"]
-    user = given["registry_user"]
+    user, file = given["registry_user"], given["registry_config"]
+    if user and not has_reference(user):
+        raise JobError(
+            "[value] registry_user: a secret does not belong in a job file; "
+            f"{INSTEAD} (registry_config)"
+        )
     return ValueFormat(
         format=given["format"],
         schema=given["schema"],
@@ -300,6 +316,7 @@ def _value(given: dict[str, Any], columns: list[Any], path: Any) -> ValueFormat:
         subject=given["subject"],
         registry=given["registry"],
         registry_user=user,
+        registry_config=path(file) if file else config,
         has_prefix=bool(given["registry"]) if prefix is None else prefix,
         columns=tuple(columns),
     )

@@ -66,7 +66,7 @@ class AvroDecoder:
         """
         registry = None
         if how.registry:
-            registry = SchemaRegistry(how.registry, how.registry_user)
+            registry = how.open_registry()
         if how.schema_file:
             text = _read(how.schema_file)
         elif registry and how.subject:

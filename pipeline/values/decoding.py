@@ -7,11 +7,12 @@ columns with an underscore before: ``_topic``, ``_partition``, ``_offset``...
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from odradek.pipeline.job_errors import JobError
 
+from .confluent import SchemaRegistry, open_registry
 from .json import Decoded, JsonDecoder
 from .schemas import read_schema
 
@@ -41,8 +42,9 @@ class ValueFormat:
     schema_file: str = ""
     message: str = ""
     subject: str = ""
-    registry: str = ""
-    registry_user: str = ""
+    registry: str = field(default="", repr=False)
+    registry_user: str = field(default="", repr=False)
+    registry_config: str = ""
     has_prefix: bool = False
     columns: tuple[str, ...] = RECORD_COLUMNS
 
@@ -50,6 +52,14 @@ class ValueFormat:
     def is_typed(self) -> bool:
         """Whether the table has the fields of the values as columns."""
         return self.format not in ("none", "string")
+
+    def open_registry(self) -> SchemaRegistry:
+        """The registry that is named.
+
+        Raises:
+            JobError: how to get in there is not to be found on this machine.
+        """
+        return open_registry(self.registry, self.registry_user, self.registry_config)
 
     def decoder(self) -> ValueDecoder | None:
         """What reads the values; None if they stay as they are.

@@ -19,7 +19,7 @@ from odradek.client.schemas.protobuf_files import (
 )
 from odradek.pipeline.job_errors import JobError
 
-from .confluent import PREFIX_SIZE, SchemaRegistry, schema_id_of
+from .confluent import PREFIX_SIZE, schema_id_of
 from .rows import decode_rows
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class ProtobufDecoder:
         if how.schema_file:
             _add_files(pool, how.schema_file)
         elif how.registry and how.subject:
-            registry = SchemaRegistry(how.registry, how.registry_user)
+            registry = how.open_registry()
             first = add_subject(pool, registry, how.subject, "latest")
             message = message or first
         else:

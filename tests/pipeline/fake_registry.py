@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import json
+import ssl
 import threading
 from base64 import b64encode
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from tests.certificates import Holder
 
 
 class FakeRegistry:
     """Answers ``/schemas/ids/N`` and ``/subjects/S/versions/latest``."""
 
-    def __init__(self, schemas: dict[int, Any], subjects: dict[str, int]) -> None:
+    def __init__(
+        self,
+        schemas: dict[int, Any],
+        subjects: dict[str, int],
+        *,
+        identity: Holder | None = None,
+        wanted: str | None = None,
+        moved_to: str = "",
+    ) -> None:
+        """With an ``identity`` over https; for who is ``wanted``, if somebody is."""
         self.asked: list[str] = []
         self.headers: list[str | None] = []
         self._answers = {}
@@ -34,7 +47,13 @@ class FakeRegistry:
                 registry.headers.append(self.headers["Authorization"])
                 answer = registry._answers.get(self.path.partition("?")[0])
                 body = json.dumps(answer or {"error_code": 40403}).encode()
-                self.send_response(200 if answer else 404)
+                if moved_to:
+                    self.send_response(301)
+                    self.send_header("Location", moved_to)
+                elif wanted not in (None, self.headers["Authorization"]):
+                    self.send_response(401)
+                else:
+                    self.send_response(200 if answer else 404)
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)
@@ -43,7 +62,14 @@ class FakeRegistry:
                 pass
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        scheme = "http"
+        if identity is not None:
+            scheme, context = "https", ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(identity.certificate, identity.key)
+            self._server.socket = context.wrap_socket(
+                self._server.socket, server_side=True
+            )
+        self.url = f"{scheme}://127.0.0.1:{self._server.server_port}"
 
     def __enter__(self) -> Self:
         self._thread = threading.Thread(

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import unquote, urlsplit
 
 from odradek.client.defaults import REGISTRY_VARIABLE, default_registry
 from odradek.terminal.failure import FAILED, fail
@@ -112,7 +111,10 @@ def _codec(part: str, options: argparse.Namespace, topic: str) -> Codec | None:
         return _Unprefixed(plain) if name == "json" and url else plain
     path = getattr(options, f"{part}_schema")
     message = getattr(options, f"{part}_message")
-    registry = _registry(url) if url and path is None else None
+    registry = None
+    if url and path is None:
+        security = getattr(options, "security", None)
+        registry = _registry(url, security.origin if security else "")
     if registry is None and path is None:
         raise ValueError(
             f"--{part}-format {name} needs --registry http://localhost:8081, or"
@@ -136,14 +138,12 @@ def _codec(part: str, options: argparse.Namespace, topic: str) -> Codec | None:
         raise ValueError(f"{where}{error}") from None
 
 
-def _registry(url: str) -> SchemaRegistry:
+def _registry(url: str, client_file: str) -> SchemaRegistry:
     from odradek.client.schemas.registry import SchemaRegistry
+    from odradek.client.schemas.registry_options import NOBODY, login_of_file
 
-    parts = urlsplit(url)
-    user, at, host = parts.netloc.rpartition("@")
-    if at:
-        url = parts._replace(netloc=host).geturl()
-    return SchemaRegistry(url, unquote(user))
+    login = login_of_file(client_file, url) if client_file else NOBODY
+    return SchemaRegistry(url, login=login)
 
 
 class _Unprefixed:

@@ -56,3 +56,16 @@ def test_what_is_wrong_names_the_file_and_no_secret(path: Path) -> None:
     assert str(caught.value).startswith(f"{path}: sasl.mechanism: ")
     assert "sesame" not in str(caught.value)
     assert "marker" not in str(caught.value)
+
+
+def test_values_that_stand_elsewhere(path: Path, tmp_path: Path) -> None:
+    (tmp_path / "secrets").write_text("password=open sesame\n")
+    text = "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\n"
+    text += "sasl.username=alice\nother=${env:NOBODY_HAS_IT}\n"
+    path.write_text(f"{text}sasl.password=${{file:{tmp_path}/secrets:password}}\n")
+    found = read_client_file(str(path))
+    assert found.security.sasl is not None
+    assert found.security.sasl.password == Secret("open sesame")
+    path.write_text(f"{text}sasl.password=${{env:NOBODY_HAS_IT}}\n")
+    with pytest.raises(ClientFileError, match="no environment variable"):
+        read_client_file(str(path))

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 from odradek.client.address import Address
@@ -81,8 +83,12 @@ def test_a_time_goes_before_times_and_these_before_offsets() -> None:
         ({"startingOffset": "latest"}, "Did you mean startingOffsets?"),
         ({"kafka.isolation.levl": "x"}, "Did you mean kafka.isolation.level?"),
         ({"kafka.auto.offset.reset": "latest"}, "startingOffsets says where"),
-        ({"kafka.sasl.mechanism": "PLAIN"}, "only PLAINTEXT"),
-        ({"kafka.security.protocol": "SSL"}, "only PLAINTEXT"),
+        ({"kafka.sasl.username": "me"}, "kafka.sasl.username: is of no use with"),
+        ({"kafka.security.protocol": "TLS"}, "kafka.security.protocol: is one of"),
+        ({"kafka.ssl.ca.location": "/nowhere"}, "kafka.ssl.ca.location: is of no use"),
+        ({"kafka.sasl.pasword": "secret"}, "Did you mean|did you mean sasl.password"),
+        ({"kafka.ssl.engine.factory.class": "x"}, "a class of Java"),
+        ({"commandConfig": "/nowhere"}, "commandConfig: /nowhere: No such file"),
         ({"kafka.bootstrap.servers": "host:port"}, "port is not a port|not an address"),
         ({"kafka.isolation.level": "committed"}, "Did you mean read_committed?"),
         ({"failOnDataLoss": "yes"}, "is true or false, and not 'yes'"),
@@ -153,3 +159,27 @@ def test_the_schema_depends_on_two_of_them() -> None:
     assert wanted_mode(LEAST) == ("records", False)
     assert wanted_mode({**LEAST, "mode": "batches"}) == ("batches", False)
     assert wanted_mode({**LEAST, "includeHeaders": "true"}) == ("records", True)
+
+
+def test_tls_and_sasl_by_options_or_by_a_file(tmp_path: Path) -> None:
+    login = {
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": "PLAIN",
+        "sasl.jaas.config": 'x.PlainLoginModule required username="a" password="b";',
+    }
+    path = tmp_path / "client.properties"
+    lines = [f"{name}={text}\n" for name, text in login.items()]
+    path.write_text("".join([*lines, "bootstrap.servers=kafka-1:9093\n"]))
+    given = LEAST | {f"kafka.{name}": text for name, text in login.items()}
+    by_options = read_options(given)
+    by_file = read_stream_options({"subscribe": "t", "commandConfig": str(path)})
+    assert by_file.bootstrap == (Address("kafka-1", 9093),)
+    for options in by_options, by_file:
+        security = options.access.security()
+        assert security is not None
+        assert (security.protocol, security.sasl and security.sasl.user) == (
+            "SASL_PLAINTEXT",
+            "a",
+        )
+        assert 'password="b"' not in repr(options)
+    assert read_options(LEAST).access.security() is None
