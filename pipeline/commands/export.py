@@ -16,11 +16,13 @@ from .arguments import (
     find_cluster,
     spark_options,
     told,
+    whole_path,
 )
 
 if TYPE_CHECKING:
     from odradek.pipeline.jobs.export import Export
     from odradek.pipeline.tables.commit import Commit
+    from odradek.pipeline.values.decoding import ValueFormat
 
 _COMMAND = "pipeline export"
 _EXAMPLES = (
@@ -190,7 +192,7 @@ def _find_brokers(parser: Parser, options: argparse.Namespace) -> None:
         is_stopped = directory.is_stopped(Path(options.data_dir))
     find_cluster(parser, options)
     if is_stopped:
-        options.bootstrap_server = options.command_config = ""
+        options.bootstrap_server = ""
 
 
 def _run(
@@ -205,7 +207,6 @@ def _run(
     from odradek.pipeline.jobs.export import Export, run_export
     from odradek.pipeline.jobs.job_source import Source
     from odradek.pipeline.spark.session import SparkOfCommand
-    from odradek.pipeline.values.decoding import ValueFormat
     from odradek.protocol.errors import KafkaError
     from odradek.terminal.progress import Progress
 
@@ -222,19 +223,9 @@ def _run(
             isolation_level=isolation,
             path=path,
             options=more,
-            command_config=options.command_config,
+            command_config=options.command_config if brokers else "",
         ),
-        ValueFormat(
-            format=options.value_format,
-            schema=options.schema,
-            schema_file=options.schema_file and os.path.abspath(options.schema_file),
-            message=options.message,
-            subject=options.subject,
-            registry=options.registry,
-            registry_config=options.command_config,
-            has_prefix=bool(options.registry),
-            columns=options.columns,
-        ),
+        _value(options),
         table_path=table,
         table_format=options.table_format,
         partitions=partitions,
@@ -257,6 +248,22 @@ def _run(
         return fail(_COMMAND, FAILED, f"{told(error, brokers)}{hint}")
     _tell(export, commit, options.json)
     return 0
+
+
+def _value(options: argparse.Namespace) -> ValueFormat:
+    from odradek.pipeline.values.decoding import ValueFormat
+
+    return ValueFormat(
+        format=options.value_format,
+        schema=options.schema,
+        schema_file=whole_path(options.schema_file),
+        message=options.message,
+        subject=options.subject,
+        registry=options.registry,
+        registry_config=options.command_config,
+        has_prefix=bool(options.registry),
+        columns=options.columns,
+    )
 
 
 def _tell(export: Export, commit: Commit, as_json: bool) -> None:

@@ -116,7 +116,7 @@ def test_a_refused_login_is_not_tried_again() -> None:
         scripted(cluster)
         cluster.script(SaslAuthenticateRequest, lambda asked, _: refused)
         client = cluster.client()
-        client._security = Security(sasl=ALICE)
+        client.security = Security(sasl=ALICE)
         with client, pytest.raises(SaslAuthenticationFailed):
             client.metadata()
         assert cluster.brokers[1].asked_for(SaslAuthenticateRequest) == 1

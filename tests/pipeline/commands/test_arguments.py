@@ -7,7 +7,9 @@ import pytest
 
 from odradek.client.errors import Unreachable
 from odradek.pipeline.commands.arguments import (
+    check_no_secret,
     cluster_arguments,
+    find_cluster,
     size,
     spark_options,
     told,
@@ -57,19 +59,26 @@ def test_spark_options() -> None:
         spark_options(["a.b"])
 
 
+def found(*words: str) -> argparse.Namespace:
+    of = parser()
+    options = of.parse(["--topic", "a", *words])
+    find_cluster(of, options)
+    return options
+
+
 def test_the_brokers_are_those_of_the_environment(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert parser().parse(["--topic", "a"]).bootstrap_server == "127.0.0.1:9092"
+    assert found().bootstrap_server == "127.0.0.1:9092"
     monkeypatch.setenv("ODRADEK_BOOTSTRAP_SERVER", "kafka-1:9")
-    assert parser().parse(["--topic", "a"]).bootstrap_server == "kafka-1:9"
+    assert found().bootstrap_server == "kafka-1:9"
     monkeypatch.delenv("ODRADEK_BOOTSTRAP_SERVER")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     monkeypatch.setenv("ODRADEK_PROFILE", "prod")
     with pytest.raises(SystemExit) as ended:
-        parser()
+        found()
     assert ended.value.code == 2
     assert "no profile is called 'prod'" in capsys.readouterr().err
 
@@ -83,3 +92,35 @@ def test_brokers_that_are_away_are_told_with_what_helps() -> None:
     assert told(OSError(28, "No space left on device"), "a:1") == (
         "No space left on device"
     )
+
+
+def test_a_file_of_client_options(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "client.properties"
+    path.write_text(
+        "bootstrap.servers=kafka-2:9\nsecurity.protocol=SASL_PLAINTEXT\n"
+        "sasl.mechanism=PLAIN\nsasl.username=alice\nsasl.password=open sesame\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    given = found("--command-config", path.name)
+    assert (given.bootstrap_server, given.command_config) == ("kafka-2:9", str(path))
+    given = found("--command-config", path.name, "--bootstrap-server", "a:1")
+    assert (given.bootstrap_server, given.command_config) == ("a:1", str(path))
+    monkeypatch.setenv("ODRADEK_CLIENT_CONFIG", str(path))
+    monkeypatch.setenv("ODRADEK_BOOTSTRAP_SERVER", "kafka-1:9")
+    given = found()
+    assert (given.bootstrap_server, given.command_config) == ("kafka-1:9", str(path))
+    path.write_text(path.read_text().replace("PLAIN\n", "PLANE\n"))
+    with pytest.raises(SystemExit):
+        found()
+    said = capsys.readouterr().err
+    assert "did you mean PLAIN?" in said
+    assert "open sesame" not in said
+
+
+def test_no_secret_stands_on_a_command_line() -> None:
+    check_no_secret({"onCorrupt": "skip", "kafka.sasl.password": "${env:PW}"})
+    with pytest.raises(ValueError, match=r"everybody on this machine") as caught:
+        check_no_secret({"kafka.sasl.password": "open sesame"})
+    assert "open sesame" not in str(caught.value)

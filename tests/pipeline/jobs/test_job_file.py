@@ -1,11 +1,13 @@
 """Job files: what is read, and what is said about every wrong key."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from odradek.pipeline.job_errors import JobError
-from odradek.pipeline.jobs.job_file import KEYS, duration_ms, read_job_file
+from odradek.pipeline.jobs.job_file import KEYS, duration_ms, read_job, read_job_file
+from odradek.pipeline.values.decoding import ValueFormat
 
 ROOT = Path(__file__).parents[3]
 SMALLEST = 'name = "j"\n[source]\ntopics = ["t"]\n[table]\npath = "rows"\n'
@@ -146,3 +148,26 @@ def test_page_lists_every_key() -> None:
         name for keys in KEYS.values() for name in keys if f"`{name}`" not in page
     ]
     assert not missing
+
+
+def test_the_registry_asks_for_a_reference(tmp_path: Path) -> None:
+    def value_of(**keys: str) -> ValueFormat:
+        content = {
+            "name": "x",
+            "source": {"topics": ["t"]},
+            "table": {"path": "t"},
+            "value": keys,
+        }
+        return read_job(content, tmp_path).value
+
+    with pytest.raises(JobError, match=r"registry_user: a secret does not") as caught:
+        value_of(registry_user="alice:open sesame")
+    assert "sesame" not in str(caught.value)
+    assert value_of(registry_user="${env:WHO}").registry_user == "${env:WHO}"
+    found = value_of(registry_config="registry.properties")
+    assert found.registry_config == str(tmp_path / "registry.properties")
+    content: dict[str, Any] = {"name": "x", "value": {"registry_user": ["sesame"]}}
+    content |= {"source": {"topics": ["t"]}, "table": {"path": "t"}}
+    with pytest.raises(JobError, match="must be a text") as caught:
+        read_job(content, tmp_path)
+    assert "sesame" not in str(caught.value)

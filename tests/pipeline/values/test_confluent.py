@@ -1,14 +1,18 @@
 """Schema ids before values, and the registry that knows them."""
 
+from pathlib import Path
+
 import pytest
 
 from odradek.pipeline.job_errors import JobError
 from odradek.pipeline.values.confluent import (
     SchemaRegistry,
     UnknownSchema,
+    open_registry,
     schema_id_of,
 )
 from tests.pipeline.fake_registry import FakeRegistry
+from tests.pipeline.security.tasks import in_task
 
 
 def test_prefix() -> None:
@@ -39,3 +43,21 @@ def test_registry_that_is_away_is_named() -> None:
         SchemaRegistry(url).schema(1)
     with pytest.raises(JobError, match="is not a URL of http"):
         SchemaRegistry("localhost:8081")
+
+
+def test_who_is_let_in_stands_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = tmp_path / "client.properties"
+    config.write_text("basic.auth.user.info=me:secret\n")
+    with FakeRegistry({3: '"string"'}, {}, wanted="Basic bWU6c2VjcmV0") as fake:
+        assert open_registry(fake.url, "", str(config)).schema(3)
+        monkeypatch.setenv("USER_OF_REGISTRY", "me:secret")
+        assert open_registry(fake.url, "${env:USER_OF_REGISTRY}").schema(3)
+        with pytest.raises(JobError, match="wants a login"):
+            open_registry(fake.url).schema(3)
+    with pytest.raises(JobError, match=r"\[value\] registry_user: there is no env"):
+        open_registry(fake.url, "${env:NOBODY_HAS_IT}")
+    in_task(monkeypatch, tmp_path)
+    with pytest.raises(JobError, match=r"A task on .*no environment variable"):
+        open_registry(fake.url, "${env:NOBODY_HAS_IT}")
