@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from odradek.pipeline import errors
 from odradek.pipeline.job_errors import JobError, JobStopped
+from odradek.pipeline.security.words import is_final
 from odradek.protocol.errors import RetriableError
 
 if TYPE_CHECKING:
@@ -113,6 +114,8 @@ def _failure_of_ours(raised: BaseException) -> Exception:
     """What was raised in the driver, outside of Spark."""
     cause: BaseException | None = raised
     while cause is not None:
+        if is_final(cause):
+            return JobStopped(str(raised))
         if any(kind.__name__ in _passing() for kind in type(cause).__mro__):
             return StreamFailure(str(raised), may_pass=True)
         cause = cause.__cause__

@@ -74,9 +74,12 @@ def _logins(prefix: str) -> Mapping[str, str]:
 
 
 @contextlib.contextmanager
-def running_secure_kafka(root: Path) -> Iterator[SecureKafka]:
+def running_secure_kafka(
+    root: Path, options: Mapping[str, str] | None = None
+) -> Iterator[SecureKafka]:
     """One for the length of a module, where alice can log in by all mechanisms."""
     node = SecureKafka(root)
+    node.configure(options or {})
     keys = node.issuer.keys.as_uri()
     allowed = f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={keys}"
     try:

@@ -24,7 +24,7 @@ from tests.patience import PATIENCE_S
 
 # Nobody may ever see it, wherever a job leaves something behind.
 MARKER = "open-sesame-4711"
-SESSION_MS = 1000
+SESSION_MS = 1500
 _ADMIN = "the-admin's-own"
 _TYPES = {
     "topic": ResourceType.TOPIC,

@@ -96,6 +96,16 @@ def test_why_a_login_fails() -> None:
         Login(ALICE).run(broker)
 
 
+def test_logins_are_a_second_apart_however_short_a_session_is() -> None:
+    now_s = 100.0
+    login = Login(ALICE, lambda: now_s)
+    login.run(Broker(SaslAuthenticateResponse(session_lifetime_ms=1000)))
+    now_s += 1
+    assert not login.is_due
+    now_s += 0.2
+    assert login.is_due
+
+
 def test_a_session_is_renewed_before_it_ends() -> None:
     now_s = 100.0
     login = Login(ALICE, lambda: now_s)

@@ -3,7 +3,7 @@
 import pytest
 from pyspark.errors import PySparkException
 
-from odradek.client.errors import NoAnswer, Unreachable
+from odradek.client.errors import NoAnswer, TlsFailed, Unreachable
 from odradek.pipeline.errors import DataLoss, SourceAway
 from odradek.pipeline.job_errors import JobError, JobStopped, TooManyDeadLetters
 from odradek.pipeline.jobs.stream_failure import StreamFailure, failure_of, in_one_line
@@ -11,6 +11,7 @@ from odradek.pipeline.values.confluent import RegistryAway
 from odradek.protocol.errors import (
     NetworkException,
     NotLeaderOrFollower,
+    SaslAuthenticationFailed,
     TopicAuthorizationFailed,
     UnsupportedVersion,
 )
@@ -67,7 +68,6 @@ def test_what_is_away_may_come_back(error: Exception) -> None:
         TypeError("wrong"),
         KeyError("wrong"),
         OSError(28, "No space left on device"),
-        TopicAuthorizationFailed("wrong"),
         UnsupportedVersion("wrong"),
         CatalogueError("wrong"),
     ],
@@ -77,6 +77,20 @@ def test_a_fault_is_no_reason_to_try_again(error: Exception) -> None:
     assert isinstance(found, StreamFailure)
     assert not found.may_pass
     assert str(found) == f"{type(error).__name__}: {error}"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        TopicAuthorizationFailed("wrong"),
+        SaslAuthenticationFailed("wrong"),
+        TlsFailed("wrong", 10),
+    ],
+)
+def test_a_refusal_ends_the_job(error: Exception) -> None:
+    for raised in error, caused(RuntimeError("wrong"), error):
+        assert isinstance(failure_of(raised, ""), JobStopped)
+    assert isinstance(failure_of(TlsFailed("x", may_pass=True), ""), StreamFailure)
 
 
 def test_error_of_the_source_is_found_in_the_text() -> None:

@@ -3,13 +3,15 @@ import socket
 import pytest
 
 from odradek.client.cluster import Cluster
-from odradek.client.errors import TopicReplaced, Unreachable
+from odradek.client.connection import ConnectionClosed
+from odradek.client.errors import TlsFailed, TopicReplaced, Unreachable
 from odradek.pipeline.errors import SourceAway, SourceError, TopicRecreated
 from odradek.pipeline.source.log_view import BrokerView, connected, in_plain_words
 from odradek.pipeline.source.options import read_options
 from odradek.protocol.errors import (
     MalformedRequest,
     NotLeaderOrFollower,
+    SaslAuthenticationFailed,
     TopicAuthorizationFailed,
 )
 from odradek.protocol.topic_partition import TopicPartition
@@ -79,6 +81,13 @@ def test_what_clients_raise_is_told_with_what_to_do() -> None:
         raise ZeroDivisionError
 
 
+def test_who_hangs_up_may_want_something_else() -> None:
+    reason = r"Is its listener one for PLAINTEXT \(kafka\.security\.protocol\)\?"
+    for error in (Unreachable("a:1: reset by peer"), ConnectionClosed("it closed it")):
+        with pytest.raises(SourceAway, match=reason), in_plain_words():
+            raise error
+
+
 @pytest.mark.parametrize(
     ("error", "is_away"),
     [
@@ -86,6 +95,9 @@ def test_what_clients_raise_is_told_with_what_to_do() -> None:
         (ConnectionResetError("x"), True),
         (NotLeaderOrFollower("x"), True),
         (TopicAuthorizationFailed("x"), False),
+        (SaslAuthenticationFailed("x"), False),
+        (TlsFailed("x", may_pass=True), True),
+        (TlsFailed("x: its certificate has expired", 10), False),
         (MalformedRequest("x"), False),
     ],
 )
