@@ -25,6 +25,7 @@ from odradek.pipeline.jobs.starting_offsets import listed
 from odradek.pipeline.jobs.stream_failure import JVM_ENDED, StreamFailure, failure_of
 from odradek.pipeline.records.columns import RecordColumns
 from odradek.pipeline.security.refusals import stopping
+from odradek.pipeline.security.words import GROUP, Need, told
 from odradek.pipeline.spark.session import register_source
 from odradek.pipeline.tables.table import open_table
 from odradek.pipeline.values.dead_letters import DeadLetterLimit
@@ -293,7 +294,9 @@ class Sink:
             commit_offsets(self._cluster, self._job.group, commit.ends)
             remaining = self._remaining(commit.ends)
         except (KafkaError, OSError) as error:
-            _log.warning("the group %s: %s", self._job.group, error)
+            need = Need("Read", GROUP, self._job.group)
+            said = told(error, self._security, need)
+            _log.warning("the group %s: %s", self._job.group, said)
         extra = {}
         if commit.dead_letter_count:
             extra["dead_letters"] = commit.dead_letter_count

@@ -22,7 +22,7 @@ from pyspark.sql.streaming.datasource import (
 from odradek.client.group_offsets import commit_offsets
 from odradek.client.leader_epochs import UNKNOWN, epoch_ends
 from odradek.pipeline.records.offset_range import OffsetRange
-from odradek.pipeline.security.words import is_final
+from odradek.pipeline.security.words import GROUP, Need, is_final, told
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.uuids import ZERO_UUID
 
@@ -144,10 +144,12 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if group_id is None:
             return
         ends = StreamOffsets.of_json(end).ends
+        cluster = self._connected()
         try:
-            refused = commit_offsets(self._connected(), group_id, ends)
+            refused = commit_offsets(cluster, group_id, ends)
         except (KafkaError, OSError) as error:
-            _log.warning("Group %s does not show this query: %s", group_id, error)
+            said = told(error, cluster.security, Need("Read", GROUP, group_id))
+            _log.warning("Group %s does not show this query: %s", group_id, said)
             return
         for place, reason in refused.items():
             _log.warning("Group %s does not show %s: %s", group_id, place, reason)

@@ -72,20 +72,7 @@ class SecureBroker:
 
     def grant(self, kind: str, name: str, *operations: str) -> None:
         """Let alice do that with all names that begin so."""
-        bindings = [
-            AclBinding(
-                _TYPES[kind],
-                name,
-                ResourcePatternType.PREFIXED,
-                "User:alice",
-                "*",
-                AclOperation[operation],
-                AclPermissionType.ALLOW,
-            )
-            for operation in operations
-        ]
-        for done in self._admin.create_acls(bindings).values():
-            done.result(PATIENCE_S)
+        grant(self._admin, kind, name, *operations)
 
     def send(self, topic: str, values: Sequence[bytes], partition: int = 0) -> None:
         from tests.pipeline import feeding
@@ -98,6 +85,24 @@ class SecureBroker:
         security = read_security(self.options("admin", _ADMIN, "PLAIN"))
         address = Address("127.0.0.1", self.process.port)
         return Cluster([address], timeout_s=PATIENCE_S, security=security)
+
+
+def grant(admin: AdminClient, kind: str, name: str, *operations: str) -> None:
+    """Let alice do that with all names that begin so."""
+    bindings = [
+        AclBinding(
+            _TYPES[kind],
+            name,
+            ResourcePatternType.PREFIXED,
+            "User:alice",
+            "*",
+            AclOperation[operation],
+            AclPermissionType.ALLOW,
+        )
+        for operation in operations
+    ]
+    for done in admin.create_acls(bindings).values():
+        done.result(PATIENCE_S)
 
 
 @contextlib.contextmanager

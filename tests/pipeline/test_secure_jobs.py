@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from confluent_kafka.admin import AdminClient
 
 from odradek.client.producer import Producer
 from odradek.client.topics import NewTopic, create_topic
@@ -25,7 +26,12 @@ from tests.client.live import connected
 from tests.client.test_producer import records_in
 from tests.patience import PATIENCE_S
 from tests.pipeline.conftest import skip_or_fail
-from tests.pipeline.secure_broker import MARKER, SecureBroker, running_secure_broker
+from tests.pipeline.secure_broker import (
+    MARKER,
+    SecureBroker,
+    grant,
+    running_secure_broker,
+)
 from tests.pipeline.test_secure_cluster import VALUES, job_file, nothing_in, nowhere
 
 if TYPE_CHECKING:
@@ -66,15 +72,6 @@ def client_file(kafka: SecureKafka, path: Path) -> Path:
     return path
 
 
-def grant(kafka: SecureKafka, kind: str, name: str, *operations: str) -> None:
-    words = [word for each in operations for word in ("--operation", each)]
-    jars.run_tool(
-        *("kafka.admin.AclCommand", "--bootstrap-server", kafka.address, "--add"),
-        *("--allow-principal", "User:alice", *words, f"--{kind}", name),
-        *("--resource-pattern-type", "prefixed"),
-    )
-
-
 def send(kafka: SecureKafka, topic: str, count: int) -> None:
     with connected(kafka.port) as cluster, Producer(cluster) as producer:
         for _ in range(count):
@@ -104,11 +101,12 @@ def test_both_ways_at_apache_kafka(
     said = capsys.readouterr().err
     assert "User:alice has no right to" in said
     assert f"on topic {topic}" in said
-    grant(kafka, "topic", topic, "Read", "Write", "DescribeConfigs")
-    rights = ("Read", "Write", "Create", "DescribeConfigs")
-    grant(kafka, "topic", "odradek-load-", *rights)
-    grant(kafka, "transactional-id", topic, "Write")
-    grant(kafka, "group", "load-", "Read")
+    admin = AdminClient({"bootstrap.servers": kafka.address})
+    grant(admin, "topic", topic, "READ", "WRITE", "DESCRIBE_CONFIGS")
+    rights = ("READ", "WRITE", "CREATE", "DESCRIBE_CONFIGS")
+    grant(admin, "topic", "odradek-load-", *rights)
+    grant(admin, "transactional id", topic, "WRITE")
+    grant(admin, "group", "load-", "READ")
     assert load(given) == 0, capsys.readouterr().err
     with connected(kafka.port) as cluster:
         assert len(list(records_in(cluster, topic, 0))) == 50
