@@ -3,7 +3,7 @@
 import pytest
 from pyspark.errors import PySparkException
 
-from odradek.client.errors import NoAnswer, TlsFailed, Unreachable
+from odradek.client.errors import NoAnswer, TlsCause, TlsFailed, Unreachable
 from odradek.pipeline.errors import DataLoss, SourceAway
 from odradek.pipeline.job_errors import JobError, JobStopped, TooManyDeadLetters
 from odradek.pipeline.jobs.stream_failure import StreamFailure, failure_of, in_one_line
@@ -90,7 +90,9 @@ def test_a_fault_is_no_reason_to_try_again(error: Exception) -> None:
 def test_a_refusal_ends_the_job(error: Exception) -> None:
     for raised in error, caused(RuntimeError("wrong"), error):
         assert isinstance(failure_of(raised, ""), JobStopped)
-    assert isinstance(failure_of(TlsFailed("x", may_pass=True), ""), StreamFailure)
+    assert isinstance(
+        failure_of(TlsFailed("x", cause=TlsCause.HUNG_UP), ""), StreamFailure
+    )
 
 
 def test_error_of_the_source_is_found_in_the_text() -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from odradek.client.errors import TlsFailed, Unreachable
+from odradek.client.errors import TlsCause, TlsFailed, Unreachable
 from odradek.client.security.settings import Pem, Sasl, Secret, Security, Tls
 from odradek.pipeline.security.words import (
     CLUSTER,
@@ -73,6 +73,6 @@ def test_what_another_try_would_not_mend() -> None:
     assert is_final(SaslAuthenticationFailed())
     assert is_final(TopicAuthorizationFailed())
     assert is_final(TlsFailed("its certificate has expired", 10))
-    assert not is_final(TlsFailed("hung up", may_pass=True))
+    assert not is_final(TlsFailed("hung up", cause=TlsCause.HUNG_UP))
     assert not is_final(Unreachable("refused"))
     assert not is_final(NotLeaderOrFollower())

@@ -4,7 +4,7 @@ import pytest
 
 from odradek.client.cluster import Cluster
 from odradek.client.connection import ConnectionClosed
-from odradek.client.errors import TlsFailed, TopicReplaced, Unreachable
+from odradek.client.errors import TlsCause, TlsFailed, TopicReplaced, Unreachable
 from odradek.pipeline.errors import SourceAway, SourceError, TopicRecreated
 from odradek.pipeline.source.log_view import BrokerView, connected, in_plain_words
 from odradek.pipeline.source.options import read_options
@@ -96,7 +96,7 @@ def test_who_hangs_up_may_want_something_else() -> None:
         (NotLeaderOrFollower("x"), True),
         (TopicAuthorizationFailed("x"), False),
         (SaslAuthenticationFailed("x"), False),
-        (TlsFailed("x", may_pass=True), True),
+        (TlsFailed("x", cause=TlsCause.HUNG_UP), True),
         (TlsFailed("x: its certificate has expired", 10), False),
         (MalformedRequest("x"), False),
     ],
