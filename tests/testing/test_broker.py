@@ -1,6 +1,7 @@
 """A broker for tests: started, used, ended, and gone without a trace."""
 
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -106,3 +107,16 @@ def test_t305_it_ends_with_its_process_however_that_ends() -> None:
         broker_id, directory = process.stdout.readline().split()
     wait_until(lambda: has_ended(int(broker_id)))
     assert not os.path.exists(directory)
+
+
+def test_a_port_that_somebody_else_has_taken_is_said() -> None:
+    """It keeps its port over a kill, which is anybody's meanwhile."""
+    with Broker() as broker:
+        host, _, port = broker.bootstrap.rpartition(":")
+        broker.kill()
+        taken = socket.create_server((host, int(port)))
+        said = pytest.raises(BrokerError, match=f"{port}.*in use")
+        with taken, said:
+            broker.start()
+        broker.start()
+        assert broker.bootstrap == f"{host}:{port}"

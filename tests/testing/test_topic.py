@@ -12,6 +12,8 @@ from odradek.testing import Broker, Record, Refused, Topic, WaitTimeout, assert_
 
 # Of the 2,000 topics that the case has: what is left of one shows with 40, too.
 TOPIC_COUNT = 40
+TOPIC_COUNT_LONG, WARM_COUNT = 2000, 200
+LEFT_BYTES_MAX = 2048  # of each topic: far less than a topic takes
 
 
 @pytest.fixture(scope="module")
@@ -107,3 +109,30 @@ def test_t313_a_topic_that_is_deleted_leaves_nothing(broker: Broker) -> None:
     assert files() == before
     with pytest.raises(Refused, match="there is no topic t313-0"):
         broker.ask("topics.delete", topics=["t313-0"])
+
+
+@pytest.mark.long
+def test_t313_two_thousand_topics_leave_no_memory() -> None:
+    """T313: after them files and memory are as after two hundred."""
+    with Broker() as broker:
+
+        def run(count: int, start: int) -> tuple[int, set[Path]]:
+            for number in range(start, start + count):
+                topic = broker.topic(f"t313-long-{number}")
+                topic.produce(["x"])
+                assert len(topic.records(1)) == 1
+                topic.delete()
+            found = broker.data_dir.rglob("*")
+            files = {each for each in found if "catalog" not in each.name}
+            return resident_bytes(broker), files
+
+        warm, files = run(WARM_COUNT, 0)
+        more_count = TOPIC_COUNT_LONG - WARM_COUNT
+        much, more_files = run(more_count, WARM_COUNT)
+        assert more_files == files
+        assert much - warm < more_count * LEFT_BYTES_MAX
+
+
+def resident_bytes(broker: Broker) -> int:
+    lines = Path(f"/proc/{broker.pid}/status").read_text().splitlines()
+    return 1024 * next(int(x.split()[1]) for x in lines if x.startswith("VmRSS:"))

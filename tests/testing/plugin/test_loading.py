@@ -161,3 +161,25 @@ def test_second(odradek):
     result = run_inside(pytester, source)
     result.assert_outcomes(errors=1, skipped=1)
     result.stdout.fnmatch_lines(["E*no directory for the broker's data can be made*"])
+
+
+TWICE = """
+def test_it(odradek, odradek_topic, odradek_own):
+    odradek_topic.produce(["one of this run"])
+    assert len(odradek_topic.records(1)) == 1
+    assert odradek_own.topic("t")
+"""
+
+
+def test_two_runs_at_once_have_nothing_to_do_with_each_other(
+    pytester: pytest.Pytester,
+) -> None:
+    """Each with workers that share a broker; in one directory, even."""
+    pytester.makeini(INI)
+    pytester.makepyfile(TWICE)
+    command = [sys.executable, "-m", "pytest", *WITHOUT_HYPOTHESIS, "-n1"]
+    runs = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)
+    ]
+    outputs = [run.communicate()[0] for run in runs]
+    assert [run.returncode for run in runs] == [0, 0], outputs

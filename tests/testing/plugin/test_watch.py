@@ -12,8 +12,19 @@ from odradek.testing import TestCase
 def test_before(odradek, odradek_topics):
     odradek.topic("of-before").delete()
 
-def test_failing(odradek, odradek_topic):
+def test_other(odradek, odradek_topic):
+    odradek_topic.produce(["not-to-be-seen"])
+
+def test_failing(odradek, odradek_topic, odradek_group):
     odradek.topic("of-failing").delete()
+    odradek_topic.produce(["is-seen"] * 3)
+    import confluent_kafka
+    consumer = confluent_kafka.Consumer(
+        odradek.config("confluent") | {"group.id": odradek_group}
+    )
+    place = confluent_kafka.TopicPartition(odradek_topic, 0, 1)
+    consumer.commit(offsets=[place], asynchronous=False)
+    consumer.close()
     assert 0
 
 def test_own(odradek_own):
@@ -32,7 +43,7 @@ def test_without_a_broker():
 
 def test_t312_the_log_of_the_test_is_in_its_report(pytester: pytest.Pytester) -> None:
     result = run_inside(pytester, SOURCE)
-    result.assert_outcomes(passed=1, failed=4)
+    result.assert_outcomes(passed=2, failed=4)
     text = result.stdout.str()
     _, failing, own, unit, without = text.split("\n____")
     assert "topic of-failing is deleted" in failing
@@ -42,6 +53,11 @@ def test_t312_the_log_of_the_test_is_in_its_report(pytester: pytest.Pytester) ->
     for section in (failing, own, unit):
         assert section.count("of-") == 2  # in the source, and in the log
     assert "of-before" not in text
+    # Its records, and how far its group is behind; nothing of another test's.
+    assert failing.count('"value": "is-seen"') == 3
+    assert "committed 1, lag 2" in failing
+    assert text.count("is-seen") == 4  # once in the source
+    assert "not-to-be-seen" not in text
 
 
 def test_a_fixture_that_fails_is_reported_as_well(pytester: pytest.Pytester) -> None:
