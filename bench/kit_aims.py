@@ -246,6 +246,7 @@ def _plain_broker() -> Iterator[tuple[str, int]]:
         process = subprocess.Popen(
             [*command, "-o", f"log.dirs={directory}", "-o", "durability=none"],
             stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
             text=True,
         )
         try:

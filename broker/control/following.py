@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine
 
 # Answers that are there, mostly; whatever else is may be one that comes.
-_THERE = frozenset({bytes, list, NoResponse})
+THERE = frozenset({bytes, list, NoResponse})
 
 
 class Note(Protocol):
@@ -27,7 +27,7 @@ class Note(Protocol):
 
 def follow(answer: Any, note: Note) -> Any:
     """What is to be given on in place of ``answer``: itself, if it is there."""
-    if type(answer) in _THERE:
+    if type(answer) in THERE:
         note(answer)
         return answer
     if isinstance(answer, asyncio.Future):

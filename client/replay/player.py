@@ -26,7 +26,7 @@ from .comparison import Comparison
 from .ids import Ids
 from .recording import BROKEN, UNANSWERED, Answered, Asked
 from .renewal import Renewal, read_request
-from .settling import wait_for_markers
+from .settling import is_not_yet, wait_for_markers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 TIMEOUT_S: Final = 60.0
 _ANSWER = ".answer"
+_PAUSE_S = 0.01
 _VERSIONS_REFUSED = ErrorCode.UNSUPPORTED_VERSION.to_bytes(2, "big")
 
 
@@ -61,6 +62,7 @@ class _Open(NamedTuple):
 
     asked: Asked
     header: RequestHeader
+    sent: bytes = b""
 
 
 class _Line:
@@ -132,14 +134,13 @@ class Player:
         call = _Open(asked, header)
         try:
             line = self._connected(asked)
-            line.connection.send_frame(
-                self._renewal.renewed(asked.request, header, request)
-            )
+            sent = self._renewal.renewed(asked.request, header, request)
+            line.connection.send_frame(sent)
         except (ConnectionClosed, ConnectionResetError):
             self._close(asked.connection)
             yield self._silence(call, "the connection had been closed")
             return
-        line.open.append(call)
+        line.open.append(call._replace(sent=sent))
         self._line_of[asked.call] = asked.connection
 
     def _tell(self, number: int, event: Answered) -> Iterator[Difference]:
@@ -158,7 +159,7 @@ class Player:
     ) -> Iterator[Difference]:
         number = call.asked.connection
         try:
-            frame = bytes(line.connection.receive_frame())
+            frame = self._received(line, call, event.answer)
         except (ConnectionClosed, ConnectionResetError):
             self._close(number)
             if event.answer is not None:
@@ -176,6 +177,20 @@ class Player:
         self._close(number)  # as it was closed then
         if event.outcome != BROKEN:
             yield self._difference(call, _ANSWER, "the connection was closed", "one")
+
+    def _received(self, line: _Line, call: _Open, recorded: bytes | None) -> bytes:
+        """The next answer; who says that it is too early is asked again."""
+        deadline_s = time.monotonic() + self._timeout_s
+        while True:
+            frame = bytes(line.connection.receive_frame())
+            if recorded is None or line.open or time.monotonic() > deadline_s:
+                return frame
+            theirs = self._decoded(call.header, recorded)
+            ours = self._decoded(call.header, frame)
+            if not (theirs and ours and is_not_yet(theirs[1], ours[1])):
+                return frame
+            time.sleep(_PAUSE_S)
+            line.connection.send_frame(call.sent)
 
     def _compare(
         self, call: _Open, recorded: bytes, found: bytes

@@ -3,21 +3,50 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from odradek.protocol.errors import UnsupportedVersion
+from odradek.protocol.errors import ErrorCode, UnsupportedVersion
 from odradek.protocol.messages.txn_admin import (
     DescribeTransactionsRequest,
     DescribeTransactionsResponse,
 )
+from odradek.protocol.schema import Struct
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from odradek.client.connection import Connection
 
+# A broker that makes its own topics first, or has not yet finished something, says so.
+NOT_YET: Final = frozenset(
+    (
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.NOT_COORDINATOR,
+        ErrorCode.CONCURRENT_TRANSACTIONS,
+    )
+)
 _PREPARED: Final = "Prepare"
 _PAUSE_S: Final = 0.005
+
+
+def is_not_yet(recorded: Any, found: Any) -> bool:
+    """Whether an answer says that it is too early, and the recorded one did not."""
+    codes = set(_codes_in(found)) & NOT_YET
+    return bool(codes) and not codes & set(_codes_in(recorded))
+
+
+def _codes_in(part: Any) -> Iterator[int]:
+    if isinstance(part, list):
+        for each in part:
+            yield from _codes_in(each)
+    elif isinstance(part, Struct):
+        for field in part.fields:
+            value = getattr(part, field.name)
+            if field.name.endswith("error_code"):
+                yield value
+            else:
+                yield from _codes_in(value)
 
 
 def wait_for_markers(

@@ -13,7 +13,7 @@ from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from odradek.broker.control.following import follow
+from odradek.broker.control.following import THERE, follow
 
 from .recorded import Recorded
 
@@ -121,6 +121,9 @@ class Journal:
             return exchange
         call.rules = self._rules.worked
         answer = exchange.answer  # type: ignore[union-attr]
+        if type(answer) in THERE:  # as `follow` does, without a function made for it
+            self._note(call, answer)
+            return exchange
         followed = follow(answer, partial(self._told, call))
         if followed is answer:
             return exchange

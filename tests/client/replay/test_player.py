@@ -198,6 +198,22 @@ def test_a_transaction_ends_before_what_follows(
     assert kinds[at + 1] == "DescribeTransactionsRequest"
 
 
+def test_who_says_that_it_is_too_early_is_asked_again(
+    tmp_path: Path, broker: ScriptedBroker
+) -> None:
+    """But not where that was recorded."""
+    codes = [15, 14, 0]
+    broker.answers[HeartbeatRequest] = lambda asked, version: HeartbeatResponse(
+        error_code=codes.pop(0)
+    )
+    fine, early = HeartbeatResponse(), HeartbeatResponse(error_code=16)
+    assert not played(tmp_path, broker, heartbeat(1), answered(1, fine))
+    assert codes == []
+    codes += [16, 0]
+    assert not played(tmp_path, broker, heartbeat(1), answered(1, early))
+    assert codes == [0]
+
+
 def test_what_cannot_be_read_is_compared_as_bytes(
     tmp_path: Path, broker: ScriptedBroker
 ) -> None:

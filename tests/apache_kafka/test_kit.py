@@ -1,0 +1,71 @@
+"""The test kit with Java's producer, and recordings that Apache Kafka answers."""
+
+import subprocess
+from pathlib import Path
+
+import confluent_kafka
+import pytest
+
+from odradek.testing import Broker, ExternalBroker
+from tests.apache_kafka import jars
+from tests.apache_kafka.conftest import OPTIONS
+from tests.apache_kafka.node import running_kafka
+from tests.patience import PATIENCE_S
+
+PRODUCER = "org.apache.kafka.tools.ConsoleProducer"
+
+
+def test_java_delivers_at_the_third_try() -> None:
+    """T330: refused twice, stored once."""
+    with Broker() as broker:
+        topic = broker.topic("t")
+        code = "NOT_LEADER_OR_FOLLOWER"
+        rule = broker.faults.error("Produce", code, topic=topic, times=2)
+        given = ["--bootstrap-server", broker.bootstrap, "--topic", topic]
+        with broker.expect("Produce", topic=topic, times=3):
+            done = subprocess.run(
+                jars.java(PRODUCER, *given),
+                input="v\n",
+                capture_output=True,
+                text=True,
+                timeout=PATIENCE_S,
+                check=False,
+            )
+        assert done.returncode == 0, done.stderr
+        assert rule.count == 2
+        assert [each.value for each in topic.records(1)] == [b"v"]
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Path:
+    """A producer, a transaction and a reader of a group, on our broker."""
+    path = tmp_path / "recorded"
+    with Broker() as broker:
+        broker.topic("recorded")
+        config = broker.config("confluent") | {"client.id": "app"}
+        with broker.record(path, client_id="app") as recording:
+            producer = confluent_kafka.Producer(config | {"transactional.id": "x"})
+            producer.init_transactions(PATIENCE_S)
+            producer.begin_transaction()
+            producer.produce("recorded", b"v", headers={"h": b"1"})
+            producer.commit_transaction(PATIENCE_S)
+            group = {"group.id": "readers", "auto.offset.reset": "earliest"}
+            consumer = confluent_kafka.Consumer(config | group)
+            consumer.subscribe(["recorded"])
+            message = consumer.poll(PATIENCE_S)
+            assert message is not None
+            assert message.value() == b"v"
+            consumer.commit(asynchronous=False)
+            consumer.close()
+        assert recording.calls > 15
+    return path
+
+
+def test_apache_kafka_answers_a_recording_as_we_did(
+    recorded: Path, tmp_path: Path
+) -> None:
+    more = {**OPTIONS, "group.initial.rebalance.delay.ms": "0"}
+    with running_kafka(tmp_path, more) as kafka:
+        there = ExternalBroker(kafka.address)
+        there.topic("recorded")
+        there.replay(recorded)
