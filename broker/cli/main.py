@@ -68,6 +68,10 @@ BUILT_IN = {
         "odradek.broker.cli.user.command",
         "Show users who log in by SASL/SCRAM; set and remove their passwords.",
     ),
+    "token": (
+        "odradek.broker.cli.token.command",
+        "Lend a login: make, show, renew and end delegation tokens.",
+    ),
     "acl": (
         "odradek.broker.cli.acl.command",
         "Say who may do what: grant, deny, revoke, list and explain.",

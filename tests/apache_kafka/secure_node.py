@@ -45,6 +45,7 @@ class SecureKafka(KafkaNode):
             "listener.name.sasl_plaintext.connections.max.reauth.ms": str(SESSION_MS),
             "sasl.oauthbearer.jwks.endpoint.url": self.issuer.keys.as_uri(),
             "sasl.oauthbearer.expected.audience": self.issuer.audience,
+            "delegation.token.secret.key": "hush",
         }
         for name in _SASL:
             options |= _logins(f"listener.name.{name.lower()}")

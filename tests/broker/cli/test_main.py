@@ -61,7 +61,7 @@ def test_a_command_of_another_package_is_found_by_its_entry_point(
 
 ACTIONS = (
     *("topic", "config", "group", "txn", "user", "quota", "profile"),
-    *("acl", "cert", "secure"),
+    *("acl", "cert", "secure", "token"),
 )
 HELPS = [
     ["odradek", *command.split()]

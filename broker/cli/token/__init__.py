@@ -1,0 +1,1 @@
+"""``odradek token``: logins that are lent. Over the wire only."""

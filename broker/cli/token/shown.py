@@ -1,0 +1,75 @@
+"""Tokens as they are shown, without their secrets; and how arguments name them."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from odradek.broker.cli.arguments.cluster_options import print_json
+from odradek.broker.cli.arguments.moments import moment_text
+from odradek.broker.cli.arguments.refusals import Refused
+from odradek.terminal.table import table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from odradek.client.cluster import Cluster
+    from odradek.client.delegation_tokens import Principal, Token
+
+_HEAD = ("TOKEN", "OWNER", "RENEWERS", "EXPIRES", "MAX")
+
+
+def principal(text: str) -> Principal:
+    """``User:alice``, or just alice; for ``type=``."""
+    kind, colon, name = text.partition(":")
+    if not colon:
+        kind, name = "User", text
+    if not (kind and name):
+        raise argparse.ArgumentTypeError(f"{text!r} is no user; write it User:alice")
+    return kind, name
+
+
+def show(tokens: Sequence[Token], is_json: bool) -> None:
+    """Print them; nothing where there are none."""
+    if is_json:
+        for token in tokens:
+            print_json(row_of(token))
+    elif tokens:
+        rows = [
+            (
+                token.token_id,
+                token.owner,
+                ",".join(token.renewers),
+                moment_text(token.expiry_ms),
+                moment_text(token.max_ms),
+            )
+            for token in tokens
+        ]
+        print("\n".join(table(_HEAD, rows)))
+
+
+def row_of(token: Token) -> dict[str, Any]:
+    """A token for JSON."""
+    shown = token._asdict()
+    shown["token"] = shown.pop("token_id")
+    del shown["hmac"]
+    return shown
+
+
+def find(cluster: Cluster, token_id: str) -> Token:
+    """The token with this id.
+
+    Raises:
+        Refused: we see none.
+        KafkaError: the broker does not say.
+    """
+    from odradek.client.delegation_tokens import describe_tokens
+
+    for token in describe_tokens(cluster):
+        if token.token_id == token_id:
+            return token
+    raise Refused(
+        "there is no such token, or we may not see it; odradek token list shows others",
+        what=token_id,
+        name="DELEGATION_TOKEN_NOT_FOUND",
+    )
