@@ -12,7 +12,7 @@ from odradek.broker.cli.arguments.cluster_options import (
 from odradek.broker.cli.arguments.moments import moment_text
 from odradek.terminal.parser import seconds
 
-from .shown import principal, row_of
+from .shown import principal, refused, row_of
 
 if TYPE_CHECKING:
     import argparse
@@ -61,11 +61,15 @@ def command(arguments: list[str]) -> int:
 
 def _create(cluster: Cluster, options: argparse.Namespace) -> int:
     from odradek.client.delegation_tokens import AS_LONG_AS_POSSIBLE, create_token
+    from odradek.protocol.errors import KafkaError
 
     longest_ms = AS_LONG_AS_POSSIBLE
     if options.max_lifetime:
         longest_ms = int(options.max_lifetime * 1000)
-    token = create_token(cluster, options.owner, options.renewer, longest_ms)
+    try:
+        token = create_token(cluster, options.owner, options.renewer, longest_ms)
+    except KafkaError as error:
+        return refused(_COMMAND, error)
     if options.json:
         print_json({**row_of(token), "hmac": token.hmac.value})
         return 0

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from odradek.broker.cli.arguments.cluster_options import cluster_parser, run
 
-from .shown import principal, show
+from .shown import principal, refused, show
 
 if TYPE_CHECKING:
     import argparse
@@ -41,8 +41,12 @@ def command(arguments: list[str]) -> int:
 
 def _list(cluster: Cluster, options: argparse.Namespace) -> int:
     from odradek.client.delegation_tokens import describe_tokens
+    from odradek.protocol.errors import KafkaError
 
-    found = describe_tokens(cluster, options.owner)
+    try:
+        found = describe_tokens(cluster, options.owner)
+    except KafkaError as error:
+        return refused(_COMMAND, error)
     show(sorted(found, key=lambda token: token.issue_ms), options.json)
     if not found and not options.json:
         print("no tokens")

@@ -10,10 +10,10 @@ from odradek.broker.cli.arguments.cluster_options import (
     run,
 )
 from odradek.broker.cli.arguments.moments import moment_text
-from odradek.broker.cli.arguments.refusals import Refused, refuse
+from odradek.broker.cli.arguments.refusals import Refused
 from odradek.terminal.parser import seconds
 
-from .shown import find
+from .shown import find, refused
 
 if TYPE_CHECKING:
     import argparse
@@ -51,7 +51,7 @@ def _renew(cluster: Cluster, options: argparse.Namespace) -> int:
         token = find(cluster, options.token)
         expiry_ms = renew_token(cluster, token.hmac, period_ms)
     except (KafkaError, Refused) as error:
-        return refuse(_COMMAND, error, options.token)
+        return refused(_COMMAND, error, options.token)
     if options.json:
         print_json({"token": token.token_id, "expiry_ms": expiry_ms})
     else:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from odradek.broker.cli.arguments.cluster_options import print_json
 from odradek.broker.cli.arguments.moments import moment_text
-from odradek.broker.cli.arguments.refusals import Refused
+from odradek.broker.cli.arguments.refusals import Refused, refuse
+from odradek.protocol.errors import ErrorCode
 from odradek.terminal.table import table
 
 if TYPE_CHECKING:
@@ -16,6 +17,12 @@ if TYPE_CHECKING:
     from odradek.client.cluster import Cluster
     from odradek.client.delegation_tokens import Principal, Token
 
+_HINTS = {
+    ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED: "Log in, and not by a token:"
+    " --command-config FILE, for a listener with SASL.",
+    ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED: "Give the broker a"
+    " delegation.token.secret.key.",
+}
 _HEAD = ("TOKEN", "OWNER", "RENEWERS", "EXPIRES", "MAX")
 
 
@@ -27,6 +34,12 @@ def principal(text: str) -> Principal:
     if not (kind and name):
         raise argparse.ArgumentTypeError(f"{text!r} is no user; write it User:alice")
     return kind, name
+
+
+def refused(command: str, error: Exception, token_id: str = "") -> int:
+    """Say why something was refused, and what to do about it; the exit code."""
+    code = getattr(error, "code", None)
+    return refuse(command, error, token_id, hint=_HINTS.get(code, ""))
 
 
 def show(tokens: Sequence[Token], is_json: bool) -> None:

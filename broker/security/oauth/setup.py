@@ -73,7 +73,10 @@ def _keys(
         return keys
     try:
         keys.load()
-    except (NotFetched, BadKeys) as error:
+    except NotFetched as error:
+        name = options.name_of(_URL, OAUTHBEARER)
+        raise StartError(f"{name}: {error}") from None
+    except BadKeys as error:
         name = options.name_of(_URL, OAUTHBEARER)
         raise StartError(f"{name}={url}: {error}") from None
     return keys
