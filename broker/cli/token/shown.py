@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from odradek.client.cluster import Cluster
     from odradek.client.delegation_tokens import Principal, Token
 
-_HINTS = {
+_HINTS: dict[Any, str] = {
     ErrorCode.DELEGATION_TOKEN_REQUEST_NOT_ALLOWED: "Log in, and not by a token:"
     " --command-config FILE, for a listener with SASL.",
     ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED: "Give the broker a"
