@@ -5,6 +5,7 @@ What is not in it: the event loop, and the system calls of the sockets.
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from logs import temporary_root
 from measuring import Case, main
@@ -68,8 +69,8 @@ def fetch_bytes(client_id: str = "bench-client") -> bytes:
     return encode_request(request, FETCH_VERSION, 7, client_id)
 
 
-async def start(root: Path, durability: str = "none") -> Serving:
-    serving = Serving(root, durability)
+async def start(root: Path, durability: str = "none", **options: Any) -> Serving:
+    serving = Serving(root, durability, **options)
     await serving.topics.create_topic(TOPIC, 1)
     return serving
 

@@ -18,6 +18,7 @@ from odradek.broker.network.admission import Admission
 from odradek.broker.network.connection import Connection
 from odradek.broker.network.listener import Listener
 from odradek.broker.network.network import Network
+from odradek.broker.node.authorizing import authorizer_of
 from odradek.broker.node.parts import Parts
 from odradek.broker.node.reconfiguration import follow_quotas
 from odradek.broker.replica.replica_manager import ReplicaManager
@@ -37,8 +38,8 @@ load_handlers()
 class Serving:
     """The parts of a broker, put together; to be made on a running loop."""
 
-    def __init__(self, root: Path, durability: str) -> None:
-        config = BrokerConfig(log_dirs=(root,), durability=durability)
+    def __init__(self, root: Path, durability: str, **options: Any) -> None:
+        config = BrokerConfig(log_dirs=(root,), durability=durability, **options)
         clock, bugs = SystemClock(), Bugs(_raise)
         files = OsFiles()
         files.tails = TailMemory(config.log_tail_max_bytes)
@@ -78,6 +79,8 @@ class Serving:
             bugs=bugs,
         )
         self.services.replica_manager = self.replica_manager
+        if config.authorizer_class_name:
+            self.services.authorizer = authorizer_of(config, self.catalog, clock)
         self.dispatcher = Dispatcher(self.services, registered_handlers())
         network = Network(
             options=config,

@@ -3,13 +3,14 @@
 Each connection keeps ``--depth`` requests in flight. What is measured is the
 broker, so this does no more than count the answers, look at their error codes and
 take the time. Started by ``work``: prints "ready", waits for a line, works, prints
-its figures as JSON.
+its figures as JSON. ``--security`` are the options of a client.
 """
 
 import argparse
 import json
 import select
 import socket
+import ssl
 import sys
 import time
 from collections import deque
@@ -46,10 +47,13 @@ class Link:
     """One connection: what is in flight on it, and the answer that is not whole."""
 
     def __init__(
-        self, port: int, next_requests: Next, error_positions: list[int]
+        self,
+        port: int,
+        next_requests: Next,
+        error_positions: list[int],
+        security: dict[str, str] | None = None,
     ) -> None:
-        self.socket = socket.create_connection(("127.0.0.1", port))
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.socket = _connect(port, security or {})
         self.next_requests = next_requests
         self.sent_ns: deque[int] = deque()
         self.took_ns: list[int] = []
@@ -60,6 +64,12 @@ class Link:
     def send(self, count: int, now_ns: int) -> None:
         self.sent_ns.extend([now_ns] * count)
         self.socket.sendall(self.next_requests(count))
+
+    @property
+    def has_more(self) -> bool:
+        """Whether TLS has data that the descriptor does not tell of."""
+        sock = self.socket
+        return isinstance(sock, ssl.SSLSocket) and sock.pending() > 0
 
     def receive(self, buffer: memoryview, now: Callable[[], int]) -> int:
         """Take what is there; how many answers that completed."""
@@ -87,6 +97,21 @@ class Link:
         return answers
 
 
+def _connect(port: int, options: dict[str, str]) -> socket.socket:
+    """A connection; with options of TLS or SASL, one that has logged in."""
+    if options:
+        from odradek.client.connection import Connection
+        from odradek.client.security.options import read_security
+
+        made = Connection("127.0.0.1", port, security=read_security(options))
+        sock = made._socket
+        sock.settimeout(None)
+    else:
+        sock = socket.create_connection(("127.0.0.1", port))
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return sock
+
+
 def drive(links: list[Link], depth: int, count: int, seconds: float) -> dict[str, Any]:
     """Keep ``depth`` in flight until ``count`` are sent or ``seconds`` are over."""
     now = time.perf_counter_ns
@@ -109,6 +134,8 @@ def drive(links: list[Link], depth: int, count: int, seconds: float) -> dict[str
         for number, _ in poll.poll():
             link = by_number[number]
             answers = link.receive(buffer, now)
+            while link.has_more:
+                answers += link.receive(buffer, now)
             waiting -= answers
             now_ns = now()
             more = min(answers, left) if now_ns < deadline else 0
@@ -144,7 +171,7 @@ def produce_links(args: argparse.Namespace) -> list[Link]:
         request = ProduceRequest(acks=args.acks, timeout_ms=30_000, topic_data=[topic])
         frame = encode_request(request, PRODUCE_VERSION, 1, "load")
         bursts = [frame * count for count in range(args.depth + 1)]
-        links.append(Link(args.port, bursts.__getitem__, errors))
+        links.append(Link(args.port, bursts.__getitem__, errors, args.security))
     return links
 
 
@@ -160,7 +187,7 @@ def fetch_links(args: argparse.Namespace) -> list[Link]:
             picked = [frames[next(turn) % len(frames)] for _ in range(count)]
             return picked[0] if count == 1 else b"".join(picked)
 
-        links.append(Link(args.port, next_requests, errors))
+        links.append(Link(args.port, next_requests, errors, args.security))
     return links
 
 
@@ -179,6 +206,7 @@ def _fetch_frame(args: argparse.Namespace, offset: int) -> bytes:
 
 def wait_for_leaders(args: argparse.Namespace) -> None:
     """A topic may be there a while before its partitions can be used."""
+    security = vars(args).get("security")
     for partition in range(args.partitions):
         asked = ListOffsetsPartition(partition_index=partition, timestamp=-1)
         topic = ListOffsetsTopic(name=args.topic, partitions=[asked])
@@ -186,7 +214,7 @@ def wait_for_leaders(args: argparse.Namespace) -> None:
         frame = encode_request(request, LIST_OFFSETS_VERSION, 1, "load")
         error = 4 + 1 + 4 + 1 + 1 + len(args.topic) + 1 + 4
         for _ in range(1000):
-            link = Link(args.port, lambda _, frame=frame: frame, [])
+            link = Link(args.port, lambda _, frame=frame: frame, [], security)
             link.send(1, 0)
             answer = link.socket.recv(4096)
             link.socket.close()
@@ -211,6 +239,7 @@ def main() -> None:
     parser.add_argument("--offsets", type=int, default=1, help="to fetch from")
     parser.add_argument("--count", type=int, default=0, help="requests, else --seconds")
     parser.add_argument("--seconds", type=float, default=1)
+    parser.add_argument("--security", type=json.loads, default={}, help="in JSON")
     args = parser.parse_args()
     wait_for_leaders(args)
     links = {"produce": produce_links, "fetch": fetch_links}[args.work](args)

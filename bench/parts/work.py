@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import processes
 from confluent_kafka import KafkaException
@@ -27,7 +27,16 @@ disturbances: list[float] = []
 _numbers = itertools.count(1)
 
 
-def measure(broker: Broker, script: Path, work: str, **options: Any) -> Figures:
+class Measured(Protocol):
+    """A broker, or one of its listeners."""
+
+    @property
+    def port(self) -> int: ...
+
+    def cpu_seconds(self) -> float: ...
+
+
+def measure(broker: Measured, script: Path, work: str, **options: Any) -> Figures:
     """Run one load process; its figures, and the broker's CPU time."""
     command = [sys.executable, str(script), work, "--port", str(broker.port)]
     for name, value in options.items():

@@ -3,7 +3,7 @@
 import json
 import random
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from odradek.broker import handlers
@@ -44,10 +44,11 @@ def hostile_frames(count: int, seed: int) -> Iterator[bytes]:
         if number % 10 == 9:
             yield chance.randbytes(chance.choice([1, 8, 40, 400, 4000]))
         else:
-            yield _mutated(chance, bytearray(chance.choice(corpus)), corpus)
+            yield mutated(chance, bytearray(chance.choice(corpus)), corpus)
 
 
-def _mutated(chance: random.Random, frame: bytearray, corpus: list[bytes]) -> bytes:
+def mutated(chance: random.Random, frame: bytearray, corpus: Sequence[bytes]) -> bytes:
+    """``frame`` with one to four changes; some are pieces of others of ``corpus``."""
     for _ in range(chance.choice([1, 1, 1, 2, 4])):
         position = chance.randrange(len(frame)) if frame else 0
         match chance.randrange(7):
