@@ -14,6 +14,7 @@ ORDERS = ("--topic", "orders-", "--resource-pattern-type", "prefixed")
 
 
 def test_entries_are_made_found_and_removed(java: JavaClient, tmp_path: Path) -> None:
+    """S022"""
     with running_broker(tmp_path / "data", *OPTIONS) as broker:
 
         def tool(*arguments: str) -> str:

@@ -77,6 +77,7 @@ def ids_of_topics(node: GuardedNode) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_codes_and_their_places(nodes: Nodes, seed: int) -> None:
+    """S018, S020"""
     draw = random.Random(seed)
     entries = drawn_entries(draw)
     ids = [ids_of_topics(node) for node in nodes]

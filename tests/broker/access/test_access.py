@@ -62,12 +62,14 @@ def test_only_what_allows_implies() -> None:
 
 
 def test_a_prefixed_star_is_a_prefix() -> None:
+    """A18"""
     it = access(entry(Operation.READ, "*", prefixed=True))
     assert it.may(Operation.READ, TOPIC, "*x")
     assert not it.may(Operation.READ, TOPIC, "x")
 
 
 def test_a_network_as_host_is_no_host() -> None:
+    """A18"""
     it = access(entry(Operation.READ, "a", host="10.0.0.0/8"), host="10.0.0.1")
     assert not it.may(Operation.READ, TOPIC, "a")
 
@@ -121,6 +123,7 @@ def test_decisions_do_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> No
 def test_the_index_decides_as_entry_by_entry(
     entries: list[AclEntry], who: tuple[str, str], allows_untouched: bool
 ) -> None:
+    """S019"""
     rules = Rules(AclIndex(entries), allows_untouched=allows_untouched)
     it = Access(rules, *who)
     for kind in KINDS:

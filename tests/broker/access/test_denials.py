@@ -1,3 +1,4 @@
+import json
 import logging
 from collections.abc import Iterator
 from typing import Any
@@ -6,6 +7,7 @@ import pytest
 
 from odradek.broker.access import denials as denials_module
 from odradek.broker.access.denials import INTERVAL_MS, Denial, Denials
+from odradek.broker.runtime.logs import _JsonFormatter
 from odradek.protocol.acls import Operation
 from tests.fakes.access import TOPIC, entry, fake_authorizer
 from tests.fakes.clock import FakeClock
@@ -70,11 +72,14 @@ def test_equal_ones_are_told_once_a_minute_with_their_count(lines: list[Any]) ->
 
 
 def test_names_are_shortened_and_steer_no_terminal(lines: list[Any]) -> None:
+    """A10"""
     denials, access = noting(FakeClock())
     denials.note(access, denial("\x1b[31m\n" + "x" * 1000, "User:\x1b[2J"))
     [line] = lines
     assert line.getMessage().isprintable()
     assert len(line.resource) < 300
+    [written] = _JsonFormatter().format(line).splitlines()
+    assert json.loads(written)["resource"].startswith(r"TOPIC:\x1b[31m\nxxx")
 
 
 def test_denials_without_end_do_not_fill_the_memory(

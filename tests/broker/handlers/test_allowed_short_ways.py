@@ -56,6 +56,7 @@ def short_ways_of(broker: GuardedBroker, principal: str, host: str = ONE) -> Any
 async def test_the_same_bytes_of_two_users_are_decided_for_each(
     tmp_path: Path,
 ) -> None:
+    """S024"""
     async with guarded_broker(tmp_path, "t") as broker:
         broker.become(entry(WRITE, "t"), entry(READ, "t", principal=BOB))
         for _ in range(4):
@@ -103,6 +104,7 @@ async def test_a_change_is_in_force_for_the_next_request_on_short_ways(
 
 
 async def test_who_has_a_quota_is_asked_too(tmp_path: Path) -> None:
+    """S025"""
     async with guarded_broker(tmp_path, "t") as broker:
         quota = request_of(
             ApiKey.ALTER_CLIENT_QUOTAS,
@@ -186,6 +188,7 @@ async def test_what_one_may_not_see_looks_the_same_whether_it_is_there(
 
 
 async def test_operations_are_those_that_the_client_may_do(tmp_path: Path) -> None:
+    """S020"""
     async with guarded_broker(tmp_path, "t") as broker:
         asking = request_of(
             ApiKey.METADATA,

@@ -105,6 +105,7 @@ def test_what_the_table_needs_is_what_the_handlers_declare() -> None:
 async def test_who_may_nothing_is_denied_where_apache_kafka_denies(
     tmp_path: Path,
 ) -> None:
+    """S018"""
     async with broker_with_all(tmp_path) as broker:
         broker.become()
         for row in ROWS:
@@ -114,6 +115,7 @@ async def test_who_may_nothing_is_denied_where_apache_kafka_denies(
 
 
 async def test_who_has_just_enough_gets_an_answer(tmp_path: Path) -> None:
+    """S018"""
     async with broker_with_all(tmp_path) as broker:
         for row in ROWS:
             for needs in row.alternatives:
@@ -124,6 +126,7 @@ async def test_who_has_just_enough_gets_an_answer(tmp_path: Path) -> None:
 
 
 async def test_who_has_what_implies_it_gets_one_too(tmp_path: Path) -> None:
+    """S018"""
     async with broker_with_all(tmp_path) as broker:
         for row in ROWS:
             for needs in row.alternatives:
@@ -148,6 +151,7 @@ async def test_who_lacks_one_of_them_is_denied_something(tmp_path: Path) -> None
 
 
 async def test_a_deny_wins_over_everything_else(tmp_path: Path) -> None:
+    """S018"""
     async with broker_with_all(tmp_path) as broker:
         for row in ROWS:
             denied = entries(

@@ -143,6 +143,7 @@ async def test_what_was_created_is_described_also_after_a_restart(
 async def test_filters(
     wanted: dict[str, Any], found: list[AclEntry], tmp_path: Path
 ) -> None:
+    """S022"""
     async with broker_with_acls(tmp_path) as broker:
         await broker.ask(creating(*ALL), 3, ROOT)
         assert sorted(await described(broker, **wanted)) == sorted(found)
@@ -197,6 +198,7 @@ async def test_one_that_makes_no_sense_is_refused_alone(
 
 
 async def test_what_is_odd_but_harmless_is_stored(tmp_path: Path) -> None:
+    """A18"""
     odd = [
         ORDERS._replace(principal="User:"),
         ORDERS._replace(operation=Operation.IDEMPOTENT_WRITE),

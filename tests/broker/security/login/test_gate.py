@@ -106,7 +106,7 @@ async def broker_thinks(client: LoginClient) -> None:
 async def test_before_a_login_no_other_request_is_read(
     tmp_path: Path, state: GateState, key: int
 ) -> None:
-    """The bodies are garbage: whoever decodes one is noticed."""
+    """S009, A01: the bodies are garbage; whoever decodes one is noticed."""
     if key in ACTIONS[state]:
         pytest.skip("a request of this state")
     async with login_broker(tmp_path) as broker:

@@ -21,6 +21,7 @@ from tests.fakes.login import login_broker
     ],
 )
 def test_what_a_client_says_stays_on_its_line(sent: str, line: str) -> None:
+    """A10"""
     assert told(sent) == line
 
 
@@ -31,6 +32,7 @@ def test_escapes_are_cut_too() -> None:
 async def test_a_login_is_one_object_a_line_and_has_no_password(
     tmp_path: Path,
 ) -> None:
+    """A10"""
     root = logging.getLogger()
     handlers, level, stream = root.handlers[:], root.level, io.StringIO()
     configure_logs("info", stream, form=JSON)

@@ -92,6 +92,7 @@ async def test_a_password_is_hashed_once_while_it_is_right(tmp_path: Path) -> No
 
 
 async def test_wrong_names_cost_as_much_as_wrong_passwords(tmp_path: Path) -> None:
+    """A07"""
     async with login_broker(tmp_path) as broker:
         passwords, hashing = scram_passwords(broker)
         for user in ("alice", "nobody"):

@@ -10,7 +10,7 @@ MECHANISM = "SCRAM-SHA-256"
 
 
 async def test_the_last_message_of_another_login_is_refused(tmp_path: Path) -> None:
-    """Each login has a nonce of its own."""
+    """A06: each login has a nonce of its own."""
     first = client_first("alice", NONCE)
     async with login_broker(tmp_path) as broker:
         client = broker.connect()
@@ -22,6 +22,22 @@ async def test_the_last_message_of_another_login_is_refused(tmp_path: Path) -> N
         await again.handshake(MECHANISM)
         await again.authenticate(first)
         answer = await again.authenticate(final)
+        assert answer.error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
+
+
+@pytest.mark.parametrize("nonce", ["", NONCE, "x", NONCE + "-and-not-the-broker's"])
+async def test_a_nonce_of_somebody_else_is_refused(tmp_path: Path, nonce: str) -> None:
+    """A06: all of it counts, not how it begins."""
+    first = client_first("alice", NONCE)
+    async with login_broker(tmp_path) as broker:
+        client = broker.connect()
+        await client.handshake(MECHANISM)
+        asked = bytes((await client.authenticate(first)).auth_bytes)
+        theirs = asked.split(b",")[0]
+        final = scram_final(first, asked, "secret", MECHANISM)
+        forged = final.replace(theirs, b"r=" + nonce.encode())
+        assert forged != final
+        answer = await client.authenticate(forged)
         assert answer.error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
 
 
@@ -37,6 +53,7 @@ async def test_the_last_message_of_another_login_is_refused(tmp_path: Path) -> N
     ],
 )
 async def test_what_the_rules_forbid_is_refused(tmp_path: Path, token: bytes) -> None:
+    """A06"""
     async with login_broker(tmp_path) as broker:
         client = broker.connect()
         await client.handshake(MECHANISM)
@@ -45,6 +62,7 @@ async def test_what_the_rules_forbid_is_refused(tmp_path: Path, token: bytes) ->
 
 
 async def test_a_name_of_a_megabyte_is_not_read(tmp_path: Path) -> None:
+    """A06"""
     async with login_broker(tmp_path) as broker:
         client = broker.connect()
         await client.handshake(MECHANISM)
