@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from odradek.broker.security.certificates.certificate import subject_of
 from odradek.broker.security.certificates.der import DerError
 
-from .first_bytes import PEEKED_SIZE, advice_for, speaks_tls
+from .first_bytes import PEEKED_SIZE, advice_for, hello_size, speaks_tls
 from .transport import Ends, TlsTransport
 
 if TYPE_CHECKING:
@@ -210,13 +210,22 @@ class Door:
 class Handshake:
     """A client that is not in yet: `pre_auth` knows it as a stranger."""
 
-    __slots__ = ("_door", "_is_watched", "_is_writing", "_sock", "_tls", "ends")
+    __slots__ = (
+        "_awaited_size",
+        "_door",
+        "_is_watched",
+        "_is_writing",
+        "_sock",
+        "_tls",
+        "ends",
+    )
 
     def __init__(self, door: Door, sock: socket.socket, ends: Ends) -> None:
         self._door = door
         self._sock: socket.socket | ssl.SSLSocket | None = sock
         self._tls: ServerTls | None = None
         self._is_watched = self._is_writing = False
+        self._awaited_size = 0  # of a hello; 0: it was not waited for
         self.ends = ends
 
     def begin(self) -> None:
@@ -273,11 +282,28 @@ class Handshake:
             protocol = self._door.identity.options.listener.security_protocol
             self._door.refuse(self, advice_for(beginning, protocol))
             return None
+        if self._lacks(sock, hello_size(beginning)):
+            raise BlockingIOError
         self._tls = tls = self._door.identity.current
         self._sock = wrapped = tls.context.wrap_socket(
             sock, server_side=True, do_handshake_on_connect=False
         )
         return wrapped
+
+    def _lacks(self, sock: socket.socket, size: int) -> bool:
+        """Whether the hello is not here yet; OpenSSL takes 40 KB for half of one.
+
+        The system wakes us when all of it has come. If it does so before, the rest
+        never comes, or this system does not wait: OpenSSL then sees for itself.
+        """
+        is_asked = size <= self._awaited_size
+        if not is_asked and len(sock.recv(size, socket.MSG_PEEK)) < size:
+            self._awaited_size = size
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, size)
+            return True
+        if self._awaited_size:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1)
+        return False
 
     def _on_ready(self) -> None:
         sock = self._sock

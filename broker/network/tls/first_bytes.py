@@ -10,6 +10,8 @@ from __future__ import annotations
 from typing import Final
 
 PEEKED_SIZE: Final = 8
+_HEADER_SIZE: Final = 5  # 16, the version, the size of what follows
+_HELLO_SIZE_MAX: Final = 8 << 10
 _HANDSHAKE: Final = 0x16
 _METHODS = tuple(b"GET ,HEAD,POST,PUT ,DELE,OPTI,PATC,TRAC,CONN,PRI ".split(b","))
 
@@ -17,6 +19,16 @@ _METHODS = tuple(b"GET ,HEAD,POST,PUT ,DELE,OPTI,PATC,TRAC,CONN,PRI ".split(b","
 def speaks_tls(beginning: bytes) -> bool:
     """Whether this may be a hello of TLS; one byte is enough to see that it is not."""
     return beginning[:1] == bytes((_HANDSHAKE,)) and beginning[1:2] in (b"", b"\x03")
+
+
+def hello_size(beginning: bytes) -> int:
+    """How many bytes there are to a hello that begins so, as far as that is known.
+
+    Of one that is longer than any client's only so much is waited for.
+    """
+    if len(beginning) < _HEADER_SIZE:
+        return _HEADER_SIZE
+    return min(_HEADER_SIZE + int.from_bytes(beginning[3:5]), _HELLO_SIZE_MAX)
 
 
 def advice_for(beginning: bytes, security_protocol: str) -> str:

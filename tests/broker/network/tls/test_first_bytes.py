@@ -1,6 +1,6 @@
 import pytest
 
-from odradek.broker.network.tls.first_bytes import advice_for, speaks_tls
+from odradek.broker.network.tls.first_bytes import advice_for, hello_size, speaks_tls
 
 
 def test_a_hello_is_known_from_its_first_byte() -> None:
@@ -8,6 +8,12 @@ def test_a_hello_is_known_from_its_first_byte() -> None:
     assert speaks_tls(b"\x16\x03\x01\x02")
     assert not speaks_tls(b"\x16\x04")
     assert not speaks_tls(b"\0\0\0\x20")
+
+
+def test_the_size_of_a_hello_is_known_from_its_header() -> None:
+    assert hello_size(b"\x16") == 5
+    assert hello_size(b"\x16\x03\x01\x02\x00") == 517
+    assert hello_size(b"\x16\x03\x01\xff\xff\x01") == 8192
 
 
 @pytest.mark.parametrize(
