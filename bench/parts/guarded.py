@@ -52,6 +52,7 @@ def make_certificate(root: Path) -> Certificate:
     command += ["-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost"]
     command += ["-keyout", str(made.key), "-out", str(made.certificate)]
     subprocess.run(command, check=True, capture_output=True)
+    made.both.touch(0o600)
     made.both.write_text(made.key.read_text() + made.certificate.read_text())
     return made
 
@@ -148,12 +149,15 @@ def _listeners(ports: Mapping[str, int]) -> str:
 
 def odradek_guarded(root: Path, certificate: Certificate) -> Guarded:
     ports = _two_ports()
-    options = _common() | {
+    file = root / "odradek.properties"
+    file.touch(0o600)  # passwords are in it
+    file.write_text("".join(f"{name}={value}\n" for name, value in _common().items()))
+    options = {
         "listeners": _listeners(ports),
         "ssl.keystore.location": str(certificate.both),
     }
     words = [sys.executable, "-m", "odradek", "serve", "--durability", "none"]
-    words += ["--data-dir", "{data_dir}"]
+    words += ["--data-dir", "{data_dir}", "--config", str(file)]
     words += [word for each in options.items() for word in ("-o", "=".join(each))]
     return Guarded(Target("odradek", shlex.join(words)), root, ports, certificate)
 

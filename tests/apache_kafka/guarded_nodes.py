@@ -219,9 +219,11 @@ def guarded_nodes(
         "inter.broker.apis.enable": "true",
         "connection.failed.authentication.delay.ms": "0",
     }
-    words = [f"-o{name}={value}" for name, value in mine.items()]
+    file = root / "odradek.properties"
+    file.touch(0o600)  # passwords are in it
+    file.write_text("".join(f"{name}={value}\n" for name, value in mine.items()))
     with contextlib.ExitStack() as stack:
-        ours = stack.enter_context(running_broker(root / "data", *words))
+        ours = stack.enter_context(running_broker(root / "data", "--config", str(file)))
         stack.callback(kafka.kill)
         kafka.start()
         nodes = GuardedNode(ours.address), GuardedNode(f"127.0.0.1:{port}")
