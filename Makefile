@@ -41,7 +41,8 @@ install:
 		echo "make install wants uv or pipx, and neither is here. Without them:" >&2; \
 		echo "  $(PYTHON) -m venv ~/.local/share/odradek" >&2; \
 		echo "  ~/.local/share/odradek/bin/pip install ." >&2; \
-		echo "  ln -s ~/.local/share/odradek/bin/odradek ~/.local/bin/odradek" >&2; \
+		echo "  mkdir -p ~/.local/bin" >&2; \
+		echo "  ln -s ~/.local/share/odradek/bin/odradek ~/.local/bin/" >&2; \
 		exit 1; \
 	fi
 

@@ -205,8 +205,9 @@ class LogDirectory:
         )
         if not self.was_clean:
             _log.warning(
-                "the last stop of %s was not a clean one: whatever its logs (%d) hold"
-                " beyond what was durable is read and written again",
+                "the last stop of %s was not a clean one (a restored backup had none):"
+                " whatever its logs (%d) hold beyond what was durable is read and"
+                " written again",
                 self.path,
                 len(self.partitions),
             )

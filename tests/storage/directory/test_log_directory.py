@@ -200,8 +200,8 @@ def test_a_stop_that_was_not_clean_is_told(caplog: pytest.LogCaptureFixture) -> 
     assert not caplog.messages
     opened(files)
     assert caplog.messages == [
-        "the last stop of /data was not a clean one: whatever its logs (1) hold"
-        " beyond what was durable is read and written again"
+        "the last stop of /data was not a clean one (a restored backup had none):"
+        " whatever its logs (1) hold beyond what was durable is read and written again"
     ]
 
 
