@@ -186,6 +186,15 @@ class Unsynced:
         self._small_files.append(file)
         self._has_new_names = True
 
+    def forget_small_files(self) -> None:
+        """Let go of those that no ticket has: their log is deleted.
+
+        As long as they wait for a sync they are open.
+        """
+        for file in self._small_files:
+            file.close()
+        self._small_files = []
+
     def note_snapshot_due(self, offset: int, picture: ProducerPicture) -> None:
         """A snapshot is to be written beside the new segment that begins at ``offset``.
 

@@ -260,6 +260,7 @@ class UnifiedLog:
     def retire(self, directory: Path) -> None:
         """Follow the directory to the name under which it is to be removed."""
         self._state.failure = KafkaStorageError(f"{self.topic_partition} is deleted")
+        self._state.unsynced.forget_small_files()
         self.follow_directory(directory)
 
     def follow_directory(self, directory: Path) -> None:

@@ -3,6 +3,7 @@
 T313 and T314 of the test kit are here.
 """
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +14,9 @@ from odradek.testing import Broker, Record, Refused, Topic, WaitTimeout, assert_
 # Of the 2,000 topics that the case has: what is left of one shows with 40, too.
 TOPIC_COUNT = 40
 TOPIC_COUNT_LONG, WARM_COUNT = 2000, 200
-LEFT_BYTES_MAX = 4096  # of each topic; 2,239 were measured
+# Of each of the 1,800; 920 were measured, and of the next thousand none: no object
+# stays (tests/broker/control/test_removal.py), the allocator keeps what it once had.
+LEFT_BYTES_MAX = 1536
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +119,7 @@ def test_t313_two_thousand_topics_leave_no_memory() -> None:
     """T313: after them files and memory are as after two hundred."""
     with Broker() as broker:
 
-        def run(count: int, start: int) -> tuple[int, set[Path]]:
+        def run(count: int, start: int) -> tuple[int, int, set[Path]]:
             for number in range(start, start + count):
                 topic = broker.topic(f"t313-long-{number}")
                 topic.produce(["x"])
@@ -124,12 +127,14 @@ def test_t313_two_thousand_topics_leave_no_memory() -> None:
                 topic.delete()
             found = broker.data_dir.rglob("*")
             files = {each for each in found if "catalog" not in each.name}
-            return resident_bytes(broker), files
+            open_count = len(os.listdir(f"/proc/{broker.pid}/fd"))
+            return resident_bytes(broker), open_count, files
 
-        warm, files = run(WARM_COUNT, 0)
+        warm, open_count, files = run(WARM_COUNT, 0)
         more_count = TOPIC_COUNT_LONG - WARM_COUNT
-        much, more_files = run(more_count, WARM_COUNT)
+        much, more_open_count, more_files = run(more_count, WARM_COUNT)
         assert more_files == files
+        assert more_open_count < open_count + WARM_COUNT
         assert much - warm < more_count * LEFT_BYTES_MAX
 
 
