@@ -4,7 +4,8 @@ The steps, so that a kill or a power cut between any two leaves the old segments
 new one, and `leftovers` knows which:
 
 1. the new files are there, synced, with names that end in ``.cleaned``: undone;
-2. they are renamed to ``.swap``, and the names synced: finished;
+2. they are renamed to ``.swap``, and the names synced: finished, or undone where they
+   have damage (`interrupted_swap`);
 3. readers get the new one, and the old ones are renamed to ``.deleted``;
 4. the new ones to their own names. Several old ones must be gone by then: one that a
    power cut brings back would hide what lies behind it in the new one.

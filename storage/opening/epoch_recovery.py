@@ -21,7 +21,7 @@ from odradek.protocol.batch_columns import BatchRun
 from odradek.protocol.record_batch import BatchHeader
 from odradek.storage.local.leader_epochs import NO_EPOCH, LeaderEpochs
 from odradek.storage.local.segments import LogSegments
-from odradek.storage.scan.batch_scan import BatchScan
+from odradek.storage.scan.batch_scan import BatchScan, Expected
 from odradek.storage.segment.log_segment import LogSegment
 from odradek.storage.values.log_lines import LogLines
 
@@ -110,5 +110,8 @@ def _first_header(segment: LogSegment | None) -> BatchHeader | None:
 
 
 def _headers(segment: LogSegment) -> Iterator[BatchHeader]:
-    for _, header, _ in BatchScan(segment.log, 0, segment.base_offset, False):
+    base_offset, end = segment.base_offset, segment.reader.end
+    known = end.offset, end.limit - base_offset - 1, segment.indexes.has_gaps
+    expected = Expected(None, *known)
+    for _, header, _ in BatchScan(segment.log, 0, base_offset, False, expected):
         yield header

@@ -3,7 +3,8 @@
 - ``.deleted``: removed segments whose files were still there. They go.
 - ``.cleaned``: segments that the cleaner had not finished. They go, and with them the
   ``.swap`` files from that offset on, which belong to the same unfinished round.
-- ``.swap``: finished segments that were to replace others. They do so now.
+- ``.swap``: finished segments that were to replace others. They do so now, or are
+  removed when they are damaged (`interrupted_swap`).
 - ``.tmp``: files that were being replaced. The old ones are whole.
 - indexes without a log, and snapshots that no recovery would start from. They go.
 """
@@ -15,7 +16,6 @@ from typing import NamedTuple
 
 from odradek.storage.files.files import Files
 from odradek.storage.producers.snapshot import list_snapshots, snapshot_path
-from odradek.storage.scan.batch_scan import BatchScan
 from odradek.storage.values.file_names import (
     CLEANED,
     DELETED,
@@ -28,6 +28,8 @@ from odradek.storage.values.file_names import (
     segment_bases,
 )
 from odradek.storage.values.log_lines import LogLines
+
+from .interrupted_swap import settle_swaps
 
 _TEMPORARY = ".tmp"
 
@@ -53,15 +55,16 @@ def remove_leftovers(files: Files, directory: Path) -> Leftovers:
     for name in kept:
         lines.warning("%s: its log is still there; it is kept", name)
         files.rename(directory / name, directory / name.removesuffix(DELETED))
-    gone = [name for name in before if name.endswith((DELETED, _TEMPORARY))]
-    for name in gone:
-        if name not in kept:
-            files.unlink(directory / name)
     ours = [name for name in before if is_segment_file(name)]
     _remove_unfinished(files, directory, ours)
     if any(name.endswith(SWAP) for name in ours):
-        _finish_swaps(files, directory)
-    if gone or any(name.endswith((CLEANED, SWAP)) for name in ours):
+        settle_swaps(files, directory)  # which may need what is to be deleted
+        names = files.listdir(directory)
+    gone = [name for name in names if name.endswith((DELETED, _TEMPORARY))]
+    for name in gone:
+        if name not in kept:
+            files.unlink(directory / name)
+    if gone or any(name.endswith(CLEANED) for name in ours):
         names = files.listdir(directory)
     orphans = _remove_orphans(files, directory, names)
     # Of a segment that was being removed the log has gone first.
@@ -121,37 +124,6 @@ def _remove_unfinished(files: Files, directory: Path, names: list[str]) -> None:
     for name in cleaned + [name for name in swaps if base_offset_of(name) >= first]:
         LogLines(_log, directory).warning("%s was not finished: removed", name)
         files.unlink(directory / name)
-
-
-def _finish_swaps(files: Files, directory: Path) -> None:
-    """Remove the segments that the swapped ones replace, then rename these.
-
-    Each step is durable before the next: renamed first, a power cut between could
-    leave both.
-    """
-    files.sync_directory(directory)
-    names = list(filter(is_segment_file, files.listdir(directory)))
-    swaps = [name for name in names if name.endswith(SWAP)]
-    logs = [name for name in swaps if name.endswith(LOG + SWAP)]
-    if logs:
-        first = min(map(base_offset_of, logs))
-        end = max(_next_offset(files, directory / name) for name in logs)
-        end = max(end, first + 1)  # nothing may be left of all that it replaces
-        for name in names:
-            if name.endswith(SEGMENT_KINDS) and first <= base_offset_of(name) < end:
-                files.unlink(directory / name)
-        files.sync_directory(directory)
-    for name in swaps:
-        LogLines(_log, directory).warning("%s was not in place yet: renamed", name)
-        files.rename(directory / name, directory / name.removesuffix(SWAP))
-
-
-def _next_offset(files: Files, path: Path) -> int:
-    base_offset = base_offset_of(path.name)
-    scan = BatchScan(files.open(path), 0, base_offset, False)
-    for _ in scan:
-        pass
-    return scan.recovery().next_offset
 
 
 def _remove_orphans(files: Files, directory: Path, names: list[str]) -> list[str]:

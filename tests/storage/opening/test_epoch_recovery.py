@@ -95,6 +95,22 @@ def test_a_missing_file_after_a_clean_stop_is_made_from_the_batches() -> None:
     assert reopened(again, was_clean=True, recovery_point=16).epochs.entries == before
 
 
+def test_no_epoch_begins_at_an_offset_beyond_its_segment() -> None:
+    """Of the last batch of a segment, where an epoch begins, a bit has flipped."""
+    log = new_log(segment_bytes=300)
+    for epoch in (1, 1, 1, 2, 2, 2):
+        produce(log, 1, leader_epoch=epoch)
+    sync(log)
+    closed(log)
+    first, second = (each.base_offset for each in log.local.segments)
+    assert (first, second) == (0, 4)
+    files_of(log).unlink(EPOCHS)
+    position = files_of(log).size(DIRECTORY / f"{0:020d}.log") // 4 * 3
+    files_of(log).flip(f"{0:020d}.log", position + 7, bit=6)  # 67 for 3
+    again = reopened(log, was_clean=True, recovery_point=6)
+    assert again.epochs.entries == ((1, 0), (2, 3))
+
+
 def test_t079_epoch_cache_trimmed_both_ends_from_stale_file() -> None:
     log = closed(filled(batches=5))
     files_of(log).put(EPOCHS, b"0\n4\n0 0\n1 2\n4 6\n9 40\n")
