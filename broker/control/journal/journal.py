@@ -8,9 +8,9 @@ The layer is around all that rules do: what they answer is what is written down.
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from functools import partial
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.control.following import THERE, follow
@@ -47,6 +47,7 @@ class Journal:
         self.calls: deque[Recorded] = deque()
         self.next_number = 0
         self._services = services
+        self._now_ms = services.clock.now_ms
         self._reading = reading
         self._layers = layers
         self._layer = self._dispatch
@@ -106,7 +107,7 @@ class Journal:
         self, inner: Entry, connection: ConnectionInfo, frame: memoryview
     ) -> Exchange | bytes:
         """As ``inner``, written down."""
-        began_s = time.perf_counter()
+        began_s = perf_counter()
         self._rules.worked = ()
         call = Recorded(connection, frame, began_s)
         try:
@@ -115,19 +116,21 @@ class Journal:
             call.outcome = f"failed: {error}"
             self._note(call, None)
             raise
-        if type(exchange) is bytes:
+        if isinstance(exchange, bytes):
             call.is_framed = True
             self._note(call, exchange)
             return exchange
         call.rules = self._rules.worked
-        answer = exchange.answer  # type: ignore[union-attr]
-        if type(answer) in THERE:  # as `follow` does, without a function made for it
+        route, _, answer, _ = exchange
+        kind = type(answer)
+        # As `follow` does, without a function made for it.
+        if kind is route.response_class or kind in THERE:
             self._note(call, answer)
             return exchange
         followed = follow(answer, partial(self._told, call))
         if followed is answer:
             return exchange
-        return exchange._replace(answer=followed)  # type: ignore[union-attr]
+        return exchange._replace(answer=followed)
 
     def _told(
         self,
@@ -144,8 +147,8 @@ class Journal:
 
     def _note(self, call: Recorded, answer: Any) -> None:
         """It is answered, or never will be."""
-        call.elapsed_s = time.perf_counter() - call.began_s
-        call.ended_ms = self._services.clock.now_ms()
+        call.elapsed_s = perf_counter() - call.began_s
+        call.ended_ms = self._now_ms()
         call.number, self.next_number = self.next_number, self.next_number + 1
         call.take(answer)
         if call.is_large:

@@ -66,7 +66,8 @@ class Recorded:
         if kind is bytes:
             size = len(answer)
         elif kind is list:
-            size = sum(map(len, answer))
+            for part in answer:
+                size += len(part)
             if size <= WHOLE_SIZE_MAX:
                 answer = b"".join(answer)
         elif kind is Raw:
@@ -75,7 +76,8 @@ class Recorded:
             self.outcome = UNANSWERED
         self.answer = answer
         self.size += size
-        self.is_large = self.is_large or size > WHOLE_SIZE_MAX
+        if size > WHOLE_SIZE_MAX:
+            self.is_large = True
 
     def make_small(self, small: Any) -> None:
         """Hold no more than this."""
