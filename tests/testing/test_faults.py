@@ -8,6 +8,8 @@ from contextlib import suppress
 from typing import Any
 
 import aiokafka
+import aiokafka.errors
+import kafka.errors
 import pytest
 from confluent_kafka import (
     Consumer,
@@ -199,6 +201,53 @@ def test_no_client_hangs_at_an_answer_that_is_cut_off(broker: Broker) -> None:
         size += 1
         if size > whole:
             break
+
+
+# In the size, in the head, in the body, all of it but a byte.
+CUTS = (0, 3, 4, 7, 8, 20, -1)
+
+
+@pytest.mark.parametrize("client", ["kafka-python", "aiokafka"])
+def test_no_other_client_hangs_at_one_either(
+    broker: Broker, topic: Topic, client: str
+) -> None:
+    """T338: these fail at once, too, or ask again."""
+    partitions = {"kafka-python": _by_kafka_python, "aiokafka": _by_aiokafka}[client]
+    with broker.journal() as journal:
+        assert partitions(broker, topic) == {0, 1}
+        sizes = [call.answer_size for call in journal.calls("Metadata")]
+    for cut in CUTS:
+        at = cut if cut >= 0 else min(sizes) + cut
+        with broker.faults.truncate("Metadata", at, times=1) as rule:
+            with suppress(aiokafka.errors.KafkaError, kafka.errors.KafkaError):
+                partitions(broker, topic)
+            assert rule.count == 1
+        assert partitions(broker, topic) == {0, 1}
+
+
+def _by_kafka_python(broker: Broker, topic: str) -> set[int]:
+    consumer = kafka.KafkaConsumer(
+        **broker.config("kafka-python"),
+        reconnect_backoff_ms=1,
+        retry_backoff_ms=1,
+    )
+    try:
+        return set(consumer.partitions_for_topic(topic) or ())
+    finally:
+        consumer.close()
+
+
+def _by_aiokafka(broker: Broker, topic: str) -> set[int]:
+    async def partitions() -> set[int]:
+        config = broker.config("aiokafka")
+        producer = aiokafka.AIOKafkaProducer(**config, retry_backoff_ms=1)
+        try:
+            await producer.start()
+            return set(await producer.partitions_for(topic))
+        finally:
+            await producer.stop()
+
+    return asyncio.run(asyncio.wait_for(partitions(), PATIENCE_S))
 
 
 def test_a_full_disk_is_told_at_once_and_reading_goes_on(

@@ -68,16 +68,21 @@ def loaded(topic: Topic, path: Path, text: str, **columns: str) -> list[Any]:
 
 
 def test_columns_that_are_named(topic: Topic, tmp_path: Path) -> None:
-    """T366: empty is not null."""
+    """T366: empty is not null, nor is NUL."""
     found = loaded(
         topic,
         tmp_path / "x.csv",
-        'id,name,at\n1,"a ""b""",2026-01-02\n2,"",5\n3,,\n',
+        'id,name,at\n1,"a ""b""",2026-01-02\n2,"",5\n3,,\n4,\0,\n',
         key="id",
         value="name",
         timestamp="at",
     )
-    assert found == [("1", 'a "b"', 1767312000000), ("2", "", 5), ("3", None)]
+    assert found == [
+        ("1", 'a "b"', 1767312000000),
+        ("2", "", 5),
+        ("3", None),
+        ("4", "\0"),
+    ]
 
 
 def test_a_row_without_a_column_for_the_value_is_the_value(

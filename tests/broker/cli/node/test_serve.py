@@ -19,6 +19,9 @@ from tests.broker_process import ended
 from tests.patience import PATIENCE_S
 
 ROOT = Path(__file__).parents[4]
+# T354
+STEERED_BY_ALL = ["-o", "test.control=true", "--host", "0.0.0.0"]
+STEERED_BY_ALL += ["--allow-unauthenticated"]
 
 
 @pytest.mark.parametrize(
@@ -31,6 +34,7 @@ ROOT = Path(__file__).parents[4]
         (["--host", "0.0.0.0"], "everybody in with --allow-unauthenticated"),
         (["--host", "::"], "everybody in with --allow-unauthenticated"),
         (["-o", "listeners=SASL_PLAINTEXT://127.0.0.1:1"], "SASL"),
+        (STEERED_BY_ALL, "test.control=true, and listener PLAINTEXT://0.0.0.0:"),
     ],
 )
 def test_a_bad_option_is_one_line_and_code_2(
