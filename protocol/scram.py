@@ -50,6 +50,11 @@ _SERVER_FINAL = re.compile(
     rb"(?:v=(?P<signature>" + _BASE64 + rb")|e=(?P<error>[^,\0]+))" + _EXTENSIONS
 )
 _NO_BINDING = b"biws"  # "n,,"
+# librdkafka until 2.6.0; Apache Kafka before 4.0 did not look.
+_NONCE_TWICE = (
+    "it sends its nonce twice, as librdkafka before 2.6.1 does, and Apache Kafka 4 "
+    "refuses that too: update librdkafka (or what has it inside, as kcat)"
+)
 
 
 class Mechanism(IntEnum):
@@ -255,7 +260,10 @@ def server_final(
         raise ScramError("no second message of SCRAM")
     if found["binding"] not in (_NO_BINDING, b64encode(first.gs2_header)):
         raise ScramError("not the header that it began with")
-    if found["nonce"] != answered[2 : answered.index(b",")]:
+    given = answered[2 : answered.index(b",")]
+    if found["nonce"] == first.nonce + given:
+        raise ScramError(_NONCE_TWICE)
+    if found["nonce"] != given:
         raise ScramError("not the nonce that it was given")
     signed = b",".join((first.bare, answered, found["unproved"]))
     signature = hmac.digest(keys.stored_key, signed, algorithm)

@@ -2,8 +2,8 @@
 
 Logger ``odradek.audit``. The events of requests that change topics, options, groups,
 users, tokens or quotas, and of topics that were made because somebody asked for them,
-carry ``api``, ``client``, ``address``, ``request`` and, where something was refused,
-``refused``. Secrets are not in them: bytes are told by their length, the
+carry ``api``, ``principal``, ``client``, ``address``, ``request`` and, where something
+was refused, ``refused``. Secrets are not in them: bytes are told by their length, the
 values of sensitive options not at all.
 """
 
@@ -19,6 +19,8 @@ from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.schema import Struct
 from odradek.protocol.uuids import ZERO_UUID, to_text
+
+from .context import NOBODY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
@@ -59,6 +61,7 @@ AUDITED = frozenset(
 AUTO_CREATED = "AutoCreateTopics"  # stands where the name of an API would
 _SECRET = ("password", "secret", "jaas", "token", "keystore.key", "certificate")
 _LIST_MAX = 20
+_OPERATOR = "operator"  # no user of the broker, so of no type
 
 _logger = logging.getLogger("odradek.audit")
 
@@ -112,6 +115,9 @@ class _Asker(Protocol):
     def client_id(self) -> str | None: ...
 
     @property
+    def principal(self) -> str: ...
+
+    @property
     def peer_host(self) -> str: ...
 
 
@@ -119,6 +125,7 @@ class _Operator(NamedTuple):
     """Whoever may use the admin socket of a data directory."""
 
     client_id: str | None = "odradek"
+    principal: str = _OPERATOR
     peer_host: str = "admin.sock"
 
 
@@ -146,8 +153,12 @@ def _write(
     context: _Asker, api: str, asked: dict[str, Any], refused: list[str]
 ) -> None:
     outcome = f"refused ({', '.join(refused)})" if refused else "done"
+    who = context.client_id or "a client"
+    if context.principal not in (NOBODY, _OPERATOR):
+        who = f"{context.principal} ({who})"
     extra: dict[str, Any] = {
         "api": api,
+        "principal": context.principal,
         "client": context.client_id,
         "address": context.peer_host,
         "request": asked,
@@ -157,7 +168,7 @@ def _write(
     _logger.info(
         "%s by %s at %s %s: %s",
         api,
-        context.client_id or "a client",
+        who,
         context.peer_host,
         outcome,
         _in_words(asked),

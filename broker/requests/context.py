@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .short_ways import ShortWays
 
 _USER = "User:"  # the type of principal that there is
+NOBODY = _USER + ANONYMOUS  # who has not said who it is
 
 
 def _nothing() -> None:
@@ -44,7 +45,7 @@ class ConnectionInfo:
     client_software_version: str = ""
     close: Callable[[], None] = _nothing
     mute: Callable[[int], None] = _ignore
-    principal: str = _USER + ANONYMOUS
+    principal: str = NOBODY
     is_by_token: bool = False  # logged in by a delegation token
     short_ways: ShortWays = NO_SHORT_WAYS
 
@@ -196,6 +197,11 @@ class RequestContext:
             f"{self.client_id or 'a client'}{known} at {connection.peer_host}:"
             f"{connection.peer_port}"
         )
+
+    @property
+    def principal(self) -> str:
+        """Who the client is."""
+        return self.connection.principal
 
     @property
     def peer_host(self) -> str:

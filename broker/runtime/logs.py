@@ -42,7 +42,10 @@ _USUAL = frozenset(vars(logging.makeLogRecord({}))) | {
 
 
 class _LineFormatter(logging.Formatter):
-    """Milliseconds and Z; a line break in a message cannot start a false line."""
+    """Milliseconds and Z.
+
+    What is in a message can neither start a false line nor steer a terminal.
+    """
 
     converter = staticmethod(time.gmtime)
     default_time_format = "%Y-%m-%dT%H:%M:%S"
@@ -50,10 +53,15 @@ class _LineFormatter(logging.Formatter):
 
     def formatMessage(self, record: logging.LogRecord) -> str:
         """The line; what clients sent stays on it."""
-        if "\n" in record.message or "\r" in record.message:
-            record.message = record.message.replace("\r", "\\r").replace("\n", "\\n")
+        if not record.message.isprintable():
+            record.message = "".join(map(_shown, record.message))
         record.place = place_of(record.name)
         return super().formatMessage(record)
+
+
+def _shown(letter: str) -> str:
+    """A letter, or how Python writes one that cannot be seen: ``\\x1b``."""
+    return letter if letter.isprintable() else letter.encode("unicode_escape").decode()
 
 
 class _JsonFormatter(_LineFormatter):

@@ -95,6 +95,13 @@ def test_a_wrong_password_is_refused() -> None:
         finish(CLIENT_FINAL, keys_of(b"pencils"))
 
 
+def test_a_nonce_twice_is_told_as_what_it_is() -> None:
+    """Librdkafka before 2.6.1; Apache Kafka 4 refuses it as well."""
+    own = read_client_first(CLIENT_FIRST).nonce
+    with pytest.raises(ScramError, match="update librdkafka"):
+        finish(CLIENT_FINAL.replace(b"r=", b"r=" + own))
+
+
 @pytest.mark.parametrize(
     "message",
     [

@@ -5,7 +5,12 @@ from typing import Any
 import pytest
 
 from odradek.broker.metadata.topic import NewTopic
-from odradek.broker.requests.audit import AUDITED, audited, note_auto_created
+from odradek.broker.requests.audit import (
+    AUDITED,
+    audited,
+    note_auto_created,
+    note_of_operator,
+)
 from odradek.broker.requests.context import ConnectionInfo, RequestContext
 from odradek.broker.runtime.parked import Parked
 from odradek.protocol.errors import ErrorCode, InvalidRequest
@@ -53,9 +58,28 @@ def test_a_change_is_told_with_who_made_it(events: list[logging.LogRecord]) -> N
     told = vars(event)
     assert told["api"] == "DeleteTopics"
     assert (told["client"], told["address"]) == ("tool", "10.0.0.9")
+    assert told["principal"] == "User:ANONYMOUS"
     assert told["request"]["topic_names"] == ["orders"]
     assert "refused" not in told
     assert "done" in event.getMessage()
+
+
+def test_who_has_logged_in_is_told_by_name(events: list[logging.LogRecord]) -> None:
+    asking = context()
+    asking.connection.become("User:alice")
+    audited(lambda ctx, request: DeleteTopicsResponse())(asking, REQUEST)
+    assert vars(events[0])["principal"] == "User:alice"
+    assert (
+        events[0]
+        .getMessage()
+        .startswith("DeleteTopics by User:alice (tool) at 10.0.0.9 done: ")
+    )
+
+
+def test_an_operator_is_no_user(events: list[logging.LogRecord]) -> None:
+    note_of_operator(REQUEST, None)
+    assert vars(events[0])["principal"] == "operator"
+    assert "by odradek at admin.sock done" in events[0].getMessage()
 
 
 def test_what_was_refused_is_told_by_kafkas_names(
