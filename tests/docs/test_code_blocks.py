@@ -28,6 +28,7 @@ NOT_RUN: dict[str, dict[str, int]] = {
         "does not end": 2,
         "needs a broker with TLS": 1,
         "needs a broker with an authorizer": 1,
+        "needs a listener with logins": 1,
         "needs a schema registry": 1,
         "serves beside another": 1,
         "shows a failure": 1,
