@@ -125,9 +125,9 @@ def flips_of(log: UnifiedLog, chance: random.Random) -> list[tuple[str, int, int
     last = [each for each in found if each[0].endswith(".log.swap")][-64:]
     chosen = chance.sample(found, min(FLIPS, len(found)))
     chosen += chance.sample(last, min(FLIPS, len(last)))
-    for name, start, _ in chance.sample(found, FLIPS):
-        if ".log" in name:
-            chosen.append((name, start // 70 * 70 + chance.randrange(8, 70), 3))
+    for name, _, bit in chance.sample(found, FLIPS):
+        size = files.size(DIRECTORY / name)
+        chosen.append((name, chance.randrange(size), bit))
     return chosen
 
 
