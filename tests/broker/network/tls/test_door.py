@@ -7,6 +7,7 @@ import pytest
 
 from odradek.broker.runtime.disk_threads import DiskThreads
 from odradek.broker.security.certificates.renewal import Renewal
+from tests.authority import Authority as Issuing
 from tests.broker.network.tls.words import client_context, connected, tls_broker
 from tests.broker.security.certificates.copies import Copies
 from tests.certificates import (
@@ -77,6 +78,39 @@ async def test_who_is_not_trusted_does_not_get_in(shown: object) -> None:
         await until(lambda: broker.log)
         assert not broker.listener.connections
         assert not broker.listener.network.admission.count
+
+
+async def test_a_certificate_that_has_expired_lets_nobody_in(tmp_path: Path) -> None:
+    """A09, and the log says what is wrong with it."""
+    ca = Issuing(tmp_path)
+    path = ca.issue("late", from_date="20200101000000Z", to_date="20200102000000Z")
+    async with tls_broker(
+        ssl_client_auth="required", ssl_ca_file=str(ca.certificate)
+    ) as broker:
+        with contextlib.suppress(ssl.SSLError, ConnectionError):
+            async with connected(broker, Holder(path, path)) as client:
+                assert await client.reader.read() == b""
+        await until(lambda: broker.log)
+        assert (
+            "its certificate is not accepted: certificate has expired"
+            in (broker.log[0])
+        )
+        assert not broker.listener.connections
+
+
+async def test_a_name_of_a_hundred_parts_is_a_name() -> None:
+    """A09: the whole of it is the principal, its comma escaped."""
+    units = "".join(f"/OU=unit {number}" for number in range(98))
+    holder = authority().issue(f"/O=a,b{units}/CN=x")
+    async with (
+        tls_broker(ssl_client_auth="required") as broker,
+        connected(broker, holder) as client,
+    ):
+        client.send("now:1")
+        assert await client.answer() == "now:1"
+        (connection,) = broker.listener.connections
+        parts = ["CN=x", *(f"OU=unit {number}" for number in reversed(range(98)))]
+        assert connection.info.principal == f"User:{','.join(parts)},O=a\\,b"
 
 
 async def test_who_speaks_no_tls_is_told_in_the_log() -> None:
