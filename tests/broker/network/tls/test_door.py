@@ -1,10 +1,13 @@
 import asyncio
 import contextlib
+import socket
 import ssl
 from pathlib import Path
 
 import pytest
 
+from odradek.broker.network.tls.door import Door, Handshake
+from odradek.broker.network.tls.transport import Ends
 from odradek.broker.runtime.disk_threads import DiskThreads
 from odradek.broker.security.certificates.renewal import Renewal
 from tests.authority import Authority as Issuing
@@ -120,6 +123,32 @@ async def test_who_speaks_no_tls_is_told_in_the_log() -> None:
         await until(lambda: broker.log)
         assert "set security.protocol=SSL in the client" in broker.log[0]
         writer.close()
+
+
+@pytest.mark.parametrize(("took_ms", "a_turn"), [(0, 8), (1, 3), (6, 1)])
+async def test_slow_handshakes_are_fewer_in_a_turn(took_ms: int, a_turn: int) -> None:
+    """A key of RSA-4096 takes six milliseconds: the loop serves others in between."""
+    async with tls_broker() as broker:
+        door = Door(broker.listener.network, broker.tls, pytest.fail)
+        made: list[int] = []
+
+        class Slow(Handshake):
+            __slots__ = ()
+
+            def go_on(self) -> None:
+                broker.clock.advance(took_ms)
+                made.append(took_ms)
+
+        ends = Ends(("127.0.0.1", 1), ("127.0.0.1", 2))
+        with socket.socket() as sock:
+            for _ in range(20):
+                door.add_ready(Slow(door, sock, ends))
+        counts = []
+        while len(made) < 20:
+            before = len(made)
+            await asyncio.sleep(0)
+            counts.append(len(made) - before)
+        assert max(counts) == a_turn
 
 
 async def test_who_is_silent_is_cut_off_and_the_oldest_goes() -> None:
