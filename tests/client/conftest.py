@@ -20,6 +20,12 @@ def broker(
         assert "Traceback" not in process.log()
 
 
+@pytest.fixture(scope="session")
+def odradek_config() -> dict[str, str]:
+    """Of brokers that a test has for itself: what they answer is on the disk."""
+    return {"durability": "commit"}
+
+
 @pytest.fixture
 def cluster(broker: BrokerProcess) -> Iterator[Cluster]:
     with connected(broker.port) as cluster:

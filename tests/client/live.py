@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 
-from odradek.client.address import Address
+from odradek.client.address import Address, parse_addresses
 from odradek.client.cluster import Cluster
 from odradek.client.errors import raise_for
 from odradek.client.list_offsets import LATEST, list_offsets
@@ -37,6 +37,7 @@ from odradek.protocol.messages.topics import (
 )
 from odradek.protocol.records import NewRecord, build_batch
 from odradek.protocol.topic_partition import TopicPartition
+from odradek.testing import Broker
 from tests.patience import PATIENCE_S
 
 VERSION = b"\0\0"
@@ -44,6 +45,11 @@ VERSION = b"\0\0"
 
 def connected(port: int) -> Cluster:
     return Cluster([Address("127.0.0.1", port)], timeout_s=PATIENCE_S)
+
+
+def connected_to(broker: Broker) -> Cluster:
+    """The same for a broker of the plugin."""
+    return Cluster(parse_addresses(broker.bootstrap), timeout_s=PATIENCE_S)
 
 
 def wait_until(condition: Callable[[], bool], timeout_s: float = PATIENCE_S) -> None:

@@ -3,7 +3,6 @@
 import threading
 from collections.abc import Iterator
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
@@ -18,8 +17,8 @@ from odradek.protocol.murmur2 import partition_of_key
 from odradek.protocol.record_batch import read_header, scan
 from odradek.protocol.records import NewRecord, Record
 from odradek.protocol.topic_partition import TopicPartition
-from tests.broker_process import running_broker
-from tests.client.live import connected, wait_until
+from odradek.testing import Broker
+from tests.client.live import connected_to, wait_until
 
 NOW = 1_700_000_000_000
 
@@ -210,22 +209,22 @@ def test_what_is_not_flushed_is_dropped_when_the_caller_fails(
     assert list(records_in(cluster, "dropped", 0)) == []
 
 
-def test_a_broker_that_is_killed_and_comes_back(tmp_path: Path) -> None:
-    with running_broker(tmp_path / "data") as broker, connected(broker.port) as cluster:
-        create_topic(cluster, NewTopic("killed", 2))
+def test_a_broker_that_is_killed_and_comes_back(odradek_own: Broker) -> None:
+    topic = odradek_own.topic("killed", 2)
+    with connected_to(odradek_own) as cluster:
         settings = ProducerSettings(batch_size=500, linger_ms=0)
         sent: dict[int, list[bytes]] = {0: [], 1: []}
         with Producer(cluster, settings) as producer:
             for number in range(600):
                 if number in (200, 400):
-                    broker.kill()
-                    back = threading.Timer(0.3, broker.start)
+                    odradek_own.kill()
+                    back = threading.Timer(0.3, odradek_own.start)
                     back.start()
                 value = b"%d" % number
-                producer.send("killed", NewRecord(None, value, NOW), number % 2)
+                producer.send(topic, NewRecord(None, value, NOW), number % 2)
                 sent[number % 2].append(value)
             producer.flush()
             back.join()
         for partition, values in sent.items():
-            found = [each.value for each in records_in(cluster, "killed", partition)]
+            found = [each.value for each in records_in(cluster, topic, partition)]
             assert found == values

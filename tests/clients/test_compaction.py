@@ -6,14 +6,13 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import confluent_kafka
-import confluent_kafka.admin
+import pytest
 
-from tests.broker_process import BrokerProcess, running_broker
+from odradek.testing import Broker
 from tests.patience import PATIENCE_S
 
 ROUNDS = 50 if os.environ.get("ODRADEK_LONG") else 3
@@ -25,8 +24,19 @@ CONFIG = {
     "min.cleanable.dirty.ratio": "0.01",
 }
 SLOWLY = {"fetch.message.max.bytes": 300, "queued.min.messages": 1}
-EAGER = ("-o", "log.cleaner.backoff.ms=10")
 ROUND_IS_OVER = "is clean up to"
+
+
+@pytest.fixture(scope="session")
+def odradek_config() -> dict[str, str]:
+    return {"log.cleaner.backoff.ms": "10", "durability": "commit"}
+
+
+@pytest.fixture
+def broker(odradek_own: Broker) -> Iterator[Broker]:
+    odradek_own.topic(TOPIC, config=CONFIG)
+    yield odradek_own
+    assert "Traceback" not in odradek_own.log()
 
 
 class Writer:
@@ -74,59 +84,47 @@ class Writer:
         self.latest[key] = max(offset, self.latest.get(key, -1))
 
 
-def test_whoever_reads_during_rounds_sees_every_latest_value(tmp_path: Path) -> None:
-    with running_broker(tmp_path / "data", *EAGER) as broker:
-        create_topic(broker)
-        passes = 0
-        deadline = time.monotonic() + PATIENCE_S * ROUNDS
-        with Writer(broker.address) as writer:
-            while passes < 2 or broker.log().count(ROUND_IS_OVER) < ROUNDS:
-                assert time.monotonic() < deadline, broker.log()
-                read_once(broker, writer, is_committed=passes % 2 == 0)
-                passes += 1
-        count = read_once(broker, writer, is_committed=True)
-        # A segment has some 60 records of 40 keys: how many more rounds there were in
-        # the time of the writer is chance.
-        assert count < len(writer.written) - 10, "old values are gone"
-        assert "Traceback" not in broker.log()
+def test_whoever_reads_during_rounds_sees_every_latest_value(broker: Broker) -> None:
+    passes = 0
+    deadline = time.monotonic() + PATIENCE_S * ROUNDS
+    with Writer(broker.bootstrap) as writer:
+        while passes < 2 or broker.log().count(ROUND_IS_OVER) < ROUNDS:
+            assert time.monotonic() < deadline, broker.log()
+            read_once(broker, writer, is_committed=passes % 2 == 0)
+            passes += 1
+    count = read_once(broker, writer, is_committed=True)
+    # A segment has some 60 records of 40 keys: how many more rounds there were in
+    # the time of the writer is chance.
+    assert count < len(writer.written) - 10, "old values are gone"
 
 
 def test_whoever_reads_on_while_rounds_overtake_him_sees_every_latest_value(
-    tmp_path: Path,
+    broker: Broker,
 ) -> None:
     """One consumer from 0 to the end: a few records, then a round, and so on."""
-    with running_broker(tmp_path / "data", *EAGER) as broker:
-        create_topic(broker)
-        read: dict[int, tuple[bytes, bytes | None]] = {}
-        with Writer(broker.address) as writer, reader(broker, SLOWLY) as consumer:
-            for number in range(1, ROUNDS + 1):
-                wait_for_rounds(broker, number)
-                while len(read) < 3 * number:
-                    take(consumer, read)
-        assert max(read) > len(read), "what he has not read yet was cleaned"
-        before = dict(writer.latest)
-        with reader(broker) as consumer:
-            consumer.seek(confluent_kafka.TopicPartition(TOPIC, 0, max(read) + 1))
-            while take(consumer, read):
-                pass
-        check(read, before, writer)
-        assert "Traceback" not in broker.log()
+    read: dict[int, tuple[bytes, bytes | None]] = {}
+    with Writer(broker.bootstrap) as writer, reader(broker, SLOWLY) as consumer:
+        for number in range(1, ROUNDS + 1):
+            wait_for_rounds(broker, number)
+            while len(read) < 3 * number:
+                take(consumer, read)
+    assert max(read) > len(read), "what he has not read yet was cleaned"
+    before = dict(writer.latest)
+    with reader(broker) as consumer:
+        consumer.seek(confluent_kafka.TopicPartition(TOPIC, 0, max(read) + 1))
+        while take(consumer, read):
+            pass
+    check(read, before, writer)
 
 
-def wait_for_rounds(broker: BrokerProcess, count: int) -> None:
+def wait_for_rounds(broker: Broker, count: int) -> None:
     deadline = time.monotonic() + PATIENCE_S
     while broker.log().count(ROUND_IS_OVER) < count:
         assert time.monotonic() < deadline, broker.log()
         time.sleep(0.005)
 
 
-def create_topic(broker: BrokerProcess) -> None:
-    admin = confluent_kafka.admin.AdminClient({"bootstrap.servers": broker.address})
-    topic = confluent_kafka.admin.NewTopic(TOPIC, 1, 1, config=CONFIG)
-    admin.create_topics([topic])[TOPIC].result(PATIENCE_S)
-
-
-def read_once(broker: BrokerProcess, writer: Writer, *, is_committed: bool) -> int:
+def read_once(broker: Broker, writer: Writer, *, is_committed: bool) -> int:
     """Read from 0 to the end, and see that all is there. Returns how many records."""
     before = dict(writer.latest)
     read: dict[int, tuple[bytes, bytes | None]] = {}
@@ -140,11 +138,11 @@ def read_once(broker: BrokerProcess, writer: Writer, *, is_committed: bool) -> i
 
 @contextmanager
 def reader(
-    broker: BrokerProcess, options: Mapping[str, object] = MappingProxyType({})
+    broker: Broker, options: Mapping[str, object] = MappingProxyType({})
 ) -> Iterator[confluent_kafka.Consumer]:
     consumer = confluent_kafka.Consumer(
         {
-            "bootstrap.servers": broker.address,
+            "bootstrap.servers": broker.bootstrap,
             "group.id": "reader",
             "enable.auto.commit": False,
             "enable.partition.eof": True,
