@@ -38,6 +38,10 @@ if TYPE_CHECKING:
 class Certificates(Protocol):
     """The certificates of all listeners, for who changes their options."""
 
+    @property
+    def identities(self) -> Sequence[Any]:
+        """Each with what is to be told of it."""
+
     async def check(self, config: BrokerConfig) -> None:
         """See that every listener could go on with these options.
 

@@ -55,7 +55,7 @@ def broker_families(sources: MetricSources) -> Iterator[Family]:
     yield from shortage_families(sources.services)
     yield from _cleaner_families(sources)
     yield from _limit_families(sources)
-    yield from tls_families(sources.listeners)
+    yield from tls_families(sources.listeners, sources.services.certificates)
 
 
 def _one(family: Family, value: float, **given: object) -> Family:
