@@ -28,6 +28,9 @@ os.environ["XDG_CONFIG_HOME"] = "/dev/null"  # no folder can be made there
 # none of them could be interrupted.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+# And nohup has SIGHUP ignored; this run outlives it all the same.
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, lambda *_: None)
 
 # How long an example takes depends on what the machine does beside; so does how fast
 # examples are made. Which are tried is left to chance, but where a change is judged.
