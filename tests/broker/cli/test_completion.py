@@ -36,7 +36,7 @@ def completed(script: str, *typed: str) -> list[str]:
 def test_bash(capsys: Captured) -> None:
     assert main(["completion", "bash"]) == 0
     script = capsys.readouterr().out
-    assert completed(script, "to") == ["topic"]
+    assert completed(script, "to") == ["token", "topic"]
     assert completed(script, "topic", "cr") == ["create"]
     assert completed(script, "topic", "create", "--rep") == ["--replication-factor"]
     assert completed(script, "produce", "t", "--json-l") == ["--json-lines"]

@@ -18,7 +18,7 @@ from tests.certificates import ALICE, SERVER, Holder, authority, server
 from tests.fakes.broker import until
 from tests.fakes.clock import FakeClock
 
-NOW_MS = int(time.time() * 1000) + 600_000  # what tests make is valid
+AHEAD_MS = 3_600_000  # of the wall clock: what a test makes is valid already
 DAY_MS = 86_400_000
 OWN = "listener.name.ssl."
 NAMES = ("DNS:localhost", "IP:127.0.0.1")
@@ -37,7 +37,7 @@ class Kept(NamedTuple):
 
 @asynccontextmanager
 async def kept(folder: Path) -> AsyncIterator[Kept]:
-    threads, clock = DiskThreads(1), FakeClock(NOW_MS)
+    threads, clock = DiskThreads(1), FakeClock(int(time.time() * 1000) + AHEAD_MS)
     renewal = Renewal(threads)
     copies = Copies(folder, server())
     identity = Identity(copies.options, clock)
