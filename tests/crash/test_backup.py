@@ -33,8 +33,8 @@ from tests.crash.test_kill import (
 )
 from tests.patience import PATIENCE_S
 
-ROUNDS = 2
-BROKERS = 4 if os.environ.get("ODRADEK_LONG") else 1
+IS_LONG = bool(os.environ.get("ODRADEK_LONG"))
+BROKERS, ROUNDS = (4, 2) if IS_LONG else (1, 1)
 OPTIONS = (
     *("-o", "log.roll.ms=300", "-o", "log.segment.delete.delay.ms=0"),
     *("-o", "log.cleaner.backoff.ms=50", "-o", "log.retention.check.interval.ms=200"),
