@@ -202,6 +202,7 @@ def _links(broker: Broker, name: str, load: Load) -> tuple[list[Link], list[Memb
         records=1,
         size=load.size,
         offsets=load.offsets,
+        security=None,
     )
     if load is COMMITS:
         return _committing(broker, name)
