@@ -10,6 +10,7 @@ import asyncio
 from typing import TYPE_CHECKING, TypeVar
 
 from odradek.broker.metadata.catalog.catalog import Catalog
+from odradek.broker.metadata.catalog.catalog import Change as CatalogChange
 from odradek.broker.metadata.catalog.store import make_directory
 from odradek.broker.metadata.resource_options import ResourceOptions
 from odradek.broker.metadata.scram_credentials import ScramCredentials
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from odradek.broker.handlers.security.scram import Change
+    from odradek.broker.metadata.catalog.store import CatalogStore
 
 _T = TypeVar("_T")
 _FIRST_USER = "first_user"
@@ -54,13 +56,18 @@ def put_first_user(
         As `with_users`; KafkaError: the credentials are none.
     """
 
+    def note(store: CatalogStore) -> None:
+        store.set_fact(_FIRST_USER, user)
+
     async def act(catalog: Catalog, users: ScramCredentials) -> bool:
         if catalog.store.fact(_FIRST_USER) is not None:
             return False
         is_known = bool(users.of(user))
         if not is_known:
             await alter_all(users, changes)
-        catalog.store.set_fact(_FIRST_USER, user)
+        # In the catalogue's thread, which may copy the file just now: two threads that
+        # use one connection of SQLite wait for each other for ever.
+        await catalog.change(lambda: CatalogChange(lambda _: None, note))
         return not is_known
 
     return _with_catalog(directory, act, cluster_id)

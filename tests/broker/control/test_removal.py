@@ -31,7 +31,7 @@ def our_objects() -> Counter[str]:
     """How many there are of each of our own types."""
     gc.collect()
     types = [type(each) for each in gc.get_objects()]
-    ours = [each for each in types if each.__module__.startswith("odradek.")]
+    ours = [each for each in types if str(each.__module__).startswith("odradek.")]
     return Counter(each.__qualname__ for each in ours)
 
 

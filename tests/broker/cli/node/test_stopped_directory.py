@@ -1,3 +1,4 @@
+import threading
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ from odradek.broker.cli.node.stopped_directory import (
     put_first_user,
     with_users,
 )
+from odradek.broker.metadata.catalog.store import CatalogStore
 from odradek.broker.metadata.scram_credentials import ScramCredentials
 from odradek.client.scram import Mechanism, upsertion_of
 from odradek.protocol.errors import UnacceptableCredential
@@ -40,6 +42,21 @@ def test_the_first_user_is_made_once(tmp_path: Path) -> None:
     assert not put_first_user(data, "other", credential("other"))
     assert salts(data, "admin") == before
     assert salts(data, "other") == []
+
+
+def test_only_the_catalogues_thread_writes_while_that_may_copy_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writers = []
+    put = CatalogStore.set_fact
+
+    def noted(store: CatalogStore, name: str, value: str | int) -> None:
+        writers.append((name, threading.current_thread() is threading.main_thread()))
+        put(store, name, value)
+
+    monkeypatch.setattr(CatalogStore, "set_fact", noted)
+    put_first_user(tmp_path, "admin", credential("admin"))
+    assert writers[-1] == ("first_user", False)
 
 
 def test_a_user_who_is_there_keeps_the_password(tmp_path: Path) -> None:
