@@ -67,13 +67,14 @@ def http_tls(services: Parts) -> SSLContext | None:
     return current_context(identity)
 
 
-def make_listeners(
+async def make_listeners(
     config: BrokerConfig, services: Parts, network: Network, catalog: Catalog
 ) -> list[Listener]:
     """One for each address, none of them open yet.
 
     Raises:
         StartError: one of them cannot do what its protocol asks for.
+        KafkaStorageError: the secret of its logins cannot be stored.
     """
     addresses = config.client_listeners
     if not any(address.has_login or address.has_tls for address in addresses):
@@ -88,7 +89,7 @@ def make_listeners(
     )
     make_guards: MakeGuards | None = None
     if any(address.has_login for address in addresses):
-        make_guards = _guard_maker(config, services, network, (catalog, pre_auth))
+        make_guards = await _guard_maker(config, services, network, (catalog, pre_auth))
     listeners = []
     for address in addresses:
         tls = guards = None
@@ -103,7 +104,7 @@ def make_listeners(
     return listeners
 
 
-def _guard_maker(
+async def _guard_maker(
     config: BrokerConfig,
     services: Parts,
     network: Network,
@@ -118,7 +119,7 @@ def _guard_maker(
 
     catalog, pre_auth = shared
     hashing = PasswordHashing(services.disk_threads)
-    decoy = Decoy(login_secret(catalog.store))
+    decoy = Decoy(await login_secret(catalog))
     tokens = None
     if services.tokens is not None:
         from odradek.broker.security.login.token_logins import StoredTokens

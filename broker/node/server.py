@@ -253,7 +253,7 @@ class Server:
         network = make_network(config, services, dispatcher, self._http_address)
         self._network = network
         changed = services.config
-        for listener in make_listeners(changed, services, network, self._catalog):
+        for listener in await make_listeners(changed, services, network, self._catalog):
             await listener.start()
             self.listeners.append(listener)
         follow_quotas(services, network)

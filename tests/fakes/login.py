@@ -15,7 +15,7 @@ from odradek.broker.metadata.catalog.catalog import Catalog
 from odradek.broker.metadata.scram_credentials import ScramCredential
 from odradek.broker.network.admission import Admission
 from odradek.broker.network.guarded_connection import GuardedConnection
-from odradek.broker.network.listener import SWEEP_INTERVAL_MS
+from odradek.broker.network.listener import SWEEP_INTERVAL_MS, Listener
 from odradek.broker.network.network import Network
 from odradek.broker.node.listening import make_listeners
 from odradek.broker.requests.dispatch import Dispatcher
@@ -46,6 +46,8 @@ NONCE = "the-client's"
 class LoginBroker:
     """One listener with logins, and clients that are not let in yet."""
 
+    listener: Listener
+
     def __init__(self, catalog: Catalog, **options: Any) -> None:
         options.setdefault("sasl_enabled_mechanisms", MECHANISMS)
         options.setdefault("connection_failed_authentication_delay_ms", 0)
@@ -58,7 +60,7 @@ class LoginBroker:
         self.clock = cast(FakeClock, self.services.clock)
         self.log: list[str] = []
         self.dispatcher = Dispatcher(self.services, OfferedHandlers())
-        network = Network(
+        self._network = Network(
             options=config,
             dispatcher=self.dispatcher,
             clock=self.clock,
@@ -67,7 +69,13 @@ class LoginBroker:
             admission=Admission(config, self.clock),
             log=LimitedLog(self.clock, self.log.append),
         )
-        (self.listener,) = make_listeners(config, self.services, network, catalog)
+        self._config = config
+
+    async def listen(self) -> None:
+        """Make the listener; no port is opened."""
+        (self.listener,) = await make_listeners(
+            self._config, self.services, self._network, self.catalog
+        )
 
     async def add_user(self, name: str, password: str) -> None:
         """Let ``name`` log in, by every mechanism."""
@@ -185,6 +193,7 @@ def scram_final(first: bytes, answer: bytes, password: str, mechanism: str) -> b
 async def login_broker(directory: Path, **options: Any) -> AsyncIterator[LoginBroker]:
     catalog = Catalog.open(directory)
     broker = LoginBroker(catalog, **options)
+    await broker.listen()
     await broker.add_user("alice", "secret")
     try:
         yield broker

@@ -65,8 +65,6 @@ def put_first_user(
         is_known = bool(users.of(user))
         if not is_known:
             await alter_all(users, changes)
-        # In the catalogue's thread, which may copy the file just now: two threads that
-        # use one connection of SQLite wait for each other for ever.
         await catalog.change(lambda: CatalogChange(lambda _: None, note))
         return not is_known
 

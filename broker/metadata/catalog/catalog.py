@@ -3,7 +3,9 @@
 Invariants: changes are decided one at a time, each when everything before it has
 been committed and applied; what a change applies on the loop is already durable.
 So two creations of one topic cannot race, and nobody sees a topic that a power cut
-could take back. A caller that stops waiting changes none of this.
+could take back. A caller that stops waiting changes none of this. From the first
+change on the file is used in the catalogue's thread alone: who keeps something in
+memory has read it before.
 
 A change for which the disk has no room is refused, and the next one may have it; after
 any other error nobody knows what is in the file, and nothing is changed any more.
@@ -30,6 +32,8 @@ from .store import CatalogError, make_directory
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from odradek.broker.runtime.disk_threads import OnDone
 
     from .store import CatalogStore
 
@@ -144,10 +148,10 @@ class Catalog:
             await self._idle
         if self._changes_since_copy or self._is_copy_owed:
             try:
-                await self._threads.run(self._copy)
+                await self._threads.run(self._with_store(self._copy))
             except (sqlite3.Error, OSError) as error:
                 self._report_copy(error)
-        await self._threads.run(self.store.close)
+        await self._threads.run(self._with_store(self.store.close))
         self._threads.close()
 
     def _start_next(self) -> None:
@@ -173,7 +177,20 @@ class Catalog:
             self._idle = None
         elif self._changes_since_copy and self._is_durable:
             self._is_busy = True
-            self._threads.submit(self._copy, self._copied)
+            self._submit(self._copy, self._copied)
+
+    def _submit(self, job: Callable[[], object], on_done: OnDone) -> None:
+        self._threads.submit(self._with_store(job), on_done)
+
+    def _with_store(self, job: Callable[[], _T]) -> Callable[[], _T]:
+        """``job`` for the catalogue's thread, to which the loop leaves the file."""
+        self.store.leave()
+
+        def work() -> _T:
+            self.store.take()
+            return job()
+
+        return work
 
     def _write(self, change: Change, future: asyncio.Future[Any]) -> None:
         write = change.write
@@ -186,11 +203,11 @@ class Catalog:
             else:
                 _refuse(future, self._storage_error(error))
             if self._changes_since_copy >= _CHANGES_WITHOUT_COPY:
-                self._threads.submit(self._copy, self._copied)
+                self._submit(self._copy, self._copied)
             else:
                 self._start_next()
 
-        self._threads.submit(lambda: self._write_somehow(write), done)
+        self._submit(lambda: self._write_somehow(write), done)
 
     def _write_somehow(self, write: Callable[[CatalogStore], _T]) -> _T:
         """Write, on a full disk into the room that is kept for it.

@@ -6,6 +6,10 @@ a power cut may take the last ones back (synchronous=NORMAL). A topic's id is ne
 used again; its name can be, while a topic that is being deleted still has it. A
 partition without a row has its topic's leader epoch, no directory yet, and was never
 written to: a topic of 10,000 partitions is one row.
+
+One thread uses an open file, and it can leave it to another: two that use one
+connection of SQLite wait for each other for ever, one with its lock, one with Python's
+(the checksums are functions of ours, which SQLite calls).
 """
 
 from __future__ import annotations
@@ -13,6 +17,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from contextlib import contextmanager
+from threading import get_ident
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .checksums import FIRST_VERSION, check_rows, register, seal_schema
@@ -58,21 +63,46 @@ class PartitionRow(NamedTuple):
 
 
 class CatalogStore:
-    """One open catalogue file. Blocking; used by one thread at a time."""
+    """One open catalogue file. Blocking; used by the thread that opened or took it."""
 
     def __init__(
         self, path: Path, schema: tuple[str, ...] = SCHEMA, *, is_durable: bool = True
     ) -> None:
         self.path = path
         self._level = "FULL" if is_durable else "NORMAL"
-        self._database = sqlite3.connect(
+        self._user: int | None = get_ident()  # the thread; None: who takes it
+        self._connection = sqlite3.connect(
             path, timeout=0, isolation_level=None, check_same_thread=False
         )
         try:
             self._prepare(schema)
         except BaseException:
-            self._database.close()
+            self._connection.close()
             raise
+
+    def leave(self) -> None:
+        """Use it no more in this thread, if it does: another will take it."""
+        if self._user == get_ident():
+            self._user = None
+
+    def take(self) -> None:
+        """From now on it is used by this thread, and by no other.
+
+        Raises:
+            RuntimeError: another thread uses it, and has not left it.
+        """
+        if self._user is None:
+            self._user = get_ident()
+        self._check_user()
+
+    def _check_user(self) -> None:
+        if self._user != get_ident():
+            raise RuntimeError(f"{self.path} is used by another thread")
+
+    @property
+    def _database(self) -> sqlite3.Connection:
+        self._check_user()
+        return self._connection
 
     def fact(self, name: str) -> str | int | None:
         """One stored value that belongs to no topic."""

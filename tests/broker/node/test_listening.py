@@ -21,7 +21,7 @@ async def test_sasl_ssl_has_both_and_strangers_are_counted_once(tmp_path: Path) 
             protocol="SASL_SSL", sasl_enabled_mechanisms=("PLAIN",)
         ).config
         given.check()
-        (listener,) = make_listeners(
+        (listener,) = await make_listeners(
             given, broker.services, broker.listener.network, broker.catalog
         )
         assert listener.tls is not None
@@ -32,7 +32,7 @@ async def test_sasl_ssl_has_both_and_strangers_are_counted_once(tmp_path: Path) 
 async def test_one_without_either_has_neither(tmp_path: Path) -> None:
     async with login_broker(tmp_path) as broker:
         config = BrokerConfig(listeners=(Address("PLAINTEXT", "127.0.0.1", 0),))
-        (listener,) = make_listeners(
+        (listener,) = await make_listeners(
             config, broker.services, broker.listener.network, broker.catalog
         )
         assert listener.tls is None

@@ -316,3 +316,21 @@ async def test_a_cluster_keeps_the_id_that_it_was_given(tmp_path: Path) -> None:
         catalog = Catalog.open(tmp_path, same)
         assert catalog.cluster_id == ours
         await catalog.close()
+
+
+async def test_after_the_first_change_the_file_is_used_in_its_thread_alone(
+    tmp_path: Path,
+) -> None:
+    """A copy of it may be made just then: two would wait for each other for ever."""
+    catalog = Catalog.open(tmp_path)
+    assert catalog.store.topics() == []
+    waiting = catalog.change(lambda: counting([], "a"))
+    for use in (catalog.store.topics, lambda: catalog.store.set_fact("x", 1)):
+        with pytest.raises(RuntimeError, match=r"catalog\.db is used by another"):
+            use()
+    await waiting
+    with pytest.raises(RuntimeError, match="is used by another thread"):
+        catalog.store.fact("x")
+    seen = await catalog.change(lambda: Change(list, CatalogStore.topics))
+    assert seen == []
+    await catalog.close()

@@ -1,5 +1,6 @@
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -188,3 +189,27 @@ def test_directories_are_made_with_their_parents(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(OSError, match="file"):
         make_directory(tmp_path / "file" / "c")
+
+
+def test_a_thread_takes_what_another_has_left(store: CatalogStore) -> None:
+    def elsewhere(use: Callable[[], object]) -> None:
+        with ThreadPoolExecutor(1) as threads:
+            threads.submit(use).result()
+
+    for use in (store.topics, store.take, store.close):
+        with pytest.raises(RuntimeError, match="is used by another thread"):
+            elsewhere(use)
+    elsewhere(store.leave)  # it has nothing to leave
+    assert store.topics() == []
+    store.leave()
+    with pytest.raises(RuntimeError, match="is used by another thread"):
+        store.topics()
+
+    def take_and_leave() -> None:
+        store.take()
+        store.set_fact("x", 1)
+        store.leave()
+
+    elsewhere(take_and_leave)
+    store.take()
+    assert store.fact("x") == 1
