@@ -121,11 +121,11 @@ BUILT_IN = {
         "Make data directories of a backup, or check it.",
     ),
     "compact": (
-        "odradek.broker.cli.node.compact",
+        "odradek.broker.cli.admin.compact",
         "Compact a topic now: keep the last record of each key.",
     ),
     "trace": (
-        "odradek.broker.cli.node.trace",
+        "odradek.broker.cli.admin.trace",
         "Watch a produce, a fetch or a commit on its way through the broker.",
     ),
     "completion": ("odradek.broker.cli.completion", "Let a shell complete commands."),

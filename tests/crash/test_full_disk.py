@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from odradek.broker.cli.node.admin_client import ask
+from odradek.broker.cli.admin.admin_client import ask
 from odradek.client.connection import Connection
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.fetch import (

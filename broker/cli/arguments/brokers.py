@@ -107,7 +107,7 @@ class ClusterParser(Parser):
                 choose_colors(profile.color)
 
     def _running_on(self, data_directory: Path) -> list[Address]:
-        from odradek.broker.cli.node.admin_client import AdminRefusal, broker_addresses
+        from odradek.broker.cli.admin.admin_client import AdminRefusal, broker_addresses
 
         try:
             return broker_addresses(data_directory, _ASK_TIMEOUT_S)

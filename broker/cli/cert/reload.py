@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from odradek.broker.cli.arguments.cluster_options import print_json
-from odradek.terminal.failure import FAILED, fail
-from odradek.terminal.parser import Parser, json_argument
-from odradek.terminal.pipe import quiet_pipe
+from odradek.broker.cli.admin.asking import add_asking_arguments, run, shown
+from odradek.terminal.failure import FAILED
+from odradek.terminal.parser import Parser
 from odradek.terminal.table import printable
 
 if TYPE_CHECKING:
@@ -24,13 +22,7 @@ _EXAMPLES = (
 def command(arguments: list[str]) -> int:
     """Let a running broker read its certificates again."""
     options = _parser().parse(arguments)
-    from odradek.broker.cli.node.admin_client import AdminRefusal
-
-    try:
-        with quiet_pipe():
-            return _reload(options)
-    except AdminRefusal as error:
-        return fail(_COMMAND, FAILED, printable(str(error)))
+    return run(_COMMAND, lambda: _reload(options))
 
 
 def _parser() -> Parser:
@@ -41,26 +33,13 @@ def _parser() -> Parser:
         "used keeps what it has. Exit code: 0 all could be used, 1 not, 2 usage.",
         _EXAMPLES,
     )
-    parser.add_argument(
-        "--data-dir",
-        type=Path,
-        default=Path("data"),
-        metavar="DIR",
-        help="the data directory of the broker (default ./data)",
-    )
-    json_argument(parser, "one JSON object a line")
+    add_asking_arguments(parser)
     return parser
 
 
 def _reload(options: argparse.Namespace) -> int:
-    from odradek.broker.cli.node.admin_client import ask
-
     code = 0
-    for told in ask(options.data_dir, {"request": "reload-certificates"}):
-        if options.json:
-            print_json(told)
-        else:
-            print(_text(told), flush=True)
+    for told in shown(options, {"request": "reload-certificates"}, _text):
         if told["outcome"] == "failed":
             code = FAILED
     return code

@@ -1,4 +1,4 @@
 """The commands of one machine.
 
-Serve, health, doctor, adopt, fsck, dump-log, compact, trace, backup, restore.
+Serve, health, doctor, adopt, fsck, dump-log, backup, restore.
 """

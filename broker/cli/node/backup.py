@@ -53,10 +53,9 @@ def command(arguments: list[str]) -> int:
         check_target(options.target, [*config.log_dirs, config.catalog_directory])
     except (OptionError, NoBackup) as error:
         return fail(_COMMAND, USAGE_ERROR, error)
+    from odradek.broker.cli.admin.admin_client import AdminRefusal
     from odradek.protocol.errors import KafkaStorageError
     from odradek.storage.backup.manifest import BadBackup
-
-    from .admin_client import AdminRefusal
 
     os.nice(_NICENESS)
     try:
@@ -192,9 +191,8 @@ def _plan(config: BrokerConfig, files: Files, held: ExitStack) -> BackupPlan:
 
 
 def _plan_running(directory: Path, files: Files, held: ExitStack) -> BackupPlan:
+    from odradek.broker.cli.admin.admin_client import AdminRefusal, ask
     from odradek.storage.backup.plan import plan_running
-
-    from .admin_client import AdminRefusal, ask
 
     items = ask(directory, {"request": _COMMAND})
     held.callback(items.close)

@@ -210,7 +210,7 @@ def _catalog(one: DirectoryCheck) -> CatalogView | None:
 
 def _note_uncleanable(directory: Path, findings: Findings) -> None:
     """Add the logs that the running broker cannot compact: only it knows them."""
-    from .admin_client import AdminRefusal, ask
+    from odradek.broker.cli.admin.admin_client import AdminRefusal, ask
 
     # Apache Kafka has no such socket, and one that is stuck has no time.
     with suppress(AdminRefusal, OSError):

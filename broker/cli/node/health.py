@@ -88,7 +88,10 @@ class Probing:
         """What is wrong with it; None when it is ready."""
         target = self.target
         if not target.port and target.data_directory is not None:
-            from .admin_client import AdminRefusal, broker_addresses
+            from odradek.broker.cli.admin.admin_client import (
+                AdminRefusal,
+                broker_addresses,
+            )
 
             try:
                 first, *_ = broker_addresses(target.data_directory, timeout_s)
@@ -188,8 +191,8 @@ def probe(target: Target, timeout_s: float) -> str | None:
 
 
 def _ask_inside(data_directory: Path, timeout_s: float) -> str | None:
-    from .admin_client import AdminRefusal
-    from .admin_client import ask as ask_admin
+    from odradek.broker.cli.admin.admin_client import AdminRefusal
+    from odradek.broker.cli.admin.admin_client import ask as ask_admin
 
     try:
         items = list(ask_admin(data_directory, {"request": "health"}, timeout_s))

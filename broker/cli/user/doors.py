@@ -10,8 +10,8 @@ from __future__ import annotations
 from base64 import b64encode
 from typing import TYPE_CHECKING, Any, Protocol
 
+from odradek.broker.cli.admin.admin_client import AdminRefusal, ask
 from odradek.broker.cli.arguments.cluster_options import run
-from odradek.broker.cli.node.admin_client import AdminRefusal, ask
 from odradek.client.scram import (
     Credential,
     Mechanism,

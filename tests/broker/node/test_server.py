@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from odradek.broker.cli.node.admin_client import ask
+from odradek.broker.cli.admin.admin_client import ask
 from odradek.broker.config.options.broker_config import BrokerConfig
 from odradek.broker.config.options.listener import Listener as Address
 from odradek.broker.durability.committer import DirectoryCommitter

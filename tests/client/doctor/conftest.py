@@ -55,8 +55,8 @@ def listeners(
     ca: Authority, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[dict[str, Address]]:
     """A broker with a listener of each kind, and the user alice, who may nothing."""
+    from odradek.broker.cli.admin.admin_client import ask
     from odradek.broker.cli.main import main
-    from odradek.broker.cli.node.admin_client import ask
 
     folder = tmp_path_factory.mktemp("listeners")
     pem = ca.issue("broker", "IP:127.0.0.1", "DNS:localhost", to_date=FAR)

@@ -179,7 +179,7 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     def ask(*_: object) -> Iterator[dict[str, Any]]:
         yield from items
 
-    monkeypatch.setattr("odradek.broker.cli.node.admin_client.ask", ask)
+    monkeypatch.setattr("odradek.broker.cli.admin.admin_client.ask", ask)
     return items
 
 

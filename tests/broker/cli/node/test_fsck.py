@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.cli.node.admin_client import AdminRefusal
+from odradek.broker.cli.admin.admin_client import AdminRefusal
 from odradek.broker.cli.node.fsck import Target, command, find_targets
 from odradek.broker.metadata.catalog.recovery import CATALOG
 from odradek.broker.metadata.catalog.store import CatalogStore, PartitionRow
@@ -147,7 +147,7 @@ def test_what_the_running_broker_cannot_compact_is_named(
         yield {"topic": "plain", "partition": 0, "reason": "no records"}
         raise AdminRefusal("the broker ended before it had answered")
 
-    monkeypatch.setattr("odradek.broker.cli.node.admin_client.ask", answer)
+    monkeypatch.setattr("odradek.broker.cli.admin.admin_client.ask", answer)
     text = "note plain-0: the running broker cannot compact it: no records"
     assert command([str(data)]) == 0
     assert text not in capsys.readouterr().out, "there is no broker to be asked"

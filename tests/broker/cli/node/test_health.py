@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from odradek.broker.cli.admin.admin_client import AdminRefusal
 from odradek.broker.cli.node import health
-from odradek.broker.cli.node.admin_client import AdminRefusal
 from odradek.broker.cli.node.health import Target, command, wait_until_ready
 from odradek.client.address import Address
 
@@ -192,7 +192,7 @@ def test_a_data_directory_says_which_port_it_is(
         return [Address("127.0.0.2", 41234), Address("127.0.0.2", 41235)]
 
     monkeypatch.setattr(
-        "odradek.broker.cli.node.admin_client.broker_addresses", addresses
+        "odradek.broker.cli.admin.admin_client.broker_addresses", addresses
     )
     assert command(["--data-dir", str(tmp_path), "--json"]) == 1
     captured = capsys.readouterr()
@@ -220,7 +220,7 @@ def test_what_the_broker_says_of_itself_counts(
         return iter([{"reason": reason} for reason in reasons])
 
     monkeypatch.setattr(health, "ask", lambda *_: None)
-    monkeypatch.setattr("odradek.broker.cli.node.admin_client.ask", ask_admin)
+    monkeypatch.setattr("odradek.broker.cli.admin.admin_client.ask", ask_admin)
     target = Target("127.0.0.1", 1, tmp_path)
     assert health.probe(target, 1) is None
     reasons += ["the disk is full", "and broken"]

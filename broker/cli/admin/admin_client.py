@@ -13,7 +13,7 @@ from odradek.broker.operate.admin_address import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Iterator
     from pathlib import Path
 
     from odradek.client.address import Address
@@ -39,20 +39,31 @@ def ask(
     """The items of the answer, as they come.
 
     Raises:
-        AdminRefusal: there is no broker, or it refuses.
+        AdminRefusal: there is no broker, or it refuses, or it is lost.
     """
     with _connected(data_directory, timeout_s) as connection:
+        for line in _lines(connection, request):
+            answer = _parsed(line)
+            if "done" in answer:
+                return
+            if "error" in answer:
+                message = answer.get("message", answer["error"])
+                raise AdminRefusal(message, str(answer["error"]))
+            yield answer.get("item", {})
+    raise AdminRefusal("the broker ended before it had answered")
+
+
+def _lines(connection: socket.socket, request: dict[str, Any]) -> Iterator[bytes]:
+    try:
         connection.sendall(json.dumps(request).encode() + b"\n")
         with connection.makefile("rb") as lines:
             while line := lines.readline(_ANSWER_SIZE_MAX):
-                answer = _parsed(line)
-                if "done" in answer:
-                    return
-                if "error" in answer:
-                    message = answer.get("message", answer["error"])
-                    raise AdminRefusal(message, str(answer["error"]))
-                yield answer.get("item", {})
-    raise AdminRefusal("the broker ended before it had answered")
+                yield line
+    except TimeoutError:
+        waited = f"{connection.gettimeout():g} seconds"
+        raise AdminRefusal(f"the broker has not answered in {waited}") from None
+    except OSError as error:  # a pipe that is broken here is not our output
+        raise AdminRefusal(f"the broker was lost: {error.strerror or error}") from None
 
 
 def broker_addresses(data_directory: Path, timeout_s: float) -> list[Address]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from odradek.broker.cli.arguments.cluster_options import count, print_json
-from odradek.terminal.failure import FAILED, fail
-from odradek.terminal.parser import Parser, json_argument
-from odradek.terminal.pipe import quiet_pipe
+from odradek.broker.cli.arguments.cluster_options import count
+from odradek.terminal.failure import FAILED
+from odradek.terminal.parser import Parser
 from odradek.terminal.table import printable
+
+from .asking import add_asking_arguments, run, shown
 
 if TYPE_CHECKING:
     import argparse
@@ -26,13 +26,7 @@ _EXAMPLES = (
 def command(arguments: list[str]) -> int:
     """Compact a topic now: keep the last record of each key."""
     options = _parser().parse(arguments)
-    from .admin_client import AdminRefusal
-
-    try:
-        with quiet_pipe():
-            return _compact(options)
-    except AdminRefusal as error:
-        return fail(_COMMAND, FAILED, printable(str(error)))
+    return run(_COMMAND, lambda: _compact(options))
 
 
 def _parser() -> Parser:
@@ -51,29 +45,16 @@ def _parser() -> Parser:
         metavar="N",
         help="this partition and no other; again for more (default: all)",
     )
-    parser.add_argument(
-        "--data-dir",
-        type=Path,
-        default=Path("data"),
-        metavar="DIR",
-        help="the data directory of the broker (default ./data)",
-    )
-    json_argument(parser, "one JSON object a line")
+    add_asking_arguments(parser)
     return parser
 
 
 def _compact(options: argparse.Namespace) -> int:
-    from .admin_client import ask
-
     request: dict[str, Any] = {"request": _COMMAND, "topic": options.topic}
     if options.partition is not None:
         request["partitions"] = options.partition
     code = 0
-    for done in ask(options.data_dir, request):
-        if options.json:
-            print_json(done)
-        else:
-            print(_text(done), flush=True)
+    for done in shown(options, request, _text):
         if done["outcome"] not in _GOOD:
             code = FAILED
     return code

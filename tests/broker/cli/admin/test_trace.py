@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from odradek.broker.cli.admin.trace import _text
 from odradek.broker.cli.main import main
-from odradek.broker.cli.node.trace import _text
 from odradek.client.connection import Connection
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.fetch import (

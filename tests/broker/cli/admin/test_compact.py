@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from odradek.broker.cli.admin.compact import _text
 from odradek.broker.cli.main import main
-from odradek.broker.cli.node.compact import _text
 from odradek.client.cluster import Cluster
 from odradek.protocol.messages.topics import (
     CreatableTopic,

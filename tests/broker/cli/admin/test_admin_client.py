@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from odradek.broker.cli.node.admin_client import AdminRefusal, ask, broker_addresses
+from odradek.broker.cli.admin import admin_client
+from odradek.broker.cli.admin.admin_client import AdminRefusal, ask, broker_addresses
 from odradek.broker.operate.admin_address import admin_address
 from odradek.client.address import Address
 from tests.patience import PATIENCE_S
@@ -70,6 +71,28 @@ def test_no_answer(
 ) -> None:
     answering(answer)
     with pytest.raises(AdminRefusal, match=message):
+        asked(tmp_path)
+
+
+def test_a_broker_that_is_lost_is_a_refusal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No broken pipe above all: the command would take it for that of its output."""
+    ours, theirs = socket.socketpair()
+    theirs.close()
+    monkeypatch.setattr(admin_client, "_connected", lambda *_: ours)
+    with pytest.raises(AdminRefusal, match=r"^the broker was lost: Broken pipe$"):
+        asked(tmp_path)
+
+
+def test_a_broker_that_says_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours, theirs = socket.socketpair()
+    ours.settimeout(0.001)
+    monkeypatch.setattr(admin_client, "_connected", lambda *_: ours)
+    message = r"^the broker has not answered in 0\.001 seconds$"
+    with theirs, pytest.raises(AdminRefusal, match=message):
         asked(tmp_path)
 
 

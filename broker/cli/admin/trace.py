@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from odradek.broker.cli.arguments.cluster_options import print_json
 from odradek.terminal.failure import FAILED, fail
 from odradek.terminal.parser import Parser
-from odradek.terminal.pipe import quiet_pipe
 from odradek.terminal.table import printable
+
+from .asking import add_asking_arguments, run, shown
 
 if TYPE_CHECKING:
     import argparse
@@ -27,13 +26,7 @@ _EXAMPLES = (
 def command(arguments: list[str]) -> int:
     """Watch a produce, a fetch or a commit on its way through the broker."""
     options = _parser().parse(arguments)
-    from .admin_client import AdminRefusal
-
-    try:
-        with quiet_pipe():
-            return _trace(options)
-    except AdminRefusal as error:
-        return fail(_COMMAND, FAILED, printable(str(error)))
+    return run(_COMMAND, lambda: _trace(options))
 
 
 def _parser() -> Parser:
@@ -59,14 +52,7 @@ def _parser() -> Parser:
         metavar="S",
         help="seconds to wait for them (default 30)",
     )
-    parser.add_argument(
-        "--data-dir",
-        type=Path,
-        default=Path("data"),
-        metavar="DIR",
-        help="the data directory of the broker (default ./data)",
-    )
-    parser.add_argument("--json", action="store_true", help="one JSON object a line")
+    add_asking_arguments(parser)
     return parser
 
 
@@ -79,8 +65,6 @@ def _positive(text: str) -> int:
 
 
 def _trace(options: argparse.Namespace) -> int:
-    from .admin_client import ask
-
     request: dict[str, Any] = {
         "request": _COMMAND,
         "what": options.what,
@@ -91,11 +75,11 @@ def _trace(options: argparse.Namespace) -> int:
         "timeoutMs": options.timeout * 1000,
     }
     count = 0
-    for item in ask(options.data_dir, request):
-        if options.json:
-            print_json(item)
-        else:
-            print("\n" * (count > 0) + _text(item), flush=True)
+
+    def text(item: dict[str, Any]) -> str:
+        return "\n" * (count > 0) + _text(item)
+
+    for _ in shown(options, request, text):
         count += 1
     if count:
         return 0
