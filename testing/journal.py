@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from types import TracebackType
     from typing import Self
 
     Ask = Callable[..., list[dict[str, Any]]]
@@ -119,12 +118,7 @@ class Journal:
         self.since = item["next"]
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._ask("journal.end")
 
 
@@ -166,17 +160,12 @@ class Expectation:
         self._journal.__enter__()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:
             if kind is None:
                 self._check()
         finally:
-            self._journal.__exit__(kind, error, trace)
+            self._journal.__exit__()
 
     def _check(self) -> None:
         since = self._journal.since

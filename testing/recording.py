@@ -20,7 +20,6 @@ from .errors import BadRecording, Refused
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Mapping
-    from types import TracebackType
     from typing import Self
 
     Ask = Callable[..., list[dict[str, Any]]]
@@ -59,12 +58,7 @@ class Recording:
         self._number = item["recording"]
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         is_kept = kind is None
         [item] = self._ask("recording.end", recording=self._number, keep=is_kept)
         self.calls = item["calls"]

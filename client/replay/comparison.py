@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from odradek.protocol.error_fields import is_error_code
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.record_batch import scan
 from odradek.protocol.records import iterate
@@ -274,7 +275,7 @@ def _rows_of(
 
 
 def _difference(path: str, name: str, recorded: Any, found: Any) -> FieldDifference:
-    if name.endswith("error_code"):
+    if is_error_code(name):
         return FieldDifference(path, _code(recorded), _code(found))
     return FieldDifference(path, _shown(recorded), _shown(found))
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, Final
 
+from odradek.protocol.error_fields import error_codes
 from odradek.protocol.errors import ErrorCode, UnsupportedVersion
 from odradek.protocol.messages.txn_admin import (
     DescribeTransactionsRequest,
     DescribeTransactionsResponse,
 )
-from odradek.protocol.schema import Struct
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from odradek.client.connection import Connection
 
@@ -32,21 +32,8 @@ _PAUSE_S: Final = 0.005
 
 def is_not_yet(recorded: Any, found: Any) -> bool:
     """Whether an answer says that it is too early, and the recorded one did not."""
-    codes = set(_codes_in(found)) & NOT_YET
-    return bool(codes) and not codes & set(_codes_in(recorded))
-
-
-def _codes_in(part: Any) -> Iterator[int]:
-    if isinstance(part, list):
-        for each in part:
-            yield from _codes_in(each)
-    elif isinstance(part, Struct):
-        for field in part.fields:
-            value = getattr(part, field.name)
-            if field.name.endswith("error_code"):
-                yield value
-            else:
-                yield from _codes_in(value)
+    codes = set(error_codes(found)) & NOT_YET
+    return bool(codes) and not codes & set(error_codes(recorded))
 
 
 def wait_for_markers(

@@ -6,6 +6,7 @@ import base64
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.control.subject import is_topic, name_of
+from odradek.protocol.error_fields import error_codes
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.record_batch import scan
 from odradek.protocol.record_json import as_json
@@ -96,21 +97,8 @@ def _bytes_shown(data: bytes) -> Any:
 
 def code_names(part: Any) -> list[str]:
     """The errors in a response, each once; NONE when there is none."""
-    codes = dict.fromkeys(code for code in _codes_in(part) if code)
+    codes = dict.fromkeys(code for code in error_codes(part) if code)
     return [_name(code) for code in codes] or [ErrorCode.NONE.name]
-
-
-def _codes_in(part: Any) -> Iterator[int]:
-    if isinstance(part, list):
-        for each in part:
-            yield from _codes_in(each)
-    elif isinstance(part, Struct):
-        for field in part.fields:
-            value = getattr(part, field.name)
-            if field.name.endswith("error_code"):
-                yield value
-            else:
-                yield from _codes_in(value)
 
 
 def _name(code: int) -> str:
