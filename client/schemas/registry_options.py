@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from odradek.client.security.client_file import ClientFileError, read_client_options
 from odradek.client.security.names import PROTOCOL, SecurityOptionError
-from odradek.client.security.references import resolved
+from odradek.client.security.references import names_providers, resolved
 from odradek.client.security.sasl_options import read_sasl
 from odradek.client.security.settings import Secret, Tls
 from odradek.client.security.tls_options import read_tls
@@ -131,7 +131,8 @@ def _token(given: Mapping[str, str]) -> str:
 
 
 def _is_read(name: str) -> bool:
-    return name.startswith((_PREFIX, "sasl.")) or name in (*_LOGINS, PROTOCOL)
+    is_ours = name.startswith((_PREFIX, "sasl.")) or name in (*_LOGINS, PROTOCOL)
+    return is_ours or names_providers(name)
 
 
 def _is_same(one: str, other: str) -> bool:

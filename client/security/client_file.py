@@ -22,7 +22,7 @@ from odradek.protocol.properties import parse_properties
 
 from .names import is_of_security
 from .options import read_security
-from .references import resolved
+from .references import names_providers, resolved
 
 if TYPE_CHECKING:
     from .settings import Security
@@ -50,7 +50,7 @@ def read_client_file(path: str) -> ClientFile:
     options = read_client_options(path)
     try:
         options |= resolved(
-            {name: text for name, text in options.items() if _is_read(name)}
+            {name: text for name, text in options.items() if is_read(name)}
         )
         security = read_security(options, path)
         servers = next((options[name] for name in SERVERS if name in options), "")
@@ -61,8 +61,9 @@ def read_client_file(path: str) -> ClientFile:
     return ClientFile(security, servers)
 
 
-def _is_read(name: str) -> bool:
-    return name in SERVERS or is_of_security(name)
+def is_read(name: str) -> bool:
+    """Whether an option of the file is for us; others are looked at by no one."""
+    return name in SERVERS or is_of_security(name) or names_providers(name)
 
 
 def read_client_options(path: str) -> dict[str, str]:

@@ -15,6 +15,7 @@ from odradek.client.security import names
 from odradek.client.security.client_file import (
     SERVERS,
     ClientFileError,
+    is_read,
     read_client_options,
 )
 from odradek.client.security.names import SecurityOptionError, is_of_security
@@ -118,11 +119,7 @@ class Access:
         if not self.file:
             return {}
         found = read_client_options(here(self.file))
-        return {
-            name: text
-            for name, text in found.items()
-            if name in SERVERS or is_of_security(name)
-        }
+        return {name: text for name, text in found.items() if is_read(name)}
 
 
 OPEN = Access()

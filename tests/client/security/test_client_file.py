@@ -69,3 +69,19 @@ def test_values_that_stand_elsewhere(path: Path, tmp_path: Path) -> None:
     path.write_text(f"{text}sasl.password=${{env:NOBODY_HAS_IT}}\n")
     with pytest.raises(ClientFileError, match="no environment variable"):
         read_client_file(str(path))
+
+
+def test_providers_of_ones_own(path: Path, tmp_path: Path) -> None:
+    (tmp_path / "password").write_text("p\n")
+    path.write_text(
+        "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\n"
+        f"sasl.username=alice\nsasl.password=${{mine:{tmp_path}:password}}\n"
+        "config.providers=mine\nconfig.providers.mine.class=org.apache.kafka.common"
+        ".config.provider.DirectoryConfigProvider\n"
+    )
+    sasl = read_client_file(str(path)).security.sasl
+    assert sasl is not None
+    assert sasl.password == Secret("p")
+    path.write_text("config.providers=vault\n")
+    with pytest.raises(ClientFileError, match=r"config\.providers has vault, and"):
+        read_client_file(str(path))
