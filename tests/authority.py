@@ -1,6 +1,7 @@
 """Certificates for tests, made by the openssl command: a CA, and what it issues."""
 
 import subprocess
+import time
 from pathlib import Path
 
 _KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
@@ -53,6 +54,11 @@ class Authority:
         parts = (key, signed, self.certificate)
         path.write_text("".join(each.read_text() for each in parts))
         return path
+
+
+def date_of(seconds: float) -> str:
+    """So many seconds since the epoch, as `Authority.issue` has it."""
+    return time.strftime("%Y%m%d%H%M%SZ", time.gmtime(seconds))
 
 
 def openssl(*words: str) -> str:

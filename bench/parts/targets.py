@@ -136,11 +136,10 @@ class Broker:
         return " / ".join(self._output.read_text(errors="replace").splitlines()[-3:])
 
 
-def compile_packages(tree: Path = ROOT) -> None:
+def compile_packages() -> None:
     """Compile odradek's modules, as an installation does."""
     for package in ("protocol", "storage", "client", "broker", "terminal"):
-        if (tree / package).is_dir():  # an earlier revision may not have it
-            compileall.compile_dir(tree / package, quiet=1)
+        compileall.compile_dir(ROOT / package, quiet=1)
 
 
 def environment() -> dict[str, str]:

@@ -267,7 +267,9 @@ class Server:
         from odradek.broker.runtime.loop_pauses import LoopPauses
 
         services = self.services
-        sources = MetricSources(services, self.listeners, self._network, LoopPauses())
+        sources = MetricSources(
+            services, self.listeners, self._network, LoopPauses(), services.logins
+        )
         self._metric_sources = sources
         pages, tls = http_pages(sources), http_tls(services)
         self._http = HttpServer(address, pages, self.bugs, self.http_door(), tls)

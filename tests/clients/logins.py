@@ -52,9 +52,10 @@ WAYS = [Way("SSL"), Way("MTLS")] + [
 class Listening:
     """The broker, the ports of its listeners by name, and who signs its tokens."""
 
-    def __init__(self, broker: BrokerProcess, ports: list[int], issuer: Issuer) -> None:
+    def __init__(self, broker: BrokerProcess, ready_line: str, issuer: Issuer) -> None:
         self.broker = broker
-        self.ports = dict(zip(LISTENERS, ports, strict=True))
+        self.ready_line = ready_line
+        self.ports = dict(zip(LISTENERS, ports_of(ready_line), strict=True))
         self.issuer = issuer
 
     def confluent(self, way: Way) -> dict[str, Any]:
@@ -160,8 +161,7 @@ def listening_broker(
     path.chmod(0o600)
     broker = BrokerProcess(folder / "data", ["--config", str(path)])
     try:
-        line = broker.start()
-        listening = Listening(broker, ports_of(line), issuer)
+        listening = Listening(broker, broker.start(), issuer)
         _set_passwords(listening)
         yield listening
         assert "Traceback" not in broker.log()

@@ -48,10 +48,10 @@ class LoginBroker:
 
     listener: Listener
 
-    def __init__(self, catalog: Catalog, **options: Any) -> None:
+    def __init__(self, catalog: Catalog, protocol: str = SASL, **options: Any) -> None:
         options.setdefault("sasl_enabled_mechanisms", MECHANISMS)
         options.setdefault("connection_failed_authentication_delay_ms", 0)
-        listeners = (Address(SASL, "127.0.0.1", 0),)
+        listeners = (Address(protocol, "127.0.0.1", 0),)
         config = BrokerConfig(listeners=listeners, **options)
         config.check()
         self.catalog = catalog

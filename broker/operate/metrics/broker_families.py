@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import odradek
 
 from .exposition import HISTOGRAM, UNTYPED, Family, counter, gauge, labels
+from .login_families import login_families
 from .shortage_families import shortage_families
 from .tls_families import tls_families
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from odradek.broker.replica.replica_manager import ReplicaManager
     from odradek.broker.requests.services import Services
     from odradek.broker.runtime.loop_pauses import LoopPauses
+    from odradek.broker.security.login.logins import Logins
 
 _QUANTILES = (0.5, 0.95, 0.99, 0.999)
 _PAGE_SIZE = resource.getpagesize()
@@ -42,6 +44,7 @@ class MetricSources:
     listeners: Sequence[Listener]
     network: Network
     pauses: LoopPauses
+    logins: Sequence[Logins]
     cleaning: Cleaning | None = None
 
 
@@ -56,6 +59,7 @@ def broker_families(sources: MetricSources) -> Iterator[Family]:
     yield from _cleaner_families(sources)
     yield from _limit_families(sources)
     yield from tls_families(sources.listeners, sources.services.certificates)
+    yield from login_families(sources.logins)
 
 
 def _one(family: Family, value: float, **given: object) -> Family:

@@ -2,6 +2,7 @@ import asyncio
 import contextlib
 import socket
 import ssl
+import time
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from odradek.broker.network.tls.transport import Ends
 from odradek.broker.runtime.disk_threads import DiskThreads
 from odradek.broker.security.certificates.renewal import Renewal
 from tests.authority import Authority as Issuing
+from tests.authority import date_of
 from tests.broker.network.tls.words import client_context, connected, tls_broker
 from tests.broker.security.certificates.copies import Copies
 from tests.certificates import (
@@ -99,6 +101,36 @@ async def test_a_certificate_that_has_expired_lets_nobody_in(tmp_path: Path) -> 
             in (broker.log[0])
         )
         assert not broker.listener.connections
+
+
+async def test_a_certificate_that_expires_ends_no_connection(tmp_path: Path) -> None:
+    """It is asked for at the handshake alone, as Apache Kafka does it."""
+    ca = Issuing(tmp_path)
+    options = {"ssl_client_auth": "required", "ssl_ca_file": str(ca.certificate)}
+    async with tls_broker(**options) as broker, contextlib.AsyncExitStack() as stack:
+        client, life_s = None, 1
+        while client is None:  # nothing says how long a handshake takes here
+            life_s *= 2
+            end_s = int(time.time()) + life_s
+            path = ca.issue(f"for-{life_s}", to_date=date_of(end_s))
+            with contextlib.suppress(ssl.SSLError, EOFError, ConnectionError):
+                tried = await stack.enter_async_context(
+                    connected(broker, Holder(path, path))
+                )
+                tried.send("now:1")
+                assert await tried.answer() == "now:1"
+                client = tried
+        broker.log.clear()
+        await until(lambda: time.time() > end_s + 1)
+        client.send("now:2")
+        assert await client.answer() == "now:2"
+        with contextlib.suppress(ssl.SSLError, ConnectionError):
+            async with connected(broker, Holder(path, path)) as late:
+                assert await late.reader.read() == b""
+        await until(lambda: broker.log)
+        assert "certificate has expired" in broker.log[0]
+        client.send("now:3")
+        assert await client.answer() == "now:3"
 
 
 async def test_a_name_of_a_hundred_parts_is_a_name() -> None:
