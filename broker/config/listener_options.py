@@ -1,6 +1,6 @@
 """Options with the name of a listener in front: which option it is, and of whom.
 
-`options.security` says how such a name is made, and what it is worth.
+`options.security.per_listener` says how such a name is made, and what it is worth.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from odradek.terminal.spelling import did_you_mean
 from .options.broker_config import ALIASES, OPTIONS
 from .options.error import OptionError
 from .options.foreign import is_meaningless, is_refusable
-from .options.security import HTTP, PREFIX, prefix_of
+from .options.security.per_listener import HTTP, PREFIX, prefix_of
 
 if TYPE_CHECKING:
     from .options.broker_config import BrokerConfig
@@ -25,11 +25,6 @@ class ListenerOption(NamedTuple):
     listener_name: str
     mechanism: str
     known: Option
-
-
-def is_of_listener(name: str) -> bool:
-    """Whether the option is for one listener alone."""
-    return name.startswith((PREFIX, f"{HTTP}.ssl."))
 
 
 def find_listener_option(name: str, config: BrokerConfig) -> ListenerOption | None:

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 from odradek.protocol.errors import InvalidConfig, InvalidRequest
 from odradek.terminal.spelling import did_you_mean
 
-from .listener_options import find_listener_option, is_of_listener
 from .options.broker_config import OPTIONS, Changes
 from .options.error import OptionError
 from .options.foreign import is_dynamic, why_refused
 from .options.foreign_table import foreign_table
+from .options.security.per_listener import is_of_listener
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -115,6 +115,8 @@ def _together(texts: Mapping[str, str]) -> Iterator[dict[str, str]]:
 
 def _of_listener(name: str, static: BrokerConfig) -> Option:
     """Raises OptionError: there is no such listener, or it has no such option."""
+    from .listener_options import find_listener_option  # few listeners have any
+
     found = find_listener_option(name, static)
     if found is None:
         raise OptionError(f"there is no option {name!r}")

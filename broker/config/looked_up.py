@@ -12,7 +12,7 @@ from .secrets import HIDDEN
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from .sources import Setting
+    from .settings import Setting
 
 
 def looked_up(settings: list[Setting], environment: Mapping[str, str]) -> list[Setting]:

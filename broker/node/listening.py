@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from odradek.broker.config.options.security import SecurityOptions
+from odradek.broker.config.options.security.per_listener import SecurityOptions
 from odradek.broker.memory.limits import LimitedLog, RequestMemory
 from odradek.broker.network.admission import Admission
 from odradek.broker.network.busy_poll import busy_poll

@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-from odradek.broker.config.options.access import read_principals
 from odradek.broker.config.options.broker_config import BrokerConfig
 from odradek.broker.config.options.listener import Listener
+from odradek.broker.config.options.security.access import read_principals
 from odradek.broker.node.server import Server
 from odradek.broker.requests.context import ConnectionInfo
 from odradek.broker.requests.registry import NO_RESPONSE

@@ -15,7 +15,8 @@ from odradek.broker.config.options.broker_config import ALIASES, OPTIONS
 from odradek.broker.config.options.error import OptionError
 from odradek.broker.config.options.option import format_value
 from odradek.broker.config.secrets import shown as shown_value
-from odradek.broker.config.sources import Flags, gather, load
+from odradek.broker.config.settings import Flags, gather
+from odradek.broker.config.sources import load
 from odradek.terminal.failure import USAGE_ERROR, fail
 from odradek.terminal.parser import Parser, json_argument
 from odradek.terminal.pipe import quiet_pipe
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Iterator
 
-    from odradek.broker.config.sources import Loaded, Setting
+    from odradek.broker.config.settings import Setting
+    from odradek.broker.config.sources import Loaded
 
 _COMMAND = "config show"
 _DEFAULT = "default"

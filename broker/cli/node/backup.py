@@ -98,7 +98,8 @@ def _parser() -> Parser:
 
 
 def _config(options: argparse.Namespace) -> BrokerConfig:
-    from odradek.broker.config.sources import Flags, load
+    from odradek.broker.config.settings import Flags
+    from odradek.broker.config.sources import load
 
     flags = Flags(data_dir=options.data_dir)
     return load(options.config, os.environ, [], flags).config

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from odradek.broker.config.options.error import OptionError
-from odradek.broker.config.sources import Flags, is_to_be_secure, load
+from odradek.broker.config.settings import Flags
+from odradek.broker.config.sources import is_to_be_secure, load
 from odradek.terminal.failure import USAGE_ERROR, fail
 from odradek.terminal.parser import Parser, port
 

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from odradek.protocol.uuids import from_text
 
-from .access import AccessOptions
 from .coordinator import GroupOptions, TransactionOptions
 from .error import OptionError
 from .frozen_table import frozen_table
-from .listener_checks import check_listeners
 from .log import LogOptions
 from .network import NetworkOptions
 from .option import ONE_COPY, Kind, Option, option
 from .process import ProcessOptions
-from .sasl import SaslOptions, TokenOptions
-from .tls import TlsOptions
+from .security.access import AccessOptions
+from .security.listener_checks import check_listeners
+from .security.sasl import SaslOptions, TokenOptions
+from .security.tls import TlsOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -75,8 +75,8 @@ class BrokerConfig(
 
     ``explicit`` are the names of those that somebody set before the start, ``foreign``
     the options of Apache Kafka that were set and mean nothing here, ``of_listeners``
-    those that were set for one listener (see `security`). ``changes`` are what was set
-    while the broker ran; the values are those that hold now.
+    those that were set for one listener (see `SecurityOptions`). ``changes`` are what
+    was set while the broker ran; the values are those that hold now.
     """
 
     node_id: int = option(

@@ -46,7 +46,8 @@ class Option:
     expect, and changes nothing yet. One that ``is_dynamic`` can be changed while the
     broker runs. ``at_most_as`` says why it cannot be more, where that is to be known.
     A listener may have a value of its own for what ``is_per_listener``, and for each
-    of its SASL mechanisms another one for what ``is_per_mechanism`` (see `security`).
+    of its SASL mechanisms another one for what ``is_per_mechanism`` (see
+    `SecurityOptions`).
     """
 
     name: str

@@ -22,7 +22,7 @@ from .stores import KeyPair, StoreError, certificates_in, read_key_pair, read_tr
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from odradek.broker.config.options.security import SecurityOptions
+    from odradek.broker.config.options.security.per_listener import SecurityOptions
 
     from .stores import Trusted
 

@@ -9,7 +9,7 @@ from .context import make_server_tls
 from .look import look_at
 
 if TYPE_CHECKING:
-    from odradek.broker.config.options.security import SecurityOptions
+    from odradek.broker.config.options.security.per_listener import SecurityOptions
     from odradek.broker.runtime.clock import Clock
 
     from .context import ServerTls

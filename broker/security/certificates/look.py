@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from odradek.broker.config.options.security import SecurityOptions
+    from odradek.broker.config.options.security.per_listener import SecurityOptions
 
 _FILES: Final = (
     "ssl.certificate.file",

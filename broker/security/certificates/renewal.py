@@ -13,7 +13,7 @@ import logging
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from odradek.broker.config.options.security import SecurityOptions
+from odradek.broker.config.options.security.per_listener import SecurityOptions
 
 from .context import make_server_tls
 from .look import NOT_SEEN, look_at, settings_of

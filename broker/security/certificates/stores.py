@@ -2,7 +2,7 @@
 
 PEM is what TLS here is given; PKCS12 is unpacked into it. A file that is called JKS is
 looked into: since Java 9 most of them are PKCS12. Kafka's rules for what may stand
-together are in `odradek.broker.config.options.tls_checks`.
+together are in `odradek.broker.config.options.security.tls_checks`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from odradek.broker.runtime.start_error import StartError
 
 if TYPE_CHECKING:
-    from odradek.broker.config.options.security import SecurityOptions
+    from odradek.broker.config.options.security.per_listener import SecurityOptions
 
 _JKS, _JCEKS = b"\xfe\xed\xfe\xed", b"\xce\xce\xce\xce"
 _CERTIFICATE = re.compile(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from odradek.broker.config.options.sasl import OAUTHBEARER, PLAIN, SCRAM
+from odradek.broker.config.options.security.sasl import OAUTHBEARER, PLAIN, SCRAM
 from odradek.broker.runtime.start_error import StartError
 from odradek.protocol.jaas import JaasError, parse_jaas
 from odradek.protocol.scram import Mechanism as ScramMechanism
@@ -17,7 +17,7 @@ from .scram import Scram
 from .users_file import read_users
 
 if TYPE_CHECKING:
-    from odradek.broker.config.options.security import SecurityOptions
+    from odradek.broker.config.options.security.per_listener import SecurityOptions
     from odradek.broker.metadata.scram_credentials import ScramCredentials
     from odradek.broker.runtime.clock import Clock
     from odradek.protocol.jaas import LoginModule

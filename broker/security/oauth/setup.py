@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from odradek.broker.config.options.sasl import OAUTHBEARER
+from odradek.broker.config.options.security.sasl import OAUTHBEARER
 from odradek.broker.runtime.start_error import StartError
 from odradek.broker.security.certificates.stores import certificates_in, read_text
 from odradek.terminal.installation import install_command
@@ -23,7 +23,7 @@ from .key_source import FetchTimes, KeySource
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from odradek.broker.config.options.security import SecurityOptions
+    from odradek.broker.config.options.security.per_listener import SecurityOptions
     from odradek.broker.runtime.clock import Clock
 
 _URL = "sasl.oauthbearer.jwks.endpoint.url"

@@ -6,7 +6,7 @@ from odradek.broker.config.listener_options import find_listener_option
 from odradek.broker.config.options.broker_config import BrokerConfig
 from odradek.broker.config.options.error import OptionError
 from odradek.broker.config.options.listener import Listener
-from odradek.broker.config.options.security import SecurityOptions
+from odradek.broker.config.options.security.per_listener import SecurityOptions
 from odradek.broker.config.sources import load
 
 CONFIG = BrokerConfig(

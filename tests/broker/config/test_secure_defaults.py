@@ -4,7 +4,8 @@ import pytest
 
 from odradek.broker.config.options.error import OptionError
 from odradek.broker.config.secure_defaults import FirstUser, first_user
-from odradek.broker.config.sources import Flags, is_to_be_secure, load
+from odradek.broker.config.settings import Flags
+from odradek.broker.config.sources import is_to_be_secure, load
 
 SECURE = {"ODRADEK_SECURE": "true"}
 

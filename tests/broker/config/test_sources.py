@@ -6,7 +6,8 @@ from odradek.broker.config.described import ConfigSource, describe_broker
 from odradek.broker.config.options.broker_config import BrokerConfig
 from odradek.broker.config.options.error import OptionError
 from odradek.broker.config.options.listener import Listener
-from odradek.broker.config.sources import Flags, load, option_of_variable
+from odradek.broker.config.settings import Flags
+from odradek.broker.config.sources import load
 
 # What Apache Kafka ships for one node (its comments left out).
 KAFKAS_OWN_FILE = """\
@@ -150,55 +151,6 @@ def test_a_bad_line_of_the_file_is_named(tmp_path: Path) -> None:
     path = a_file(tmp_path, "# options\nnum.partitions=3\nnum.partition=3\n")
     with pytest.raises(OptionError, match=r"server\.properties:3: there is no option"):
         load(path)
-
-
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match=r"cannot read .*nothing: No such file"):
-        load(tmp_path / "nothing")
-
-
-def test_a_file_that_is_no_text_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "binary"
-    path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(OptionError, match="it is not UTF-8 text"):
-        load(path)
-
-
-@pytest.mark.parametrize(
-    ("variable", "name"),
-    [
-        ("KAFKA_NUM_PARTITIONS", "num.partitions"),
-        ("KAFKA_CFG_NUM_PARTITIONS", "num.partitions"),
-        ("KAFKA_A__B___C_D", "a_b-c.d"),
-        ("KAFKA_", None),
-        ("PATH", None),
-    ],
-)
-def test_variables_name_options(variable: str, name: str | None) -> None:
-    assert option_of_variable(variable) == name
-
-
-def test_a_misspelt_variable_stops_the_start() -> None:
-    complaint = "KAFKA_NUM_PARTITION.*did you mean KAFKA_NUM_PARTITIONS"
-    with pytest.raises(OptionError, match=complaint):
-        load(environment={"KAFKA_NUM_PARTITION": "3"})
-    with pytest.raises(OptionError, match=r"KAFKA_CFG_NUM_PARTS.*there is no option"):
-        load(environment={"KAFKA_CFG_NUM_PARTS": "3"})
-
-
-def test_variables_of_applications_do_not() -> None:
-    environment = {
-        "KAFKA_BOOTSTRAP_SERVERS": "a:1",
-        "KAFKA_BROKERS": "a:1",
-        "KAFKA_HEAP_OPTS": "-Xmx1g",
-        "KAFKA_PORT": "tcp://10.0.0.1:9092",
-        "KAFKA_PORT_9092_TCP_ADDR": "10.0.0.1",
-        "KAFKA_HOME": "/opt/kafka",
-    }
-    config, notes = load(environment=environment)
-    assert config.explicit == frozenset()
-    (note,) = notes
-    assert all(variable in note for variable in environment)
 
 
 def test_other_names_of_kafka_work_too() -> None:

@@ -2,8 +2,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from odradek.broker.config.options.access import read_principals
 from odradek.broker.config.options.broker_config import BrokerConfig
+from odradek.broker.config.options.security.access import read_principals
 from odradek.broker.metadata.catalog.catalog import Catalog
 from odradek.broker.node.authorizing import add_what_is_wanted, authorizer_of
 from odradek.protocol.acls import Operation

@@ -53,8 +53,8 @@ RARE = {"json", "pickle"}
 SECURITY = (
     "cryptography",
     "odradek.broker.access",
-    "odradek.broker.config.options.login_checks",
-    "odradek.broker.config.options.tls_checks",
+    "odradek.broker.config.options.security.login_checks",
+    "odradek.broker.config.options.security.tls_checks",
     "odradek.broker.metadata.acls",
     "odradek.broker.network.guarded_connection",
     "odradek.broker.network.pre_auth",

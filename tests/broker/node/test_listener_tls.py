@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from odradek.broker.config.live_config import with_changes
-from odradek.broker.config.options.security import SecurityOptions
+from odradek.broker.config.options.security.per_listener import SecurityOptions
 from odradek.broker.network.pre_auth import PreAuth
 from odradek.broker.node.listener_tls import (
     current_context,

@@ -8,7 +8,8 @@ import pytest
 from odradek.broker.cli.main import main
 from odradek.broker.cli.node.first_start import prepare
 from odradek.broker.config.secure_defaults import FirstUser
-from odradek.broker.config.sources import Flags, load
+from odradek.broker.config.settings import Flags
+from odradek.broker.config.sources import load
 from odradek.broker.runtime.start_error import StartError
 from odradek.broker.security.certificates.certificate import parse_certificate
 from tests.broker_process import BrokerProcess

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.config.options.access import read_principals
+from odradek.broker.config.options.security.access import read_principals
 from odradek.broker.handlers.security import acls as acls_module
 from odradek.broker.handlers.security.acls import (
     refuse_create_acls,

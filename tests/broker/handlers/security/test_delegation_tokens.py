@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.config.options.access import read_principals
 from odradek.broker.config.options.listener import Listener
+from odradek.broker.config.options.security.access import read_principals
 from odradek.protocol.acls import Operation, ResourceType
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.protocol.messages.delegation_tokens import (

@@ -3,7 +3,7 @@ import ssl
 from typing import Any, NamedTuple
 
 from odradek.broker.config.options.listener import Listener
-from odradek.broker.config.options.security import SecurityOptions
+from odradek.broker.config.options.security.per_listener import SecurityOptions
 from odradek.broker.operate.metrics.exposition import exposition
 from odradek.broker.operate.metrics.tls_families import tls_families
 from odradek.broker.runtime.clock import SystemClock

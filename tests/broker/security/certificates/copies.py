@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from odradek.broker.config.options.security import SecurityOptions
+from odradek.broker.config.options.security.per_listener import SecurityOptions
 from tests.broker.security.certificates.options import tls_options
 from tests.certificates import Holder
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from odradek.broker.config.options.broker_config import BrokerConfig
 from odradek.broker.config.options.listener import Listener
-from odradek.broker.config.options.security import SecurityOptions
+from odradek.broker.config.options.security.per_listener import SecurityOptions
 from tests.certificates import Holder, authority, server
 
 

@@ -1,7 +1,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from odradek.broker.config.options.security import SecurityOptions
+from odradek.broker.config.options.security.per_listener import SecurityOptions
 from odradek.broker.security.certificates.look import look_at, settings_of
 from tests.broker.security.certificates.copies import Copies
 from tests.broker.security.certificates.options import tls_options

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from .listener import Listener
+from odradek.broker.config.options.listener import Listener
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .broker_config import BrokerConfig
+    from odradek.broker.config.options.broker_config import BrokerConfig
 
 PREFIX = "listener.name."
 HTTP: Final = "http.listener"  # in the place of a name: those have no small letters
@@ -97,3 +97,8 @@ def prefix_of(listener_name: str) -> str:
     if listener_name == HTTP:
         return f"{HTTP}."
     return f"{PREFIX}{listener_name.lower()}."
+
+
+def is_of_listener(name: str) -> bool:
+    """Whether the option is for one listener alone."""
+    return name.startswith((PREFIX, f"{HTTP}.ssl."))

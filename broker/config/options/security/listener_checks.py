@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .error import OptionError
-from .listener import SECURITY_PROTOCOLS
-from .security import SecurityOptions
+from odradek.broker.config.options.error import OptionError
+from odradek.broker.config.options.listener import SECURITY_PROTOCOLS
+
+from .per_listener import SecurityOptions
 
 if TYPE_CHECKING:
-    from .broker_config import BrokerConfig
-    from .listener import HostPort, Listener
+    from odradek.broker.config.options.broker_config import BrokerConfig
+    from odradek.broker.config.options.listener import HostPort, Listener
 
 
 def check_listeners(config: BrokerConfig) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .error import OptionError
+from odradek.broker.config.options.error import OptionError
+
 from .sasl import GSSAPI, MECHANISMS, OAUTHBEARER, PLAIN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .security import SecurityOptions
+    from .per_listener import SecurityOptions
 
 _ENABLED = "sasl.enabled.mechanisms"
 _HANDLER = "sasl.server.callback.handler.class"

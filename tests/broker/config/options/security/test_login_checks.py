@@ -5,8 +5,8 @@ import pytest
 from odradek.broker.config.options.broker_config import BrokerConfig
 from odradek.broker.config.options.error import OptionError
 from odradek.broker.config.options.listener import Listener
-from odradek.broker.config.options.login_checks import login_warnings
-from odradek.broker.config.options.security import SecurityOptions
+from odradek.broker.config.options.security.login_checks import login_warnings
+from odradek.broker.config.options.security.per_listener import SecurityOptions
 
 
 def config(host: str, *mechanisms: str, **more: Any) -> BrokerConfig:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn
 
-from .error import OptionError
+from odradek.broker.config.options.error import OptionError
 
 if TYPE_CHECKING:
-    from .security import SecurityOptions
+    from .per_listener import SecurityOptions
 
 _STORE_TYPES = ("JKS", "PKCS12", "PEM")
 _VERSIONS = ("TLSv1.2", "TLSv1.3")

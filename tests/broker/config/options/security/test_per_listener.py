@@ -1,6 +1,6 @@
 from odradek.broker.config.options.broker_config import BrokerConfig
 from odradek.broker.config.options.listener import Listener
-from odradek.broker.config.options.security import SecurityOptions
+from odradek.broker.config.options.security.per_listener import SecurityOptions
 
 CONFIG = BrokerConfig(
     listeners=(Listener("IN", "127.0.0.1", 1), Listener("OUT.SIDE", "127.0.0.1", 2)),

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from .error import OptionError
+from odradek.broker.config.options.error import OptionError
+
 from .sasl import OAUTHBEARER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .security import SecurityOptions
+    from .per_listener import SecurityOptions
 
 _URL = "sasl.oauthbearer.jwks.endpoint.url"
 _EXPECTED = (

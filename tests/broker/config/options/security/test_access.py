@@ -1,9 +1,9 @@
 import pytest
 
-from odradek.broker.config.options.access import Principals, read_principals
 from odradek.broker.config.options.broker_config import OPTIONS, BrokerConfig
 from odradek.broker.config.options.error import OptionError
 from odradek.broker.config.options.option import format_value
+from odradek.broker.config.options.security.access import Principals, read_principals
 
 STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 

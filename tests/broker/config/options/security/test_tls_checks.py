@@ -5,8 +5,8 @@ import pytest
 from odradek.broker.config.options.broker_config import BrokerConfig
 from odradek.broker.config.options.error import OptionError
 from odradek.broker.config.options.listener import Listener
-from odradek.broker.config.options.security import SecurityOptions
-from odradek.broker.config.options.tls_checks import check_tls
+from odradek.broker.config.options.security.per_listener import SecurityOptions
+from odradek.broker.config.options.security.tls_checks import check_tls
 
 PEM = {"ssl_keystore_type": "PEM", "ssl_truststore_type": "PEM"}
 

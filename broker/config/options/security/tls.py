@@ -7,8 +7,8 @@ Kafka's, and three of ours that name files of PEM. Each may be set for one liste
 from dataclasses import dataclass
 from functools import partial
 
-from .option import Kind
-from .option import option as any_option
+from odradek.broker.config.options.option import Kind
+from odradek.broker.config.options.option import option as any_option
 
 option = partial(any_option, is_per_listener=True)
 # As in Kafka, clients may change these for one listener, and only so.

@@ -8,7 +8,7 @@ listener (see `security`).
 from dataclasses import dataclass
 from typing import Any
 
-from .option import Kind, option
+from odradek.broker.config.options.option import Kind, option
 
 PLAIN = "PLAIN"
 SCRAM = ("SCRAM-SHA-256", "SCRAM-SHA-512")

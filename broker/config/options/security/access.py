@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from .option import Kind, option
+from odradek.broker.config.options.option import Kind, option
 
 # By either of these names it is the same one: ours.
 AUTHORIZERS = ("acl", "org.apache.kafka.metadata.authorizer.StandardAuthorizer")

@@ -1,0 +1,1 @@
+"""Options of who gets in: TLS, logins, access; and which may stand together."""
