@@ -2,12 +2,14 @@
 
 An unsupported version of this very request is answered by ``dispatch``, in
 version 0. A feature that is not finalised lets clients speak the older of the two
-protocols between which it would choose.
+protocols between which it would choose. Every client begins with this request, and the
+answer changes only with the features: it is written once for each version.
 """
 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from odradek.broker.metadata.features import SUPPORTED
@@ -15,6 +17,7 @@ from odradek.broker.requests import needs
 from odradek.broker.requests.offered import OFFERED
 from odradek.broker.requests.registry import handles
 from odradek.protocol.api_keys import ApiKey
+from odradek.protocol.compiler import encoder
 from odradek.protocol.errors import InvalidRequest
 from odradek.protocol.messages.api_versions import (
     ApiVersion,
@@ -37,9 +40,7 @@ _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
 @handles(ApiVersionsRequest, versions=(0, 4), needs=needs.NOTHING)
-def handle_api_versions(
-    ctx: RequestContext, request: ApiVersionsRequest
-) -> ApiVersionsResponse:
+def handle_api_versions(ctx: RequestContext, request: ApiVersionsRequest) -> bytes:
     """List every API with the versions that are offered."""
     if ctx.api_version >= FIRST_VERSION_WITH_SOFTWARE:
         name = request.client_software_name
@@ -48,23 +49,33 @@ def handle_api_versions(
             raise InvalidRequest("the name or version of the client software is odd")
         ctx.connection.client_software_name = name
         ctx.connection.client_software_version = version
+    features = ctx.services.features
+    levels = tuple(features.level_of(name) for name, _, _ in SUPPORTED)
+    has_telemetry = ctx.services.wants_client_metrics
+    return _body(ctx.api_version, has_telemetry, features.epoch, levels)
+
+
+@lru_cache(maxsize=16)  # of each version that clients speak, and a few older levels
+def _body(
+    api_version: int, has_telemetry: bool, epoch: int, levels: tuple[int, ...]
+) -> bytes:
     apis = advertised_apis()
-    if not ctx.services.wants_client_metrics:
+    if not has_telemetry:
         apis = [api for api in apis if api.api_key not in _TELEMETRY]
     response = ApiVersionsResponse(api_keys=apis)
     response.supported_features = [
         SupportedFeatureKey(name=name, min_version=lowest, max_version=highest)
         for name, lowest, highest in SUPPORTED
-        if lowest or ctx.api_version >= FIRST_VERSION_WITH_LEVEL_0
+        if lowest or api_version >= FIRST_VERSION_WITH_LEVEL_0
     ]
-    features = ctx.services.features
-    response.finalized_features_epoch = features.epoch
+    response.finalized_features_epoch = epoch
+    named = zip(SUPPORTED, levels, strict=True)
     response.finalized_features = [
         FinalizedFeatureKey(name=name, max_version_level=level, min_version_level=level)
-        for name, _, _ in reversed(SUPPORTED)  # the order of Apache Kafka
-        if (level := features.level_of(name))
+        for (name, _, _), level in reversed(list(named))  # the order of Apache Kafka
+        if level
     ]
-    return response
+    return b"".join(encoder(ApiVersionsResponse, api_version)(response))
 
 
 def advertised_apis() -> list[ApiVersion]:
