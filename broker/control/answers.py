@@ -47,23 +47,12 @@ class RawRoute:
         """As `Route.name`."""
         return self._route.name
 
-    @property
-    def plain(self) -> Route:
-        """The route itself."""
-        return self._route
-
     def write(self, correlation_id: int, response: Any, out: list[Buffer]) -> int:
         """As `Route.write`."""
         if isinstance(response, Raw):
             out.append(response.data)
             return len(response.data)
         return self._route.write(correlation_id, response, out)
-
-
-def plain_route(route: Any) -> Route:
-    """The route itself, whoever stands in front of it."""
-    found: Route = route.plain if isinstance(route, RawRoute) else route
-    return found
 
 
 def exchanged(route: Route, correlation_id: int, answer: Any, request: Any) -> Exchange:

@@ -67,11 +67,6 @@ def login_of_file(
         raise ClientFileError(f"{path}: {error}") from None
 
 
-def registry_url(options: Mapping[str, str]) -> str:
-    """The registry that the options name; empty where they name none."""
-    return options.get(_PREFIX + _URL, "").split(",")[0].strip()
-
-
 def read_registry_login(
     options: Mapping[str, str], place: Callable[[str], str] = os.path.expanduser
 ) -> RegistryLogin:

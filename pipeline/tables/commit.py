@@ -57,13 +57,6 @@ class Commit:
         """Where the next batch has to begin."""
         return {each.place: each.end for each in self.ranges}
 
-    def range_of(self, place: TopicPartition) -> CommittedRange | None:
-        """What it says of one partition."""
-        for each in self.ranges:
-            if each.place == place:
-                return each
-        return None
-
     def as_json(self) -> str:
         """One line, read back by ``read_commit``."""
         fields = {

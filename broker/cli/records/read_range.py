@@ -27,11 +27,6 @@ class Edge(NamedTuple):
     before_end: int | None = None
     time_ms: int | None = None
 
-    @property
-    def is_beginning(self) -> bool:
-        """Whether it is where the log begins."""
-        return self == (None, None, None)
-
 
 def parse_edge(text: str) -> Edge:
     """``beginning``, ``end``, ``42``, ``-10`` or ``@TIME``; for ``type=``."""

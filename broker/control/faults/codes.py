@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Final
 
-from odradek.broker.control.apis import API_NAMES, name_of_api
+from odradek.broker.control.apis import name_of_api
 from odradek.broker.control.fields import refusal
 from odradek.protocol.errors import ErrorCode
 from odradek.terminal.spelling import did_you_mean
@@ -168,11 +168,6 @@ def place_of(
     meant = did_you_mean(code.name, names, cutoff=0.5)
     hint = f"did you mean {meant}, or force?" if meant else "it can be had with force"
     raise refusal(f"{api} never answers {code.name}; {hint}")
-
-
-def known_apis() -> list[str]:
-    """The APIs whose codes are written down here, all of which there are."""
-    return [api for api in _CODES if api in API_NAMES]
 
 
 def _codes(names: str) -> frozenset[ErrorCode]:

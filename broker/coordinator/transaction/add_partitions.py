@@ -9,15 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from odradek.broker.coordinator.decision import Decision
-from odradek.broker.coordinator.placement import partition_for
-from odradek.broker.metadata.topic_names import CONSUMER_OFFSETS
 from odradek.protocol.errors import (
     ConcurrentTransactions,
     ErrorCode,
     InvalidProducerIdMapping,
     ProducerFenced,
 )
-from odradek.protocol.topic_partition import TopicPartition
 
 from .records import TransactionRecord
 from .states import TransactionState
@@ -26,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from odradek.broker.coordinator.decision import ProducerIdentity
+    from odradek.protocol.topic_partition import TopicPartition
 
     from .shard import TransactionShard
     from .transaction import Transaction
@@ -82,14 +80,6 @@ def decide_verify(
         for each in addition.partitions
     }
     return Decision(answer(dict(codes)), reads_state=True)
-
-
-def offsets_partition(group_id: str, partition_count: int) -> TopicPartition:
-    """The partition that takes part when the offsets of a group do.
-
-    ``partition_count`` is that of ``__consumer_offsets``.
-    """
-    return TopicPartition(CONSUMER_OFFSETS, partition_for(group_id, partition_count))
 
 
 def _checked(shard: TransactionShard, addition: Addition) -> Transaction:

@@ -7,7 +7,6 @@ from odradek.client.schemas.registry_options import (
     RegistryLogin,
     login_of_file,
     read_registry_login,
-    registry_url,
 )
 from odradek.client.security.client_file import ClientFileError
 from odradek.client.security.names import SecurityOptionError
@@ -90,7 +89,6 @@ def test_a_login_is_for_the_registry_that_the_file_names(
     alice = RegistryLogin(Secret("alice:p"))
     assert login_of_file(str(path), URL) == alice
     path.write_text(f"{path.read_text()}schema.registry.url={URL}/\n")
-    assert registry_url({"schema.registry.url": f"{URL}, x"}) == URL
     assert login_of_file(str(path), URL) == alice
     for other in "http://registry:8081", "https://registry", "https://other:8081":
         assert login_of_file(str(path), other) == NOBODY

@@ -62,10 +62,6 @@ class GroupOffsets:
         """The groups that have committed something."""
         return list(self._committed)
 
-    def has_any(self, group_id: str) -> bool:
-        """Whether a group has offsets, pending ones too."""
-        return group_id in self._committed or group_id in self._unstable
-
     def is_pending(self, group_id: str, topic: str, partition: int) -> bool:
         """Whether an open transaction would move this offset."""
         return (topic, partition) in self._unstable.get(group_id, ())

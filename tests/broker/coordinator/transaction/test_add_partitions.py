@@ -2,8 +2,6 @@
 
 import pytest
 
-from odradek.broker.coordinator.placement import partition_for
-from odradek.broker.coordinator.transaction.add_partitions import offsets_partition
 from odradek.broker.coordinator.transaction.states import TransactionState
 from odradek.broker.runtime.parked import Parked
 from odradek.protocol.errors import ErrorCode
@@ -95,8 +93,3 @@ def test_the_version_of_the_client_is_written_down(version: int) -> None:
     rig.done(rig.add(rig.producer(), A0, version=version))
     rig.crash()
     assert rig.get().client_version == version
-
-
-def test_the_partition_of_a_groups_offsets() -> None:
-    expected = ("__consumer_offsets", partition_for("g", 50))
-    assert offsets_partition("g", 50) == expected

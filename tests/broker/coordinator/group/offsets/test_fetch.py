@@ -82,7 +82,7 @@ class TestTransactions:
         groups.end_transaction(6, is_commit=True)
         assert groups.offset("u") == 10
         assert groups.offset() == -1
-        assert groups.state.offsets.has_any("g")
+        assert list(groups.state.offsets.pending_of_group("g"))
 
     def test_after_a_bumped_epoch_the_next_transaction_has_its_own(self) -> None:
         """The marker of the first has the epoch of the second one's records."""
