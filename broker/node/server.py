@@ -263,16 +263,17 @@ class Server:
     async def _listen_for_http(self, address: HostPort) -> None:
         from odradek.broker.operate.http_pages import http_pages
         from odradek.broker.operate.http_server import HttpServer
+        from odradek.broker.operate.http_strangers import HttpPort
         from odradek.broker.operate.metrics.broker_families import MetricSources
         from odradek.broker.runtime.loop_pauses import LoopPauses
 
-        services = self.services
+        services, network, pauses = self.services, self._network, LoopPauses()
         sources = MetricSources(
-            services, self.listeners, self._network, LoopPauses(), services.logins
+            services, self.listeners, network, pauses, services.logins
         )
-        self._metric_sources = sources
-        pages, tls = http_pages(sources), http_tls(services)
-        self._http = HttpServer(address, pages, self.bugs, self.http_door(), tls)
+        self._metric_sources, pages = sources, http_pages(sources)
+        port = HttpPort(address, network.log, services.clock, http_tls(services))
+        self._http = HttpServer(port, pages, self.bugs, self.http_door())
         await self._http.start()
 
     async def _begin_jobs(self) -> None:

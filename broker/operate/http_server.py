@@ -11,18 +11,19 @@ import asyncio
 import errno
 from contextlib import suppress
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from odradek.broker.runtime.start_error import StartError
 
 from .http_reply import Reply, Streamed, plain
 from .http_request import BadRequest, HttpRequest, parse_head, read_body
+from .http_strangers import HttpPort, advice_without_tls, enter
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
-    from ssl import SSLContext
+    import socket
+    from collections.abc import Awaitable, Callable, Coroutine, Mapping
 
-    from odradek.broker.config.options.listener import HostPort
+    from odradek.broker.network.tls.accepting import Acceptor
     from odradek.broker.runtime.bugs import Bugs
 
 CONNECTIONS_MAX = 32
@@ -49,20 +50,18 @@ class HttpServer:
 
     def __init__(
         self,
-        address: HostPort,
+        port: HttpPort,
         pages: Mapping[str, Callable[[], Awaitable[Reply]]],
         bugs: Bugs,
         door: Door | None = None,
-        tls: SSLContext | None = None,
     ) -> None:
-        """With ``tls`` each connection begins with a handshake."""
-        self.host, self.port = address
+        self.host, self.port = port.address
+        self._port = port
         self._pages = pages
         self._bugs = bugs
         self._door = door
-        self._tls = tls
         self._connections_max = door.connections_max if door else CONNECTIONS_MAX
-        self._server: asyncio.Server | None = None
+        self._server: asyncio.Server | Acceptor | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
@@ -72,14 +71,7 @@ class HttpServer:
             StartError: the address is taken, or is none of this machine's.
         """
         try:
-            self._server = await asyncio.start_server(
-                self._accept,
-                self.host or None,
-                self.port,
-                limit=REQUEST_SIZE_MAX,
-                ssl=self._tls,
-                ssl_handshake_timeout=REQUEST_TIMEOUT_S if self._tls else None,
-            )
+            self._server = await self._open(self.host or None)
         except OSError as error:
             reason = error.strerror or str(error)
             if error.errno == errno.EADDRINUSE:
@@ -100,25 +92,53 @@ class HttpServer:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
+    async def _open(self, host: str | None) -> asyncio.Server | Acceptor:
+        if self._port.tls is None:
+            return await asyncio.start_server(
+                self._accept, host, self.port, limit=REQUEST_SIZE_MAX
+            )
+        from odradek.broker.network.tls.accepting import Acceptor  # few have one
+
+        acceptor = Acceptor(self._port.log, self._port.clock, self._meet)
+        await acceptor.open(host, self.port, CONNECTIONS_MAX)
+        return acceptor
+
     def _accept(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         if len(self._tasks) >= self._connections_max:
             writer.transport.abort()
-            return
-        task = asyncio.get_running_loop().create_task(
-            self._serve(reader, writer), name="http"
-        )
+        else:
+            self._begin(self._serve(reader, writer))
+
+    def _meet(self, sock: socket.socket, peer: Any) -> None:
+        if len(self._tasks) >= self._connections_max:
+            sock.close()
+        else:
+            sock.setblocking(False)
+            self._begin(self._let_in(sock, peer[0]))
+
+    def _begin(self, serving: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(serving, name="http")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
+    async def _let_in(self, sock: socket.socket, peer_host: str) -> None:
+        limits = REQUEST_SIZE_MAX, REQUEST_TIMEOUT_S
+        guest = await enter(self._port, sock, peer_host, *limits)
+        if guest is not None:
+            await self._serve(*guest)
+
     async def _serve(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        refusal: str = "",
     ) -> None:
         with suppress(ConnectionError, asyncio.IncompleteReadError):
             try:
                 async with asyncio.timeout(REQUEST_TIMEOUT_S):
-                    streamed = await self._answer(reader, writer)
+                    streamed = await self._answer(reader, writer, refusal)
                 if streamed is not None:
                     await streamed()
             except TimeoutError:
@@ -127,12 +147,22 @@ class HttpServer:
                 writer.close()
 
     async def _answer(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, refusal: str
     ) -> Callable[[], Awaitable[None]] | None:
-        """Answer a request; or say what does, when that takes its time."""
+        """Answer a request; or say what does, when that takes its time.
+
+        A ``refusal`` is all that is answered.
+        """
         has_body = True
         try:
-            request = parse_head(await reader.readuntil(b"\r\n\r\n"))
+            beginning = await reader.readexactly(2)
+            if advice := advice_without_tls(beginning):
+                peer = writer.get_extra_info("peername") or ("unknown", 0)
+                self._port.note(peer[0], advice)
+                return None
+            request = parse_head(beginning + await reader.readuntil(b"\r\n\r\n"))
+            if refusal:
+                raise BadRequest(HTTPStatus.BAD_REQUEST, refusal)
             door = self._door
             if door is not None and request.path.startswith(door.prefix):
                 return await self._answer_posted(door, request, reader, writer)

@@ -11,7 +11,6 @@ it better. How many may be at the door, and how long, `pre_auth` says.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import socket
 import ssl
 from collections import deque
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from odradek.broker.security.certificates.certificate import subject_of
 from odradek.broker.security.certificates.der import DerError
 
+from .accepting import Acceptor
 from .first_bytes import PEEKED_SIZE, advice_for, hello_size, speaks_tls
 from .transport import Ends, TlsTransport
 
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 HANDSHAKES_A_TURN: Final = 8
 HANDSHAKES_MS_MAX: Final = 3
-ACCEPTED_A_TURN: Final = 64
-_PAUSE_MS: Final = 1000  # after the system had no more files
 _USER: Final = "User:"
 
 
@@ -57,11 +55,16 @@ class Door:
     ) -> None:
         self.identity, self.pre_auth = tls
         self.network = network
-        self.sockets: tuple[socket.socket, ...] = ()
         self.failed_count = 0
+        self._acceptor = Acceptor(network.log, network.clock, self._meet)
         self._make_connection = make_connection
         self._waiting: set[Handshake] = set()
         self._ready: deque[Handshake] = deque()
+
+    @property
+    def sockets(self) -> tuple[socket.socket, ...]:
+        """Those that listen."""
+        return self._acceptor.sockets
 
     async def open(self, host: str | None, port: int, backlog: int) -> None:
         """Listen on every address that ``host`` has.
@@ -69,30 +72,11 @@ class Door:
         Raises:
             OSError: one of them is taken, or none of this machine's.
         """
-        loop = asyncio.get_running_loop()
-        found = await loop.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )
-        opened: list[socket.socket] = []
-        try:
-            for family, _, _, _, address in dict.fromkeys(found):
-                opened.append(_listening(family, address, port, backlog))
-                port = port or opened[0].getsockname()[1]
-        except OSError:
-            for sock in opened:
-                sock.close()
-            raise
-        self.sockets = tuple(opened)
-        for sock in opened:
-            loop.add_reader(sock.fileno(), self._accept, sock)
+        await self._acceptor.open(host, port, backlog)
 
     def close(self) -> None:
         """Accept nobody any more, and send those away who are not in yet."""
-        loop = asyncio.get_running_loop()
-        for sock in self.sockets:
-            loop.remove_reader(sock.fileno())
-            sock.close()
-        self.sockets = ()
+        self._acceptor.close()
         for handshake in list(self._waiting):
             handshake.end()
 
@@ -158,19 +142,6 @@ class Door:
             raise DerError(f"no rule of ssl.principal.mapping.rules fits {name!r}")
         return principal
 
-    # Accepting.
-
-    def _accept(self, listening: socket.socket) -> None:
-        for _ in range(ACCEPTED_A_TURN):
-            try:
-                sock, peer = listening.accept()
-            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
-                return
-            except OSError as error:  # mostly no more files
-                self._pause(listening, error)
-                return
-            self._meet(sock, peer)
-
     def _meet(self, sock: socket.socket, peer: Any) -> None:
         refusal = self.network.admission.refusal(peer[0])
         if refusal is not None:
@@ -190,17 +161,6 @@ class Door:
         self._waiting.add(handshake)
         self.pre_auth.enter(handshake)
         handshake.begin()
-
-    def _pause(self, listening: socket.socket, error: OSError) -> None:
-        self.network.log.warn(f"no connection is accepted for a second: {error}", None)
-        loop = asyncio.get_running_loop()
-        loop.remove_reader(listening.fileno())
-
-        def go_on() -> None:
-            if listening in self.sockets:
-                loop.add_reader(listening.fileno(), self._accept, listening)
-
-        self.network.clock.call_later(_PAUSE_MS, go_on)
 
     def _shake_hands(self) -> None:
         ready, clock = self._ready, self.network.clock
@@ -335,22 +295,6 @@ class Handshake:
             loop.remove_writer(fd)
         else:
             loop.remove_reader(fd)
-
-
-def _listening(family: int, address: Any, port: int, backlog: int) -> socket.socket:
-    sock = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if family == socket.AF_INET6:
-            with contextlib.suppress(OSError):
-                sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-        sock.setblocking(False)
-        sock.bind((address[0], port, *address[2:]))
-        sock.listen(backlog)
-    except OSError:
-        sock.close()
-        raise
-    return sock
 
 
 _REASONS: Final = {

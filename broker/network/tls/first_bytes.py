@@ -21,6 +21,11 @@ def speaks_tls(beginning: bytes) -> bool:
     return beginning[:1] == bytes((_HANDSHAKE,)) and beginning[1:2] in (b"", b"\x03")
 
 
+def speaks_http(beginning: bytes) -> bool:
+    """Whether this is HTTP as it is without TLS."""
+    return beginning.startswith(_METHODS)
+
+
 def hello_size(beginning: bytes) -> int:
     """How many bytes there are to a hello that begins so, as far as that is known.
 
@@ -33,7 +38,7 @@ def hello_size(beginning: bytes) -> int:
 
 def advice_for(beginning: bytes, security_protocol: str) -> str:
     """What helps who connects to a listener of TLS and speaks something else."""
-    if beginning.startswith(_METHODS):
+    if speaks_http(beginning):
         return "it speaks HTTP, without TLS; this port speaks Kafka's protocol over TLS"
     if beginning[:1] == b"\0":
         return (

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.config.options.listener import HostPort
 from odradek.broker.control.http_door import BODY_SIZE_MAX, ControlDoor
 from odradek.broker.operate.admin_socket import AdminError, Request
 from odradek.broker.operate.http_server import HttpServer
 from odradek.broker.runtime.bugs import Bugs
+from tests.fakes.http import http_port
 from tests.patience import PATIENCE_S
 
 JSON = "Content-Type: application/json"
@@ -67,8 +67,7 @@ class Asked:
             watching=["wait"],
             **{"host": "192.0.2.1"} | options,
         )
-        address = HostPort("127.0.0.1", 0)
-        self.server = HttpServer(address, {}, self.bugs, self.door)
+        self.server = HttpServer(http_port([]), {}, self.bugs, self.door)
 
     async def open(
         self, name: str, body: str, *headers: str, method: str = "POST"

@@ -6,7 +6,6 @@ from ssl import SSLContext, SSLError
 
 import pytest
 
-from odradek.broker.config.options.listener import HostPort
 from odradek.broker.operate.http_reply import Reply, Streamed, plain
 from odradek.broker.operate.http_request import HttpRequest
 from odradek.broker.operate.http_server import REQUEST_SIZE_MAX, HttpServer
@@ -18,6 +17,7 @@ from odradek.broker.security.certificates.identity import Identity
 from tests.broker.network.tls.words import client_context
 from tests.broker.security.certificates.options import tls_options
 from tests.certificates import alice
+from tests.fakes.http import http_port
 
 
 async def _good() -> Reply:
@@ -56,9 +56,8 @@ class Door:
 def over_tls() -> tuple[HttpServer, SSLContext]:
     """A server with TLS that wants a certificate of who asks."""
     identity = Identity(tls_options(ssl_client_auth="required"), SystemClock())
-    address = HostPort("127.0.0.1", 0)
-    server = HttpServer(address, PAGES, Bugs(), None, identity.current.context)
-    return server, client_context(alice())
+    port = http_port([], tls=identity.current.context)
+    return HttpServer(port, PAGES, Bugs()), client_context(alice())
 
 
 async def tls_page(loop_of: HttpServer, context: SSLContext) -> bytes:
@@ -101,7 +100,7 @@ def test_over_tls_only_who_has_a_certificate_reads_a_page(loop: str) -> None:
 @contextlib.asynccontextmanager
 async def serving(door: Door | None = None) -> AsyncIterator[tuple[HttpServer, Bugs]]:
     bugs = Bugs()
-    server = HttpServer(HostPort("127.0.0.1", 0), PAGES, bugs, door)
+    server = HttpServer(http_port([]), PAGES, bugs, door)
     await server.start()
     try:
         yield server, bugs
@@ -161,7 +160,7 @@ async def test_a_head_without_end_is_refused() -> None:
 
 async def test_a_taken_port_is_one_clear_line() -> None:
     async with serving() as (server, bugs):
-        second = HttpServer(HostPort("127.0.0.1", server.port), PAGES, bugs)
+        second = HttpServer(http_port([], server.port), PAGES, bugs)
         with pytest.raises(StartError, match=r"http\.listener.*port is in use"):
             await second.start()
 

@@ -1,6 +1,11 @@
 import pytest
 
-from odradek.broker.network.tls.first_bytes import advice_for, hello_size, speaks_tls
+from odradek.broker.network.tls.first_bytes import (
+    advice_for,
+    hello_size,
+    speaks_http,
+    speaks_tls,
+)
 
 
 def test_a_hello_is_known_from_its_first_byte() -> None:
@@ -8,6 +13,13 @@ def test_a_hello_is_known_from_its_first_byte() -> None:
     assert speaks_tls(b"\x16\x03\x01\x02")
     assert not speaks_tls(b"\x16\x04")
     assert not speaks_tls(b"\0\0\0\x20")
+
+
+def test_http_is_known_from_its_method() -> None:
+    assert speaks_http(b"GET / HT")
+    assert speaks_http(b"PRI * HT")
+    assert not speaks_http(b"GETS / H")
+    assert not speaks_http(b"\x16\x03\x01\x02")
 
 
 def test_the_size_of_a_hello_is_known_from_its_header() -> None:
