@@ -10,6 +10,7 @@ import atexit
 import os
 import secrets
 import shutil
+import threading
 from typing import TYPE_CHECKING, Any, Final
 
 from .commands import run_command
@@ -174,6 +175,7 @@ class _Folder:
 
     path: Path | None = None
     owner = 0
+    turn = threading.Lock()
 
 
 def certificates() -> Path:
@@ -182,16 +184,18 @@ def certificates() -> Path:
     Raises:
         BrokerError: it cannot be made; the message says what is missing.
     """
-    if _Folder.path is None or _Folder.owner != os.getpid():
-        folder = new_directory(room(), "odradek-certificates-")
-        try:
-            run_command(["cert", "init", "localhost", "--dir", str(folder / "made")])
-        except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
-        _Folder.path, _Folder.owner = folder / "made", os.getpid()
-        atexit.register(_remove, folder, os.getpid())
-    return _Folder.path
+    with _Folder.turn:  # brokers of one process are started by several threads, too
+        if _Folder.path is None or _Folder.owner != os.getpid():
+            folder = new_directory(room(), "odradek-certificates-")
+            made = folder / "made"
+            try:
+                run_command(["cert", "init", "localhost", "--dir", str(made)])
+            except BaseException:
+                shutil.rmtree(folder, ignore_errors=True)
+                raise
+            _Folder.path, _Folder.owner = made, os.getpid()
+            atexit.register(_remove, folder, os.getpid())
+        return _Folder.path
 
 
 def _remove(folder: Path, owner: int) -> None:

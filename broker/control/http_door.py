@@ -147,7 +147,7 @@ class ControlDoor:
 
     def _knows_token(self, said: str) -> bool:
         scheme, _, token = said.partition(" ")
-        given, known = token.strip().encode(), self._token.encode()
+        given, known = token.strip().encode("latin-1"), self._token.encode()
         return scheme.lower() == "bearer" and hmac.compare_digest(given, known)
 
 

@@ -135,7 +135,8 @@ class HttpServer:
         writer: asyncio.StreamWriter,
         refusal: str = "",
     ) -> None:
-        with suppress(ConnectionError, asyncio.IncompleteReadError):
+        # Of the connection, and of its TLS: whatever else fails is caught below.
+        with suppress(OSError, asyncio.IncompleteReadError):
             try:
                 async with asyncio.timeout(REQUEST_TIMEOUT_S):
                     streamed = await self._answer(reader, writer, refusal)
@@ -202,10 +203,12 @@ class HttpServer:
             refusal = plain(error.status, str(error))
         if refusal is not None:
             await _send(refusal, writer)
-            # What is left of a body unread would take the answer with it.
-            writer.write_eof()
-            while await reader.read(REQUEST_SIZE_MAX):
-                pass
+            # What is left of a body unread would take the answer with it. Of TLS the
+            # end is a word of its own, behind which the other side is heard out.
+            if writer.can_write_eof():
+                writer.write_eof()
+                while await reader.read(REQUEST_SIZE_MAX):
+                    pass
             return None
 
         async def answer() -> None:

@@ -3,6 +3,7 @@
 import os
 import ssl
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -171,6 +172,14 @@ def test_without_the_package_that_is_said(monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(BrokerError, match=r"odradek\[security\]"):
         Broker(security="ssl")
     assert not any(each.exists() for each in folders)
+
+
+def test_threads_share_their_certificates(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client that trusts another CA than its broker has would be lost."""
+    monkeypatch.setattr(security._Folder, "path", None)
+    with ThreadPoolExecutor(3) as threads:
+        found = list(threads.map(lambda _: security.certificates(), range(3)))
+    assert len(set(found)) == 1
 
 
 def test_certificates_are_for_their_owner_alone() -> None:

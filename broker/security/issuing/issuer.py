@@ -96,7 +96,10 @@ class Issuer:
             IssuingError: one of them is none.
         """
         names = [_general_name(host) for host in hosts]
-        return self._issue(_name(hosts[0]), now, names)
+        common = hosts[0]
+        if len(common) > _COMMON_NAME_MAX:  # no client looks at it beside the others
+            common = common.partition(".")[0]
+        return self._issue(_name(common), now, names)
 
     def issue_client(self, name: str, now: datetime) -> Identity:
         """For a client that is called ``name``.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
 import threading
 from contextlib import suppress
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
@@ -17,12 +18,15 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 if TYPE_CHECKING:
-    import ssl
     from collections.abc import Callable
 
 SIZE_MAX = 1 << 20
 SECONDS_MAX = 5.0
 _OK = 200
+_KINDS: dict[str, type[HTTPConnection]] = {
+    "http": HTTPConnection,
+    "https": HTTPSConnection,
+}
 
 
 class NotFetched(Exception):
@@ -78,20 +82,16 @@ def _of_file(path: Path) -> bytes:
 def _of_server(url: str, context: ssl.SSLContext | None) -> bytes:
     parts = urlsplit(url)
     host = parts.hostname or ""
-    connection: HTTPConnection
-    if parts.scheme == "https":
-        connection = HTTPSConnection(
-            host, parts.port, timeout=SECONDS_MAX, context=context
-        )
-    else:
-        connection = HTTPConnection(host, parts.port, timeout=SECONDS_MAX)
+    connection = _KINDS[parts.scheme](host, parts.port)
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    try:
-        connection.connect()
-        cutting = threading.Timer(SECONDS_MAX, _cut, (connection.sock,))
+    with _connected((host, connection.port), context) as connected:
+        cutting = threading.Timer(SECONDS_MAX, _cut, (connected,))
         cutting.daemon = True
         cutting.start()
         try:
+            if isinstance(connected, ssl.SSLSocket):
+                connected.do_handshake()
+            connection.sock = connected
             connection.request("GET", path, headers={"Accept": "application/json"})
             response = connection.getresponse()
             if response.status != _OK:
@@ -99,8 +99,22 @@ def _of_server(url: str, context: ssl.SSLContext | None) -> bytes:
             return response.read(SIZE_MAX + 1)
         finally:
             cutting.cancel()
-    finally:
-        connection.close()
+
+
+def _connected(
+    address: tuple[str, int], context: ssl.SSLContext | None
+) -> socket.socket:
+    """A connection; its handshake is yet to come, and can be cut off like the rest."""
+    connected = socket.create_connection(address, SECONDS_MAX)
+    if context is None:
+        return connected
+    try:
+        return context.wrap_socket(
+            connected, server_hostname=address[0], do_handshake_on_connect=False
+        )
+    except BaseException:
+        connected.close()
+        raise
 
 
 def _cut(connected: socket.socket) -> None:

@@ -195,6 +195,13 @@ async def test_where_there_is_a_token_it_must_be_known(
         assert "se cret" not in str(lines)
 
 
+async def test_a_token_may_have_any_letters() -> None:
+    async with served(token="geheimnißvoll") as door:
+        for said, status in (("geheimnißvoll", 200), ("geheimnissvoll", 401)):
+            headers = (JSON, f"Authorization: Bearer {said}")
+            assert (await door.ask("count", "{}", *headers))[0] == status
+
+
 async def test_requests_are_posted() -> None:
     async with served() as door:
         for method in ("GET", "PUT", "OPTIONS"):

@@ -1,5 +1,6 @@
 import asyncio
 import contextlib
+import gc
 from collections.abc import AsyncGenerator, AsyncIterator
 from http import HTTPStatus
 from ssl import SSLContext, SSLError
@@ -227,6 +228,33 @@ async def test_who_is_refused_is_told_so_however_long_his_body_is(
         head, _ = await ask(server, request_head + b"\r\n\r\n" + b"x" * 60_000)
         assert head.startswith(b"HTTP/1.1 " + status)
         assert bugs.count == 0
+
+
+@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
+def test_over_tls_who_is_refused_is_told_so(loop: str) -> None:
+    async def refused() -> bytes:
+        identity = Identity(tls_options(), SystemClock())
+        port = http_port([], tls=identity.current.context)
+        server = HttpServer(port, PAGES, Bugs(), Door())
+        await server.start()
+        try:
+            reader, writer = await asyncio.open_connection(
+                "127.0.0.1", server.port, ssl=client_context()
+            )
+            head = b"POST /door/x HTTP/1.1\r\nContent-Length: 40000\r\n\r\n"
+            writer.write(head + b"x" * 40_000)
+            answer = await reader.read()
+            writer.close()
+            return answer
+        finally:
+            await server.stop()
+
+    with asyncio.Runner(loop_factory=loop_factory(loop)) as runner:
+        failures: list[object] = []
+        runner.get_loop().set_exception_handler(lambda _, said: failures.append(said))
+        assert runner.run(refused()).startswith(b"HTTP/1.1 403")
+        gc.collect()
+        assert failures == []
 
 
 async def test_a_body_that_does_not_come_whole_is_nobody_s_request() -> None:

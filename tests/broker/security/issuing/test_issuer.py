@@ -46,6 +46,15 @@ def test_a_server_has_all_of_its_names(issuer: Issuer) -> None:
     assert made.not_before == (NOW - timedelta(hours=1)).timestamp()
 
 
+def test_a_name_longer_than_that_of_a_certificate_is_among_the_others(
+    issuer: Issuer,
+) -> None:
+    host = f"kafka-0.{'headless.' * 8}svc.cluster.local"
+    made = read(issuer.issue_server([host, "localhost"], NOW))
+    assert made.names == {host, "localhost"}
+    assert made.subject == "CN=kafka-0"
+
+
 def test_a_client_is_called_what_it_was_called(issuer: Issuer) -> None:
     made = issuer.issue_client("alice", NOW)
     assert read(made).subject == "CN=alice"

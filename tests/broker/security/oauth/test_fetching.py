@@ -11,6 +11,7 @@ import pytest
 from odradek.broker.security.oauth import fetching
 from odradek.broker.security.oauth.fetching import NotFetched, fetch, in_thread
 from tests.certificates import authority, server
+from tests.patience import PATIENCE_S
 
 Serve = Callable[[socket.socket], None]
 
@@ -48,6 +49,14 @@ def listening(serve: Serve, context: ssl.SSLContext | None = None) -> Iterator[i
             thread.join()
 
 
+def patiently_connected(address: tuple[str, int], *_: object) -> socket.socket:
+    """Whose reads do not end by themselves while a test runs."""
+    connected = socket.socket()
+    connected.settimeout(PATIENCE_S)
+    connected.connect(address)
+    return connected
+
+
 def test_a_file_is_read(tmp_path: Path) -> None:
     path = tmp_path / "a key.json"
     path.write_bytes(b"{}")
@@ -62,6 +71,28 @@ def test_a_file_is_read(tmp_path: Path) -> None:
 def test_a_server_is_asked() -> None:
     with listening(answer(b"{}")) as port:
         assert fetch(f"http://127.0.0.1:{port}/keys?x=1", None) == b"{}"
+
+
+def test_a_handshake_that_drips_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each byte comes in time, and there is no end of them."""
+    monkeypatch.setattr(fetching, "SECONDS_MAX", 0.2)
+    monkeypatch.setattr(fetching.socket, "create_connection", patiently_connected)
+    is_over = threading.Event()
+
+    def drip(connected: socket.socket) -> None:
+        connected.recv(4096)
+        # A record of 16 KiB: only its end would say what is in it.
+        for byte in (b"\x16\x03\x03\x40\x00", *[b"\x02"] * 16_000):
+            connected.sendall(byte)
+            if is_over.wait(0.02):
+                break
+
+    with listening(drip) as port:
+        try:
+            with pytest.raises(NotFetched):
+                fetch(f"https://127.0.0.1:{port}/", ssl.create_default_context())
+        finally:
+            is_over.set()
 
 
 def test_a_server_of_https_shows_a_certificate_that_is_trusted() -> None:
