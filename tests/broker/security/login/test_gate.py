@@ -59,6 +59,7 @@ async def test_a_login_names_the_user_and_opens_the_gate(
 async def test_tokens_without_headers_log_in_too(
     tmp_path: Path, mechanism: str
 ) -> None:
+    """S009: version 0 of SaslHandshake."""
     async with login_broker(tmp_path) as broker:
         client = broker.connect()
         await client.handshake(mechanism, 0)
@@ -80,6 +81,7 @@ async def test_tokens_without_headers_log_in_too(
 async def test_a_token_without_a_header_that_is_wrong_closes_unanswered(
     tmp_path: Path, token: bytes
 ) -> None:
+    """S009: also an empty one."""
     delay = {"connection_failed_authentication_delay_ms": 100}
     async with login_broker(tmp_path, **delay) as broker:
         client = broker.connect()
@@ -171,6 +173,7 @@ async def test_who_there_is_cannot_be_seen_from_a_refusal(
 async def test_a_failed_login_is_answered_late_and_others_are_not(
     tmp_path: Path,
 ) -> None:
+    """S010: each time twice as late; who logs in from there is let in at once."""
     delay = {"connection_failed_authentication_delay_ms": 100}
     async with login_broker(tmp_path, sasl_jaas_config=JAAS, **delay) as broker:
         for delay_ms in (100, 200, 400):
