@@ -23,6 +23,7 @@ _SIZE_MAX = 1024
 # Letters and digits alone: none of them means anything in a shell or a file of options.
 _ALPHABET = string.ascii_letters + string.digits
 _MADE_LENGTH = 32  # 190 bits
+_NO_TEXT = "a password is a text in UTF-8; nothing was changed"
 
 
 class NoPassword(Exception):
@@ -83,7 +84,10 @@ def password_of(options: argparse.Namespace, who: str) -> Password:
         return Password(made_password(), is_made=True)
     if not options.password_stdin and sys.stdin.isatty():
         return Password(_checked(_asked(who)))
-    line = sys.stdin.readline(_SIZE_MAX + 2)
+    try:
+        line = sys.stdin.readline(_SIZE_MAX + 2)
+    except UnicodeDecodeError:
+        raise NoPassword(_NO_TEXT) from None
     return Password(_checked(line.rstrip("\r\n")))
 
 
@@ -127,4 +131,8 @@ def _checked(password: str) -> str:
         raise NoPassword(f"a password has at most {_SIZE_MAX} characters")
     if "\0" in password:
         raise NoPassword("a password cannot have a NUL in it")
+    try:
+        password.encode()
+    except UnicodeEncodeError:
+        raise NoPassword(_NO_TEXT) from None
     return password

@@ -32,6 +32,8 @@ def ask(data_dir: Path, name: str, **fields: Any) -> Iterator[dict[str, Any]]:
         with open(connection.fileno(), "rb", closefd=False) as lines:
             connection.sendall(json.dumps(request).encode() + b"\n")
             for line in lines:
+                if not line.endswith(b"\n"):
+                    break  # it has ended in the middle of it
                 answer = json.loads(line)
                 if "done" in answer:
                     return

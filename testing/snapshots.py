@@ -74,7 +74,7 @@ class Snapshot:
         try:
             data_dir.mkdir(parents=True)
             for name in self._sizes:
-                target = data_dir / name.partition("/")[2]
+                target = data_dir.joinpath(*Path(name).parts[1:])
                 target.parent.mkdir(exist_ok=True)
                 if name not in self._sealed or not share(self.path / name, target):
                     shutil.copyfile(self.path / name, target)

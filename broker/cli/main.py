@@ -156,12 +156,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of our output has gone
         drop_output()
         return 1
+    except UnicodeEncodeError:
+        odd = next((each for each in given if not _is_text(each)), None)
+        if odd is None:  # a bug
+            raise
+        return fail(name, USAGE_ERROR, f"{odd!a} is no text in UTF-8")
     except OSError as error:
         if name == "serve":
             raise
         drop_output()
         return code or fail(name, 1, error.strerror or error)
     return code
+
+
+def _is_text(argument: str) -> bool:
+    """Whether it can be sent: the name of a file may be of any bytes."""
+    try:
+        argument.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _run(name: str, given: list[str]) -> int:

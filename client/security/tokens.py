@@ -56,7 +56,10 @@ def _of_file(path: str) -> str:
 
 
 def _of_command(command: str) -> str:
-    name, *_ = words = shlex.split(command)
+    try:
+        name, *_ = words = shlex.split(command)
+    except ValueError:  # a quotation mark is missing, or there is no word
+        raise NoToken(f"{command!r} is no command") from None
     try:
         run = subprocess.run(
             words, stdout=subprocess.PIPE, text=True, timeout=_TIMEOUT_S, check=False
@@ -126,6 +129,7 @@ def _life_s(token: str, answer: dict[str, Any], now_s: float) -> float:
 
 
 def _post(oauth: OAuth) -> dict[str, Any]:
+    from http.client import HTTPException
     from urllib.error import HTTPError, URLError
     from urllib.request import HTTPRedirectHandler, HTTPSHandler, Request, build_opener
 
@@ -155,10 +159,10 @@ def _post(oauth: OAuth) -> dict[str, Any]:
         with error:
             reason = _said(error.read(_SIZE_MAX)) or error.reason
         raise NoToken(f"{oauth.endpoint_url}: {error.code} {reason}") from None
-    except (URLError, OSError) as error:
+    except (URLError, HTTPException, OSError) as error:
         why = getattr(error, "reason", None) or error
         raise NoToken(f"{oauth.endpoint_url}: {why}") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise NoToken(f"{oauth.endpoint_url}: the answer is no JSON") from None
     return found if isinstance(found, dict) else {}
 

@@ -91,6 +91,17 @@ def test_what_is_no_password_is_refused(
         password_in(tmp_path / "nowhere")
 
 
+@pytest.mark.parametrize("errors", ["strict", "surrogateescape"])
+def test_an_input_that_is_no_text_is_refused(
+    monkeypatch: pytest.MonkeyPatch, errors: str
+) -> None:
+    """How Python takes it depends on the locale."""
+    given = io.TextIOWrapper(io.BytesIO(b"\xff\n"), encoding="utf-8", errors=errors)
+    monkeypatch.setattr(sys, "stdin", given)
+    with pytest.raises(NoPassword, match="is a text in UTF-8; nothing was changed"):
+        password_of(parsed("--password-stdin"), "alice")
+
+
 def test_one_that_is_made_is_another_each_time() -> None:
     made = {made_password() for _ in range(10)}
     assert len(made) == 10

@@ -26,7 +26,8 @@ def answering(directory: Path, *answers: Any) -> Iterator[list[Any]]:
             with connection, connection.makefile("rwb") as lines:
                 asked.append(json.loads(lines.readline()))
                 for each in answers:
-                    lines.write(json.dumps(each).encode() + b"\n")
+                    is_raw = isinstance(each, bytes)
+                    lines.write(each if is_raw else json.dumps(each).encode() + b"\n")
 
         thread = threading.Thread(target=serve)
         thread.start()
@@ -59,6 +60,14 @@ def test_a_broker_that_ends_is_told(tmp_path: Path) -> None:
         pytest.raises(BrokerError, match="ended before it had answered"),
     ):
         list(ask(tmp_path, "wait"))
+
+
+def test_a_broker_that_ends_in_the_middle_of_a_line_is_told(tmp_path: Path) -> None:
+    with answering(tmp_path, {"item": {"a": 1}}, b'{"item": {"a"'):
+        items = ask(tmp_path, "wait")
+        assert next(items) == {"a": 1}
+        with pytest.raises(BrokerError, match="ended before it had answered"):
+            next(items)
 
 
 def test_a_broker_that_is_not_there_is_told(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Snapshots from a test's side: taken, forked, gone back to, refused."""
 
+import contextlib
 import gc
 import json
 import os
@@ -117,6 +118,18 @@ def test_a_fork_shares_what_is_sealed_and_nothing_else(
     assert (fork / "t-0" / Path(SEALED).name).samefile(taken / SEALED)
     assert (fork / "catalog.db").read_bytes() == b"catalogue"
     assert not (fork / "catalog.db").samefile(taken / SMALL)
+
+
+def test_a_fork_has_no_file_elsewhere(taken: Path, tmp_path: Path) -> None:
+    """An absolute path behind two slashes would be one in any directory."""
+    elsewhere = tmp_path / "elsewhere"
+    inside = taken / "0" / str(elsewhere).lstrip("/")
+    inside.parent.mkdir(parents=True)
+    inside.write_bytes(b"x")
+    describe(taken, files={f"0/{elsewhere}": 1})
+    with contextlib.suppress(BadSnapshot):  # its folders are not made
+        Snapshot(taken).fork(tmp_path / "fork")
+    assert not elsewhere.exists()
 
 
 def test_what_cannot_be_shared_is_copied(

@@ -1,3 +1,4 @@
+import io
 import os
 import re
 import resource
@@ -99,6 +100,15 @@ def _cpu_of_help(command: list[str]) -> float:
     subprocess.run(arguments, check=True, capture_output=True, cwd=ROOT)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime)
+
+
+def test_an_argument_that_is_no_text_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("password\n"))
+    given = ["user", "set", "al\udcff", "--data-dir", str(tmp_path)]
+    assert main(given) == 2
+    assert capsys.readouterr().err == "odradek user: 'al\\udcff' is no text in UTF-8\n"
 
 
 def test_every_command_is_on_the_page() -> None:

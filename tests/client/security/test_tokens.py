@@ -1,4 +1,5 @@
 import json
+import socket
 import threading
 from base64 import b64decode, urlsafe_b64encode
 from collections.abc import Iterator
@@ -107,3 +108,26 @@ def test_files_and_commands(tmp_path: Path) -> None:
         token_of(OAuth(token_command="false"))
     with pytest.raises(NoToken, match="no-such-command"):
         token_of(OAuth(token_command="no-such-command"))
+    for odd in ("cat 'x", " "):
+        with pytest.raises(NoToken, match="is no command"):
+            token_of(OAuth(token_command=odd))
+
+
+def test_an_answer_that_is_cut_short() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            with listener.accept()[0] as connected:
+                asked = b""
+                while b"scope=all" not in asked:
+                    asked += connected.recv(4096)
+                connected.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n")
+                connected.sendall(b'\r\nff\r\n{"access')
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            with pytest.raises(NoToken, match="IncompleteRead"):
+                client(f"http://127.0.0.1:{listener.getsockname()[1]}/").token()
+        finally:
+            thread.join()
