@@ -68,6 +68,7 @@ class Connection(asyncio.BufferedProtocol):
 
     info: ConnectionInfo
     gate: ReadingGate
+    _dispatch: Dispatch
     _memory: HeldMemory
     _transport: asyncio.Transport
     _responses: ResponseQueue
@@ -77,12 +78,6 @@ class Connection(asyncio.BufferedProtocol):
         self._listener = listener
         self._network = network
         self._busy_poll = network.busy_poll
-        dispatcher = network.dispatcher
-        self._dispatch: Dispatch = dispatcher.entry
-        if _request_log.isEnabledFor(logging.DEBUG):
-            from odradek.broker.requests.request_log import LoggedDispatch
-
-            self._dispatch = LoggedDispatch(dispatcher).dispatch
         self._reader = FrameReader(
             network.options.socket_request_max_bytes,
             network.chunk,
@@ -120,6 +115,13 @@ class Connection(asyncio.BufferedProtocol):
         unread_max = network.options.connection_unread_max_bytes
         transport.set_write_buffer_limits(min(UNCOUNTED_SIZE, unread_max), 0)
         self._is_closed = self._is_blocked = False
+        # Not before: the loop calls this in a turn after it has made the connection,
+        # and layers that come in between find only those that the listener knows.
+        self._dispatch = network.dispatcher.entry
+        if _request_log.isEnabledFor(logging.DEBUG):
+            from odradek.broker.requests.request_log import LoggedDispatch
+
+            self._dispatch = LoggedDispatch(network.dispatcher).dispatch
         self._listener.add(self)
 
     def get_buffer(self, sizehint: int) -> memoryview:

@@ -56,8 +56,6 @@ class GuardedConnection(Connection):
         super().__init__(listener)
         self._guards = guards
         self._guard = guards.make(self._let_in)
-        self._entry: Entry = self._dispatch
-        self._dispatch: Dispatch = self._meet
         self._is_in = False
         self._reader.size_min = 0
         self._reader.max_size = min(guards.frame_size_max, self._reader.max_size)
@@ -66,6 +64,8 @@ class GuardedConnection(Connection):
         """Let the client as far as the guard, or close at once."""
         super().connection_made(transport)
         if not self._is_closed:
+            self._entry: Entry = self._dispatch
+            self._dispatch: Dispatch = self._meet
             self._guards.pre_auth.enter(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -74,7 +74,8 @@ class GuardedConnection(Connection):
         self._guard.end()
         super().connection_lost(exc)
         # Nor does it refer to itself in these.
-        self._dispatch = self._entry
+        if hasattr(self, "info"):
+            self._dispatch = self._entry
         del self._guard
 
     def dispatch_by(self, old: Dispatch, new: Dispatch) -> None:
