@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, ClassVar
 
 from odradek.broker.control.faults.disk import FaultyFiles
 from odradek.broker.control.faults.rules import Rules
 from odradek.broker.control.journal.journal import Journal
 from odradek.broker.control.journal.reading import Reading
-from odradek.broker.handlers import OfferedHandlers
 from odradek.broker.network.entry import Layers
 from odradek.broker.node.server import Server, open_files_max
 from odradek.broker.runtime.process import run_until_signal
 
 from .clock.movable_clock import MovableClock
 from .http_door import ControlDoor
-from .process.known_clients import KnownClients, NotingHandlers
+from .process.known_clients import KnownClients, NotingDispatcher
 from .recording.requests import Recorders
 from .requests import WATCHING, control_requests
 
@@ -55,9 +54,7 @@ class ControlledServer(Server):
         self.is_frozen = False
         self.on_reset: list[Callable[[], object]] = []
         super().__init__(config, clock=self.clock, files=self.faulty_files)
-        self.make_handlers = lambda: NotingHandlers(
-            OfferedHandlers(), self.known_clients
-        )
+        self.make_dispatcher = partial(NotingDispatcher, self.known_clients)
 
     @property
     def admission(self) -> Admission:

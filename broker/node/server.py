@@ -58,6 +58,8 @@ if TYPE_CHECKING:
     from odradek.broker.requests.registry import Handler
     from odradek.storage.log.unified_log import UnifiedLog
 
+    MakeDispatcher = Callable[[Parts, Mapping[int, Handler]], Dispatcher]
+
 CLOSING_THREADS = 8
 
 
@@ -79,7 +81,7 @@ class Server:
         self.config = config
         self.listeners: list[Listener] = []
         self.bugs = bugs or Bugs()
-        self.make_handlers: Callable[[], Mapping[int, Handler]] = OfferedHandlers
+        self.make_dispatcher: MakeDispatcher = Dispatcher
         self._clock = clock or SystemClock()
         self._files = files
         self._lock: DirectoryLock | None = None
@@ -249,7 +251,7 @@ class Server:
     async def _listen(self) -> None:
         config, services = self.config, self.services
         assert self._catalog is not None
-        dispatcher = Dispatcher(services, self.make_handlers())
+        dispatcher = self.make_dispatcher(services, OfferedHandlers())
         network = make_network(config, services, dispatcher, self._http_address)
         self._network = network
         changed = services.config

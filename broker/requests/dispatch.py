@@ -166,7 +166,7 @@ class Dispatcher:
             (api,) = _API.unpack_from(frame)
             way = connection.short_ways.by_api[api]
         except (KeyError, struct_error):  # not known yet, or too short
-            return self._dispatch_first(connection, frame)
+            return self.dispatch_first(connection, frame)
         if way is None:
             return self.whole(connection, frame)
         route, shortcut = way
@@ -275,7 +275,7 @@ class Dispatcher:
             raise MalformedRequest(f"{route.name} cannot say: {error}") from error
         return response
 
-    def _dispatch_first(
+    def dispatch_first(
         self, connection: ConnectionInfo, frame: memoryview
     ) -> Exchange | bytes:
         """Of its API the first one for the short ways that the connection has."""

@@ -9,36 +9,40 @@ if TYPE_CHECKING:
 
 
 class Dial:
-    """Time by ``source``, moved by what it was moved, less what it stood still."""
+    """Time by ``source``, moved by what it was moved, less what it stood still.
 
-    __slots__ = ("_held_ns", "_offset_ns", "_source")
+    ``held_ns``: what it shows while it stands; None: it shows ``source`` and
+    ``offset_ns`` together.
+    """
+
+    __slots__ = ("held_ns", "offset_ns", "source")
 
     def __init__(self, source: Callable[[], int]) -> None:
-        self._source = source
-        self._offset_ns = 0
-        self._held_ns: int | None = None
+        self.source = source
+        self.offset_ns = 0
+        self.held_ns: int | None = None
 
     def now_ns(self) -> int:
         """What it shows."""
-        held_ns = self._held_ns
-        return self._source() + self._offset_ns if held_ns is None else held_ns
+        held_ns = self.held_ns
+        return self.source() + self.offset_ns if held_ns is None else held_ns
 
     def move(self, delta_ns: int) -> None:
         """Show so much more from now on."""
-        self._offset_ns += delta_ns
-        if self._held_ns is not None:
-            self._held_ns += delta_ns
+        self.offset_ns += delta_ns
+        if self.held_ns is not None:
+            self.held_ns += delta_ns
 
     def hold(self) -> None:
         """Stand still. Does nothing when it does already."""
-        self._held_ns = self.now_ns()
+        self.held_ns = self.now_ns()
 
     def let_go(self) -> None:
         """Go on from where it stands. Does nothing when it goes."""
-        if self._held_ns is not None:
-            self._offset_ns = self._held_ns - self._source()
-            self._held_ns = None
+        if self.held_ns is not None:
+            self.offset_ns = self.held_ns - self.source()
+            self.held_ns = None
 
     def catch_up(self) -> None:
         """Go on as if it had not stood still, but for what it was moved."""
-        self._held_ns = None
+        self.held_ns = None

@@ -88,15 +88,22 @@ class MovableClock(Clock):
         self._handle: asyncio.TimerHandle | None = None
         self._wakes_ns = 0
 
-    # What the broker asks
+    # What the broker asks. Every request does: so the dials are read here, without a
+    # call that the machine's clock has not.
 
     def now_ms(self) -> int:
         """Milliseconds since the epoch, by the wall clock."""
-        return self._wall.now_ns() // _NS_PER_MS
+        dial = self._wall
+        if dial.held_ns is None:
+            return (dial.source() + dial.offset_ns) // _NS_PER_MS
+        return dial.held_ns // _NS_PER_MS
 
     def monotonic_ms(self) -> int:
         """Milliseconds since some moment in the past; never goes back."""
-        return self._monotonic.now_ns() // _NS_PER_MS
+        dial = self._monotonic
+        if dial.held_ns is None:
+            return (dial.source() + dial.offset_ns) // _NS_PER_MS
+        return dial.held_ns // _NS_PER_MS
 
     def call_later(
         self, delay_ms: float, callback: Callable[[], object]

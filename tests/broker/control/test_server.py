@@ -3,13 +3,32 @@
 import asyncio
 import contextlib
 import json
+import sys
+from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 from odradek.broker.control.http_door import CONNECTIONS_MAX
 from odradek.broker.control.server import ControlledServer
+from odradek.broker.node.server import Server
 from odradek.broker.operate.admin_address import admin_address
+from odradek.broker.requests.context import ConnectionInfo
+from odradek.protocol.headers import encode_request
+from odradek.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from odradek.protocol.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
+from odradek.protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from odradek.protocol.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    TopicProduceData,
+)
+from odradek.protocol.records import NewRecord, build_batch
+from odradek.protocol.schema import Request
 from odradek.testing import Broker
 from tests.broker.node.test_server import config, running
 from tests.broker.operate.metrics.served import HTTP
@@ -84,6 +103,82 @@ async def test_without_test_control_there_is_no_such_path(tmp_path: Path) -> Non
         assert answer["error"] == "unknown-request"
         assert server._admin is not None
         assert server._admin._connections_max == 16
+
+
+def small_requests() -> dict[str, tuple[Request, int]]:
+    """Requests that are answered at once, each with its version."""
+    batch = build_batch([NewRecord(b"k", b"v")])
+    written = [PartitionProduceData(index=0, records=batch)]
+    read = [FetchPartition(partition=0, partition_max_bytes=1000)]
+    end = [ListOffsetsPartition(partition_index=0, timestamp=-1)]
+    return {
+        "metadata": (MetadataRequest(topics=[MetadataRequestTopic(name="t")]), 9),
+        "produce": (
+            ProduceRequest(
+                acks=1,
+                timeout_ms=1000,
+                topic_data=[TopicProduceData(name="t", partition_data=written)],
+            ),
+            12,
+        ),
+        "fetch": (
+            FetchRequest(
+                max_bytes=1000,
+                session_epoch=-1,
+                topics=[FetchTopic(topic="t", partitions=read)],
+            ),
+            12,
+        ),
+        "offsets": (
+            ListOffsetsRequest(
+                replica_id=-1, topics=[ListOffsetsTopic(name="t", partitions=end)]
+            ),
+            9,
+        ),
+    }
+
+
+def calls_of(server: Server, request: Request, version: int) -> Counter[str]:
+    """The functions in Python that one request calls which is not the first."""
+    called: Counter[str] = Counter()
+    frame = memoryview(bytes(encode_request(request, version, 1, "test")))[4:]
+    dispatch, client = server._network.dispatcher.entry, ConnectionInfo()
+
+    def note(frame: Any, event: str, argument: Any) -> None:
+        if event == "call":
+            called[frame.f_code.co_qualname.replace("MovableClock", "SystemClock")] += 1
+
+    for _ in range(3):
+        dispatch(client, frame)
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        dispatch(client, frame)
+    finally:
+        sys.setprofile(before)
+    return called
+
+
+async def test_without_a_rule_or_a_journal_requests_cost_what_they_cost_any_broker(
+    tmp_path: Path,
+) -> None:
+    # A time would say it worse: these calls are all that a request is made of.
+    async with (
+        running(tmp_path / "any", durability="none") as any_broker,
+        steered(tmp_path / "steered", durability="none") as server,
+    ):
+        for each in (any_broker, server):
+            await each.services.metadata.create_topic("t", 1)
+        for name, (request, version) in small_requests().items():
+            calls = calls_of(server, request, version)
+            assert calls == calls_of(any_broker, request, version), name
+            assert calls.total() > 10
+        writer = server.journal
+        writer.begin()
+        request, version = small_requests()["metadata"]
+        more = calls_of(server, request, version)
+        writer.end()
+        assert more.total() > calls_of(any_broker, request, version).total()
 
 
 def test_it_answers_what_tests_ask_and_stops_while_a_rule_holds_something() -> None:

@@ -33,6 +33,17 @@ async def advance(clock: MovableClock, delta_ms: int) -> int:
     return await clock.advance(delta_ms, settle)
 
 
+def test_it_shows_what_its_dials_do() -> None:
+    wall_ns, monotonic_ns = 5_600_000, 7_900_000
+    clock = MovableClock(lambda: wall_ns, lambda: monotonic_ns)
+    assert (clock.now_ms(), clock.monotonic_ms()) == (5, 7)
+    clock.jump(10)
+    assert (clock.now_ms(), clock.monotonic_ms()) == (15, 7)
+    clock.freeze()
+    wall_ns, monotonic_ns = 6_600_000, 8_900_000
+    assert (clock.now_ms(), clock.monotonic_ms()) == (15, 7)
+
+
 async def test_what_a_timer_arms_runs_in_its_order() -> None:
     """T326: two timers are due, the first arms a third between them."""
     clock = frozen()
