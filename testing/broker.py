@@ -12,6 +12,7 @@ from .control import ask
 from .errors import BrokerError, Refused
 from .faults import Faults
 from .journal import TIMEOUT_S, Calls, Expectation, Journal, calls
+from .options import broker_options, secured_by, texts
 from .process import Address, BrokerProcess
 from .room import new_directory, room
 from .sharing import check_shared
@@ -24,7 +25,6 @@ from .waits import Waits
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Mapping
-    from pathlib import Path
     from types import TracebackType
     from typing import Self
 
@@ -32,20 +32,12 @@ if TYPE_CHECKING:
     from .security import Security
     from .snapshots import Snapshot
 
-DEFAULTS = {
-    "durability": "none",
-    "group.initial.rebalance.delay.ms": "0",
-    "log.min.free.bytes": "0",
-    "offsets.topic.num.partitions": "1",
-    "transaction.state.log.num.partitions": "1",
-}
-
 
 class Broker(Troubles):
     """A broker in a process of its own, with a directory that goes with it.
 
-    ``config`` are options of the broker, besides and in place of `DEFAULTS`. The port
-    stays the same over `kill` and `start`, and so does what topics hold.
+    ``config`` are options of the broker, besides and in place of `options.DEFAULTS`.
+    The port stays the same over `kill` and `start`, and so does what topics hold.
     """
 
     # Whether others use it as well: what concerns them is refused then.
@@ -74,7 +66,7 @@ class Broker(Troubles):
             ValueError: security, users and acl do not fit each other.
         """
         origin = None if snapshot is None else opened(snapshot)
-        secured = dict(config or {})
+        secured = texts(config)
         if security is not None or users or acl:
             self._security = secured_by(security, users, acl)
             secured = self._security.broker_options() | secured
@@ -367,33 +359,3 @@ class Broker(Troubles):
         trace: TracebackType | None,
     ) -> None:
         await self.aio.close()
-
-
-def secured_by(
-    protocol: str | None, users: Mapping[str, str] | None, acl: bool
-) -> Security:
-    """What a broker asks of its clients.
-
-    Raises:
-        ValueError: that makes no sense.
-    """
-    from .security import PROTOCOLS, Security
-
-    if protocol is None:
-        known = ", ".join(f'"{each}"' for each in PROTOCOLS[1:])
-        raise ValueError(f"users and acl need logins: set security to one of {known}")
-    return Security(protocol, users, acl)
-
-
-def broker_options(config: Mapping[str, Any] | None, data_dir: Path) -> dict[str, str]:
-    """What a broker for tests is started with."""
-    return DEFAULTS | texts(config) | {"log.dirs": str(data_dir)}
-
-
-def texts(config: Mapping[str, Any] | None) -> dict[str, str]:
-    """Options as a broker takes them."""
-    return {name: _text(value) for name, value in (config or {}).items()}
-
-
-def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)

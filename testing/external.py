@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 from unittest import SkipTest
 
-from .broker import Broker, texts
+from .broker import Broker
 from .commands import TIMEOUT_S, run_command
 from .errors import BrokerError, Refused
+from .options import texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -52,7 +53,12 @@ class ExternalBroker(Broker):
         Raises:
             BrokerError: it does not.
         """
-        self._run("health", "--wait", START_TIMEOUT)
+        __tracebackhide__ = True  # pytest: what the command said is enough
+        try:
+            self._run("health", "--wait", START_TIMEOUT)
+        except BrokerError as error:
+            where = f"{self._bootstrap} (waited {START_TIMEOUT})"
+            raise BrokerError(f"no Kafka answers at {where}: {error}") from None
         return self
 
     def close(self) -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from .errors import BrokerError
 from .forks import LAUNCH, begin
 from .launch import REMOVE, has_ended
+from .options import variables, words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -76,7 +77,8 @@ class BrokerProcess:
         __tracebackhide__ = True  # pytest: what the broker said is enough
         assert self.pid is None, "it runs"
         with self.log_path.open("a", encoding="utf-8") as log:
-            self._process = begin(self._command(port), log, environment())
+            secrets = variables(self._options)
+            self._process = begin(self._command(port), log, environment() | secrets)
         try:
             line = self._first_line()
             found = _READY.match(line)
@@ -130,9 +132,7 @@ class BrokerProcess:
             options["listeners"] = f"{self._protocol.upper()}://127.0.0.1:{port}"
         else:
             command += ["--port", str(port)]
-        for name, value in options.items():
-            command += ["-o", f"{name}={value}"]
-        return command
+        return command + words(options)
 
     def _first_line(self) -> str:
         process = self._process

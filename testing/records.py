@@ -90,6 +90,18 @@ def to_json(record: Any) -> dict[str, Any]:
     return sent
 
 
+def all_to_json(records: Iterable[Any]) -> list[dict[str, Any]]:
+    """Several records as the broker reads them.
+
+    Raises:
+        ValueError: one of them is none, or they are one in place of several.
+    """
+    if isinstance(records, str | bytes | bytearray | memoryview | dict):
+        text = _shown(records)
+        raise ValueError(f"records are a list, and this is one: say [{text}]")
+    return [to_json(each) for each in records]
+
+
 def from_json(item: Mapping[str, Any]) -> Record:
     """A record as the broker writes it."""
     return Record(

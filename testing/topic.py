@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from .aio import Aio
 from .errors import WaitTimeout
-from .records import Record, check, dump, from_json, to_json
+from .records import Record, all_to_json, check, dump, from_json
 from .waits import TIMEOUT_S
 
 if TYPE_CHECKING:
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from typing import Self
 
     from .broker import Broker
+
+
+# Which records, as `Topic.records` is told.
+_WHICH = ("partition", "from_", "to", "last", "control", "aborted", "open")
 
 
 class Topic(str):
@@ -81,7 +85,7 @@ class Topic(str):
             ValueError: something is no record.
             Refused: they cannot be written.
         """
-        sent = [to_json(each) for each in records]
+        sent = all_to_json(records)
         fields = {} if partition is None else {"partition": partition}
         items = self.broker.ask("records.append", topic=self, records=sent, **fields)
         return [(item["partition"], item["offset"]) for item in items]
@@ -97,7 +101,12 @@ class Topic(str):
 
         Raises:
             WaitTimeout: there are fewer; the message shows them.
+            TypeError: ``which`` has a name that is none of these.
         """
+        for name in which:
+            if name not in _WHICH:
+                names = ", ".join(("count", "timeout", *_WHICH))
+                raise TypeError(f"records() has no {name!r}: it has {names}")
         if count:
             try:
                 self.broker.wait.records(

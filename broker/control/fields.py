@@ -8,7 +8,7 @@ from odradek.broker.operate.admin_socket import AdminError
 from odradek.terminal.spelling import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from odradek.protocol.errors import KafkaError
 
@@ -24,8 +24,12 @@ class Fields:
     All methods raise `AdminError` when a field is missing or of another type.
     """
 
-    def __init__(self, request: Mapping[str, Any]) -> None:
+    def __init__(
+        self, request: Mapping[str, Any], elsewhere: Iterable[str] = ()
+    ) -> None:
+        """``elsewhere``: names that a client's method has for what stands elsewhere."""
         self._given = dict(request)
+        self._elsewhere = tuple(elsewhere)
         self._known: list[str] = []
 
     def text(self, name: str, default: str | None = NEEDED) -> Any:
@@ -93,8 +97,9 @@ class Fields:
         """Refuse what nobody has taken."""
         for name in self._given:
             if name not in self._known:
-                meant = did_you_mean(name, self._known)
-                names = ", ".join(self._known) or "none"
+                known = (*self._known, *self._elsewhere)
+                meant = did_you_mean(name, known)
+                names = ", ".join(known) or "none"
                 hint = f"did you mean {meant}?" if meant else f"fields: {names}"
                 raise refusal(f"{name!r} is not a field of this request; {hint}")
 

@@ -97,7 +97,9 @@ def _write(
                 writer.abandon()
             raise
     except (KafkaStorageError, OSError) as error:
-        raise AdminError("failed", f"no snapshot: {error}") from error
+        why = getattr(error, "strerror", None)
+        said = f"{path}: {why}" if why else error
+        raise AdminError("failed", f"no snapshot: {said}") from error
 
 
 def _text(moment_ms: int) -> str:

@@ -28,7 +28,10 @@ class Settings(NamedTuple):
             pytest.UsageError: the file says what makes no sense.
         """
 
+        __tracebackhide__ = True
+
         def given(name: str) -> Any:
+            __tracebackhide__ = True
             value = config.getoption(f"odradek_{name}", None)
             return config.getini(f"odradek_{name}") if value is None else value
 

@@ -12,6 +12,7 @@ import pytest
 from odradek.testing.broker import Broker
 from odradek.testing.errors import BrokerError
 from odradek.testing.names import Names
+from odradek.testing.options import texts
 from odradek.testing.runs import did_not_start
 
 from .options import Settings
@@ -185,5 +186,6 @@ class PluginRun:
 
 def _key(config: Mapping[str, Any] | None, how: Mapping[str, Any] | None = None) -> str:
     """What tells brokers apart."""
-    key = json.dumps(dict(config or {}), sort_keys=True, default=str)
+    __tracebackhide__ = True
+    key = json.dumps(texts(config), sort_keys=True)
     return key if not how else f"{key} {json.dumps(dict(how), default=str)}"

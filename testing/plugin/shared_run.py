@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from odradek.testing.attached import AttachedBroker, Note
-from odradek.testing.broker import broker_options
 from odradek.testing.errors import BrokerError
+from odradek.testing.options import broker_options
 from odradek.testing.process import BrokerProcess
 from odradek.testing.room import new_directory
 from odradek.testing.runs import did_not_start

@@ -2,6 +2,7 @@
 
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import confluent_kafka
 import pytest
@@ -9,10 +10,20 @@ import pytest
 from odradek.testing import Broker, ExternalBroker
 from tests.apache_kafka import jars
 from tests.apache_kafka.conftest import OPTIONS
+from tests.apache_kafka.java_client import JavaClient, JavaFailure
 from tests.apache_kafka.node import running_kafka
 from tests.patience import PATIENCE_S
 
 PRODUCER = "org.apache.kafka.tools.ConsoleProducer"
+CONSUMER = "org.apache.kafka.tools.consumer.ConsoleConsumer"
+USERS = {"alice": 'se"cr\\et', "bob": "other"}
+LOGINS: dict[str, tuple[str | None, dict[str, Any]]] = {
+    "plain": (None, {}),
+    "tls": ("ssl", {}),
+    "login": ("sasl_plaintext", {"mechanism": "SCRAM-SHA-512"}),
+    "both": ("sasl_ssl", {"user": "bob", "mechanism": "SCRAM-SHA-256"}),
+    "quoted": ("sasl_ssl", {"user": "alice"}),
+}
 
 
 def test_java_delivers_at_the_third_try() -> None:
@@ -34,6 +45,47 @@ def test_java_delivers_at_the_third_try() -> None:
         assert done.returncode == 0, done.stderr
         assert rule.count == 2
         assert [each.value for each in topic.records(1)] == [b"v"]
+
+
+def properties(path: Path, options: dict[str, Any]) -> str:
+    """A file of them, as `java.util.Properties` reads it."""
+    lines = [f"{name}={value}\n" for name, value in options.items()]
+    path.write_text("".join(lines).replace("\\", "\\\\"))
+    return str(path)
+
+
+@pytest.mark.parametrize("login", LOGINS)
+def test_java_takes_what_the_kit_tells_it(
+    login: str, java: JavaClient, tmp_path: Path
+) -> None:
+    security, who = LOGINS[login]
+    users = USERS if security and security.startswith("sasl") else None
+    with Broker(security=security, users=users) as broker:
+        topic = broker.topic("t")
+        options = broker.config("java", **who)
+        file = properties(tmp_path / "options", options)
+        server = ("--bootstrap-server", options["bootstrap.servers"])
+        there = (*server, "--topic", topic, "--command-config", file)
+        java.feed("first\nsecond\n", PRODUCER, *there)
+        assert [each.value for each in topic.records(2)] == [b"first", b"second"]
+        most = ("--from-beginning", "--max-messages", "2")
+        assert java.tool(CONSUMER, *there, *most).splitlines() == ["first", "second"]
+
+
+def test_java_is_not_let_in_with_another_password(
+    java: JavaClient, tmp_path: Path
+) -> None:
+    with Broker(security="sasl_plaintext", users=USERS) as broker:
+        topic = broker.topic("t")
+        options = broker.config("java", "bob")
+        broker.ask("users.set", users={"bob": "a new one"})
+        file = properties(tmp_path / "options", options)
+        server = ("--bootstrap-server", options["bootstrap.servers"])
+        with pytest.raises(JavaFailure, match="SaslAuthenticationException"):
+            java.tool(
+                "org.apache.kafka.tools.GetOffsetShell",
+                *(*server, "--topic", topic, "--command-config", file),
+            )
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 
 from odradek.testing import SharedBroker
 from odradek.testing.attached import AttachedBroker, Note
-from odradek.testing.broker import broker_options
+from odradek.testing.options import broker_options
 from odradek.testing.process import BrokerProcess
 
 

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 import pytest
 
 from odradek.testing import Broker, BrokerError, Refused, SharedBroker, Topic
-from odradek.testing.broker import broker_options, texts
 from odradek.testing.launch import has_ended
 from tests.broker_process import ended
 from tests.client.live import connected, create_topic, wait_until
@@ -19,13 +18,6 @@ from tests.client.live import connected, create_topic, wait_until
 def broker() -> Iterator[Broker]:
     with Broker() as broker:
         yield broker
-
-
-def test_options_are_texts_and_go_before_those_of_every_test() -> None:
-    assert texts({"a": True, "b": 5, "c": "x"}) == {"a": "true", "b": "5", "c": "x"}
-    options = broker_options({"durability": "commit"}, __file__)  # type: ignore[arg-type]
-    assert options["durability"] == "commit"
-    assert options["log.dirs"] == __file__
 
 
 def test_a_topic_is_a_name_and_can_be_deleted(broker: Broker) -> None:

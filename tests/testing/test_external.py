@@ -83,3 +83,11 @@ def test_one_that_is_not_there_is_an_error(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("odradek.testing.external.START_TIMEOUT", "1ms")
     with pytest.raises(BrokerError, match=r"127\.0\.0\.1:1"):
         ExternalBroker("127.0.0.1:1").start()
+
+
+def test_where_nothing_answers_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("odradek.testing.external.START_TIMEOUT", "1ms")
+    with pytest.raises(BrokerError) as no, ExternalBroker("127.0.0.1:1"):
+        pass
+    said = "no Kafka answers at 127.0.0.1:1 (waited 1ms): odradek health: 127.0.0.1:1"
+    assert str(no.value) == f"{said} is not ready: Connection refused"

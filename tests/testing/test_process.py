@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from odradek.testing import BrokerError
-from odradek.testing.broker import broker_options
+from odradek.testing.options import broker_options
 from odradek.testing.process import BrokerProcess, end_process, environment
 from tests.broker_process import ended
 

@@ -2,7 +2,14 @@ from typing import Any
 
 import pytest
 
-from odradek.testing.records import Record, check, dump, from_json, to_json
+from odradek.testing.records import (
+    Record,
+    all_to_json,
+    check,
+    dump,
+    from_json,
+    to_json,
+)
 
 
 def record(
@@ -135,3 +142,10 @@ def test_a_failure_shows_both() -> None:
 def test_an_order_that_nobody_knows() -> None:
     with pytest.raises(ValueError, match="'keys': it is True, False or 'key'"):
         check([], [], ordered="keys")
+
+
+@pytest.mark.parametrize("one", ["abc", b"abc", {"value": "a"}])
+def test_one_record_is_no_list_of_them(one: Any) -> None:
+    with pytest.raises(ValueError, match=r"records are a list, .*: say \["):
+        all_to_json(one)
+    assert len(all_to_json([one])) == 1

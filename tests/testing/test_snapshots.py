@@ -221,6 +221,11 @@ def test_forks_begin_with_what_there_was_and_go_their_own_ways(broker: Broker) -
     assert values_of(broker, topic) == ["a", "b", "origin"]
 
 
+def test_a_place_where_nothing_can_be_made_is_named(broker: Broker) -> None:
+    with pytest.raises(Refused, match="no snapshot: /proc/here: No such file"):
+        broker.snapshot("/proc/here")
+
+
 def test_back_to_a_snapshot_on_the_same_port(broker: Broker) -> None:
     """T365: clients come back by themselves, to the offsets of the snapshot."""
     topic = broker.topic("t")

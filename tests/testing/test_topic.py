@@ -67,6 +67,19 @@ def test_a_record_of_a_megabyte_goes_through(topic: Topic) -> None:
         topic.produce([b"x" * 2_000_000])
 
 
+def test_a_misspelt_condition_of_records_is_named(topic: Topic) -> None:
+    with pytest.raises(
+        TypeError, match=r"no 'timout': it has count, timeout, .*, open"
+    ):
+        topic.records(1, timout=3)
+
+
+def test_one_record_in_place_of_several_is_refused(topic: Topic) -> None:
+    with pytest.raises(ValueError, match=r"say \['abc'\]"):
+        topic.produce("abc")
+    assert topic.records() == []
+
+
 def test_t314_too_few_records_are_shown(topic: Topic) -> None:
     """T314: with two there, waiting for three fails at its timeout and shows both."""
     topic.produce([("k", "first"), ("k", "second")])

@@ -12,6 +12,8 @@ from odradek.broker.operate.admin_socket import AdminError
 from odradek.protocol.schema import REQUESTS
 from odradek.terminal.spelling import did_you_mean
 
+from .when import NAMES
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -45,7 +47,7 @@ class Match:
         Raises:
             AdminError: it makes no sense, or nothing can match.
         """
-        fields = Fields(given)
+        fields = Fields(given, elsewhere=NAMES)
         api = fields.text("api", None)
         match = cls(
             None if api is None else key_of_api(api),

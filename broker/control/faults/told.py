@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from odradek.broker.control.apis import name_of_api
 from odradek.broker.control.fields import Fields, refusal
 from odradek.broker.control.subject import is_topic, name_of, number_of, parts_of
+from odradek.broker.requests.offered import OFFERED
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.schema import RESPONSES
@@ -96,6 +97,12 @@ class Versions(Action):
         self.min = fields.number("min", 0, at_least=0, at_most=self.max)
         fields.end()
         self._api = match.api
+        first, last, _ = OFFERED[match.api]
+        if (self.min <= first and self.max >= last) or self.min > last:
+            raise refusal(
+                f"{name_of_api(match.api)} is offered in versions {first} to {last}, "
+                f"and {self.min} to {self.max} are not some of them"
+            )
 
     def api_keys(self, match: Match) -> Iterable[int]:
         """Who asks for versions is told."""

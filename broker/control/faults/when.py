@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _SEED_MAX = (1 << 31) - 1
+NAMES = ("skip", "times", "every", "probability", "seed")
 
 
 class When:

@@ -33,6 +33,10 @@ if TYPE_CHECKING:
 
 _TIMEOUT_MS = 10_000
 _TIMEOUT_MS_MAX = 3_600_000
+_NO_JOURNAL = (
+    "no call is written down: they are from journal.begin on, in Python within "
+    "`with broker.journal()`"
+)
 
 
 class Asked(NamedTuple):
@@ -73,7 +77,7 @@ def journal_requests(
     async def calls(request: Request) -> Items:
         asked = _asked(request, dispatcher, services)
         if not journal.is_on and not journal.calls:
-            raise AdminError("journal-off", "no call is written down: journal.begin")
+            raise AdminError("journal-off", _NO_JOURNAL)
         number = journal.next_number if asked.since < 0 else asked.since
         lost = max(0, min(journal.first_number, journal.next_number) - number)
         if asked.wanted_count is not None:

@@ -75,6 +75,8 @@ async def test_who_waits_for_a_rule_is_told_or_its_time_is_over(
         ({"drop": {"at": "befor"}}, "did you mean before"),
         ({"drop": {}, "when": {"probability": 2}}, "from 0 to 1"),
         ({"drop": {}, "scope": "a-"}, "a client_id"),
+        ({"drop": {}, "match": {"time": 1}}, "'time' is not .*; did you mean times"),
+        ({"drop": {}, "match": {"foo": 1}}, "fields: api, .*, times, every, .*, seed"),
         ({"disk": {"kind": "full"}, "match": {"api": "Fetch"}}, "a file has no api"),
     ],
 )
