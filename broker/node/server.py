@@ -44,7 +44,7 @@ from .listening import http_tls, make_listeners, make_network
 from .reconfiguration import follow_quotas
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from pathlib import Path
 
     from odradek.broker.compaction.cleaning import Cleaning
@@ -55,10 +55,7 @@ if TYPE_CHECKING:
     from odradek.broker.operate.backups import Backups
     from odradek.broker.operate.http_server import Door, HttpServer
     from odradek.broker.operate.metrics.broker_families import MetricSources
-    from odradek.broker.requests.registry import Handler
     from odradek.storage.log.unified_log import UnifiedLog
-
-    MakeDispatcher = Callable[[Parts, Mapping[int, Handler]], Dispatcher]
 
 CLOSING_THREADS = 8
 
@@ -81,7 +78,7 @@ class Server:
         self.config = config
         self.listeners: list[Listener] = []
         self.bugs = bugs or Bugs()
-        self.make_dispatcher: MakeDispatcher = Dispatcher
+        self.make_dispatcher: Callable[..., Dispatcher] = Dispatcher
         self._clock = clock or SystemClock()
         self._files = files
         self._lock: DirectoryLock | None = None
