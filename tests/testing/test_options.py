@@ -7,7 +7,7 @@ import pytest
 
 from odradek.broker.config.options.broker_config import OPTIONS
 from odradek.broker.config.secrets import is_secret
-from odradek.broker.config.sources import option_of_variable
+from odradek.broker.config.settings import option_of_variable
 from odradek.testing import Broker
 from odradek.testing.options import broker_options, texts, variables, words
 
