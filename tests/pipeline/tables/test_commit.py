@@ -21,11 +21,8 @@ def test_round_trip() -> None:
     assert "\n" not in COMMIT.as_json()
 
 
-def test_ends_and_ranges() -> None:
-    place = TopicPartition("t", 0)
-    assert COMMIT.ends == {place: 9, TopicPartition("ü", 1): 2}
-    assert COMMIT.range_of(place) == COMMIT.ranges[0]
-    assert COMMIT.range_of(TopicPartition("t", 9)) is None
+def test_ends() -> None:
+    assert COMMIT.ends == {TopicPartition("t", 0): 9, TopicPartition("ü", 1): 2}
 
 
 @pytest.mark.parametrize(
