@@ -7,13 +7,12 @@ millions of small ones. The columns are filled by ``speedups.c``.
 from array import array
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from .batch_columns_plain import COLUMN_COUNT
 from .record_batch import BATCH_OVERHEAD, BatchHeader, read_header
 
 try:
     from .speedups import walk_batches
 except ImportError:  # installed where there was no compiler
-    from .batch_columns_plain import walk_batches
+    from .plain.batch_columns import walk_batches
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -49,6 +48,9 @@ class BatchColumns(NamedTuple):
     leader_epochs: memoryview
     producer_ids: memoryview
     attributes: memoryview
+
+
+COLUMN_COUNT = len(BatchColumns._fields)
 
 
 class BatchRun(NamedTuple):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack
 
 from .compression import STORED_SIZE_MAX, compress, decompress
 from .errors import CorruptMessage, InvalidRecord
+from .plain.records import RECORD_SIZE_MIN, read_varint, wrap_int64
 from .record_batch import (
     BATCH_OVERHEAD,
     COMPRESSION_MASK,
@@ -30,14 +31,13 @@ from .record_batch import (
     read_header,
     restamp_crc,
 )
-from .records_plain import RECORD_SIZE_MIN, read_varint, wrap_int64
 
 try:
     from .speedups import index_records
     from .speedups import summarize as _summarize
 except ImportError:  # installed where there was no compiler
-    from .records_plain import index_records
-    from .records_plain import summarize as _summarize
+    from .plain.records import index_records
+    from .plain.records import summarize as _summarize
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -104,7 +104,7 @@ class BatchFields(TypedDict, total=False):
 
 
 def summarize(payload: "Buffer", count: int, base_timestamp: int) -> RecordsSummary:
-    """Check every byte of uncompressed records, and sum them up; see records_plain.
+    """Check every byte of uncompressed records, and sum them up; see plain.records.
 
     Raises:
         InvalidRecord: which record breaks which rule.

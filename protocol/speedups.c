@@ -20,44 +20,44 @@
 static PyMethodDef methods[] = {
     {"summarize", (PyCFunction)(void (*)(void))summarize, METH_FASTCALL,
      "summarize(payload, count, base_timestamp, /)\n--\n\n"
-     "Check all records of a batch; see records_plain.summarize."},
+     "Check all records of a batch; see plain.records.summarize."},
     {"index_records", (PyCFunction)(void (*)(void))index_records, METH_FASTCALL,
      "index_records(payload, count, rows, /)\n--\n\n"
-     "Say where the fields of each record are; see records_plain.index_records."},
+     "Say where the fields of each record are; see plain.records.index_records."},
     {"check_usual", (PyCFunction)(void (*)(void))check_usual, METH_FASTCALL,
      "check_usual(batch, now_ms, before_max_ms, after_max_ms, takes_null_keys, /)"
      "\n--\n\n"
-     "Check what most producers send, all of it; see usual_batch_plain."},
+     "Check what most producers send, all of it; see plain.usual_batch."},
     {"find_usual_batch", (PyCFunction)(void (*)(void))find_usual_batch, METH_FASTCALL,
      "find_usual_batch(frame, by_id, /)\n--\n\n"
-     "Say where the batch of a Produce is; see usual_produce_plain."},
+     "Say where the batch of a Produce is; see plain.usual_produce."},
     {"walk_batches", (PyCFunction)(void (*)(void))walk_batches, METH_FASTCALL,
      "walk_batches(data, columns, next_offset, offset_max, checks_crc, /)\n--\n\n"
-     "Say what the headers of the batches hold; see batch_columns_plain."},
+     "Say what the headers of the batches hold; see plain.batch_columns."},
     {"map_keys", (PyCFunction)(void (*)(void))map_keys, METH_FASTCALL,
      "map_keys(data, slots, secret, start_offset, room, stops_at, /)\n--\n\n"
-     "Note the last offset of each key; see last_offsets_plain."},
+     "Note the last offset of each key; see plain.last_offsets."},
     {"keep_latest", (PyCFunction)(void (*)(void))keep_latest, METH_FASTCALL,
      "keep_latest(data, slots, secret, target, pinned, latest_offset, now_ms,"
      " stops_at, /)\n--\n\n"
-     "Write what is the last of its key; see last_offsets_plain."},
+     "Write what is the last of its key; see plain.last_offsets."},
     {"walk_records", (PyCFunction)(void (*)(void))walk_records, METH_FASTCALL,
      "walk_records(data, positions, columns, /)\n--\n\n"
-     "Say where the fields of many batches' records are; see record_columns_plain."},
+     "Say where the fields of many batches' records are; see plain.record_columns."},
     {"walk_headers", (PyCFunction)(void (*)(void))walk_headers, METH_FASTCALL,
      "walk_headers(data, positions, columns, /)\n--\n\n"
-     "Say where the headers of records are; see record_columns_plain."},
+     "Say where the headers of records are; see plain.record_columns."},
     {"gather", (PyCFunction)(void (*)(void))gather, METH_FASTCALL,
      "gather(data, positions, lengths, offsets, target, /)\n--\n\n"
-     "Copy many slices into one buffer; see record_columns_plain."},
+     "Copy many slices into one buffer; see plain.record_columns."},
     {"encode_columns", (PyCFunction)(void (*)(void))encode_columns, METH_FASTCALL,
      "encode_columns(keys, key_positions, key_lengths, values, value_positions,"
      " value_lengths, headers, header_positions, header_lengths, timestamps, target,"
      " first, /)\n--\n\n"
-     "Write the records of rows while they fit; see column_encoding_plain."},
+     "Write the records of rows while they fit; see plain.column_encoding."},
     {"place_keys", (PyCFunction)(void (*)(void))place_keys, METH_FASTCALL,
      "place_keys(data, positions, lengths, target, partitions, /)\n--\n\n"
-     "Say which partitions keys go to; see column_encoding_plain."},
+     "Say which partitions keys go to; see plain.column_encoding."},
     {NULL, NULL, 0, NULL},
 };
 

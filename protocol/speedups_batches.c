@@ -1,6 +1,6 @@
 /* The batches of a log: what their headers hold, and whether their checksums hold.
  *
- * batch_columns_plain.py does the same in Python. Invariants: those of speedups.c.
+ * plain/batch_columns.py does the same in Python. Invariants: those of speedups.c.
  */
 #include "speedups.h"
 

@@ -1,7 +1,7 @@
 /* The records of many batches as columns, for the pipeline: where their fields are, and
  * one copy that puts the bytes of a column side by side, as Arrow wants them.
  *
- * record_columns_plain.py does the same in Python; tests compare the two.
+ * plain/record_columns.py does the same in Python; tests compare the two.
  *
  * Invariants: those of speedups.c. The numbers that a caller hands over are not trusted
  * either: every position and length is compared with the data once more.

@@ -1,6 +1,6 @@
 /* Records made of columns, and the partitions of their keys, for the pipeline's loads.
  *
- * column_encoding_plain.py does the same in Python. Invariants: those of speedups.c; and
+ * plain/column_encoding.py does the same in Python. Invariants: those of speedups.c; and
  * no byte is written before its record is known to fit.
  */
 #include "speedups.h"

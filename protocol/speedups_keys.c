@@ -1,6 +1,6 @@
 /* The last offset of each key of a log, for compaction.
  *
- * last_offsets_plain.py does the same in Python. Invariants: those of speedups.c.
+ * plain/last_offsets.py does the same in Python. Invariants: those of speedups.c.
  */
 #include "speedups_keys.h"
 

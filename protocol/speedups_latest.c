@@ -1,6 +1,6 @@
 /* What stays of a log when only the latest record of each key does, for compaction.
  *
- * last_offsets_plain.py does the same in Python. Invariants: those of speedups.c.
+ * plain/last_offsets.py does the same in Python. Invariants: those of speedups.c.
  */
 #include "speedups_keys.h"
 

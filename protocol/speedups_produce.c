@@ -1,7 +1,7 @@
 /* Where the batch is in the Produce that nearly every client sends: one batch, for one
  * partition of one topic.
  *
- * usual_produce_plain.py does the same in Python. Invariants: those of speedups.c.
+ * plain/usual_produce.py does the same in Python. Invariants: those of speedups.c.
  */
 #include "speedups.h"
 

@@ -1,6 +1,6 @@
 /* The records of one batch: every byte checked, what they say in sum, where they are.
  *
- * records_plain.py does the same in Python. Invariants: those of speedups.c.
+ * plain/records.py does the same in Python. Invariants: those of speedups.c.
  */
 #include "speedups.h"
 

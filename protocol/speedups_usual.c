@@ -1,7 +1,7 @@
 /* The batch that nearly every producer sends, recognised at once: not compressed, no
  * control batch, its header true, its records in order and in time.
  *
- * usual_batch_plain.py does the same in Python. Invariants: those of speedups.c.
+ * plain/usual_batch.py does the same in Python. Invariants: those of speedups.c.
  */
 #include "speedups.h"
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from measuring import Case, main, repeating
 from samples import KIB, TOPIC, batch, large_batch, small_batch
 
-from odradek.protocol import records_plain
+from odradek.protocol.plain import records as records_plain
 from odradek.protocol.record_batch import BATCH_OVERHEAD, check_crc, read_header
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.storage.producers.append_info import AppendOrigin

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from odradek.protocol.errors import KafkaError
+from odradek.protocol.plain.records import RECORD_SIZE_MIN
 from odradek.protocol.record_batch import (
     COMPRESSION_MASK,
     CONTROL,
@@ -15,7 +16,6 @@ from odradek.protocol.record_batch import (
 )
 from odradek.protocol.record_columns import RECORD_COLUMNS, walk_records
 from odradek.protocol.records import index_rows, uncompressed
-from odradek.protocol.records_plain import RECORD_SIZE_MIN
 
 from .committed_filter import CommittedFilter
 from .damage import Damage, OnCorrupt, meet

@@ -15,7 +15,7 @@ from odradek.protocol.errors import InvalidRecord
 try:
     from odradek.protocol.speedups import keep_latest, map_keys
 except ImportError:  # installed where there was no compiler
-    from odradek.protocol.last_offsets_plain import keep_latest, map_keys
+    from odradek.protocol.plain.last_offsets import keep_latest, map_keys
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -107,7 +107,7 @@ class OffsetMap:
         now_ms: int,
         stops_at: int = 0,
     ) -> Kept:
-        """Write batches with the records that stay; see `last_offsets_plain`.
+        """Write batches with the records that stay; see `protocol.plain.last_offsets`.
 
         Raises:
             InvalidRecord: a batch holds what is no record.

@@ -17,7 +17,7 @@ from .validator import ValidBatch
 try:
     from odradek.protocol.speedups import check_usual
 except ImportError:  # installed where there was no compiler
-    from odradek.protocol.usual_batch_plain import check_usual
+    from odradek.protocol.plain.usual_batch import check_usual
 
 __all__ = ["UsualRules", "check_usual", "rules_of", "usual_batch"]
 

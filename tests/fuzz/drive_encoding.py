@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING, Any
 
-from odradek.protocol import column_encoding_plain
+from odradek.protocol.plain import column_encoding as column_encoding_plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable

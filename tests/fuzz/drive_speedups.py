@@ -15,20 +15,18 @@ from random import Random
 from types import ModuleType
 from typing import Any
 
-from odradek.protocol import (
-    batch_columns_plain,
-    last_offsets_plain,
-    record_columns_plain,
-    records_plain,
-    usual_batch_plain,
-    usual_produce_plain,
-)
 from odradek.protocol.headers import encode_request
 from odradek.protocol.messages.produce import (
     PartitionProduceData,
     ProduceRequest,
     TopicProduceData,
 )
+from odradek.protocol.plain import batch_columns as batch_columns_plain
+from odradek.protocol.plain import last_offsets as last_offsets_plain
+from odradek.protocol.plain import record_columns as record_columns_plain
+from odradek.protocol.plain import records as records_plain
+from odradek.protocol.plain import usual_batch as usual_batch_plain
+from odradek.protocol.plain import usual_produce as usual_produce_plain
 from odradek.protocol.record_batch import (
     BATCH_OVERHEAD,
     HAS_DELETE_HORIZON,

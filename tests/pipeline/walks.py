@@ -10,7 +10,8 @@ from odradek.pipeline.records import record_arrays, records_arrow, sound_batches
 from odradek.pipeline.records.columns import RecordColumns
 from odradek.pipeline.records.damage import OnCorrupt
 from odradek.pipeline.records.records_arrow import RecordsToArrow
-from odradek.protocol import batch_columns_plain, record_columns_plain
+from odradek.protocol.plain import batch_columns as batch_columns_plain
+from odradek.protocol.plain import record_columns as record_columns_plain
 from odradek.protocol.record_batch import scan
 from odradek.protocol.records import NewRecord, Record, build_batch, iterate
 from odradek.protocol.topic_partition import TopicPartition

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odradek.protocol import column_encoding_plain
 from odradek.protocol.murmur2 import partition_of_key
+from odradek.protocol.plain import column_encoding as column_encoding_plain
+from odradek.protocol.plain.records import wrap_int64
 from odradek.protocol.records import encode_headers
-from odradek.protocol.records_plain import wrap_int64
 from tests.plain.records import read_records
 from tests.protocol.record_payloads import INT64
 

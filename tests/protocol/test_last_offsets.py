@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odradek.protocol import last_offsets_plain
+from odradek.protocol.plain import last_offsets as last_offsets_plain
 from odradek.protocol.record_batch import (
     BATCH_OVERHEAD,
     HAS_DELETE_HORIZON,

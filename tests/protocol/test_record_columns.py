@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odradek.protocol import record_columns_plain
+from odradek.protocol.plain import record_columns as record_columns_plain
+from odradek.protocol.plain.records import wrap_int64
 from odradek.protocol.record_batch import (
     BATCH_OVERHEAD,
     COMPRESSION_ZSTD,
@@ -20,7 +21,6 @@ from odradek.protocol.record_columns import (
     HEADER_COLUMNS,
     RECORD_COLUMNS,
 )
-from odradek.protocol.records_plain import wrap_int64
 from tests.plain import records as described
 from tests.plain.records import PlainRecord, write_record
 from tests.protocol.record_payloads import INT64, anything

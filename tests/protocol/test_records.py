@@ -221,7 +221,8 @@ def test_iterate_survives_any_change_of_a_batch(data: st.DataObject) -> None:
 def test_works_without_the_extension() -> None:
     code = (
         "import sys; sys.modules['odradek.protocol.speedups'] = None\n"
-        "from odradek.protocol import records, records_plain\n"
+        "from odradek.protocol import records\n"
+        "from odradek.protocol.plain import records as records_plain\n"
         "assert records.index_records is records_plain.index_records\n"
         "batch = records.build_batch([records.NewRecord(b'k', b'v', 5)])\n"
         "print(*records.iterate(batch), records.summarize(batch[61:], 1, 5))"

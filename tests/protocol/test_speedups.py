@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 from hypothesis import example, given
 
-from odradek.protocol import records_plain
+from odradek.protocol.plain import records as records_plain
 from odradek.protocol.record_batch import (
     BATCH_OVERHEAD,
     BatchHeader,

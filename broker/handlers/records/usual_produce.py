@@ -33,7 +33,7 @@ from .produce_answers import around_numbers
 try:
     from odradek.protocol.speedups import find_usual_batch
 except ImportError:  # installed where there was no compiler
-    from odradek.protocol.usual_produce_plain import find_usual_batch
+    from odradek.protocol.plain.usual_produce import find_usual_batch
 
 if TYPE_CHECKING:
     from odradek.broker.replica.waiting.delayed_produce import AppendResult

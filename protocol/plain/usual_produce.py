@@ -8,9 +8,9 @@ from struct import Struct
 from struct import error as struct_error
 from typing import TYPE_CHECKING
 
-from .errors import MalformedRequest
-from .primitives import read_unsigned_varint
-from .record_batch import ATTRIBUTES_LOW_POSITION, TRANSACTIONAL
+from odradek.protocol.errors import MalformedRequest
+from odradek.protocol.primitives import read_unsigned_varint
+from odradek.protocol.record_batch import ATTRIBUTES_LOW_POSITION, TRANSACTIONAL
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

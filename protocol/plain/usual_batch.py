@@ -6,8 +6,8 @@ and says what it does.
 
 from typing import TYPE_CHECKING, Final
 
-from .checksum import crc32c
-from .record_batch import (
+from odradek.protocol.checksum import crc32c
+from odradek.protocol.record_batch import (
     BATCH_OVERHEAD,
     CHECKED_POSITION,
     CURRENT_MAGIC,
@@ -16,7 +16,8 @@ from .record_batch import (
     TRANSACTIONAL,
     unpack_header,
 )
-from .records_plain import summarize
+
+from .records import summarize
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

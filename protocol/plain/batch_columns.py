@@ -6,8 +6,8 @@ was not built, and says what it does.
 
 from typing import TYPE_CHECKING
 
-from .checksum import crc32c
-from .record_batch import (
+from odradek.protocol.checksum import crc32c
+from odradek.protocol.record_batch import (
     BATCH_OVERHEAD,
     CHECKED_POSITION,
     CURRENT_MAGIC,

@@ -12,7 +12,7 @@ from hashlib import blake2b
 from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple
 
-from .record_batch import (
+from odradek.protocol.record_batch import (
     BATCH_OVERHEAD,
     LOG_OVERHEAD,
     BatchHeader,
@@ -20,7 +20,8 @@ from .record_batch import (
     read_header,
     restamp_crc,
 )
-from .records_plain import check_count, walk_records, wrap_int64
+
+from .records import check_count, walk_records, wrap_int64
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

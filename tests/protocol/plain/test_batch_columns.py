@@ -7,7 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from odradek.protocol import batch_columns_plain
+from odradek.protocol.batch_columns import COLUMN_COUNT
+from odradek.protocol.plain import batch_columns as batch_columns_plain
 from odradek.protocol.record_batch import pack_header, read_header
 from tests.protocol.walked_batches import damaged, written
 
@@ -103,3 +104,7 @@ def test_bad_arguments_are_refused(walker: ModuleType) -> None:
     with pytest.raises((TypeError, BufferError)):
         walker.walk_batches(DATA, bytes(64), 0, 1, True)
     assert walker.walk_batches(DATA, bytearray(63), 0, HIGHEST, True) == (0, 0)
+
+
+def test_both_have_as_many_columns_as_there_are() -> None:
+    assert batch_columns_plain.COLUMN_COUNT == COLUMN_COUNT

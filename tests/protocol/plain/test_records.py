@@ -1,7 +1,7 @@
 import pytest
 from hypothesis import given
 
-from odradek.protocol import records_plain
+from odradek.protocol.plain import records as records_plain
 from tests.plain import records as described
 from tests.protocol.record_payloads import INT64, anything
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .murmur2 import partition_of_key
-from .records import encode_varint
-from .records_plain import wrap_int64
+from odradek.protocol.murmur2 import partition_of_key
+from odradek.protocol.records import encode_varint
+
+from .records import wrap_int64
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odradek.protocol import usual_produce_plain
 from odradek.protocol.headers import encode_request
 from odradek.protocol.messages.produce import (
     PartitionProduceData,
     ProduceRequest,
     TopicProduceData,
 )
+from odradek.protocol.plain import usual_produce as usual_produce_plain
 from odradek.protocol.records import NewRecord, build_batch
 
 speedups = pytest.importorskip(

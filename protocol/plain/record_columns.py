@@ -7,9 +7,10 @@ not built, and says what it does.
 from struct import Struct
 from typing import TYPE_CHECKING, Final
 
-from .record_batch import BATCH_OVERHEAD, COMPRESSION_NONE, read_header
-from .records_plain import read_varint, wrap_int64
-from .records_plain import walk_records as walk_batch
+from odradek.protocol.record_batch import BATCH_OVERHEAD, COMPRESSION_NONE, read_header
+
+from .records import read_varint, wrap_int64
+from .records import walk_records as walk_batch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odradek.protocol import usual_batch_plain
+from odradek.protocol.plain import usual_batch as usual_batch_plain
 from odradek.protocol.record_batch import BATCH_OVERHEAD, read_header, restamp_crc
 from odradek.protocol.records import NewRecord, build_batch
 
