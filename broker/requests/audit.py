@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import inspect
 import logging
+import re
 from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -59,7 +60,10 @@ AUDITED = frozenset(
     }
 )
 AUTO_CREATED = "AutoCreateTopics"  # stands where the name of an API would
-_SECRET = ("password", "secret", "jaas", "token", "keystore.key", "certificate")
+# Parts of words: a misspelt secret (ssl.key.pasword) is refused, and one all the same.
+_SECRET = re.compile(
+    r"pas|pwd|wor|secr|jaas|tok|cred|priv|certificate|ssl\.k\w*\.k", re.IGNORECASE
+)
 _LIST_MAX = 20
 _OPERATOR = "operator"  # no user of the broker, so of no type
 
@@ -216,7 +220,7 @@ def _told(value: Any) -> Any:
 
 
 def _is_secret(name: str) -> bool:
-    return any(word in name.lower() for word in _SECRET)
+    return _SECRET.search(name) is not None
 
 
 def _refusals(value: Any) -> list[str]:

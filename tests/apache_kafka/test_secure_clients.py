@@ -1,5 +1,6 @@
 """Our client logs in at Apache Kafka by every mechanism, and again in time."""
 
+import contextlib
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,8 @@ from tests.apache_kafka.secure_node import (
     SecureKafka,
     running_secure_kafka,
 )
+from tests.authority import date_of
+from tests.fuzz.test_crowds import wait_until
 from tests.patience import PATIENCE_S
 
 
@@ -39,6 +42,7 @@ def alice(mechanism: str, password: str = PASSWORD) -> dict[str, str]:
 @pytest.mark.parametrize("protocol", ["SASL_PLAINTEXT", "SASL_SSL"])
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
 def test_passwords(kafka: SecureKafka, protocol: str, mechanism: str) -> None:
+    """S013: our client at Apache Kafka; clients of Java here: test_login_again, test_tokens"""
     with client(kafka.client_options(protocol, **alice(mechanism))) as cluster:
         assert list(cluster.metadata().brokers) == [1]
     wrong = kafka.client_options(protocol, **alice(mechanism, "wrong"))
@@ -65,6 +69,27 @@ def test_certificates(kafka: SecureKafka) -> None:
     mine = str(kafka.ca.issue("client"))
     with client(options | {"ssl.certificate.location": mine}) as cluster:
         assert list(cluster.metadata().brokers) == [1]
+
+
+def test_a_connection_outlives_the_certificate_that_it_was_made_with(
+    kafka: SecureKafka,
+) -> None:
+    """Ours does it like this: tests/broker/network/tls/test_door.py."""
+    options, connection, life_s = kafka.client_options("SSL"), None, 1
+    while connection is None:  # nothing says how long a handshake takes here
+        life_s *= 2
+        end_s = int(time.time()) + life_s
+        mine = str(kafka.ca.issue(f"for-{life_s}", to_date=date_of(end_s)))
+        briefly = options | {"ssl.certificate.location": mine}
+        with contextlib.suppress(TlsFailed), client(briefly) as cluster:
+            connection = cluster.open_connection(-1)
+            connection.request(*_question())
+    wait_until(lambda: time.time() > end_s + 1)
+    connection.request(*_question())
+    with client(briefly) as cluster, pytest.raises(TlsFailed):
+        cluster.metadata()
+    connection.request(*_question())
+    connection.close()
 
 
 def test_a_connection_outlives_its_session(kafka: SecureKafka) -> None:

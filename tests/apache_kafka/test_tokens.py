@@ -86,6 +86,7 @@ def ours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ours]:
 def test_the_tool_makes_a_token_that_outlives_a_restart_and_logs_in(
     java: JavaClient, ours: Ours, tmp_path: Path
 ) -> None:
+    """S017, S013"""
     escaped = PASSWORD.replace('"', '\\\\"').replace("ä", "\\u00e4")
     module = (
         f'{MODULES}.plain.PlainLoginModule required username="alice"'
@@ -226,6 +227,7 @@ def codes_of(options: dict[str, str]) -> list[object]:
 
 
 def test_apache_kafka_says_the_same(kafka: SecureKafka, ours: Ours) -> None:
+    """S017"""
     login = {
         "sasl.mechanism": "PLAIN",
         "sasl.username": "alice",

@@ -57,6 +57,7 @@ KEYS = keys_of(b"pencil")
 
 
 def test_the_client_says_what_rfc_7677_has() -> None:
+    """S013"""
     assert client_first("user", NONCE) == CLIENT_FIRST
     wanted = read_server_first(SERVER_FIRST, NONCE)
     password = salted(b"pencil", wanted.salt, wanted.iterations, "sha256")
@@ -66,6 +67,7 @@ def test_the_client_says_what_rfc_7677_has() -> None:
 
 
 def test_the_server_says_what_rfc_7677_has() -> None:
+    """S013"""
     first = read_client_first(CLIENT_FIRST)
     answered = server_first(first, SERVER_NONCE, KEYS.salt, KEYS.iterations)
     assert answered == SERVER_FIRST

@@ -1,4 +1,4 @@
-"""A marked secret goes through every command and option that takes one.
+"""S027: a marked secret goes through every command and option that takes one.
 
 It must be in no output, no log, no audit, no traceback, no list of processes, and in no
 file but those that are there to hold it.

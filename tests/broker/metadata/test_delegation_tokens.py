@@ -37,6 +37,7 @@ async def tokens_in(
 async def test_a_token_is_there_after_a_restart_and_its_secret_in_no_file(
     tmp_path: Path,
 ) -> None:
+    """S017"""
     clock = FakeClock()
     async with tokens_in(tmp_path, clock) as tokens:
         token = await tokens.create(ALICE, BOB, (CAROL,), -1)
@@ -90,6 +91,7 @@ async def test_a_renewal_is_never_longer_than_that_of_the_broker(
 async def test_what_is_wrong_is_said_in_the_order_of_apache_kafka(
     tmp_path: Path,
 ) -> None:
+    """S017"""
     clock = FakeClock()
     async with tokens_in(tmp_path, clock) as tokens:
         token = await tokens.create(ALICE, BOB, (CAROL,), -1)

@@ -140,6 +140,32 @@ def test_secrets_are_not_told(events: list[logging.LogRecord]) -> None:
     assert "(name retention.ms, config operation 0, value 5)" in text
 
 
+@pytest.mark.parametrize(
+    ("name", "is_told"),
+    [
+        ("listener.name.ssl.ssl.keystore.password", False),
+        ("ssl.key.pasword", False),
+        ("SSL.KEY.PASSWROD", False),
+        ("ssl.keystore.key", False),
+        ("ssl.keystor.kye", False),
+        ("sasl.jaas.config", False),
+        ("delegation.tokn.secret", False),
+        ("ssl.keystore.location", True),
+        ("ssl.key.file", True),
+        ("retenton.ms", True),
+    ],
+)
+def test_a_secret_may_be_misspelt(
+    events: list[logging.LogRecord], name: str, is_told: bool
+) -> None:
+    configs = [AlterableConfig(name=name, value="hush")]
+    resource = AlterConfigsResource(resource_name="1", configs=configs)
+    request = IncrementalAlterConfigsRequest(resources=[resource])
+    audited(lambda ctx, request: DeleteTopicsResponse())(context(), request)
+    assert ("hush" in events[0].getMessage()) is is_told
+    assert ("hush" in str(vars(events[0])["request"])) is is_told
+
+
 def test_a_long_list_is_cut(events: list[logging.LogRecord]) -> None:
     request = DeleteTopicsRequest(topic_names=[f"t{n}" for n in range(100)])
     audited(lambda ctx, request: DeleteTopicsResponse())(context(), request)

@@ -85,6 +85,7 @@ async def test_without_a_login_of_its_own_nobody_gets_one(
     who: str,
     is_by_token: bool,
 ) -> None:
+    """S017"""
     more = {"listener_name": listener, "is_by_token": is_by_token}
     for options in (ON, {"listeners": LISTENERS}):
         async with topic_broker(tmp_path, **options) as broker:
@@ -97,6 +98,7 @@ async def test_without_a_login_of_its_own_nobody_gets_one(
 async def test_they_are_off_without_a_secret(
     tmp_path: Path, request_: Request, version: int, listener: str
 ) -> None:
+    """S017"""
     async with topic_broker(tmp_path, listeners=LISTENERS) as broker:
         answer = await ask(broker, request_, version, listener_name=listener)
         assert answer.error_code == ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED
@@ -137,6 +139,7 @@ async def test_a_token_is_made_shown_renewed_and_removed(
 
 
 async def test_a_token_of_somebody_else_needs_a_right(tmp_path: Path) -> None:
+    """S017"""
     async with topic_broker(tmp_path, **GUARDED) as broker:
         of_bob = {"owner_principal_type": "User", "owner_principal_name": "bob"}
         denied = await create(broker, **of_bob)

@@ -202,7 +202,7 @@ async def test_who_is_silent_is_cut_off_and_the_oldest_goes() -> None:
 async def test_who_is_in_stays_when_the_certificate_is_another_one(
     tmp_path: Path,
 ) -> None:
-    """200 connections: none drops, neither by a new file nor by a bad one."""
+    """S005: 200 connections: none drops, neither by a new file nor by a bad one."""
     threads, copies = DiskThreads(1), Copies(tmp_path, server())
     renewal = Renewal(threads)
     try:

@@ -17,10 +17,12 @@ NAMES = [
 
 @pytest.mark.parametrize(("encoded", "text"), NAMES)
 def test_a_name_is_printed_as_java_does(encoded: str, text: str) -> None:
+    """S007"""
     assert distinguished_name(only_value(bytes.fromhex(encoded))) == text
 
 
 def test_there_are_many_of_them() -> None:
+    """S007"""
     assert len(NAMES) >= 40
 
 

@@ -20,6 +20,7 @@ LINE_ENDS = "\r"
 
 @pytest.mark.parametrize("entry", GOLDEN["rules"], ids=lambda entry: entry["rules"])
 def test_a_name_becomes_who_apache_kafka_makes_of_it(entry: dict[str, Any]) -> None:
+    """S007"""
     expected = entry["principals"]
     if entry["rules"] in NOT_IN_PYTHON or expected[0].startswith("!"):
         with pytest.raises(ValueError):  # noqa: PT011 - each rule has its own reason

@@ -8,6 +8,7 @@ from tests.fakes.clock import FakeClock
 
 
 def test_an_address_waits_twice_as_long_each_time() -> None:
+    """S010"""
     delay = LoginDelay(FakeClock(), 100)
     waited = [delay.after_failure("a") for _ in range(8)]
     assert waited == [100, 200, 400, 800, 1600, 3200, DELAY_MS_MAX, DELAY_MS_MAX]
@@ -25,6 +26,7 @@ def test_an_address_is_forgotten_that_fails_no_more() -> None:
 
 
 def test_only_so_many_addresses_are_remembered() -> None:
+    """S010"""
     delay = LoginDelay(FakeClock(), 100)
     for number in range(ADDRESSES_MAX + 5):
         delay.after_failure(str(number))

@@ -78,6 +78,7 @@ async def test_what_a_known_key_has_signed_is_good(algorithm: str) -> None:
 
 
 async def test_a_new_key_is_fetched_when_a_token_names_it() -> None:
+    """S017"""
     checker = Checker()
     checker.keys.append(jwk("ES256", "new"))
     assert (await checker.check(token("ES256", "new"))).principal == "User:alice"

@@ -77,6 +77,7 @@ def test_keys_are_fetched_again_in_time() -> None:
 def test_old_keys_stay_good_while_there_are_no_new_ones(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
+    """S017"""
     server = Server("a")
     server.source.fetch()
     server.answer()

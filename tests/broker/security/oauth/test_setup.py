@@ -98,6 +98,7 @@ async def test_a_token_that_is_not_good_is_refused_by_its_status(
 
 
 async def test_bare_tokens_log_in_too(tmp_path: Path) -> None:
+    """S009"""
     async with login_broker(tmp_path / "data", **options(tmp_path)) as broker:
         client = broker.connect()
         await client.handshake("OAUTHBEARER", 0)
