@@ -42,7 +42,7 @@ def alice(mechanism: str, password: str = PASSWORD) -> dict[str, str]:
 @pytest.mark.parametrize("protocol", ["SASL_PLAINTEXT", "SASL_SSL"])
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
 def test_passwords(kafka: SecureKafka, protocol: str, mechanism: str) -> None:
-    """S013: our client at Apache Kafka; clients of Java here: test_login_again, test_tokens"""
+    """S013: our client there; Java's here: test_login_again, test_tokens."""
     with client(kafka.client_options(protocol, **alice(mechanism))) as cluster:
         assert list(cluster.metadata().brokers) == [1]
     wrong = kafka.client_options(protocol, **alice(mechanism, "wrong"))
