@@ -16,7 +16,7 @@ from .options import broker_options, secured_by, texts
 from .process import Address, BrokerProcess
 from .room import new_directory, room
 from .sharing import check_shared
-from .snapshots import opened, swap, take
+from .snapshots import data_dir_in, opened, swap, take
 from .state import State
 from .topic import Topic
 from .troubles import Troubles
@@ -71,9 +71,7 @@ class Broker(Troubles):
             self._security = secured_by(security, users, acl)
             secured = self._security.broker_options() | secured
         self.directory = new_directory(room())
-        self.data_dir = self.directory / "data"
-        if origin is not None:
-            origin.fork(self.data_dir)
+        self.data_dir = data_dir_in(self.directory, origin)
         # What `topic` has made.
         self.topics: list[Topic] = []
         self._keep = keep

@@ -102,6 +102,22 @@ def take(broker: Broker, path: str | os.PathLike[str] | None) -> Snapshot:
     return snapshot
 
 
+def data_dir_in(directory: Path, snapshot: Snapshot | None) -> Path:
+    """The data directory of a broker, in a new one of its own; maybe with data in it.
+
+    Raises:
+        BadSnapshot: it cannot be forked; the directory is gone.
+    """
+    data_dir = directory / "data"
+    if snapshot is not None:
+        try:
+            snapshot.fork(data_dir)
+        except BaseException:
+            shutil.rmtree(directory, ignore_errors=True)
+            raise
+    return data_dir
+
+
 def swap(data_dir: Path, snapshot: Snapshot, between: Callable[[], None]) -> None:
     """Let a directory hold what the snapshot does; ``between``: nobody may use it."""
     new, old = (data_dir.with_name(f"{data_dir.name}.{end}") for end in ("new", "old"))

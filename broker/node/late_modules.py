@@ -36,6 +36,7 @@ LATE_MODULES: Final = (
     "handlers.transactions.init_producer_id",
     "compaction.cleaning",
     "node.jobs",
+    "node.closing",  # not when it stops: files may be short
     "operate.admin_requests",
 )
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from odradek.broker.network.guarded_connection import Guards
     from odradek.broker.network.pre_auth import PreAuth
     from odradek.broker.node.parts import Parts
+    from odradek.broker.operate.http_server import Door, HttpServer
+    from odradek.broker.operate.metrics.broker_families import MetricSources
     from odradek.broker.requests.dispatch import Dispatcher
 
     MakeGuards = Callable[[SecurityOptions], Guards]
@@ -49,6 +51,34 @@ def make_network(
         busy_poll=busy_poll(config.socket_busy_poll_us, usable_cpus()),
         http_address=http_address,
     )
+
+
+def sources_of(
+    services: Parts, listeners: list[Listener], network: Network
+) -> MetricSources:
+    """What metrics and health are told of."""
+    from odradek.broker.operate.metrics.broker_families import MetricSources
+    from odradek.broker.runtime.loop_pauses import LoopPauses
+
+    pauses = LoopPauses()
+    return MetricSources(services, listeners, network, pauses, services.logins)
+
+
+def make_http_server(
+    address: HostPort, services: Parts, sources: MetricSources, door: Door | None
+) -> HttpServer:
+    """What answers there, not open yet.
+
+    Raises:
+        StartError: its certificate cannot be used.
+    """
+    from odradek.broker.operate.http_pages import http_pages
+    from odradek.broker.operate.http_server import HttpServer
+    from odradek.broker.operate.http_strangers import HttpPort
+
+    log, tls = sources.network.log, http_tls(services)
+    port = HttpPort(address, log, services.clock, tls)
+    return HttpServer(port, http_pages(sources), services.bugs, door)
 
 
 def http_tls(services: Parts) -> SSLContext | None:

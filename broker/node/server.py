@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING, ClassVar
 
@@ -40,7 +39,7 @@ from odradek.storage.files.files import Files, OsFiles
 from odradek.storage.files.tail_memory import TailMemory
 
 from .late_modules import load_for_logs, load_late
-from .listening import http_tls, make_listeners, make_network
+from .listening import make_http_server, make_listeners, make_network, sources_of
 from .reconfiguration import follow_quotas
 
 if TYPE_CHECKING:
@@ -55,9 +54,6 @@ if TYPE_CHECKING:
     from odradek.broker.operate.backups import Backups
     from odradek.broker.operate.http_server import Door, HttpServer
     from odradek.broker.operate.metrics.broker_families import MetricSources
-    from odradek.storage.log.unified_log import UnifiedLog
-
-CLOSING_THREADS = 8
 
 
 class Server:
@@ -257,23 +253,11 @@ class Server:
             self.listeners.append(listener)
         follow_quotas(services, network)
         if config.http_listener is not None:
-            await self._listen_for_http(config.http_listener)
-
-    async def _listen_for_http(self, address: HostPort) -> None:
-        from odradek.broker.operate.http_pages import http_pages
-        from odradek.broker.operate.http_server import HttpServer
-        from odradek.broker.operate.http_strangers import HttpPort
-        from odradek.broker.operate.metrics.broker_families import MetricSources
-        from odradek.broker.runtime.loop_pauses import LoopPauses
-
-        services, network, pauses = self.services, self._network, LoopPauses()
-        sources = MetricSources(
-            services, self.listeners, network, pauses, services.logins
-        )
-        self._metric_sources, pages = sources, http_pages(sources)
-        port = HttpPort(address, network.log, services.clock, http_tls(services))
-        self._http = HttpServer(port, pages, self.bugs, self.http_door())
-        await self._http.start()
+            self._metric_sources = sources_of(services, self.listeners, network)
+            self._http = make_http_server(
+                config.http_listener, services, self._metric_sources, self.http_door()
+            )
+            await self._http.start()
 
     async def _begin_jobs(self) -> None:
         from odradek.broker.operate.backups import Backups
@@ -358,7 +342,9 @@ class Server:
             services = self.services
             for logins in services.logins:
                 logins.close()
-            await services.disk_threads.run(_close_logs, services.log_manager)
+            from .closing import close_logs
+
+            await services.disk_threads.run(close_logs, services.log_manager)
             services.committer.close()
             services.disk_threads.close()
         if self._catalog is not None:
@@ -372,16 +358,6 @@ class Server:
 def open_files_max(config: BrokerConfig) -> int:
     """How many files of logs may be open at once."""
     return config.max_open_files or max(open_files_limit() - 512, 256)
-
-
-def _close_logs(log_manager: LogManager) -> None:
-    """Several at a time: each waits for small syncs of its own."""
-    with ThreadPoolExecutor(CLOSING_THREADS, "close") as threads:
-        log_manager.close(lambda logs: threads.map(_close_log, logs))
-
-
-def _close_log(log: UnifiedLog) -> bool:
-    return log.close()
 
 
 def run(

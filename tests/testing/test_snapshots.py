@@ -15,7 +15,7 @@ import confluent_kafka
 import pytest
 
 from odradek.testing import BadSnapshot, Broker, BrokerError, Refused, Snapshot
-from odradek.testing.snapshots import swap
+from odradek.testing.snapshots import data_dir_in, swap
 from tests.patience import PATIENCE_S
 
 SEALED, SMALL = "0/t-0/00000000000000000000.log", "0/catalog.db"
@@ -151,6 +151,10 @@ def test_a_fork_that_cannot_be_made_leaves_nothing(taken: Path, tmp_path: Path) 
     with pytest.raises(BadSnapshot, match=r"cannot be forked: .*catalog\.db"):
         snapshot.fork(tmp_path / "fork")
     assert not (tmp_path / "fork").exists()
+    (tmp_path / "broker").mkdir()
+    with pytest.raises(BadSnapshot, match="cannot be forked"):
+        data_dir_in(tmp_path / "broker", snapshot)
+    assert not (tmp_path / "broker").exists()
 
 
 def test_a_swap_that_cannot_be_made_changes_nothing(
