@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from .connection import Connection
+from .pre_auth import CONNECTED_MS
 
 if TYPE_CHECKING:
     import asyncio
@@ -66,7 +67,8 @@ class GuardedConnection(Connection):
         if not self._is_closed:
             self._entry: Entry = self._dispatch
             self._dispatch: Dispatch = self._meet
-            self._guards.pre_auth.enter(self)
+            since_ms = transport.get_extra_info(CONNECTED_MS)
+            self._guards.pre_auth.enter(self, since_ms)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget everything."""

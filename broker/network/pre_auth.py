@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 COUNT_OPTION = "max.connections.unauthenticated"
 TIME_OPTION = "connection.authentication.timeout.ms"
+# What a transport is asked for that had a handshake to make: the time counts, too.
+CONNECTED_MS = "connected_ms"
 
 
 class Stranger(Protocol):
@@ -38,9 +40,11 @@ class PreAuth:
         """How many there are."""
         return len(self._since_ms)
 
-    def enter(self, stranger: Stranger) -> None:
-        """Somebody has connected; the oldest goes, if that is one too many."""
-        self._since_ms[stranger] = self._clock.monotonic_ms()
+    def enter(self, stranger: Stranger, since_ms: int | None = None) -> None:
+        """Somebody has connected, now or then; of too many the oldest goes."""
+        if since_ms is None:
+            since_ms = self._clock.monotonic_ms()
+        self._since_ms[stranger] = since_ms
         if len(self._since_ms) > self._count_max:
             oldest = next(iter(self._since_ms))
             del self._since_ms[oldest]
@@ -52,12 +56,11 @@ class PreAuth:
 
     def sweep(self) -> None:
         """Cut off who has had its time."""
-        now_ms = self._clock.monotonic_ms()
-        late = []
-        for stranger, since_ms in self._since_ms.items():
-            if now_ms - since_ms < self._timeout_ms:
-                break
-            late.append(stranger)
+        begun_ms = self._clock.monotonic_ms() - self._timeout_ms
+        # Not in this order: who has made a handshake has entered once more since.
+        late = [
+            each for each, since_ms in self._since_ms.items() if since_ms <= begun_ms
+        ]
         for stranger in late:
             self.leave(stranger)
             stranger.cut("it has not logged in", TIME_OPTION)

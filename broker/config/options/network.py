@@ -148,8 +148,7 @@ class NetworkOptions:
     connection_authentication_timeout_ms: int = option(
         10_000,
         "connection.authentication.timeout.ms",
-        "A connection that takes longer to make its handshake, or to log in, is cut"
-        " off.",
+        "A connection that takes longer for its handshake and its login is cut off.",
         at_least=1,
     )
     queued_max_request_bytes: int = option(

@@ -152,7 +152,8 @@ class Door:
         try:
             sock.setblocking(False)
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            ends = Ends(peer, sock.getsockname())
+            now_ms = self.network.clock.monotonic_ms()
+            ends = Ends(peer, sock.getsockname(), now_ms)
         except OSError:
             sock.close()
             self.network.admission.release(peer[0])

@@ -18,6 +18,8 @@ import ssl
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
+from odradek.broker.network.pre_auth import CONNECTED_MS
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -31,10 +33,11 @@ _NOTHING = memoryview(bytearray())
 
 
 class Ends(NamedTuple):
-    """The addresses of both ends, as the socket says them."""
+    """The addresses of both ends, as the socket says them, and since when."""
 
     peer: Any
     own: Any
+    since_ms: int
 
 
 class TlsTransport:
@@ -88,11 +91,13 @@ class TlsTransport:
     # What a protocol may ask of its transport.
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
-        """The addresses, and the object of TLS."""
+        """The addresses, since when, and the object of TLS."""
         if name == "peername":
             return self._ends.peer
         if name == "sockname":
             return self._ends.own
+        if name == CONNECTED_MS:
+            return self._ends.since_ms
         return self._sock if name == "ssl_object" else default
 
     def is_closing(self) -> bool:

@@ -21,6 +21,23 @@ def test_the_oldest_goes_when_there_are_too_many() -> None:
     assert waiting.count == 2
 
 
+def test_who_has_made_a_handshake_before_has_no_more_time_for_it() -> None:
+    clock = FakeClock()
+    waiting = PreAuth(clock, 9, 1000)
+    before, after = Somebody(), Somebody()
+    began_ms = clock.monotonic_ms()
+    clock.advance(900)
+    waiting.enter(before)
+    waiting.enter(after, began_ms)
+    clock.advance(99)
+    waiting.sweep()
+    assert not after.limits
+    clock.advance(1)
+    waiting.sweep()
+    assert after.limits == ["connection.authentication.timeout.ms"]
+    assert not before.limits
+
+
 def test_who_takes_too_long_is_cut_off() -> None:
     clock = FakeClock()
     waiting = PreAuth(clock, 9, 1000)

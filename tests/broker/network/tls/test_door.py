@@ -171,7 +171,7 @@ async def test_slow_handshakes_are_fewer_in_a_turn(took_ms: int, a_turn: int) ->
                 broker.clock.advance(took_ms)
                 made.append(took_ms)
 
-        ends = Ends(("127.0.0.1", 1), ("127.0.0.1", 2))
+        ends = Ends(("127.0.0.1", 1), ("127.0.0.1", 2), 0)
         with socket.socket() as sock:
             for _ in range(20):
                 door.add_ready(Slow(door, sock, ends))

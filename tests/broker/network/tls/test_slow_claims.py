@@ -150,6 +150,27 @@ async def test_before_the_login_little_is_cut_at_its_deadline(tmp_path: Path) ->
         assert "it has not logged in" in broker.log[0]
 
 
+async def test_the_handshake_is_a_part_of_the_time_for_the_login(
+    tmp_path: Path,
+) -> None:
+    """A03: who takes long for one has the rest for the other."""
+    limit_ms = DEFAULTS.connection_authentication_timeout_ms
+    async with secure_broker(tmp_path) as broker:
+        reader, writer = await asyncio.open_connection(
+            "127.0.0.1", broker.listener.port
+        )
+        door: Any = broker.listener._server
+        await until(lambda: door.waiting_count == 1)
+        pass_time(broker, limit_ms - SECOND_MS)
+        await writer.start_tls(client_context(), server_hostname="localhost")
+        await until(lambda: broker.listener.connections)
+        assert broker.log == []
+        pass_time(broker, SECOND_MS)
+        await all_cut(broker, [(reader, writer)])
+        assert "it has not logged in" in broker.log[0]
+        writer.close()
+
+
 async def test_after_the_login_it_is_cut_at_the_deadline_of_a_request(
     tmp_path: Path,
 ) -> None:
