@@ -46,16 +46,16 @@ class Issuer:
         self._certificate = certificate
 
     @classmethod
-    def make(cls, name: str, now: datetime) -> Issuer:
-        """A new one.
+    def make(cls, name: str, now: datetime, key_text: str | None = None) -> Issuer:
+        """A new one; it may have a key already, as PEM.
 
         Raises:
-            IssuingError: the package is missing.
+            IssuingError: the package is missing, or that is no key.
         """
         see_that_it_is_there()
         from cryptography import x509
 
-        key = _new_key()
+        key = _new_key() if key_text is None else _known_key(key_text)
         subject = _name(name)
         builder = _builder(subject, subject, key.public_key(), now, CA_DAYS)
         builder = builder.add_extension(x509.BasicConstraints(True, 0), critical=True)
@@ -203,6 +203,16 @@ def _name(text: str) -> Any:
             " name in a certificate has"
         )
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, text)])
+
+
+def _known_key(text: str) -> EllipticCurvePrivateKey:
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+    try:
+        key: Any = load_pem_private_key(text.encode(), None)
+    except (ValueError, TypeError):
+        raise IssuingError("the CA's key is damaged: remove its file") from None
+    return key  # type: ignore[no-any-return]
 
 
 def _new_key() -> EllipticCurvePrivateKey:

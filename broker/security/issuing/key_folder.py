@@ -55,6 +55,11 @@ class KeyFolder:
         there = [path for path in (self.ca, self.ca_key) if path.exists()]
         if len(there) == 2:
             return False
+        if there == [self.ca_key] and not any(self.path.glob("*.pem")):
+            # A run was interrupted here: the key has signed nothing yet.
+            made = Issuer.make(CA_NAME, now, self._read(self.ca_key)).identity
+            write_new(self.ca, made.certificate, PUBLIC)
+            return True
         if there:
             missing = self.ca if there[0] == self.ca_key else self.ca_key
             raise IssuingError(
@@ -128,11 +133,14 @@ class KeyFolder:
                     f"{path} is not there: 'odradek cert init --dir {self.path}' makes"
                     " a CA"
                 )
+        identity = Identity(self._read(self.ca_key), self._read(self.ca))
+        return Issuer.read(identity, str(self.path))
+
+    def _read(self, path: Path) -> str:
         try:
-            identity = Identity(self.ca_key.read_text(), self.ca.read_text())
+            return path.read_text()
         except UnicodeDecodeError:
             raise IssuingError(f"{self.path}: the CA's files are damaged") from None
-        return Issuer.read(identity, str(self.path))
 
     def _with_ca(self, identity: Identity) -> str:
         return identity.key + identity.certificate + self.ca.read_text()

@@ -62,15 +62,39 @@ def test_nothing_is_overwritten_unless_somebody_says_so(folder: KeyFolder) -> No
     assert {each.name for each in changed} == {"server.pem", "alice.pem", "alice.p12"}
 
 
+def test_a_run_that_was_interrupted_goes_on_with_the_key_that_is_there(
+    folder: KeyFolder,
+) -> None:
+    key = folder.ca_key.read_bytes()
+    folder.ca.unlink()
+    assert folder.make_ca(NOW)
+    assert folder.ca_key.read_bytes() == key
+    assert modes(folder) == {"ca.pem": 0o644, "ca.key": 0o600}
+    assert folder.make_server(["localhost"], NOW)  # the two belong together
+    assert not folder.make_ca(NOW)
+
+
+@pytest.mark.parametrize("key", [b"", b"torn", b"\xff\xfe"])
+def test_a_key_that_was_not_written_whole_is_said(
+    folder: KeyFolder, key: bytes
+) -> None:
+    folder.ca.unlink()
+    folder.ca_key.write_bytes(key)
+    with pytest.raises(IssuingError, match="damaged"):
+        folder.make_ca(NOW)
+    assert not folder.ca.exists()
+
+
 def test_half_a_ca_is_none(folder: KeyFolder) -> None:
+    folder.make_server(["localhost"], NOW)
     folder.ca.unlink()
     with pytest.raises(IssuingError, match=r"ca\.key is there, and ca\.pem is not"):
         folder.make_ca(NOW)
     with pytest.raises(IssuingError, match=r"ca\.pem is not there: 'odradek cert init"):
-        folder.make_server(["localhost"], NOW)
+        folder.make_server(["localhost"], NOW, renews=True)
     folder.ca.write_bytes(b"\xff\xfe")
     with pytest.raises(IssuingError, match="damaged"):
-        folder.make_server(["localhost"], NOW)
+        folder.make_server(["localhost"], NOW, renews=True)
 
 
 @pytest.mark.parametrize(
