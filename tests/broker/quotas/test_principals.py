@@ -21,6 +21,7 @@ from odradek.protocol.messages.produce import (
     ProduceResponse,
     TopicProduceData,
 )
+from tests.broker.security.login.test_token_logins import OPTIONS, log_in, tokens_of
 from tests.fakes.files import FakeFiles
 from tests.fakes.login import LoginBroker, LoginClient, login_broker
 from tests.fakes.replicas import replicas
@@ -137,3 +138,30 @@ async def test_time_and_nothing_else_gives_it_back(tmp_path: Path) -> None:
         broker.clock.advance(60_000)  # what the second has added is over, too
         assert not await produce(first, "a")
         assert not await produce(await client_of(broker, "alice"), "a")
+
+
+async def test_a_delegation_token_uses_up_the_quota_of_its_owner(
+    tmp_path: Path,
+) -> None:
+    """S025: whoever made it, and whoever has it."""
+    async with metered_broker(tmp_path, **OPTIONS) as broker:
+        await limit(broker, {"user": "alice"})
+        tokens = tokens_of(broker)
+        token = await tokens.create("User:alice", "User:bob", (), -1)
+        secret, lent = tokens.hmac_of(token.token_id), broker.connect()
+        answer = await log_in(lent, token.token_id, secret, "SCRAM-SHA-256")
+        assert answer.error_code == 0
+        assert await produce(lent, "a", SIZE)
+        assert await produce(await client_of(broker, "alice"), "b")
+        assert not await produce(await client_of(broker, "bob"), "a")
+
+
+async def test_the_name_of_a_certificate_has_a_quota_as_it_is(tmp_path: Path) -> None:
+    """S025: with all that it is written with."""
+    name = 'CN=al\\"ice,OU=Or ders,O=a\\,b,C=NO'
+    async with metered_broker(tmp_path) as broker:
+        await limit(broker, {"user": name})
+        for who, has_quota in ((name, True), ("CN=alice", False)):
+            client = await client_of(broker, "alice")
+            client.connection.info.become(f"User:{who}")  # as the door does it
+            assert bool(await produce(client, "a", SIZE)) is has_quota
