@@ -12,8 +12,6 @@ whose half is all above 1.03 is marked: that one is worse. Twelve minutes.
 """
 
 import argparse
-import compileall
-import shlex
 import statistics
 import sys
 import tempfile
@@ -30,11 +28,12 @@ ROOT = HERE.parent
 sys.path[:0] = [str(ROOT)]
 sys.path.append(str(HERE / "parts"))
 
+from checkouts import target_of, worktree  # noqa: E402
 from group_members import Member, alone  # noqa: E402
 from raw_load import Link, drive, fetch_links, produce_links  # noqa: E402
-from run import hot_paths, time_all, worktree  # noqa: E402
+from run import hot_paths, time_all  # noqa: E402
 from tables import machine, short, table  # noqa: E402
-from targets import Broker, Target  # noqa: E402
+from targets import Broker, compile_packages  # noqa: E402
 from work import topic  # noqa: E402
 
 NOW, BEFORE = "now", "before"
@@ -77,9 +76,7 @@ def main() -> None:
     with worktree(args.revision) as other:
         trees = {NOW: ROOT, BEFORE: other}
         for tree in trees.values():
-            for folder in ("protocol", "storage", "client", "broker", "terminal"):
-                if (tree / folder).is_dir():
-                    compileall.compile_dir(tree / folder, quiet=1)
+            compile_packages(tree)
         with tempfile.TemporaryDirectory(prefix="bench-", dir=args.dir) as directory:
             if "starts" in args.parts:
                 _compare_starts(pairs, trees, Path(directory), args.rounds * 2)
@@ -108,20 +105,12 @@ def _arguments() -> argparse.Namespace:
 # Whole brokers
 
 
-def _target(name: str, tree: Path, durability: str) -> Target:
-    """A broker of that tree. Before there was the name ``odradek`` it was `broker`."""
-    module = "odradek" if (tree / "odradek").is_dir() else "broker"
-    words = ["env", f"PYTHONPATH={tree}", sys.executable, "-m", module, "serve"]
-    options = f"--port {{port}} --data-dir {{data_dir}} --durability {durability}"
-    return Target(name, f"{shlex.join(words)} {options}")
-
-
 @contextmanager
 def _brokers(
     trees: dict[str, Path], directory: Path, durability: str
 ) -> Iterator[list[Broker]]:
     brokers = [
-        Broker(_target(name, tree, durability), directory)
+        Broker(target_of(name, tree, durability), directory)
         for name, tree in trees.items()
     ]
     try:
@@ -138,7 +127,7 @@ def _compare_starts(
 ) -> None:
     """On an empty directory: all that it computes until it is idle, and holds then."""
     _tell("start")
-    targets = [_target(name, tree, "commit") for name, tree in trees.items()]
+    targets = [target_of(name, tree, "commit") for name, tree in trees.items()]
     for number in range(rounds + 1):
         figures = {}
         for target in _turn(targets, number):

@@ -11,21 +11,17 @@ those of this checkout. Only a revision from before the name ``odradek`` has its
 """
 
 import argparse
-import filecmp
 import json
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
 sys.path.append(str(HERE / "parts"))
 
+from checkouts import worktree  # noqa: E402
 from tables import machine, replace_section, short, table  # noqa: E402
 
 ROOT = HERE.parent
@@ -147,40 +143,6 @@ def compared(now: Timings, then: Timings, revision: str) -> str:
     before = f"at {revision}"
     head = ["operation", "µs", before, "ratio", "CPU µs", before, "ratio"]
     return table(head, rows)
-
-
-@contextmanager
-def worktree(revision: str) -> Iterator[Path]:
-    """A checkout of ``revision`` in a temporary directory, its C extension built."""
-    git = ["git", "-C", str(ROOT), "worktree"]
-    with tempfile.TemporaryDirectory(prefix="odradek-bench-") as parent:
-        tree = Path(parent) / "tree"
-        add = [*git, "add", "--quiet", "--detach", str(tree), revision]
-        subprocess.run(add, check=True)
-        try:
-            _add_speedups(tree)
-            yield tree
-        finally:
-            subprocess.run([*git, "remove", "--force", str(tree)], check=True)
-
-
-def _add_speedups(tree: Path) -> None:
-    """Ours where the sources are the same, else what they are compiled to."""
-    sources = [*_found(tree, "protocol/*.[ch]"), *_found(tree, "broker/**/*.c")]
-    built = [*_found(ROOT, "protocol/*.so"), *_found(ROOT, "broker/**/*.so")]
-    _, *other = filecmp.cmpfiles(ROOT, tree, sources, False)
-    if not sources:
-        return
-    if built and not any(other):
-        for path in built:
-            shutil.copy(ROOT / path, tree / path)
-        return
-    build = [sys.executable, "setup.py", "--quiet", "build_ext", "--inplace"]
-    subprocess.run(build, cwd=tree, check=False)
-
-
-def _found(tree: Path, pattern: str) -> list[str]:
-    return [str(path.relative_to(tree)) for path in tree.glob(pattern)]
 
 
 if __name__ == "__main__":

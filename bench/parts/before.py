@@ -1,14 +1,12 @@
 """A broker of an earlier revision beside this one, in turns, under the same load."""
 
-import shlex
 import statistics
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
-from targets import ROOT, Broker, Target
+from checkouts import target_of, worktree
+from targets import ROOT, Broker, compile_packages
 from work import RAW, measure, topic
 
 Figures = dict[str, float]
@@ -22,9 +20,10 @@ def before_and_now(
 ) -> Iterator[Figures]:
     """How many times the CPU of the other a request takes: medians of pairs."""
     with ExitStack() as stack:
-        old = _checked_out(root, revision, stack)
+        old = stack.enter_context(worktree(revision))
+        compile_packages(old)
         brokers = [
-            Broker(_target(name, path), root)
+            Broker(target_of(name, path, "none"), root)
             for name, path in (("before", old), ("now", ROOT))
         ]
         for broker in brokers:
@@ -65,22 +64,3 @@ def _ratio(
                 took[which] = figures["broker_cpu_s"]
             ratios.append(took[1] / took[0])
     return statistics.median(ratios)
-
-
-def _checked_out(root: Path, revision: str, stack: ExitStack) -> Path:
-    """The revision in a folder of its own, its C compiled."""
-    path = root / "before"
-    git = ["git", "-C", str(ROOT), "worktree"]
-    subprocess.run([*git, "add", "--detach", str(path), revision], check=True)
-    stack.callback(subprocess.run, [*git, "remove", "--force", str(path)], check=True)
-    build = [sys.executable, "setup.py", "--quiet", "build_ext", "--inplace"]
-    subprocess.run(build, cwd=path, check=True)
-    return path
-
-
-def _target(name: str, path: Path) -> Target:
-    code = f"import sys; sys.path.insert(0, {str(path)!r})"
-    code += "; from odradek.broker.cli.main import main; sys.exit(main())"
-    words = [sys.executable, "-c", code, "serve", "--durability", "none"]
-    words += ["--port", "{port}", "--data-dir", "{data_dir}"]
-    return Target(name, shlex.join(words))

@@ -136,10 +136,11 @@ class Broker:
         return " / ".join(self._output.read_text(errors="replace").splitlines()[-3:])
 
 
-def compile_packages() -> None:
+def compile_packages(tree: Path = ROOT) -> None:
     """Compile odradek's modules, as an installation does."""
     for package in ("protocol", "storage", "client", "broker", "terminal"):
-        compileall.compile_dir(ROOT / package, quiet=1)
+        if (tree / package).is_dir():  # an earlier revision may not have it
+            compileall.compile_dir(tree / package, quiet=1)
 
 
 def environment() -> dict[str, str]:
