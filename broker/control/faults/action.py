@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -16,12 +17,13 @@ if TYPE_CHECKING:
 BEFORE, AFTER = "before", "after"
 
 
-class Action:
+class Action(ABC):
     """One thing that is done to requests; ``held`` is how many wait for a release."""
 
     name: str
     held = 0
 
+    @abstractmethod
     def __init__(self, fields: Fields, match: Match) -> None:
         """Take what it needs from the fields.
 
@@ -37,9 +39,9 @@ class Action:
         """What requests it has to see must be."""
         return match
 
+    @abstractmethod
     def act(self, call: Call, proceed: Proceed) -> Exchange | bytes:
         """What becomes of a request; ``proceed`` is what would without this rule."""
-        raise NotImplementedError
 
     def release(self, count: int | None = None) -> int:
         """Let go what it holds, the oldest first. Returns how many."""

@@ -31,8 +31,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from odradek.broker.durability.committer import Committer
+    from odradek.broker.requests.dispatch import Exchange
     from odradek.storage.files.files import Buffer
 
+    from .call import Call, Proceed
     from .match import Match
     from .rules import Rule
 
@@ -64,6 +66,10 @@ class Disk(Action):
     def api_keys(self, match: Match) -> Iterable[int]:
         """No request has to be looked at."""
         return ()
+
+    def act(self, call: Call, proceed: Proceed) -> Exchange | bytes:
+        """Nothing: files alone are touched."""
+        return proceed(call.frame)
 
     def is_for(self, what: str) -> bool:
         """Whether it does something to writes, or to syncs."""

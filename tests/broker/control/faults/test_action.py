@@ -1,5 +1,7 @@
 """What all actions have in common."""
 
+from typing import Any
+
 import pytest
 
 from odradek.broker.control.faults.action import Action
@@ -14,6 +16,9 @@ class Nothing(Action):
         self.size = fields.number("size")
         self._own = "not shown"
 
+    def act(self, call: Any, proceed: Any) -> Any:
+        return proceed(call.frame)
+
 
 def test_it_shows_what_it_was_told_and_holds_nothing() -> None:
     match = Match(api=3)
@@ -22,6 +27,14 @@ def test_it_shows_what_it_was_told_and_holds_nothing() -> None:
     assert (action.held, action.release()) == (0, 0)
     assert action.match_of(match) is match
     assert list(action.api_keys(match)) == [3]
-    call: object = None
-    with pytest.raises(NotImplementedError):
-        action.act(call, call)  # type: ignore[arg-type]
+
+
+def test_one_that_says_nothing_of_requests_is_none() -> None:
+    class Unfinished(Action):
+        name = "unfinished"
+
+        def __init__(self, fields: Fields, match: Match) -> None:
+            pass
+
+    with pytest.raises(TypeError, match="abstract"):
+        Unfinished(Fields({}), Match(api=3))  # type: ignore[abstract]
