@@ -26,6 +26,8 @@ _MODULES = {
     "ScramLoginModule": SCRAM,
     "OAuthBearerLoginModule": (OAUTHBEARER,),
 }
+_MODULE_OPTIONS = ("username", "password", "tokenauth")
+_NEAR = 0.8  # of others, like serviceName, Java has more
 _HANDLER = "OAuthBearerLoginCallbackHandler"
 _RETRIEVERS = (
     "DefaultJwtRetriever",
@@ -45,6 +47,7 @@ def read_sasl(options: Mapping[str, str]) -> Sasl:
     if mechanism == OAUTHBEARER:
         return Sasl(mechanism, oauth=_oauth(options, module))
     given = dict(module.options) if module else {}
+    _check_spelling(given)
     user = given.get("username", options.get(names.USER, ""))
     password = given.get("password", options.get(names.PASSWORD, ""))
     if not (user and password):
@@ -97,6 +100,18 @@ def _module(options: Mapping[str, str], mechanism: str) -> LoginModule | None:
             f" {wanted}",
         )
     return module
+
+
+def _check_spelling(given: Mapping[str, str]) -> None:
+    """Java ignores what it does not know; what is misspelt would log in as another."""
+    for name in given:
+        if name in _MODULE_OPTIONS or name.startswith("user_"):
+            continue
+        meant = did_you_mean(name, _MODULE_OPTIONS, _NEAR)
+        if meant:
+            raise SecurityOptionError(
+                names.JAAS, f"has the option {name!r}; did you mean {meant}?"
+            )
 
 
 def _oauth(options: Mapping[str, str], module: LoginModule | None) -> OAuth:

@@ -73,15 +73,14 @@ def _create(cluster: Cluster, options: argparse.Namespace) -> int:
     if options.json:
         print_json({**row_of(token), "hmac": token.hmac.value})
         return 0
-    print(f"sasl.username={token.token_id}")
-    print(f"sasl.password={token.hmac.value}")
+    print(
+        f"# {token.token_id} logs in {token.owner} until"
+        f" {moment_text(token.expiry_ms)}, renewed until {moment_text(token.max_ms)}"
+    )
+    print("# Java's clients, odradek: with sasl.mechanism=SCRAM-SHA-256 or -512")
     print(
         "sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule"
         f' required username="{token.token_id}" password="{token.hmac.value}"'
         ' tokenauth="true";'
-    )
-    print(
-        f"# {token.owner}, until {moment_text(token.expiry_ms)}; can be renewed until"
-        f" {moment_text(token.max_ms)}"
     )
     return 0

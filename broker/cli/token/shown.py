@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.cli.arguments.cluster_options import print_json
@@ -24,6 +25,8 @@ _HINTS: dict[Any, str] = {
     " delegation.token.secret.key.",
 }
 _HEAD = ("TOKEN", "OWNER", "RENEWERS", "EXPIRES", "MAX")
+# What logs in with a token is 64 bytes in base64; an id is a quarter as long.
+_SECRET = re.compile(r"[A-Za-z0-9+/]{86}(==)?", re.ASCII)
 
 
 def principal(text: str) -> Principal:
@@ -37,9 +40,13 @@ def principal(text: str) -> Principal:
 
 
 def refused(command: str, error: Exception, token_id: str = "") -> int:
-    """Say why something was refused, and what to do about it; the exit code."""
+    """Say why something was refused, and what to do about it; the exit code.
+
+    A secret that was given as an id is not repeated: what is said may be logged.
+    """
     code = getattr(error, "code", None)
-    return refuse(command, error, token_id, hint=_HINTS.get(code, ""))
+    what = "" if _SECRET.fullmatch(token_id) else token_id
+    return refuse(command, error, what, hint=_HINTS.get(code, ""))
 
 
 def show(tokens: Sequence[Token], is_json: bool) -> None:
@@ -73,11 +80,16 @@ def find(cluster: Cluster, token_id: str) -> Token:
     """The token with this id.
 
     Raises:
-        Refused: we see none.
+        Refused: we see none, or this is no id.
         KafkaError: the broker does not say.
     """
     from odradek.client.delegation_tokens import describe_tokens
 
+    if _SECRET.fullmatch(token_id):
+        raise Refused(
+            "this is what logs in with a token, and others can read it on a command"
+            " line; name the token by its id, which odradek token list shows"
+        )
     for token in describe_tokens(cluster):
         if token.token_id == token_id:
             return token

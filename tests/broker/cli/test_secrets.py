@@ -4,7 +4,9 @@ It must be in no output, no log, no audit, no traceback, no list of processes, a
 file but those that are there to hold it.
 """
 
+import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -65,6 +67,11 @@ class Desk:
         self.said.append(f"{words}: {done.stdout}{done.stderr}")
         assert "Traceback" not in done.stderr, done.stderr
         return done.stdout
+
+    def is_told(self, *secrets: str) -> bool:
+        """Whether one of them was said, or is in a list of processes."""
+        seen = self._seen.read_bytes().decode(errors="replace")
+        return any(each in text for each in secrets for text in (*self.said, seen))
 
     def check(self, *broker_logs: str) -> None:
         """The secrets are nowhere."""
@@ -171,6 +178,59 @@ def test_of_a_broker_and_who_asks_it(desk: Desk, guarded: SecureBroker) -> None:
     password = guarded.folder.password_file.read_text().strip()
     assert password not in guarded.process.log()
     assert not any(password in each for each in desk.said)
+
+
+def test_of_a_token(desk: Desk, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """What logs in is said once, by who makes it; the broker keeps it nowhere."""
+    folder = tmp_path_factory.mktemp("lending")
+    secret = f"delegation.token.secret.key=${{dir:{desk.folder}:given}}"
+    with secure_broker(folder, "-o", secret) as broker:
+        asked = broker.as_admin
+        desk.type("user", "set", "bob", *asked, "--password-file", "other")
+        desk.type("acl", "grant", "admin", "all", "user", "*", *asked)
+        made = desk.type("token", "create", "--json", "--owner", "bob", *asked)
+        lines = desk.type("token", "create", "--renewer", "bob", *asked)
+        del desk.said[-2:]  # the one place where they are meant to be
+        mine, secret = re.findall(r'="(\S+)"', lines)[:2]
+        bobs, hmacs = json.loads(made)["token"], (json.loads(made)["hmac"], secret)
+        for words in (
+            ("list",),
+            ("list", "--json", "--owner", "bob"),
+            ("renew", mine),
+            ("renew", mine, "--period", "2h", "--json"),
+            ("expire", mine, "--in", "1h"),
+        ):
+            desk.type("token", *words, *asked)
+        desk.type("token", "renew", bobs, *asked, code=1)
+        desk.type("token", "renew", mine, "--period", "soon", *asked, code=2)
+        options = desk.folder / "client.properties"
+        options.touch(0o600)
+        tls = f"security.protocol=SASL_SSL\nssl.ca.location={broker.folder.keys.ca}\n"
+        lent = f"{tls}sasl.mechanism=SCRAM-SHA-512\n{lines}"
+        by_token = ["--command-config", str(options)]
+        by_token += ["--bootstrap-server", broker.address]
+        for text, code in (
+            (lent, 0),
+            (lent.replace(mine, bobs), 1),
+            (lent.replace("tokenauth=", "tokenaut="), 2),
+            (lent.replace('" tokenauth', " tokenauth"), 2),
+            (lent.replace("sasl.jaas", "sasl.jas"), 2),
+        ):
+            options.write_text(text)
+            desk.type("topic", "list", *by_token, code=code)
+            desk.type("doctor", *by_token, code=None)
+        options.write_text(lent)
+        desk.type("token", "list", *by_token, code=1)
+        desk.type("token", "expire", mine, *asked)
+        desk.type("topic", "list", *by_token, code=1)
+        desk.type("config", "describe", "broker", "1", "--all", "--json", *asked)
+        broker.process.terminate()
+        desk.check(broker.process.log())
+        assert not desk.is_told(*hmacs)
+        assert not any(each in broker.process.log() for each in hmacs)
+        for path in broker.process.data_dir.rglob("*"):
+            content = path.read_bytes() if path.is_file() else b""
+            assert not any(each.encode() in content for each in (MARK, *hmacs)), path
 
 
 JAAS = (

@@ -54,6 +54,11 @@ def test_mistakes() -> None:
     assert "needs a ScramLoginModule" in other
     broken = refused(sasl_mechanism="PLAIN", sasl_jaas_config=jaas[:-1])
     assert "there is no ; at its end" in broken
+    for wrong in ("usernme", "passwort", "tokenaut", "Username"):
+        misspelt = jaas.replace("required", f'required {wrong}="hush"')
+        said = refused(sasl_mechanism="PLAIN", sasl_jaas_config=misspelt)
+        assert f"has the option '{wrong}'; did you mean " in said
+        assert "hush" not in said
     twice = refused(sasl_mechanism="PLAIN", sasl_jaas_config=jaas + jaas)
     assert "several modules" in twice
 

@@ -6,6 +6,8 @@ from odradek.broker.cli.token.shown import principal, row_of, show
 from odradek.client.delegation_tokens import Token
 from odradek.client.security.settings import Secret
 
+from .conftest import TokenShell
+
 TOKEN = Token("id", "User:a", "User:b", ["User:c"], 1, 2, 3, Secret("hush"))
 
 
@@ -25,3 +27,17 @@ def test_the_secret_is_never_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert "hush" not in shown
     assert '"expiry_ms": 2' in shown
     assert "1970-01-01T00:00:00.002Z" in shown
+
+
+@pytest.mark.parametrize("action", ["renew", "expire"])
+def test_a_secret_in_the_place_of_an_id_is_not_repeated(
+    action: str, tokens: TokenShell
+) -> None:
+    (made,) = tokens.json("create")
+    for secret in (made["hmac"], made["hmac"].rstrip("="), "x" * 86):
+        assert tokens.run(action, secret, code=1) == []
+        assert (
+            "name the token by its id, which odradek token list shows" in tokens.error
+        )
+        assert secret not in tokens.error
+    assert [row["token"] for row in tokens.json("list")] == [made["token"]]
