@@ -10,7 +10,7 @@ import asyncio
 import socket
 import ssl
 import threading
-from contextlib import suppress
+from contextlib import closing, suppress
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -84,21 +84,19 @@ def _of_server(url: str, context: ssl.SSLContext | None) -> bytes:
     host = parts.hostname or ""
     connection = _KINDS[parts.scheme](host, parts.port)
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    with _connected((host, connection.port), context) as connected:
-        cutting = threading.Timer(SECONDS_MAX, _cut, (connected,))
-        cutting.daemon = True
-        cutting.start()
-        try:
-            if isinstance(connected, ssl.SSLSocket):
-                connected.do_handshake()
-            connection.sock = connected
-            connection.request("GET", path, headers={"Accept": "application/json"})
-            response = connection.getresponse()
-            if response.status != _OK:
-                raise NotFetched(f"{url}: the answer is {response.status}")
-            return response.read(SIZE_MAX + 1)
-        finally:
-            cutting.cancel()
+    with (
+        _connected((host, connection.port), context) as connected,
+        closing(connection),
+        _Cutting(connected),
+    ):
+        if isinstance(connected, ssl.SSLSocket):
+            connected.do_handshake()
+        connection.sock = connected
+        connection.request("GET", path, headers={"Accept": "application/json"})
+        response = connection.getresponse()
+        if response.status != _OK:
+            raise NotFetched(f"{url}: the answer is {response.status}")
+        return response.read(SIZE_MAX + 1)
 
 
 def _connected(
@@ -117,6 +115,25 @@ def _connected(
         raise
 
 
-def _cut(connected: socket.socket) -> None:
-    with suppress(OSError):
-        connected.shutdown(socket.SHUT_RDWR)
+class _Cutting:
+    """Cuts a connection off after `SECONDS_MAX`, unless all is done by then."""
+
+    def __init__(self, connected: socket.socket) -> None:
+        self._connected = connected
+        self._is_late = False
+        self._timer = threading.Timer(SECONDS_MAX, self._cut)
+        self._timer.daemon = True
+
+    def __enter__(self) -> None:
+        self._timer.start()
+
+    def __exit__(self, *_: object) -> None:
+        """Half of an answer, or what went wrong, is no more than too late."""
+        self._timer.cancel()
+        if self._is_late:
+            raise TimeoutError(f"it took more than {SECONDS_MAX:g} s")
+
+    def _cut(self) -> None:
+        self._is_late = True
+        with suppress(OSError):
+            self._connected.shutdown(socket.SHUT_RDWR)
