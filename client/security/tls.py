@@ -26,9 +26,12 @@ EXPIRED, NOT_YET_VALID = 10, 9
 OTHER_NAME = (62, 64)
 # Alerts, as OpenSSL names them, of a server that does not like our certificate.
 _WANTS_CERTIFICATE = ("CERTIFICATE_REQUIRED", "HANDSHAKE_FAILURE")
+_EXPIRED_ALERT = "CERTIFICATE_EXPIRED"
 _BAD_CERTIFICATE = (
-    *("UNKNOWN_CA", "BAD_CERTIFICATE", "CERTIFICATE_EXPIRED"),
-    *("CERTIFICATE_UNKNOWN", "ACCESS_DENIED"),
+    "UNKNOWN_CA",
+    "BAD_CERTIFICATE",
+    "CERTIFICATE_UNKNOWN",
+    "ACCESS_DENIED",
 )
 _NO_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE")
 _VERSIONS = ("UNSUPPORTED_PROTOCOL", "PROTOCOL_VERSION", "NO_PROTOCOLS_AVAILABLE")
@@ -186,7 +189,10 @@ def failure_of(error: ssl.SSLError, context: ssl.SSLContext) -> TlsFailed:
     if any(word in reason for word in _VERSIONS):
         text = f"has no version of TLS in common with us ({names.VERSIONS})"
         return TlsFailed(text, cause=TlsCause.VERSION)
-    if any(word in reason for word in (*_WANTS_CERTIFICATE, *_BAD_CERTIFICATE)):
+    if any(
+        word in reason
+        for word in (*_WANTS_CERTIFICATE, _EXPIRED_ALERT, *_BAD_CERTIFICATE)
+    ):
         text, cause = _of_certificate(reason, context)
         return TlsFailed(text, cause=cause)
     return TlsFailed(f"TLS failed: {_words(reason)}")
@@ -199,14 +205,20 @@ def _of_certificate(reason: str, context: ssl.SSLContext) -> tuple[str, TlsCause
             "wants a certificate of ours, or has no cipher in common with us: set"
             f" {names.CERTIFICATE_FILES[1]} and {names.KEY_FILES[0]}"
         ), TlsCause.NO_CERTIFICATE
+    option = names.CERTIFICATE_FILES[1]
+    if _EXPIRED_ALERT in reason:
+        return (
+            f"refuses our certificate, which has expired: {option} has to name a new"
+            " one"
+        ), TlsCause.CERTIFICATE_REFUSED
     if any(word in reason for word in _BAD_CERTIFICATE):
         return (
-            f"refuses our certificate ({_words(reason)}): it must be issued by whom"
-            f" the broker trusts ({names.CERTIFICATE_FILES[1]})"
+            f"refuses our certificate ({_words(reason)}): {option} has to name one that"
+            " is valid today, and issued by whom the broker trusts"
         ), TlsCause.CERTIFICATE_REFUSED
     return (
         "refuses our certificate, or has no cipher in common with us"
-        f" ({names.CERTIFICATE_FILES[1]}, {names.CIPHERS})"
+        f" ({option}, {names.CIPHERS})"
     ), TlsCause.CIPHER
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from odradek.client.errors import TlsFailed
+from odradek.client.errors import TlsCause, TlsFailed
 from odradek.protocol.errors import (
     ClusterAuthorizationFailed,
     GroupAuthorizationFailed,
@@ -28,6 +28,15 @@ _KINDS: dict[type[Exception], str] = {
 # To try again is of no use: the answer would be the same, and brokers slow down who
 # tries many passwords.
 FINAL = (*_KINDS, SaslAuthenticationFailed, UnsupportedSaslMechanism)
+# What nobody here can mend, or only by another name of the broker.
+_REMEDIES = {
+    TlsCause.EXPIRED: "the broker needs a new one (ssl.certificate.file, or its"
+    " keystore)",
+    TlsCause.INVALID: "the broker needs another one (ssl.certificate.file, or its"
+    " keystore)",
+    TlsCause.OTHER_NAME: "name the broker as its certificate does"
+    " (bootstrap.servers, and what it advertises), or have one made for this name, too",
+}
 
 
 class Need(NamedTuple):
@@ -54,6 +63,10 @@ def told(error: Exception, security: Security | None, *needs: Need) -> str:
     if isinstance(error, SaslAuthenticationFailed):
         text = str(error).rstrip(".")
         return f"The broker does not let {_login(security)} in: {text}."
+    if isinstance(error, TlsFailed):
+        remedy = _REMEDIES.get(error.cause)
+        said = f"{error}: {remedy}" if remedy else str(error)
+        return f"The broker cannot be spoken to: {said}."
     kind = next((of for each, of in _KINDS.items() if isinstance(error, each)), None)
     if kind is None:
         return str(error)

@@ -179,7 +179,7 @@ def in_plain_words(security: Security | None = None, *needs: Need) -> Iterator[N
         ) from error
     except TlsFailed as error:
         kind = SourceAway if error.may_pass else SourceError
-        raise kind(f"The broker cannot be spoken to: {error}.") from error
+        raise kind(told(error, security)) from error
     except (Unreachable, NoAnswer) as error:
         raise SourceAway(
             f"The broker does not answer: {error}. Is it running, and is "

@@ -22,6 +22,7 @@ from odradek.protocol.errors import KafkaError
 from tests.apache_kafka.java_client import JavaClient
 from tests.apache_kafka.secure_node import PASSWORD, SecureKafka, running_secure_kafka
 from tests.broker_process import BrokerProcess, running_broker
+from tests.key_server import key_server
 from tests.patience import PATIENCE_S
 from tests.tokens import Issuer
 
@@ -61,26 +62,25 @@ def ours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ours]:
     users, options = folder / "users", folder / "server.properties"
     users.write_text(f"alice:{PASSWORD}\n")
     users.chmod(0o600)
-    # As a file of Apache Kafka has it.
-    prefix = "listener.name.sasl_plaintext.oauthbearer"
-    options.write_text(
-        "delegation.token.secret.key=hush\n"
-        "sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-256,OAUTHBEARER\n"
-        f"{prefix}.sasl.jaas.config={MODULES}.oauthbearer.OAuthBearerLoginModule"
-        " required;\n"
-        f"{prefix}.sasl.server.callback.handler.class={MODULES}.oauthbearer"
-        ".OAuthBearerValidatorCallbackHandler\n"
-        f"sasl.oauthbearer.jwks.endpoint.url={issuer.keys.as_uri()}\n"
-        f"sasl.oauthbearer.expected.audience={issuer.audience}\n"
-        f"plain.users.file={users}\n"
-    )
-    words = ("--config", str(options))
     listeners = "SASL_PLAINTEXT://127.0.0.1:0,PLAINTEXT://127.0.0.1:0"
-    with running_broker(
-        folder / "data", *words, "-o", f"listeners={listeners}"
-    ) as broker:
-        yield Ours(broker, issuer)
-        assert "Traceback" not in broker.log()
+    with key_server(issuer) as keys:
+        # As a file of Apache Kafka has it.
+        prefix = "listener.name.sasl_plaintext.oauthbearer"
+        options.write_text(
+            "delegation.token.secret.key=hush\n"
+            "sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-256,OAUTHBEARER\n"
+            f"{prefix}.sasl.jaas.config={keys.login_module}\n"
+            f"{prefix}.sasl.server.callback.handler.class={MODULES}.oauthbearer"
+            ".OAuthBearerValidatorCallbackHandler\n"
+            f"sasl.oauthbearer.jwks.endpoint.url={keys.url}\n"
+            f"sasl.oauthbearer.expected.audience={issuer.audience}\n"
+            f"plain.users.file={users}\n"
+        )
+        words = ("--config", str(options), "-o", f"listeners={listeners}")
+        with running_broker(folder / "data", *words) as broker:
+            yield Ours(broker, issuer)
+            assert keys.asked
+            assert "Traceback" not in broker.log()
 
 
 def test_the_tool_makes_a_token_that_outlives_a_restart_and_logs_in(
@@ -126,6 +126,7 @@ def test_the_tool_makes_a_token_that_outlives_a_restart_and_logs_in(
 def test_the_java_client_logs_in_with_the_token_of_a_file(
     ours: Ours, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """S017: the broker's keys come over https."""
     path = tmp_path / "token"
     path.write_text(ours.issuer.token("alice"))
     options = ours.java_options(

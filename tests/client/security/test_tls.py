@@ -86,7 +86,17 @@ def test_certificates_of_clients(
     Connection(*strict.address, security=mine, timeout_s=PATIENCE_S).close()
     stranger = Authority(tmp_path, "stranger").issue("client")
     other = security(ca, ssl_certificate_location=str(stranger))
-    assert "refuses our certificate" in failure(strict, other)
+    said = failure(strict, other)
+    assert (
+        "refuses our certificate (tlsv1 alert unknown ca): ssl.certificate.loc" in said
+    )
+    assert said.endswith("valid today, and issued by whom the broker trusts")
+    old = str(ca.issue("old", to_date="20200102000000Z"))
+    said = failure(strict, security(ca, ssl_certificate_location=old))
+    assert said.endswith(
+        "refuses our certificate, which has expired: ssl.certificate.location has to"
+        " name a new one"
+    )
 
 
 def test_a_key_that_is_locked(

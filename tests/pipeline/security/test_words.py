@@ -64,6 +64,21 @@ def test_a_login_that_fails(security: Security | None, said: str) -> None:
     assert told(SaslAuthenticationFailed("wrong."), security).startswith(said)
 
 
+def test_a_certificate_that_is_not_good() -> None:
+    expired = TlsFailed(
+        "kafka-1:9093: its certificate has expired", 10, TlsCause.EXPIRED
+    )
+    assert told(expired, ALICE) == (
+        "The broker cannot be spoken to: kafka-1:9093: its certificate has expired: the"
+        " broker needs a new one (ssl.certificate.file, or its keystore)."
+    )
+    named = TlsFailed("a:1: for other names", 62, TlsCause.OTHER_NAME)
+    assert "for other names: name the broker as its certificate does" in told(
+        named, None
+    )
+    assert told(TlsFailed("a:1: x"), None) == "The broker cannot be spoken to: a:1: x."
+
+
 def test_who_we_are() -> None:
     assert principal(Security(tls=Tls())) == "User:ANONYMOUS"
     assert principal(TOKEN) == "The owner of our token"
