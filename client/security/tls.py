@@ -56,7 +56,26 @@ class TlsSocket(ssl.SSLSocket):
         try:
             return super().send(data, flags)
         except ssl.SSLError as error:
-            raise failure_of(error, self.context) from None
+            raise self._refusal() or failure_of(error, self.context) from None
+        except ConnectionError:
+            if (refusal := self._refusal()) is not None:
+                raise refusal from None
+            raise
+
+    def _refusal(self) -> TlsFailed | None:
+        """What the server has said before it closed, if anything.
+
+        With TLS 1.3 it looks at our certificate when we take ourselves for connected:
+        it refuses, and closes, and what we send then fails.
+        """
+        try:
+            super().recv(1)
+        except ssl.SSLError as error:
+            found = failure_of(error, self.context)
+            return None if found.may_pass else found
+        except OSError:
+            pass
+        return None
 
 
 def open_tls(plain: socket.socket, tls: Tls, host: str) -> TlsSocket:

@@ -9,10 +9,11 @@ import pytest
 
 from odradek.client.cluster import Cluster
 from odradek.client.connection import Connection
-from odradek.client.errors import TlsFailed
+from odradek.client.errors import TlsCause, TlsFailed
 from odradek.client.security.names import SecurityOptionError
 from odradek.client.security.options import read_security
 from odradek.client.security.settings import Security
+from odradek.client.security.tls import open_tls
 from tests.authority import Authority, openssl
 from tests.fakes.scripted import ScriptedBroker, scripted_cluster
 from tests.patience import PATIENCE_S
@@ -97,6 +98,39 @@ def test_certificates_of_clients(
         "refuses our certificate, which has expired: ssl.certificate.location has to"
         " name a new one"
     )
+
+
+def send_much(client: ssl.SSLSocket) -> None:
+    for _ in range(1000):  # the first may go out before the kernel says who is there
+        client.send(b"anything")
+
+
+def test_a_refusal_after_the_handshake_is_read_when_nothing_can_be_sent(
+    ca: Authority, identity: Path
+) -> None:
+    """With TLS 1.3 a broker has refused and closed before we send what we want."""
+    strict = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    strict.minimum_version = ssl.TLSVersion.TLSv1_3
+    strict.load_cert_chain(identity)
+    strict.verify_mode = ssl.CERT_REQUIRED
+    strict.load_verify_locations(ca.certificate)
+    old = str(ca.issue("old", to_date="20200102000000Z"))
+    of = security(ca, ssl_certificate_location=old)
+    assert of.tls is not None
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def refuse() -> None:
+            with contextlib.suppress(ssl.SSLError):
+                strict.wrap_socket(listener.accept()[0], server_side=True)
+
+        thread = threading.Thread(target=refuse)
+        thread.start()
+        plain = socket.create_connection(listener.getsockname(), PATIENCE_S)
+        with open_tls(plain, of.tls, "127.0.0.1") as client:
+            thread.join()
+            with pytest.raises(TlsFailed, match="which has expired") as caught:
+                send_much(client)
+    assert caught.value.cause is TlsCause.CERTIFICATE_REFUSED
 
 
 def test_a_key_that_is_locked(
