@@ -28,6 +28,7 @@ class BrokerProcess:
         self.module = "odradek"
         self.environment = {**os.environ, "ODRADEK_LOOP": loop}
         self.port = 0
+        self.ready_line = ""
         self.log_path = data_dir.with_name(data_dir.name + ".err")
         self.process: subprocess.Popen[str] | None = None
 
@@ -63,7 +64,7 @@ class BrokerProcess:
         except BaseException:
             self.kill()
             raise
-        self.port = int(found[2])
+        self.port, self.ready_line = int(found[2]), line
         return line
 
     def _ready_line(self) -> str:

@@ -39,8 +39,11 @@ PASTED = [each for each in CLIENTS if each != "spark"]
 class Walk:
     """A folder in which somebody types, with a broker."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, way: str) -> None:
         self.folder = folder
+        self.way = way
+        is_made = way == "secure init"
+        self.keys = folder / ("secure" if is_made else "data/security")
         tools = {
             "odradek": f'#!/bin/sh\nexec {sys.executable} -m odradek "$@"\n',
             "kcat": KCAT.format(python=sys.executable),
@@ -76,18 +79,25 @@ def pasted(printed: str) -> dict[str, str]:
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
-@pytest.fixture(scope="module")
-def walk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walk]:
-    walked = Walk(tmp_path_factory.mktemp("walk"))
+@pytest.fixture(scope="module", params=["secure init", "serve --secure"])
+def walk(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Walk]:
+    walked = Walk(tmp_path_factory.mktemp("walk"), request.param)
     yield walked
     walked.broker.kill()
 
 
 @pytest.fixture(scope="module")
 def printed(walk: Walk) -> dict[str, str]:
-    """What the first command prints; the second is running."""
+    """What is said of clients, with a secure broker that runs."""
     broker = walk.broker
     broker.port = next(iter(free_ports()))
+    if walk.way == "serve --secure":
+        broker.options = ["--secure"]
+        broker.start()
+        where = f"--dir data/security --bootstrap-server {broker.address}"
+        return pasted(walk.type(f"odradek secure show {where}"))
     said = walk.type(f"odradek secure init --port {broker.port}")
     broker.options = ["--config", str(walk.folder / "secure" / "server.properties")]
     broker.start()
@@ -98,6 +108,7 @@ def printed(walk: Walk) -> dict[str, str]:
 def test_each_client_writes_a_record(
     client: str, walk: Walk, printed: dict[str, str]
 ) -> None:
+    """S028"""
     assert set(printed) == set(CLIENTS)
     text = printed[client]
     if client in ("kcat", "java", "odradek"):
@@ -116,5 +127,5 @@ def test_nobody_else_gets_in(walk: Walk, printed: dict[str, str]) -> None:
     with pytest.raises(AssertionError, match="it expects TLS"):
         walk.type(f"odradek doctor --bootstrap-server {address}")
     assert "Traceback" not in walk.broker.log()
-    password = (walk.folder / "secure" / "admin.password").read_text().strip()
+    password = (walk.keys / "admin.password").read_text().strip()
     assert password not in walk.broker.log()

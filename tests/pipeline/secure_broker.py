@@ -1,6 +1,8 @@
 """A broker that wants TLS and logins, with rights for some: for jobs."""
 
 import contextlib
+import json
+import urllib.request
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -18,8 +20,10 @@ from odradek.client.address import Address
 from odradek.client.cluster import Cluster
 from odradek.client.scram import Mechanism, set_password
 from odradek.client.security.options import read_security
+from tests.broker.operate.metrics.served import Samples, read
 from tests.broker_process import BrokerProcess, running_broker
 from tests.certificates import authority, server
+from tests.client.test_producer import records_in
 from tests.patience import PATIENCE_S
 
 # Nobody may ever see it, wherever a job leaves something behind.
@@ -41,6 +45,8 @@ class SecureBroker:
         self.address = process.address
         self.ca = authority().certificate
         self.folder = folder
+        port = json.loads(process.ready_line)["http_port"]
+        self._metrics = f"http://127.0.0.1:{port}/metrics"
         self._admin = AdminClient(self.options("admin", _ADMIN, "PLAIN"))
 
     def options(
@@ -79,6 +85,24 @@ class SecureBroker:
 
         options = self.options("admin", _ADMIN, "PLAIN")
         feeding.send(self.address, topic, values, partition, **options)
+
+    def record_count(self, topic: str) -> int:
+        """How many records, transactions' markers left out, one can read."""
+        with self.cluster() as cluster:
+            return len(list(records_in(cluster, topic, 0)))
+
+    def login_count(self, outcome: str) -> int:
+        """How many logins of alice were accepted, or made again."""
+        found = self._scraped()["odradek_logins_total"]
+        return int(found["SASL_SSL", "SCRAM-SHA-256", outcome])
+
+    def ended_count(self) -> int:
+        """How many connections were cut off, as their login had ended."""
+        return int(self._scraped()["odradek_logins_ended_total"]["SASL_SSL",])
+
+    def _scraped(self) -> Samples:
+        with urllib.request.urlopen(self._metrics, timeout=PATIENCE_S) as answer:
+            return read(answer.read().decode())
 
     def cluster(self) -> Cluster:
         """Of who may do everything."""
@@ -122,6 +146,8 @@ def running_secure_broker(folder: Path) -> Iterator[SecureBroker]:
         "authorizer.class.name=acl",
         "super.users=User:admin",
         "log.retention.ms=-1",
+        "http.listener=127.0.0.1:0",
+        "logging.format=json",
     ]
     words = [word for option in options for word in ("-o", option)]
     with running_broker(folder / "data", *words) as process:

@@ -81,6 +81,7 @@ def test_a_batch_and_a_stream_that_outlives_its_logins(
     tmp_path: Path,
     capsys: Captured,
 ) -> None:
+    """S030"""
     broker.create(topic)
     broker.grant("topic", topic, "READ")
     broker.send(topic, VALUES)
@@ -223,3 +224,33 @@ def test_a_load_and_an_export(
     assert "50 rows" in captured.out
     nowhere(said + captured.out + captured.err)
     nothing_in(tmp_path)
+
+
+@pytest.mark.usefixtures("shared_spark")
+def test_a_load_that_outlives_its_logins(
+    broker: SecureBroker, config: Path, topic: str, tmp_path: Path, capsys: Captured
+) -> None:
+    """S030: the larger the table, the longer it takes; no row is lost or doubled."""
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    broker.create(topic)
+    broker.grant("topic", topic, "READ", "WRITE", "DESCRIBE_CONFIGS")
+    rights = ("READ", "WRITE", "CREATE", "DESCRIBE_CONFIGS")
+    broker.grant("topic", "odradek-load-", *rights)
+    broker.grant("transactional id", topic, "WRITE")
+    broker.grant("group", f"load-{topic}", "READ")
+    before = broker.login_count("again")
+    ids = pa.table({"id": range(100_000)})
+    count = 0
+    while broker.login_count("again") == before:
+        count = 2 * count or 2
+        table = tmp_path / f"in-{count}"
+        table.mkdir()
+        whole = pa.concat_tables([ids] * count)
+        pyarrow.parquet.write_table(whole, table / "part.parquet")
+        given = ["--table", str(table), "--topic", topic, "--job", f"{topic}-{count}"]
+        assert load([*given, "--command-config", str(config)]) == 0, capsys.readouterr()
+    sent = sum(2**n for n in range(1, count.bit_length())) * len(ids)
+    assert broker.record_count(topic) == sent
+    assert not broker.ended_count()

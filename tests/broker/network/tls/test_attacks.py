@@ -3,13 +3,19 @@
 import asyncio
 import contextlib
 import os
+import socket
 import ssl
 import subprocess
 
 import pytest
 
-from tests.broker.network.tls.words import TlsBroker, connected, tls_broker
-from tests.certificates import authority
+from tests.broker.network.tls.words import (
+    TlsBroker,
+    client_context,
+    connected,
+    tls_broker,
+)
+from tests.certificates import alice, authority
 from tests.fakes.broker import until
 from tests.patience import PATIENCE_S
 
@@ -80,14 +86,106 @@ async def test_who_hangs_up_in_the_middle_of_a_hello_is_forgotten() -> None:
 
 def scanned(broker: TlsBroker, *words: str) -> bool:
     """Whether openssl s_client makes a handshake so."""
+    said = asked(broker, *words)
+    return "Cipher is (NONE)" not in said and "Cipher is" in said
+
+
+def asked(broker: TlsBroker, *words: str, typed: bytes = b"") -> str:
+    """What openssl s_client says of a listener."""
     address = f"127.0.0.1:{broker.listener.port}"
     done = subprocess.run(
         ["openssl", "s_client", "-connect", address, *words],
-        input=b"",
+        input=typed,
         capture_output=True,
         timeout=PATIENCE_S,
     )
-    return b"Cipher is (NONE)" not in done.stdout and b"Cipher is" in done.stdout
+    return (done.stdout + done.stderr).decode(errors="replace")
+
+
+def suites_of_1_2() -> list[str]:
+    """All that openssl itself can speak, the weakest too."""
+    wanted = "ALL:COMPLEMENTOFALL:@SECLEVEL=0"
+    done = subprocess.run(
+        ["openssl", "ciphers", "-s", "-tls1_2", wanted],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return [each for each in done.stdout.strip().split(":") if each[:4] != "TLS_"]
+
+
+async def test_of_all_suites_those_are_spoken_that_are_safe() -> None:
+    """A05: forward secrecy, and encryption that authenticates."""
+    async with tls_broker() as broker:
+        spoken = set()
+        for suite in suites_of_1_2():
+            words = ("-tls1_2", "-cipher", f"{suite}:@SECLEVEL=0")
+            if await asyncio.to_thread(scanned, broker, *words):
+                spoken.add(suite)
+        assert spoken == {
+            "ECDHE-ECDSA-AES128-GCM-SHA256",
+            "ECDHE-ECDSA-AES256-GCM-SHA384",
+            "ECDHE-ECDSA-CHACHA20-POLY1305",
+        }
+
+
+@pytest.mark.parametrize("version", ["-tls1_2", "-tls1_3"])
+async def test_nothing_is_negotiated_that_helps_an_attacker(version: str) -> None:
+    """A05: what else a scanner looks for."""
+    async with tls_broker() as broker:
+        said = await asyncio.to_thread(asked, broker, version)
+        assert "Compression: NONE" in said
+        assert "Secure Renegotiation IS NOT supported" not in said or "1_3" in version
+        assert "No ALPN negotiated" in said
+        assert "session ticket" not in said
+        # R has s_client ask for another handshake on the same connection.
+        said = await asyncio.to_thread(asked, broker, version, typed=b"R\n")
+        assert "RENEGOTIATING" in said or version == "-tls1_3"
+        assert "no renegotiation" in said or version == "-tls1_3"
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+async def test_a_session_ends_with_its_connection(version: ssl.TLSVersion) -> None:
+    """A05: who comes again shows a certificate again, and nothing is kept of it."""
+    async with tls_broker(ssl_client_auth="required") as broker:
+        context = client_context(alice())
+        context.maximum_version = version
+        session = None
+        for how in ("told", "told", "cut"):
+            client, is_reused = await asyncio.to_thread(
+                shaken, broker, context, session
+            )
+            with contextlib.closing(client):
+                assert not is_reused
+                session = client.session
+                await until(lambda: broker.listener.connections)
+                if how == "told":  # as a client should
+                    with contextlib.suppress(OSError):  # of 1.2 nobody answers
+                        await asyncio.to_thread(client.unwrap)
+            await until(lambda: not broker.listener.connections)
+        kept = broker.tls.identity.current.context.session_stats()
+        assert (kept["number"], kept["hits"]) == (0, 0)
+
+
+def shaken(
+    broker: TlsBroker, context: ssl.SSLContext, session: ssl.SSLSession | None
+) -> tuple[ssl.SSLSocket, bool | None]:
+    """A handshake of a client that would go on with a session."""
+    plain = socket.create_connection(("127.0.0.1", broker.listener.port), PATIENCE_S)
+    client = context.wrap_socket(plain, server_hostname="localhost", session=session)
+    return client, client.session_reused
+
+
+async def test_the_broker_chooses_the_suite() -> None:
+    """A05: a client that prefers another gets the broker's."""
+    suites = ["ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-ECDSA-AES256-GCM-SHA384"]
+    async with tls_broker() as broker:
+        chosen = set()
+        for wanted in (suites, suites[::-1]):
+            words = ("-tls1_2", "-cipher", ":".join(wanted))
+            said = await asyncio.to_thread(asked, broker, *words)
+            chosen.add(said.partition("Cipher is ")[2].split()[0])
+        assert len(chosen) == 1
 
 
 @pytest.mark.parametrize(
@@ -106,22 +204,29 @@ def scanned(broker: TlsBroker, *words: str) -> bool:
 async def test_what_is_spoken_is_what_is_safe(
     words: list[str], is_spoken: bool
 ) -> None:
+    """A05"""
     async with tls_broker() as broker:
         assert await asyncio.to_thread(scanned, broker, *words) is is_spoken
 
 
 async def test_large_requests_wait_for_who_reads_slowly() -> None:
-    async with tls_broker() as broker, connected(broker) as client:
-        big = "now:" + "x" * (10 << 20)
-        client.send(big)
-        assert await client.answer() == big
-        client.send(big)
-        size = int.from_bytes(await client.reader.readexactly(4))
-        found = 0
-        while found < size:  # a little at a time
-            found += len(await client.reader.read(4096))
-            await asyncio.sleep(0)
+    """S033: a few who do not read keep nobody else waiting, and get all of it."""
+    async with tls_broker() as broker, contextlib.AsyncExitStack() as stack:
+        slow = [await stack.enter_async_context(connected(broker)) for _ in range(3)]
+        big = "now:" + "".join(f"{number:08x}" for number in range((10 << 20) // 8))
+        for client in slow:
+            client.send(big, "now:after")
+        await until(lambda: len(broker.unsent) == len(slow))
         async with connected(broker) as other:
-            other.send("now:1")
-            assert await other.answer() == "now:1"
-        assert found == size
+            for number in range(100):
+                other.send(f"now:{number}")
+                assert await other.answer() == f"now:{number}"
+        for client in slow:
+            size = int.from_bytes(await client.reader.readexactly(4))
+            found = bytearray()
+            while len(found) < size:  # a little at a time
+                found += await client.reader.read(min(4096, size - len(found)))
+                await asyncio.sleep(0)
+            assert found == big.encode()
+            assert await client.answer() == "now:after"
+        assert not broker.unsent

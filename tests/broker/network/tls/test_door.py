@@ -267,6 +267,7 @@ def pem_of(holder: Holder | Authority) -> str:
 
 
 async def test_old_versions_and_weak_suites_are_not_spoken() -> None:
+    """A05"""
     async with tls_broker() as broker:
         context = client_context()
         context.maximum_version = ssl.TLSVersion.TLSv1_2

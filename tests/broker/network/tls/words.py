@@ -28,6 +28,13 @@ class TlsBroker(WordBroker):
         self.tls = Tls(identity, PreAuth(self.clock, 3, 10_000))
         self.listener = Listener("SSL", "127.0.0.1", 0, network, tls=self.tls)
 
+    @property
+    def unsent(self) -> list[int]:
+        """How much waits for each client that does not read."""
+        connections = self.listener.connections
+        sizes = [each._transport.get_write_buffer_size() for each in connections]
+        return [size for size in sizes if size]
+
 
 @contextlib.asynccontextmanager
 async def tls_broker(
