@@ -1,4 +1,4 @@
-"""Why a client cannot connect, in the words that the operator gets."""
+"""S028: why a client cannot connect, in the words that the operator gets."""
 
 import contextlib
 import socket

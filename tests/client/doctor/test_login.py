@@ -1,4 +1,4 @@
-"""Every way in which a login fails, with the line that would mend it."""
+"""S028: every way in which a login fails, with the line that would mend it."""
 
 from odradek.client.address import Address
 from odradek.client.doctor.login import login_failure, mechanisms

@@ -1,4 +1,4 @@
-"""Every way in which TLS fails, with the line that would mend it."""
+"""S028: every way in which TLS fails, with the line that would mend it."""
 
 import contextlib
 import socket

@@ -111,6 +111,7 @@ def test_the_line_for_a_true_jks_works_as_it_stands(tmp_path: Path) -> None:
 def test_who_else_can_read_or_write_a_key(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """A22"""
     path, link = tmp_path / "it.pem", tmp_path / "link.pem"
     path.write_text("".join(each.read_text() for each in server()))
     link.symlink_to(path)
@@ -127,6 +128,7 @@ def test_who_else_can_read_or_write_a_key(
 
 
 def test_what_is_no_file_is_not_read(tmp_path: Path) -> None:
+    """A22"""
     pipe, loop = tmp_path / "pipe", tmp_path / "loop"
     os.mkfifo(pipe)
     loop.symlink_to(loop)

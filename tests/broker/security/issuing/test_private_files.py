@@ -16,6 +16,7 @@ def mode(path: Path) -> int:
 
 
 def test_nobody_else_reads_it_whatever_the_umask(tmp_path: Path) -> None:
+    """A22"""
     before = os.umask(0)
     try:
         make_folder(tmp_path / "a" / "b")
@@ -30,6 +31,7 @@ def test_nobody_else_reads_it_whatever_the_umask(tmp_path: Path) -> None:
 
 
 def test_what_is_there_stays(tmp_path: Path) -> None:
+    """A22: and nothing is written through a link that somebody has put there."""
     path = tmp_path / "key"
     write_new(path, "old")
     with pytest.raises(FileExistsError):

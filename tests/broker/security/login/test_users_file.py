@@ -25,6 +25,7 @@ def test_a_user_a_line(tmp_path: Path) -> None:
 def test_what_is_wrong_with_it_stops_the_start(
     tmp_path: Path, text: str | None, mode: int, complaint: str
 ) -> None:
+    """A22"""
     file = tmp_path / "users"
     if text is not None:
         file.write_text(text)
@@ -32,3 +33,20 @@ def test_what_is_wrong_with_it_stops_the_start(
     with pytest.raises(StartError, match=complaint) as refused:
         read_users(file)
     assert "secret" not in str(refused.value)
+
+
+def test_a_link_is_as_open_as_what_it_leads_to(tmp_path: Path) -> None:
+    """A22"""
+    file, link = tmp_path / "users", tmp_path / "link"
+    file.write_text("alice:secret\n")
+    link.symlink_to(file)
+    file.chmod(0o600)
+    assert read_users(link) == {"alice": "secret"}
+    for mode in (0o640, 0o604, 0o666):
+        file.chmod(mode)
+        with pytest.raises(StartError, match=f"mode {mode:o}.*chmod 600 {link}"):
+            read_users(link)
+    link.unlink()
+    link.symlink_to(link)
+    with pytest.raises(StartError, match="Too many levels of symbolic links"):
+        read_users(link)

@@ -1,8 +1,5 @@
 """Tokens that are good, and what strangers make up (the attacks on OAUTHBEARER)."""
 
-import hmac
-import json
-from base64 import urlsafe_b64encode
 from collections.abc import Coroutine
 from typing import Any
 
@@ -19,7 +16,9 @@ from tests.fakes.clock import FakeClock
 from tests.fakes.issuer import (
     KINDS,
     NOW_S,
+    by_secret,
     claims,
+    encoded,
     jwk,
     jwks,
     private_key,
@@ -54,18 +53,6 @@ class Checker:
     async def check(self, text: str) -> Identity:
         found = self.tokens.check(text)
         return await found if isinstance(found, Coroutine) else found
-
-
-def encoded(value: Any) -> str:
-    data = value if isinstance(value, bytes) else json.dumps(value).encode()
-    return urlsafe_b64encode(data).rstrip(b"=").decode()
-
-
-def by_secret(secret: bytes, **header: Any) -> str:
-    """A token signed with a secret that both sides would know."""
-    head = {"alg": "HS256", "typ": "JWT", **header}
-    signed = f"{encoded(head)}.{encoded(claims())}"
-    return f"{signed}.{encoded(hmac.digest(secret, signed.encode(), 'sha256'))}"
 
 
 @pytest.mark.parametrize("algorithm", KINDS)
@@ -149,6 +136,7 @@ def attacks() -> dict[str, str]:
 
 
 async def test_attacks_are_refused_and_nothing_is_fetched_for_them_but_once() -> None:
+    """A08"""
     checker = Checker()
     made = attacks()
     for name, text in made.items():

@@ -6,11 +6,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from odradek.broker.runtime.start_error import StartError
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.metadata import MetadataRequest
-from tests.fakes.issuer import NOW_S, jwk, jwks, token, unsecured
+from tests.fakes.issuer import (
+    NOW_S,
+    by_secret,
+    jwk,
+    jwks,
+    private_key,
+    token,
+    unsecured,
+)
 from tests.fakes.login import LoginClient, login_broker
 from tests.fakes.network import settle
 
@@ -95,6 +104,42 @@ async def test_a_token_that_is_not_good_is_refused_by_its_status(
     assert line.startswith("login of eve\\n\\x1b[31m from 127.0.0.1")
     assert line.endswith("by OAUTHBEARER refused: it has expired")
     assert text[-20:] not in caplog.text
+
+
+def forged(name: str) -> str:
+    """A token that somebody made up, or that is not meant for us."""
+    public = private_key("RS256", "a").public_key()
+    pem = public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    made = {
+        "none": unsecured,
+        "HS256 by the public key": lambda: by_secret(pem, kid="a"),
+        "expired": lambda: token("RS256", "a", exp=NOW_S - 31),
+        "wrong audience": lambda: token("RS256", "a", aud="mail"),
+        "60 KB": lambda: token("RS256", "a", more="x" * 45_000),
+    }
+    return made[name]()
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["none", "HS256 by the public key", "expired", "wrong audience", "60 KB"],
+)
+async def test_what_is_forged_gets_58_and_no_more(name: str, tmp_path: Path) -> None:
+    """A08: the same for all of them, and the connection is closed."""
+    more = options(tmp_path)
+    (tmp_path / "keys.json").write_bytes(jwks(jwk("RS256", "a")))
+    async with login_broker(tmp_path / "data", **more) as broker:
+        good = broker.connect()
+        assert (await log_in(good, token("RS256", "a"))).error_code == 0
+        client = broker.connect()
+        answer = await log_in(client, forged(name))
+        assert answer.error_code == REFUSED
+        assert answer.error_message == '{"status":"invalid_token"}'
+        await settle()
+        assert client.is_closed
+        assert not good.is_closed
+        for logins in broker.services.logins:
+            logins.close()
 
 
 async def test_bare_tokens_log_in_too(tmp_path: Path) -> None:
