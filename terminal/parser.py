@@ -20,9 +20,9 @@ JSON = "--json"
 _UNKNOWN = "unrecognized arguments: "
 _REQUIRED = "is required"
 _REQUIRED_TOO = "arguments are required"
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)?", re.ASCII)
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)?", re.ASCII)
 _SECONDS_MAX = 500 * 3600  # as ms it is sent as an int32
-_SECONDS = {"ms": 0.001, "s": 1, None: 1, "m": 60, "h": 3600}
+_SECONDS = {"ms": 0.001, "s": 1, None: 1, "m": 60, "h": 3600, "d": 86_400}
 
 
 class _Formatter(argparse.HelpFormatter):
@@ -113,7 +113,7 @@ def port(text: str) -> int:
 
 
 def seconds(text: str) -> float:
-    """A duration like ``30s``, ``500ms`` or ``2m``, in seconds; for ``type=``."""
+    """A duration like ``30s``, ``500ms``, ``2m`` or ``7d``, in seconds."""
     found = _DURATION.fullmatch(text)
     if found is None:
         raise argparse.ArgumentTypeError(f"{text!r} is not a time; write it like 30s")

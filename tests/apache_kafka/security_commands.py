@@ -15,7 +15,7 @@ from tests.apache_kafka.secure_node import SecureKafka
 from tests.patience import PATIENCE_S
 
 ACLS = "org.apache.kafka.tools.AclCommand"
-_RESOURCE = re.compile(r".*resourceType=(\w+), name=(.*), patternType=(\w+)\)`: ")
+_RESOURCE = re.compile(r".*resourceType=(\w+), name=(.*), patternType=(\w+)\).*")
 _ENTRY = re.compile(
     r"\s*\(principal=(.*), host=(.*), operation=(\w+), permissionType=(\w+)\)"
 )

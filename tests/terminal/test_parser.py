@@ -73,13 +73,21 @@ def test_values_are_read() -> None:
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("30s", 30), ("500ms", 0.5), ("2m", 120), ("1h", 3600), ("3", 3), ("0.5s", 0.5)],
+    [
+        ("30s", 30),
+        ("500ms", 0.5),
+        ("2m", 120),
+        ("1h", 3600),
+        ("2d", 172_800),
+        ("3", 3),
+        ("0.5s", 0.5),
+    ],
 )
 def test_durations(text: str, value: float) -> None:
     assert seconds(text) == value
 
 
-@pytest.mark.parametrize("text", ["", "s", "-1s", "1d", "1s2m", "1 s"])
+@pytest.mark.parametrize("text", ["", "s", "-1s", "1w", "1s2m", "1 s"])
 def test_what_is_no_duration(text: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError, match="write it like 30s"):
         seconds(text)

@@ -34,7 +34,6 @@ from .words import (
 if TYPE_CHECKING:
     import argparse
 
-    from odradek.broker.access.access import Access
     from odradek.client.cluster import Cluster
 
 _COMMAND = "acl explain"
@@ -50,6 +49,17 @@ class _Cluster(NamedTuple):
 
     super_users: str | None
     allows_untouched: bool | None
+
+
+class _Answer(NamedTuple):
+    """What decides: an entry, or the name of a rule; and what may let in all the same.
+
+    ``untold`` are options of the broker, of which it does not say what they are.
+    """
+
+    rule: AclEntry | str
+    is_allowed: bool
+    untold: list[str]
 
 
 def command(arguments: list[str]) -> int:
@@ -83,26 +93,32 @@ def _explain(cluster: Cluster, options: argparse.Namespace, what: Resource) -> i
         entries = describe_acls(cluster)
     except KafkaError as error:
         return refuse_acl(_COMMAND, error)
-    told = _told(cluster)
+    told, index = _told(cluster), AclIndex(entries)
     super_users = frozenset(map(str.strip, (told.super_users or "").split(";")))
-    rules = Rules(AclIndex(entries), super_users, bool(told.allows_untouched))
+    rules = Rules(index, super_users, bool(told.allows_untouched))
     access = Access(rules, options.principal, plain_host(options.host))
     asked = (options.operation, what.kind, what.name)
-    rule = access.rule(*asked)
     is_allowed = access.may(*asked)
+    untold = [_SUPER_USERS] if told.super_users is None else []
+    if told.allows_untouched is None and not index.touches(what.kind, what.name):
+        untold.append(_UNTOUCHED)
+    answer = _Answer(access.rule(*asked), is_allowed, [] if is_allowed else untold)
     if options.json:
-        row: dict[str, object] = {"allowed": is_allowed}
-        row["entry"] = as_json(rule) if isinstance(rule, AclEntry) else None
-        print_json({**row, "rule": None if isinstance(rule, AclEntry) else rule})
+        print_json(_row(answer))
         return 0
-    lines = [
-        _verdict(options, what, is_allowed),
-        *_reasons(access, told, options, what),
-    ]
+    lines = [_verdict(options, what, is_allowed), *_reasons(answer, options, what)]
     if not options.host:
         lines += _elsewhere(entries, options, what)
     print("\n".join(map(printable, lines)))
     return 0
+
+
+def _row(answer: _Answer) -> dict[str, object]:
+    rule = answer.rule
+    row: dict[str, object] = {"allowed": answer.is_allowed}
+    row["entry"] = as_json(rule) if isinstance(rule, AclEntry) else None
+    row["rule"] = None if isinstance(rule, AclEntry) else rule
+    return row | ({"untold": answer.untold} if answer.untold else {})
 
 
 def _told(cluster: Cluster) -> _Cluster:
@@ -118,10 +134,14 @@ def _told(cluster: Cluster) -> _Cluster:
         node = next(iter(cluster.metadata(()).brokers))
         broker = ConfigResource(ConfigResourceType.BROKER, str(node))
         found = describe_configs(cluster, broker, [_SUPER_USERS, _UNTOUCHED])
+        # Apache Kafka names what is set, no more, and keeps the values to itself: they
+        # are of the authorizer's options, which it takes for secrets.
         values = {each.name: each.value for each in found}
-        # Apache Kafka tells what is set, no more.
-        untouched = (values.get(_UNTOUCHED) or "").lower() == "true"
-        return _Cluster(values.get(_SUPER_USERS) or "", untouched)
+        untouched = values.get(_UNTOUCHED, "")
+        return _Cluster(
+            values.get(_SUPER_USERS, ""),
+            None if untouched is None else untouched.lower() == "true",
+        )
     return _Cluster(None, None)
 
 
@@ -134,30 +154,34 @@ def _verdict(options: argparse.Namespace, what: Resource, is_allowed: bool) -> s
     return f"{may}: {who} {cannot} {operation} {what}{where}"
 
 
-def _reasons(
-    access: Access, told: _Cluster, options: argparse.Namespace, what: Resource
-) -> list[str]:
-    rule = access.rule(options.operation, what.kind, what.name)
-    who = options.principal
-    if isinstance(rule, AclEntry):
-        lines = [f"decided by: {entry_text(rule)}"]
-        if rule.operation not in (options.operation, Operation.ALL):
-            lines.append(
-                f"who may {operation_text(rule.operation)} may"
-                f" {operation_text(options.operation)}, too"
-            )
-        if rule.permission == Permission.DENY:
-            lines.append("what forbids is stronger than all that grants")
-        return lines
+def _reasons(answer: _Answer, options: argparse.Namespace, what: Resource) -> list[str]:
+    rule, who = answer.rule, options.principal
     if rule == "SuperUser":
         return [f"decided by: {who} is one of {_SUPER_USERS}"]
     if rule == "DefaultAllow":
         return [
             f"decided by: no entry touches {what}, and {_UNTOUCHED}=true lets everybody"
         ]
-    lines = [f"no entry grants it; this would: {_grant(options, what)}"]
-    if told.super_users is None:
+    if isinstance(rule, AclEntry):
+        lines = _of_entry(rule, options)
+    else:
+        lines = [f"no entry grants it; this would: {_grant(options, what)}"]
+    if _SUPER_USERS in answer.untold:
         lines.append(f"(who is of {_SUPER_USERS} may; the broker does not tell us who)")
+    if _UNTOUCHED in answer.untold:
+        lines.append(f"({_UNTOUCHED} may let everybody; the broker does not tell us)")
+    return lines
+
+
+def _of_entry(rule: AclEntry, options: argparse.Namespace) -> list[str]:
+    lines = [f"decided by: {entry_text(rule)}"]
+    if rule.operation not in (options.operation, Operation.ALL):
+        lines.append(
+            f"who may {operation_text(rule.operation)} may"
+            f" {operation_text(options.operation)}, too"
+        )
+    if rule.permission == Permission.DENY:
+        lines.append("what forbids is stronger than all that grants")
     return lines
 
 

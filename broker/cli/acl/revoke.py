@@ -14,7 +14,13 @@ from odradek.terminal.failure import FAILED, fail
 from odradek.terminal.table import printable
 
 from .refused import refuse_acl
-from .words import as_json, entries_of, entry_arguments, entry_text
+from .words import (
+    as_json,
+    entries_of,
+    entry_arguments,
+    entry_text,
+    java_address,
+)
 
 if TYPE_CHECKING:
     import argparse
@@ -37,7 +43,7 @@ def command(arguments: list[str]) -> int:
         " stays so.",
         _EXAMPLES,
     )
-    entry_arguments(parser)
+    entry_arguments(parser, read_host=str)  # others may have made any
     parser.add_argument(
         "--deny", action="store_true", help="the entry is one that forbids"
     )
@@ -54,7 +60,7 @@ def _revoke(
     from odradek.protocol.errors import KafkaError
 
     try:
-        gone = delete_acls(cluster, [_exactly(each) for each in entries])
+        gone = delete_acls(cluster, _filters(entries))
     except KafkaError as error:
         return refuse_acl(_COMMAND, error, options.principal)
     for each in gone:
@@ -72,6 +78,17 @@ def _revoke(
             name="NO_SUCH_ENTRY",
         )
     return 0
+
+
+def _filters(entries: Sequence[AclEntry]) -> list[AclFilter]:
+    """For these entries, with the address as it was typed, and as we would write it."""
+    typed = [_exactly(each) for each in entries]
+    written = [
+        each._replace(host=address)
+        for each in typed
+        if (address := java_address(each.host or "")) is not None
+    ]
+    return list(dict.fromkeys(typed + written))
 
 
 def _exactly(entry: AclEntry) -> AclFilter:

@@ -18,7 +18,7 @@ from odradek.terminal.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 _USER = "User:"
 _OPERATIONS = {
@@ -94,6 +94,36 @@ def resource_type(text: str) -> ResourceType:
     return KINDS[word]
 
 
+def host(text: str) -> str:
+    """An address as Java writes it, or a star for any; for ``type=``.
+
+    Brokers compare whole addresses: an entry for a network, or for a name, would forbid
+    nobody anything, and grant nothing; Apache Kafka compares them as text.
+    """
+    if text == WILDCARD:
+        return text
+    found = java_address(text)
+    if found is None:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no address; an entry is for one, like 192.0.2.1, not for a"
+            " network or a name"
+        )
+    return found
+
+
+def java_address(text: str) -> str | None:
+    """An address as Java writes it: of IPv6 all eight parts. None: it is none."""
+    import ipaddress
+
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return None
+    if isinstance(address, ipaddress.IPv4Address):
+        return str(address)
+    return ":".join(f"{int(part, 16):x}" for part in address.exploded.split(":"))
+
+
 def resource_arguments(parser: ArgumentParser) -> None:
     """Add what an entry is about: its kind, and its name."""
     parser.add_argument(
@@ -107,7 +137,9 @@ def resource_arguments(parser: ArgumentParser) -> None:
     )
 
 
-def entry_arguments(parser: ArgumentParser) -> None:
+def entry_arguments(
+    parser: ArgumentParser, read_host: Callable[[str], str] = host
+) -> None:
     """Add what an entry says: who, what, on which things, from where."""
     parser.add_argument(
         "principal", type=principal, metavar="USER", help="or * for everybody"
@@ -129,6 +161,7 @@ def entry_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--host",
         action="append",
+        type=read_host,
         metavar="ADDRESS",
         help="only from this address; again for more (default: from anywhere)",
     )

@@ -33,6 +33,11 @@ def read_principals(text: str) -> Principals:
     for each in found:
         if not each.partition(":")[2]:
             raise ValueError(f"{each} is no principal: it would be User:{each}")
+        if ",User:" in each.replace(" ", ""):
+            raise ValueError(
+                f"{each} would be one user; between users stands {_SEPARATOR}, as names"
+                " may have commas"
+            )
     return Principals(found)
 
 

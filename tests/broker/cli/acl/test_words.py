@@ -8,6 +8,7 @@ from odradek.broker.cli.acl.words import (
     as_json,
     entry,
     entry_text,
+    host,
     kind_text,
     one_operation,
     operations,
@@ -65,6 +66,25 @@ def test_kinds_have_one_word_each() -> None:
     assert resource_type("TRANSACTIONAL_ID") is ResourceType.TRANSACTIONAL_ID
     with pytest.raises(argparse.ArgumentTypeError, match="there are topic, group"):
         resource_type("wildebeest")
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("*", "*"),
+        ("192.0.2.1", "192.0.2.1"),
+        ("::1", "0:0:0:0:0:0:0:1"),
+        ("2001:DB8::00ff", "2001:db8:0:0:0:0:0:ff"),
+    ],
+)
+def test_an_address_is_written_as_java_does(text: str, written: str) -> None:
+    assert host(text) == written
+
+
+@pytest.mark.parametrize("text", ["", "10.0.0.0/8", "example.com", "192.0.2.*", "1"])
+def test_an_entry_for_what_is_no_address_would_do_nothing(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match="is no address; an entry is"):
+        host(text)
 
 
 def test_a_last_star_is_a_prefix() -> None:

@@ -32,6 +32,12 @@ def test_a_super_user_has_a_type_and_a_name(text: str) -> None:
         OPTIONS["super.users"][1].parse(text)
 
 
+def test_a_comma_between_super_users_is_told() -> None:
+    for text in ("User:a,User:b", "User:a, User:b;User:c"):
+        with pytest.raises(ValueError, match="between users stands ;"):
+            read_principals(text)
+
+
 def test_super_users_need_an_authorizer() -> None:
     with pytest.raises(OptionError, match=r"set authorizer\.class\.name=acl"):
         BrokerConfig(super_users=read_principals("User:a")).check()
