@@ -66,9 +66,10 @@ class Adopted:
 
     def logs_in(self, user: str, password: str, *, is_token: bool = False) -> bool:
         try:
-            return bool(self.as_user(user, password, _seen, is_token=is_token))
+            self.as_user(user, password, _seen, is_token=is_token)
         except SaslAuthenticationFailed:
             return False
+        return True
 
     def token_logs_in(self, token: Mapping[str, Any]) -> bool:
         return self.logs_in(token["token_id"], token["hmac"], is_token=True)
