@@ -22,6 +22,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecureBroker]:
         yield broker
 
 
+@pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")  # as it is pasted
 @pytest.mark.parametrize("connector", ["odradek", "kafka"])
 @pytest.mark.usefixtures("kafka_connector")
 def test_spark_reads_what_was_written(
@@ -33,7 +34,7 @@ def test_spark_reads_what_was_written(
 ) -> None:
     """S028"""
     values = tmp_path / "values"
-    values.write_text(f"for {connector}\n")
+    values.write_text(f"for {connector}")
     assert main(["produce", TOPIC, "--file", str(values), *guarded.as_admin]) == 0
     capsys.readouterr()
     asked = ["--client", "spark", "--bootstrap-server", guarded.address, "--json"]
