@@ -3,8 +3,10 @@
     python bench/kit_aims.py
     python bench/kit_aims.py --markdown docs/benchmarks.md
 
-What a request costs the broker is its own CPU time, of two brokers (or of one, with and
-without a journal) in turns: the medians of the rounds, and of their ratios.
+What a request costs the broker is its own CPU time: of one with and without a journal
+in turns, and of pairs of brokers that are started alike, but for ``test.control``. No
+two processes cost the same, so each pair is a new one. The medians of all rounds, and
+of their ratios.
 """
 
 from __future__ import annotations
@@ -44,6 +46,7 @@ print((time.perf_counter() - before) * 1000)
 """
 REQUESTS = 5000
 AHEAD = 50  # so many are sent before their answers are read
+ROUNDS_OF_PAIR = 4
 
 
 class Row(NamedTuple):
@@ -196,18 +199,17 @@ def _journal(rounds: int) -> Row:
 
 
 def _control(rounds: int) -> Row:
-    """A broker that can be steered, and has no rule and no journal, and a plain one."""
-    with Broker() as broker, _plain_broker() as (bootstrap, pid):
-        admin = AdminClient({"bootstrap.servers": bootstrap})
-        admin.create_topics([NewTopic("t", 1)])["t"].result()
-        broker.topic("t")
-        with _asker(broker.bootstrap) as ask, _asker(bootstrap) as ask_plain:
-            ask()
-            ask_plain()
-            plain, steered = [], []
-            for _ in range(rounds):
-                plain.append(_cpu_us(pid, ask_plain))
-                steered.append(_cpu_us(broker.pid, ask))
+    """Brokers that can be steered, and have no rule and no journal, and plain ones."""
+    plain, steered = [], []
+    for _ in range(rounds):
+        with _served() as one, _served("test.control=true") as other:
+            asks = [_asker(each.bootstrap) for each in (one, other)]
+            with asks[0] as ask_plain, asks[1] as ask_steered:
+                ask_plain()
+                ask_steered()
+                for _ in range(ROUNDS_OF_PAIR):
+                    plain.append(_cpu_us(one.pid, ask_plain))
+                    steered.append(_cpu_us(other.pid, ask_steered))
     return _compared("no rule, no journal: CPU of one", "+0 %", plain, steered)
 
 
@@ -237,14 +239,22 @@ def _asker(bootstrap: str) -> Iterator[Callable[[], None]]:
         yield ask
 
 
+class Served(NamedTuple):
+    """A broker as a command starts it."""
+
+    bootstrap: str
+    pid: int
+
+
 @contextmanager
-def _plain_broker() -> Iterator[tuple[str, int]]:
-    """Its address, and its process."""
+def _served(*options: str) -> Iterator[Served]:
+    """One with the topic ``t``."""
     with tempfile.TemporaryDirectory() as directory:
         odradek = Path(sys.executable).with_name("odradek")
-        command = [str(odradek), "serve", "--port", "0"]
+        given = [f"log.dirs={directory}", "durability=none", *options]
+        words = [word for option in given for word in ("-o", option)]
         process = subprocess.Popen(
-            [*command, "-o", f"log.dirs={directory}", "-o", "durability=none"],
+            [str(odradek), "serve", "--port", "0", *words],
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
@@ -252,7 +262,11 @@ def _plain_broker() -> Iterator[tuple[str, int]]:
         try:
             assert process.stdout is not None
             ready = process.stdout.readline()
-            yield ready.split()[3].rstrip(","), process.pid
+            served = Served(ready.split()[3].rstrip(","), process.pid)
+            admin = AdminClient({"bootstrap.servers": served.bootstrap, "log_level": 0})
+            admin.create_topics([NewTopic("t", 1)])["t"].result()
+            del admin
+            yield served
         finally:
             process.terminate()
             process.wait()

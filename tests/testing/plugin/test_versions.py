@@ -50,7 +50,7 @@ def test_with_other_plugins_and_without(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("version", ["8.2", "8.4", "9.0", "9.1"])
+@pytest.mark.parametrize("version", ["8.2", "8.4", "9.0", "9.1", "9.2"])
 def test_on_the_pytests_that_there_are(
     pytester: pytest.Pytester, version: str, tmp_path: Path
 ) -> None:
