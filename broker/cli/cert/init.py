@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from odradek.broker.cli.arguments.cluster_options import print_json
 from odradek.broker.cli.snippets.client import Client
+from odradek.broker.cli.snippets.listening import bootstrap, listener_options
 from odradek.broker.cli.snippets.snippets import as_text, snippets
 from odradek.broker.security.issuing.issuer import DAYS, IssuingError
 from odradek.terminal.failure import FAILED, fail
@@ -14,6 +15,7 @@ from odradek.terminal.parser import Parser, json_argument
 from .folder import folder_of, refused, renew_argument
 
 _COMMAND = "cert init"
+_PORT = 9093
 _EXAMPLES = (
     "odradek cert init kafka.example.com 192.0.2.1",
     "odradek cert init kafka.example.com --renew",
@@ -47,9 +49,7 @@ def command(arguments: list[str]) -> int:
         names = folder.make_server(hosts, now, renews=options.renew)
     except (IssuingError, OSError) as error:
         return fail(_COMMAND, FAILED, refused(error))
-    client = Client(
-        f"{options.hosts[0] if options.hosts else '127.0.0.1'}:9093", folder.ca
-    )
+    client = Client(bootstrap(options.hosts, _PORT), folder.ca)
     if options.json:
         made = {"ca": str(folder.ca), "server": str(folder.server), "names": names}
         print_json({**made, "new_ca": is_new, "days": DAYS})
@@ -58,7 +58,8 @@ def command(arguments: list[str]) -> int:
     print(f"made {folder.server} for {', '.join(names)}, good for {DAYS} days")
     print()
     print("# the broker: a file for odradek serve --config")
-    print("listeners=SSL://127.0.0.1:9093")
+    for name, value in listener_options("SSL", options.hosts, _PORT):
+        print(f"{name}={value}")
     print(f"ssl.certificate.file={folder.server}")
     print("# clients have to show a certificate (odradek cert client NAME makes one):")
     print("ssl.client.auth=required")

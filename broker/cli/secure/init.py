@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from odradek.broker.cli.arguments.cluster_options import print_json
+from odradek.broker.cli.snippets.listening import bootstrap, listener_options
 from odradek.broker.cli.snippets.option_files import as_properties
-from odradek.broker.config.options.listener import LOOPBACK
 from odradek.broker.security.issuing.issuer import IssuingError
 from odradek.broker.security.issuing.private_files import write_new
 from odradek.protocol.errors import KafkaError
@@ -161,28 +161,17 @@ def _bootstrap(options: argparse.Namespace) -> str:
     """Where clients connect to; empty where no port is known yet."""
     if not options.port:
         return ""
-    host = options.hosts[0] if options.hosts else "127.0.0.1"
-    return f"{_in_address(host)}:{options.port}"
+    return bootstrap(options.hosts, options.port)
 
 
 def _options(
     folder: SecureFolder, options: argparse.Namespace
 ) -> list[tuple[str, str]]:
-    hosts = [host for host in options.hosts if host not in LOOPBACK]
-    listen = "0.0.0.0" if any(not each.startswith("127.") for each in hosts) else ""
-    listeners = [("listeners", f"SASL_SSL://{listen or '127.0.0.1'}:{options.port}")]
-    if options.hosts:
-        told = f"SASL_SSL://{_in_address(options.hosts[0])}:{options.port}"
-        listeners.append(("advertised.listeners", told))
     return [
-        *listeners,
+        *listener_options("SASL_SSL", options.hosts, options.port),
         ("log.dirs", str(options.data_dir.absolute())),
         *broker_options(folder, options.user),
     ]
-
-
-def _in_address(host: str) -> str:
-    return f"[{host}]" if ":" in host and not host.startswith("[") else host
 
 
 def _tell(folder: SecureFolder, options: argparse.Namespace) -> None:

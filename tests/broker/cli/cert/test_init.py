@@ -20,6 +20,10 @@ def test_a_broker_starts_with_what_is_shown(
         shown[begin : shown.index("# kafka-python")]
     )
     config = load(here / "server.properties").config
+    config.check()
+    (listener,) = config.listeners
+    assert (listener.host, listener.port) == ("0.0.0.0", 9093)
+    assert "advertised.listeners=SSL://kafka.example.com:9093\n" in shown
     assert config.ssl_client_auth == "required"
     assert config.ssl_certificate_file == f"{here}/secure/server.pem"
 
