@@ -6,7 +6,7 @@ from odradek.broker.cli.arguments.cluster_options import cluster_parser, run
 from odradek.protocol.acl_entries import Permission
 
 from .grant import create
-from .words import entries_of, entry_arguments
+from .words import check_fitting, entries_of, entry_arguments
 
 _COMMAND = "acl deny"
 _EXAMPLES = (
@@ -25,5 +25,6 @@ def command(arguments: list[str]) -> int:
     )
     entry_arguments(parser)
     options = parser.parse(arguments)
+    check_fitting(parser, options.kind, options.operations)
     entries = entries_of(parser, options, Permission.DENY)
     return run(_COMMAND, options, lambda cluster: create(cluster, options, entries))

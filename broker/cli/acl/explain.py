@@ -23,6 +23,7 @@ from .refused import refuse_acl
 from .words import (
     Resource,
     as_json,
+    check_fitting,
     entry_text,
     one_operation,
     operation_text,
@@ -79,6 +80,7 @@ def command(arguments: list[str]) -> int:
         help="from where (default: from an address that no entry names)",
     )
     options = parser.parse(arguments)
+    check_fitting(parser, options.kind, [options.operation])
     what = resource_of(parser, options)
     return run(_COMMAND, options, lambda cluster: _explain(cluster, options, what))
 

@@ -13,7 +13,7 @@ from odradek.protocol.acl_entries import AclEntry, Permission
 from odradek.terminal.table import printable
 
 from .refused import refuse_acl
-from .words import as_json, entries_of, entry_arguments, entry_text
+from .words import as_json, check_fitting, entries_of, entry_arguments, entry_text
 
 if TYPE_CHECKING:
     import argparse
@@ -39,6 +39,7 @@ def command(arguments: list[str]) -> int:
     )
     entry_arguments(parser)
     options = parser.parse(arguments)
+    check_fitting(parser, options.kind, options.operations)
     entries = entries_of(parser, options, Permission.ALLOW)
     return run(_COMMAND, options, lambda cluster: create(cluster, options, entries))
 

@@ -34,6 +34,20 @@ KINDS = {
     "token": ResourceType.DELEGATION_TOKEN,
     "user": ResourceType.USER,
 }
+_OF_TOPICS = ("read", "write", "create", "delete", "alter", "describe")
+_CONFIGS = ("describe-configs", "alter-configs")
+# What there is to do to each; any broker stores an entry for more, and never asks it.
+_FITTING = {
+    ResourceType.TOPIC: (*_OF_TOPICS, *_CONFIGS),
+    ResourceType.GROUP: ("read", "delete", "describe", *_CONFIGS),
+    ResourceType.CLUSTER: (
+        *("create", "alter", "describe", "cluster-action", "idempotent-write"),
+        *_CONFIGS,
+    ),
+    ResourceType.TRANSACTIONAL_ID: ("write", "describe", "two-phase-commit"),
+    ResourceType.DELEGATION_TOKEN: ("describe",),
+    ResourceType.USER: ("create-tokens", "describe-tokens"),
+}
 _ALIASES = {"txn": "transactional-id", "delegation-token": "token"}
 
 
@@ -170,6 +184,20 @@ def entry_arguments(
         action="store_true",
         help="a star at the end of a name is a part of it",
     )
+
+
+def check_fitting(
+    parser: Any, kind: ResourceType, operations: Sequence[Operation]
+) -> None:
+    """Ends the process where an entry would say nothing."""
+    fitting = _FITTING[kind]
+    for operation in operations:
+        word = operation_text(operation)
+        if operation != Operation.ALL and word not in fitting:
+            parser.error(
+                f"{word} is nothing that is done to a {kind_text(kind)}; there"
+                f" are {', '.join(fitting)}, all"
+            )
 
 
 def resource_of(parser: Any, options: argparse.Namespace) -> Resource:

@@ -58,7 +58,7 @@ def test_what_makes_no_sense_is_refused(acl: Acl) -> None:
     assert "'topik' is not known; did you mean topic?" in acl.error
     acl.run("grant", "alice", "read", "topic", code=2)
     assert "which topic? Name it; '*' stands for all of them" in acl.error
-    acl.run("grant", "alice", "read", "cluster", "x", code=2)
+    acl.run("grant", "alice", "alter", "cluster", "x", code=2)
     assert "there is one cluster; leave x out" in acl.error
     assert acl.json("list") == []
 
@@ -74,3 +74,17 @@ def test_a_broker_without_an_authorizer_says_so(
         assert main(["acl", "list", *asked]) == 1
         assert main(["acl", "explain", *given]) == 1
         assert main(["acl", "revoke", *given]) == 1
+
+
+def test_what_is_never_asked_of_a_kind_is_no_grant(acl: Acl) -> None:
+    for operations, kind, word in (
+        ("create-tokens", ["topic", "x"], "create-tokens"),
+        ("read,write", ["group", "x"], "write"),
+        ("read", ["cluster"], "read"),
+        ("alter", ["user", "User:x"], "alter"),
+    ):
+        for action in ("grant", "deny"):
+            acl.run(action, "alice", operations, *kind, code=2)
+            assert f"{word} is nothing that is done to a {kind[0]}; there" in acl.error
+    acl.run("grant", "alice", "all", "user", "User:x")
+    assert len(acl.json("list")) == 1
