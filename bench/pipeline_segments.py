@@ -28,6 +28,7 @@ from pyspark.sql import DataFrame, SparkSession
 from odradek.pipeline.audit.audit import conclude, plan_audit
 from odradek.pipeline.audit.run import audit_spans
 from odradek.pipeline.segments.directory import DataDirectory
+from odradek.pipeline.spark.executors import Executors
 from odradek.protocol.record_batch import codec_id
 from odradek.protocol.records import NewRecord, build_batch
 from odradek.storage.formats.index_entry import IndexEntry, pack_index_entry
@@ -124,7 +125,7 @@ def measure(root: Path, size: int, rounds: int) -> None:
 
     def audit() -> None:
         directory = DataDirectory(data)
-        spans = audit_spans(spark, plan_audit(directory, []))
+        spans = audit_spans(Executors(spark), plan_audit(directory, []))
         assert conclude(directory, spans).is_sound
 
     segments.write.mode("overwrite").parquet(copy)

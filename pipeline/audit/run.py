@@ -11,7 +11,7 @@ import os
 import socket
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from odradek.pipeline.errors import SourceError
 from odradek.pipeline.records.offset_range import OffsetRange
@@ -26,8 +26,6 @@ from .span import PieceCut, audit_piece
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pyspark.sql import SparkSession
-
     from odradek.protocol.topic_partition import TopicPartition
 
     from .span import AuditSpan
@@ -36,6 +34,21 @@ if TYPE_CHECKING:
 _TASKS_MIN, _TASKS_PER_CORE = 64, 16
 _PIECES_MAX = 1000
 _ROUNDS_MAX = 5
+
+
+class Executors(Protocol):
+    """Whoever reads the pieces."""
+
+    @property
+    def core_count(self) -> int:
+        """How many tasks run at once."""
+
+    def run(
+        self,
+        function: Callable[[Sequence[SegmentRange]], list[AuditSpan | Unread]],
+        items: Sequence[Sequence[SegmentRange]],
+    ) -> list[list[AuditSpan | Unread]]:
+        """What the function makes of each item, in a task of its own."""
 
 
 class Unread(NamedTuple):
@@ -61,7 +74,7 @@ def plan_partition(directory: Path, place: TopicPartition) -> list[SegmentRange]
 
 
 def audit_spans(
-    spark: SparkSession,
+    executors: Executors,
     pieces: Sequence[SegmentRange],
     on_progress: Callable[[Sequence[AuditSpan]], None] | None = None,
 ) -> list[AuditSpan]:
@@ -75,7 +88,7 @@ def audit_spans(
     """
     spans: list[AuditSpan] = []
     for _ in range(_ROUNDS_MAX):
-        found = _read(spark, pieces, on_progress)
+        found = _read(executors, pieces, on_progress)
         replaced = _replaced(pieces, found)
         spans += [
             each
@@ -93,19 +106,17 @@ def audit_spans(
 
 
 def _read(
-    spark: SparkSession,
+    executors: Executors,
     pieces: Sequence[SegmentRange],
     on_progress: Callable[[Sequence[AuditSpan]], None] | None,
 ) -> list[AuditSpan | Unread]:
     """What was found of each piece, in their order."""
-    context = spark.sparkContext
     tasks = _tasks(pieces)
-    at_once = max(_TASKS_MIN, _TASKS_PER_CORE * context.defaultParallelism)
+    at_once = max(_TASKS_MIN, _TASKS_PER_CORE * executors.core_count)
     found: list[AuditSpan | Unread] = []
     for first in range(0, len(tasks), at_once):
         part = tasks[first : first + at_once]
-        done = context.parallelize(part, len(part)).map(audit_task).collect()
-        made = [each for answered in done for each in answered]
+        made = [each for done in executors.run(audit_task, part) for each in done]
         _check_answers([piece for task in part for piece in task], made)
         found += made
         if on_progress is not None:

@@ -99,6 +99,11 @@ def spark_arguments(parser: Parser) -> None:
         help="where Spark runs, like local[4,4] or spark://host:7077 (default:"
         " local[*,4])",
     )
+    conf_arguments(parser)
+
+
+def conf_arguments(parser: Parser) -> None:
+    """Add the options that are handed on to Spark."""
     parser.add_argument(
         "--conf",
         action="append",
@@ -106,6 +111,34 @@ def spark_arguments(parser: Parser) -> None:
         metavar="KEY=VALUE",
         help="an option of Spark; may be given often",
     )
+    parser.add_argument(
+        "--properties-file",
+        metavar="FILE",
+        help="options of Spark, as spark-submit has them; --conf goes before",
+    )
+
+
+def driver_address_argument(parser: Parser) -> None:
+    """Add the option that says where Spark's tasks find this process."""
+    parser.add_argument(
+        "--driver-address",
+        type=_driver_address,
+        default="",
+        metavar="HOST:PORT",
+        help="where Spark's tasks ask this process before they send, like :7777 for a"
+        " port that a firewall lets through (default: Spark's own name for this"
+        " machine, and a free port)",
+    )
+
+
+def _driver_address(text: str) -> str:
+    from odradek.pipeline.spark.driver_address import parse_driver_address
+
+    try:
+        parse_driver_address(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text
 
 
 def addresses(text: str) -> list[Address]:
@@ -133,6 +166,36 @@ def spark_options(
             raise ValueError(f"{name} {text}: write it like {example}")
         options[key.strip()] = value.strip()
     return options
+
+
+def spark_conf(options: argparse.Namespace) -> dict[str, str]:
+    """What ``--properties-file`` and ``--conf`` say; sets ``master`` if the file does.
+
+    Raises:
+        ValueError: one of them cannot be read.
+    """
+    given = spark_options(options.conf)
+    if not options.properties_file:
+        return given
+    from pathlib import Path
+
+    from odradek.protocol.properties import parse_properties
+
+    named = f"--properties-file {options.properties_file}"
+    try:
+        text = Path(options.properties_file).read_text(encoding="utf-8")
+    except OSError as error:
+        raise ValueError(f"{named}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ValueError(f"{named}: it is not text in UTF-8") from None
+    found = {}
+    for line, name, value in parse_properties(text):
+        if not name.startswith("spark."):
+            raise ValueError(f"{named}: line {line}: {name} is no option of Spark")
+        found[name] = value.strip()
+    master = found.pop("spark.master", None)
+    options.master = options.master or master
+    return found | given
 
 
 def check_no_secret(options: Mapping[str, str]) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from odradek.terminal.failure import FAILED, USAGE_ERROR, fail
 from odradek.terminal.parser import Parser, json_argument
 
-from .arguments import spark_arguments, spark_options
+from .arguments import spark_arguments, spark_conf
 
 if TYPE_CHECKING:
     import argparse
@@ -32,7 +32,7 @@ def command(arguments: list[str]) -> int:
     """Check every batch of a data directory; exit status 1 when one is damaged."""
     given = _parser().parse(arguments)
     try:
-        options = spark_options(given.conf)
+        options = spark_conf(given)
     except ValueError as error:
         return fail(_NAME, USAGE_ERROR, error)
     from odradek.pipeline.audit.report import as_json, render, write_report
@@ -60,6 +60,7 @@ def _audit(given: argparse.Namespace, options: dict[str, str]) -> Audit:
     from odradek.pipeline.audit.audit import conclude, plan_audit
     from odradek.pipeline.audit.run import audit_spans
     from odradek.pipeline.segments.directory import DataDirectory
+    from odradek.pipeline.spark.executors import Executors
     from odradek.pipeline.spark.session import SparkOfCommand
     from odradek.terminal.progress import Progress
 
@@ -77,9 +78,9 @@ def _audit(given: argparse.Namespace, options: dict[str, str]) -> Audit:
         progress.done(_STEP, records, size, remaining=remaining)
 
     with SparkOfCommand(_NAME, given.master, options) as spark:
-        session = spark.session() if pieces else None
+        executors = Executors(spark.session()) if pieces else None
         progress.begin()
-        spans = audit_spans(session, pieces, say) if session is not None else []
+        spans = audit_spans(executors, pieces, say) if executors is not None else []
     progress.end()
     return conclude(directory, spans)
 

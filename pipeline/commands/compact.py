@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from odradek.terminal.failure import FAILED, USAGE_ERROR, fail
 from odradek.terminal.parser import Parser, json_argument
 
-from .arguments import size, spark_options
+from .arguments import conf_arguments, size, spark_conf, spark_options
 
 if TYPE_CHECKING:
     import argparse
@@ -65,13 +65,11 @@ def command(arguments: list[str]) -> int:
         metavar="URL",
         help="let this Spark rewrite the files (default: this process does)",
     )
-    parser.add_argument(
-        "--conf", action="append", default=[], metavar="KEY=VALUE", help="for Spark"
-    )
+    conf_arguments(parser)
     json_argument(parser, "one JSON object")
     options = parser.parse(arguments)
     try:
-        conf = spark_options(options.conf)
+        conf = spark_conf(options)
         catalog = spark_options(options.catalog, "--catalog", "type=sql")
     except ValueError as error:
         return fail(_COMMAND, USAGE_ERROR, error)
@@ -135,15 +133,15 @@ def _as_json(table: str, done: Compaction) -> dict[str, object]:
 
 def _on_spark(spark: object) -> Rewrite:
     from odradek.pipeline.jobs.stream_failure import in_one_line
+    from odradek.pipeline.spark.executors import Executors
     from odradek.pipeline.spark.session import SparkOfCommand
     from odradek.pipeline.tables.compaction.compaction import rewrite_group
 
     assert isinstance(spark, SparkOfCommand)
 
     def rewrite(groups: Sequence[Group], folder: Path) -> list[Rewritten]:
-        context = spark.session().sparkContext
+        executors = Executors(spark.session())
         with in_one_line():
-            parts = context.parallelize(groups, len(groups))
-            return parts.map(lambda group: rewrite_group(group, folder)).collect()
+            return executors.run(lambda group: rewrite_group(group, folder), groups)
 
     return rewrite

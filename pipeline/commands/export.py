@@ -14,6 +14,7 @@ from .arguments import (
     check_no_secret,
     cluster_arguments,
     find_cluster,
+    spark_conf,
     spark_options,
     told,
     whole_path,
@@ -45,7 +46,7 @@ def command(arguments: list[str]) -> int:
     options = parser.parse(arguments)
     _find_brokers(parser, options)
     try:
-        conf = spark_options(options.conf)
+        conf = spark_conf(options)
         catalog = spark_options(options.catalog, "--catalog", "type=sql")
         more = spark_options(options.option, "--option", "onCorrupt=skip")
         check_no_secret(more)

@@ -12,9 +12,10 @@ from odradek.terminal.parser import Parser, json_argument
 from .arguments import (
     addresses,
     cluster_arguments,
+    driver_address_argument,
     find_cluster,
     size,
-    spark_options,
+    spark_conf,
     told,
 )
 
@@ -53,13 +54,20 @@ def command(arguments: list[str]) -> int:
 
 def run_job(name: str, options: argparse.Namespace, act: Callable[[], int]) -> int:
     """The exit code of ``act``; what goes wrong is said in one line."""
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors import PySparkException
+
     from odradek.pipeline.job_errors import JobError
+    from odradek.pipeline.jobs.stream_failure import failure_of
+    from odradek.pipeline.spark.task_failures import text_of
     from odradek.protocol.errors import KafkaError
 
     try:
         return act()
     except JobError as error:
         return fail(name, FAILED, error)
+    except (PySparkException, Py4JJavaError) as error:
+        return fail(name, FAILED, failure_of(None, text_of(error)))
     except KafkaError as error:
         return fail(name, FAILED, error, kafka_name=error.code.name)
     except OSError as error:
@@ -140,6 +148,8 @@ def job_arguments(parser: Parser) -> None:
         " transaction.max.timeout.ms is the limit (default: 900s)",
     )
 
+    driver_address_argument(parser)
+
 
 def _milliseconds(text: str) -> int:
     number = text.removesuffix("s")
@@ -167,6 +177,7 @@ def job_of(options: argparse.Namespace, *, begins: bool) -> LoadJob:
         options.transaction_timeout,
         begins=begins,
         access=Access(file=options.command_config),
+        driver_address=options.driver_address,
     )
 
 
@@ -209,7 +220,7 @@ def _load(options: argparse.Namespace) -> int:
     job, source = job_of(options, begins=options.begin), table_of(options)
     total = batch_count = 0
     progress = Progress()
-    conf = spark_options(options.conf)
+    conf = spark_conf(options)
     with (
         SparkOfCommand(options.job, options.master, conf) as spark,
         Loader(spark.session(), job) as loader,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from odradek.terminal.parser import Parser, json_argument
 
-from .arguments import cluster_arguments, find_cluster, spark_options
+from .arguments import cluster_arguments, find_cluster, spark_conf
 from .load import job_arguments, job_of, run_job, table_arguments, table_of
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _replay(options: argparse.Namespace) -> int:
     replay = Replay(options.from_topic, options.reason, options.same_partition)
     total = 0
     progress = Progress()
-    conf = spark_options(options.conf)
+    conf = spark_conf(options)
     with (
         SparkOfCommand(options.job, options.master, conf) as spark,
         Loader(spark.session(), job) as loader,

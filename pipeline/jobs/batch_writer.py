@@ -8,12 +8,14 @@ speculative one wrote is in no commit. A file has a temporary name until it is w
 from __future__ import annotations
 
 import os
+import socket
 import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from odradek.pipeline.job_errors import JobStopped
 from odradek.pipeline.records.columns import HEADERS, without_nulls
+from odradek.pipeline.security.places import is_task
 from odradek.pipeline.tables.table import DataFile, sync
 from odradek.pipeline.workers.garbage_collection import freeze_once
 from odradek.protocol.topic_partition import TopicPartition
@@ -183,9 +185,14 @@ class _Files:
         if self._writer is None:
             assert self._folder is not None
             self._path = os.path.join(self._folder, f"{uuid.uuid4().hex}.parquet")
-            self._writer = pq.ParquetWriter(
-                self._path + ".tmp", table.schema, compression=self._compression
-            )
+            try:
+                self._writer = pq.ParquetWriter(
+                    self._path + ".tmp", table.schema, compression=self._compression
+                )
+            except (FileNotFoundError, PermissionError) as error:
+                if not is_task():
+                    raise
+                raise JobStopped(not_shared(self._folder, error)) from None
         self._writer.write_table(table)
         self._row_count += table.num_rows
         if os.path.getsize(self._path + ".tmp") >= _FILE_SIZE_MAX:
@@ -220,6 +227,22 @@ class _Files:
     def abandon(self) -> None:
         if self._writer is not None:
             self._writer.close()
+
+
+def not_shared(folder: str, error: OSError) -> str:
+    """What to say where a task cannot write into a folder that the driver has made."""
+    host = socket.gethostname()
+    if isinstance(error, PermissionError):
+        return (
+            f"{host} may not write to {folder} (as user {os.getuid()}), which the"
+            " driver has made: run the executors as the driver's user, or give the"
+            " table's folder to a group that both are in"
+        )
+    return (
+        f"{host} does not see {folder}, which the driver has made: every machine of"
+        " Spark must have the table's folder under the same path, as one shared file"
+        " system; `odradek pipeline doctor --path FOLDER` asks every executor"
+    )
 
 
 def _first_reason(dead: pyarrow.RecordBatch) -> str:

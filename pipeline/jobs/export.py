@@ -21,6 +21,7 @@ from odradek.pipeline.records.offset_range import OffsetRange
 from odradek.pipeline.security.refusals import stopping
 from odradek.pipeline.source.log_view import BrokerView
 from odradek.pipeline.source.path_view import DirectoryView
+from odradek.pipeline.spark.executors import context_of
 from odradek.pipeline.spark.session import register_source
 from odradek.pipeline.tables.commit import NO_EPOCH, CommittedRange
 from odradek.pipeline.tables.table import local_path, open_table
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from pyspark import SparkContext
     from pyspark.sql import DataFrame, SparkSession
 
     from odradek.pipeline.source.log_view import LogView
@@ -294,20 +296,15 @@ def _by_topic(values: dict[TopicPartition, int], kind: type) -> str:
 def telling(spark: SparkSession, staging: Path, progress: Progress) -> Iterator[None]:
     """Show how many tasks are done, and the bytes written, while it lasts."""
     is_done = threading.Event()
-    tracker = spark.sparkContext.statusTracker()
+    context = context_of(spark)
 
     def tell() -> None:
         while not is_done.wait(_TELL_S):
-            tasks = done = 0
-            for stage in tracker.getActiveStageIds():
-                found = tracker.getStageInfo(stage)
-                if found is not None:
-                    tasks += found.numTasks
-                    done += found.numCompletedTasks
+            tasks = {} if context is None else _tasks(context)
             size = 0
             with suppress(OSError):
                 size = sum(each.stat().st_size for each in staging.iterdir())
-            progress.show("exporting", tasks=tasks, tasks_done=done, bytes=size)
+            progress.show("exporting", **tasks, bytes=size)
 
     thread = threading.Thread(target=tell, name="export-progress", daemon=True)
     thread.start()
@@ -316,3 +313,14 @@ def telling(spark: SparkSession, staging: Path, progress: Progress) -> Iterator[
     finally:
         is_done.set()
         thread.join()
+
+
+def _tasks(context: SparkContext) -> dict[str, int]:
+    """How many tasks there are now, and how many of them are done."""
+    tracker = context.statusTracker()
+    found = map(tracker.getStageInfo, tracker.getActiveStageIds())
+    stages = [each for each in found if each is not None]
+    return {
+        "tasks": sum(each.numTasks for each in stages),
+        "tasks_done": sum(each.numCompletedTasks for each in stages),
+    }

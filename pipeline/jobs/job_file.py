@@ -15,6 +15,7 @@ from odradek.client.security.references import has_reference
 from odradek.pipeline.errors import did_you_mean
 from odradek.pipeline.job_errors import JobError
 from odradek.pipeline.security.clear_secrets import INSTEAD
+from odradek.pipeline.spark.session import is_remote
 from odradek.pipeline.tables.table import FORMATS as TABLE_FORMATS
 from odradek.pipeline.values.decoding import FORMATS as VALUE_FORMATS
 from odradek.pipeline.values.decoding import HEADERS, RECORD_COLUMNS, ValueFormat
@@ -275,6 +276,13 @@ def _job(found: dict[str, dict[str, Any]], folder: Path) -> Job:
     ratio = float(dead["dlq_max_ratio"])
     if not 0 <= ratio <= 1:
         raise JobError("[dead_letters] dlq_max_ratio must be from 0 to 1")
+    master = found["spark"]["master"]
+    if master and is_remote(master):
+        raise JobError(
+            f"[spark] master = {master!r}: a sink commits in the process that runs it,"
+            " and Spark Connect would run that elsewhere; give it spark://..., yarn,"
+            " k8s://... or local[4]"
+        )
     return Job(
         name=top["name"],
         source=source,
@@ -287,7 +295,7 @@ def _job(found: dict[str, dict[str, Any]], folder: Path) -> Job:
         trigger_ms=duration_ms("trigger", top["trigger"]),
         dead_letters=dead_path if dead["enabled"] else None,
         dlq_max_ratio=ratio,
-        master=found["spark"]["master"],
+        master=master,
         conf={name: as_text(value) for name, value in found["spark"]["conf"].items()},
     )
 

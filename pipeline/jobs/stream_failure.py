@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from odradek.pipeline import errors
 from odradek.pipeline.job_errors import JobError, JobStopped
 from odradek.pipeline.security.words import is_final
+from odradek.pipeline.spark.task_failures import lacking, text_of, with_place
 from odradek.protocol.errors import RetriableError
 
 if TYPE_CHECKING:
@@ -72,8 +73,6 @@ _ADVICE = {
     'its jars with [spark.conf] "spark.jars" = "a.jar,b.jar"; [source] format = '
     '"odradek" reads the same without a jar',
     "DATA_SOURCE_NOT_FOUND": _NOT_INSTALLED,
-    "No module named 'odradek'": _NOT_INSTALLED,
-    "No module named 'pyspark_odradek'": _NOT_INSTALLED,
 }
 JVM_ENDED = (
     "Spark's JVM has ended: it was killed, or had too little memory "
@@ -96,18 +95,20 @@ def failure_of(raised: BaseException | None, text: str) -> Exception:
     """
     if raised is not None and not _is_of_spark(raised):
         return _failure_of_ours(raised)
-    text = text if raised is None else str(raised)
+    text = text if raised is None else text_of(raised)
     named = _named(text)
     for name, said in reversed(named):  # the causes of the last one stand before it
         if name in _passing():
-            return StreamFailure(said, may_pass=True)
+            return StreamFailure(with_place(said, text), may_pass=True)
         if name in _FINAL:
-            return JobStopped(said)
+            return JobStopped(with_place(said, text))
+    if lack := lacking(text):
+        return JobError(lack)
     for words, advice in _ADVICE.items():
         if words in text:
             return JobError(advice)
     is_gone = not _TRACEBACK.search(text) and any(words in text for words in _GONE)
-    return StreamFailure(_reason(text), may_pass=is_gone)
+    return StreamFailure(with_place(_reason(text), text), may_pass=is_gone)
 
 
 def _failure_of_ours(raised: BaseException) -> Exception:
@@ -184,7 +185,7 @@ def in_one_line() -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JJavaError) as error:
-        found = failure_of(None, str(error))
+        found = failure_of(None, text_of(error))
         raise found if isinstance(found, JobError) else JobError(str(found)) from error
     except (Py4JError, ConnectionError) as error:
         raise JobError(f"{JVM_ENDED}; run it again") from error

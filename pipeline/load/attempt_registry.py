@@ -15,9 +15,14 @@ import socketserver
 import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from odradek.pipeline.job_errors import JobError
+from odradek.pipeline.spark.driver_address import driver_address
+
 if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
+
+    from pyspark.sql import SparkSession
 
 _LINE_SIZE_MAX = 4096
 _TIMEOUT_S = 60.0
@@ -66,16 +71,21 @@ _YES, _NO = b"yes\n", b"no\n"
 class AttemptRegistry:
     """Answers the executors, in a thread of the driver, until it is closed."""
 
-    def __init__(self, host: str = "127.0.0.1", bind: str | None = None) -> None:
-        """Listen on a free port of ``host``, which the executors must reach.
+    def __init__(
+        self, host: str = "127.0.0.1", bind: str | None = None, port: int = 0
+    ) -> None:
+        """Listen on ``host``, which the executors must reach; port 0 is a free one.
 
         ``bind`` is the address here, where ``host`` is one of a network before it.
+
+        Raises:
+            OSError: the address is not this machine's, or the port is taken.
         """
         self._lock = threading.Lock()
         self._token = secrets.token_hex(16)
         self._try_id: str | None = None
         self._attempts: dict[int, int] = {}
-        self._server = _Server((bind or host, 0), self._may_send)
+        self._server = _Server((bind or host, port), self._may_send)
         self._host = host
         self._thread = threading.Thread(
             target=self._server.serve_forever,
@@ -134,8 +144,23 @@ class AttemptRegistry:
             return self._attempts.setdefault(task, attempt) == attempt
 
 
+def attempt_registry(spark: SparkSession, address: str = "") -> AttemptRegistry:
+    """A registry that listens where the executors of this session look for it.
+
+    Raises:
+        JobError: it cannot listen there.
+        ValueError: the address is none.
+    """
+    wanted = driver_address(spark, address)
+    try:
+        return AttemptRegistry(wanted.host, wanted.bind, wanted.port)
+    except OSError as error:
+        raise JobError(wanted.refused(error)) from None
+
+
 class _Server(socketserver.ThreadingTCPServer):
     daemon_threads = True
+    allow_reuse_address = True  # a port that a run before had is not taken
 
     def __init__(self, address: tuple[str, int], may_send: MaySend) -> None:
         self.may_send = may_send

@@ -43,7 +43,7 @@ from odradek.protocol.errors import (
 )
 from odradek.protocol.topic_partition import TopicPartition
 
-from .attempt_registry import AttemptRegistry
+from .attempt_registry import attempt_registry
 from .batch_sender import BatchSender
 from .notes import LoadNotes, Note, first_note, notes_topic, was_written
 from .record_rows import RecordColumns, record_rows
@@ -73,7 +73,8 @@ class LoadJob:
     """Where a job writes to, and how; its name is that of its transactions.
 
     ``bootstrap_servers`` are like ``kafka-1:9092,kafka-2:9092``. ``begins`` says that
-    whatever is in a topic without a note of this job is of others.
+    whatever is in a topic without a note of this job is of others. Executors find
+    the driver at ``driver_address``, like ``host:port``; empty is a free port.
     """
 
     name: str
@@ -85,6 +86,7 @@ class LoadJob:
     tries: int = 3
     begins: bool = False
     access: Access = OPEN
+    driver_address: str = ""
 
     @property
     def addresses(self) -> tuple[Address, ...]:
@@ -131,14 +133,16 @@ class Loader:
         notes = notes_topic(job.name)
         self._needs = needs_of(job.name, job.topic, job.group, notes)
         try:
-            with stopping(self._security, self._needs):
-                self._take_name()
+            self._registry = attempt_registry(spark, job.driver_address)
+            try:
+                with stopping(self._security, self._needs):
+                    self._take_name()
+            except BaseException:
+                self._registry.close()
+                raise
         except BaseException:
             self._cluster.close()
             raise
-        conf = spark.sparkContext.getConf()
-        host = conf.get("spark.driver.host") or "127.0.0.1"
-        self._registry = AttemptRegistry(host, conf.get("spark.driver.bindAddress"))
 
     def _take_name(self) -> None:
         found = self._find_topic()

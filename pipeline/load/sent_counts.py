@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from odradek.pipeline.security.words import FINAL
+from odradek.pipeline.spark.task_failures import lacking, text_of, with_place
 
 from .batch_sender import COUNTS_SCHEMA
 
@@ -39,7 +40,9 @@ def sent_counts(prepared: DataFrame, sender: BatchSender) -> dict[int, int]:
     try:
         found = prepared.mapInArrow(sender, COUNTS_SCHEMA).collect()
     except (PySparkException, Py4JError) as error:
-        raise SparkFailure(_reason(str(error))) from error
+        text = text_of(error)
+        said = lacking(text) or with_place(_reason(str(error)), text)
+        raise SparkFailure(said) from error
     counts = {row["partition"]: row["records"] for row in found}
     if len(counts) != len(found):
         raise SparkFailure("two tasks wrote one partition")

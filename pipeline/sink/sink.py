@@ -26,7 +26,9 @@ from odradek.pipeline.jobs.stream_failure import JVM_ENDED, StreamFailure, failu
 from odradek.pipeline.records.columns import RecordColumns
 from odradek.pipeline.security.refusals import stopping
 from odradek.pipeline.security.words import GROUP, Need, told
+from odradek.pipeline.spark.executors import context_of
 from odradek.pipeline.spark.session import register_source
+from odradek.pipeline.spark.task_failures import text_of
 from odradek.pipeline.tables.table import open_table
 from odradek.pipeline.values.dead_letters import DeadLetterLimit
 from odradek.pipeline.values.decoding import HEADERS, RowMaker
@@ -182,9 +184,13 @@ class Sink:
                     self._stop(query)
                     return
         except (PySparkException, Py4JJavaError) as error:
-            cause = self._failure or error
-            raise failure_of(self._failure, str(error)) from cause
+            found = failure_of(self._failure, text_of(error))
+            if self._is_stopped and not isinstance(found, JobError):
+                return  # who ends all processes of a job ends Spark's too
+            raise found from self._failure or error
         except (Py4JError, ConnectionError) as error:
+            if self._is_stopped:
+                return
             raise JobError(
                 f"{JVM_ENDED}; start the job again, it goes on where the table ends"
             ) from error
@@ -236,8 +242,11 @@ class Sink:
         return options | source.options
 
     def _stop(self, query: StreamingQuery) -> None:
+        """End at once: a batch in the middle is as if it had not begun."""
         self._progress.note("stopping")
-        with suppress(Exception):  # it may be in the middle of a batch
+        with suppress(Exception):  # its tasks fail, and Spark would tell of each
+            if (context := context_of(self._open_spark())) is not None:
+                context.setLogLevel("OFF")
             query.stop()
 
     def _run_batch(self, records: DataFrame, batch: int) -> None:

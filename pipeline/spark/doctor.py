@@ -12,12 +12,14 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.client.diagnosis import diagnose
 from odradek.pipeline.security.access import OPEN, Access
 from odradek.terminal.installation import install_command
+
+from .executor_findings import ExecutorQuestions, examine_executors
+from .finding import Finding, first_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -40,13 +42,12 @@ _OPTIONAL = {"deltalake": "delta", "pyiceberg": "iceberg"}
 _EXTRA = "pipeline"
 
 
-class Finding(NamedTuple):
-    """One thing: what, whether it is as it must be, and what would help."""
+class ClusterNeeds(NamedTuple):
+    """What else a cluster has to give: a shared folder, and the way to the driver."""
 
-    check: str
-    is_ok: bool
-    detail: str
-    advice: str = ""
+    path: str = ""
+    driver_address: str = ""
+    is_remote: bool = False
 
 
 def examine(
@@ -55,13 +56,15 @@ def examine(
     timeout_s: float = _TIMEOUT_S,
     *,
     access: Access = OPEN,
+    needs: ClusterNeeds | None = None,
 ) -> Iterator[Finding]:
     """All findings, the cheap ones first.
 
     Spark is only started when everything before it is well; None leaves it out.
     """
-    is_ready = True
-    for finding in (*_packages(), java(), hostname()):
+    is_ready, needs = True, needs or ClusterNeeds()
+    of_spark = () if needs.is_remote else (java(), hostname())
+    for finding in (*_packages(), *of_spark):
         is_ready &= finding.is_ok
         yield finding
     for found in diagnose(addresses, timeout_s, access.security()):
@@ -72,7 +75,7 @@ def examine(
     if not is_ready:
         yield Finding("Spark", False, "not tried: something it needs is missing")
         return
-    yield from _spark(session, addresses, access)
+    yield from _spark(session, addresses, access, needs)
 
 
 def _packages() -> Iterator[Finding]:
@@ -164,39 +167,26 @@ def _local_ip() -> str:
 
 
 def _spark(
-    session: Callable[[], SparkSession], addresses: Sequence[Address], access: Access
+    session: Callable[[], SparkSession],
+    addresses: Sequence[Address],
+    access: Access,
+    needs: ClusterNeeds,
 ) -> Iterator[Finding]:
     try:
         spark = session()
     except Exception as error:  # whatever Spark or Java comes up with
-        yield Finding("Spark", False, _first_line(error), "See what Java said above.")
+        yield Finding("Spark", False, first_line(error), "See what Java said above.")
         return
-    master = spark.sparkContext.master
+    master = spark.conf.get("spark.master", "") or "a server of Spark Connect"
     yield Finding("Spark", True, f"{spark.version} on {master}")
     yield _source(spark)
-    try:
-        found = dict(_ask_worker(spark, addresses, access))
-    except Exception as error:
-        yield Finding(
-            "worker",
-            False,
-            _first_line(error),
-            "Spark's workers run another Python, or do not have this package: install"
-            " odradek there and set PYSPARK_PYTHON to that Python.",
-        )
-        return
-    here = ".".join(map(str, sys.version_info[:2]))
-    detail = f"Python {found['python']}, odradek {found['odradek']}"
-    if found["python"] != here:
-        advice = f"Set PYSPARK_PYTHON to a Python {here}, as the driver's."
-        yield Finding("worker", False, f"{detail}; the driver has {here}", advice)
-    else:
-        yield Finding("worker", True, detail)
-    if found["broker"]:
-        advice = "The broker must be reached from Spark's machines, not only from here."
-        yield Finding("worker: broker", False, found["broker"], advice)
-    else:
-        yield Finding("worker: broker", True, "a worker reaches a broker")
+    asked = ExecutorQuestions(
+        tuple((each.host, each.port) for each in addresses),
+        access,
+        needs.path,
+        needs.driver_address,
+    )
+    yield from examine_executors(spark, asked)
 
 
 def _source(spark: SparkSession) -> Finding:
@@ -206,62 +196,9 @@ def _source(spark: SparkSession) -> Finding:
         return Finding(
             "source",
             False,
-            f'format("odradek"): {_first_line(error)}',
+            f'format("odradek"): {first_line(error)}',
             "Spark looks for it in the folders of its Python's path: install odradek"
             f" there ({install_command(_EXTRA)}); an editable install must be of the"
             " compat mode, as pyproject.toml has it.",
         )
     return Finding("source", True, 'Spark finds format("odradek")')
-
-
-def _ask_worker(
-    spark: SparkSession, addresses: Sequence[Address], access: Access
-) -> list[tuple[str, str]]:
-    """What a worker says of itself, as pairs."""
-    hosts = tuple((each.host, each.port) for each in addresses)
-    asked = _Question(hosts, access)
-    rows = spark.range(1).mapInArrow(asked, "name string, said string").collect()
-    return [(row["name"], row["said"]) for row in rows]
-
-
-class _Question:
-    """Runs in a worker: what Python it is, and what it can reach."""
-
-    def __init__(self, addresses: Sequence[tuple[str, int]], access: Access) -> None:
-        self._addresses = addresses
-        self._access = access
-
-    def __call__(self, batches: Iterator[object]) -> Iterator[object]:
-        import pyarrow as pa
-
-        for _ in batches:
-            said = {
-                "python": ".".join(map(str, sys.version_info[:2])),
-                "odradek": _version("odradek") or "of a source folder",
-                "broker": self._broker(),
-            }
-            yield pa.record_batch(
-                {"name": list(said), "said": list(said.values())},
-                pa.schema([("name", pa.string()), ("said", pa.string())]),
-            )
-
-    def _broker(self) -> str:
-        """Why none can be reached; empty when one can."""
-        from odradek.client.connection import Connection
-
-        reasons = []
-        for host, port in self._addresses:
-            try:
-                security = self._access.security()
-                Connection(host, port, timeout_s=_TIMEOUT_S, security=security).close()
-                return ""
-            except Exception as error:
-                reasons.append(f"{host}:{port}: {_first_line(error)}")
-        return "; ".join(reasons)
-
-
-def _first_line(error: Exception) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    told = [line for line in lines if not line.startswith("at ")]
-    telling = [line for line in told if "Error" in line or "Exception: " in line]
-    return (telling or told or [type(error).__name__])[0]

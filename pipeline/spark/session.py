@@ -45,6 +45,7 @@ _OPTIONS = {
 # Spark looks for a word in messages of failures with a regular expression, which
 # overflows the usual stack when the message is a long traceback.
 _STACK = "-Xss16m"
+_CONNECT = "sc://"
 _LOGGING = Path(__file__).with_name("log4j2.properties")
 
 
@@ -103,20 +104,22 @@ def spark_session(
     Raises:
         JobError: Spark or Java is missing, or does not start.
     """
+    if is_remote(master):
+        return _connected(name, master, conf or {})
     check_java()
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
     options = {**_OPTIONS, "spark.driver.extraJavaOptions": _java_options()}
+    options |= conf or {}
     if master.startswith("local"):
-        options |= socket_options()
-        os.environ.setdefault("PYSPARK_PYTHON", worker_python())
+        options = socket_options() | options
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    set_python(options.pop("spark.pyspark.python", ""), master)
     if progress is not None:
         progress.note("Spark is starting, which can take a minute")
     builder = SparkSession.builder.appName(f"odradek {name}").master(master)
-    for option, value in {**options, **(conf or {})}.items():
+    for option, value in options.items():
         builder = builder.config(option, value)
     try:
         return builder.getOrCreate()
@@ -125,6 +128,49 @@ def spark_session(
             f"Spark does not start: {str(error).splitlines()[0]}; `odradek pipeline "
             "doctor` says what is missing"
         ) from None
+
+
+def _connected(name: str, url: str, conf: Mapping[str, str]) -> SparkSession:
+    """A session on a server of Spark Connect, which has started already.
+
+    Raises:
+        JobError: a package is missing, or there is no such server.
+    """
+    from pyspark.errors import PySparkException, PySparkImportError
+    from pyspark.sql import SparkSession
+
+    # What else there is to set, the server has set when it started.
+    options = {n: v for n, v in _OPTIONS.items() if n.startswith("spark.sql.")}
+    try:
+        builder = SparkSession.builder.remote(url).appName(f"odradek {name}")
+        for option, value in (options | dict(conf)).items():
+            builder = builder.config(option, value)
+        return builder.getOrCreate()
+    except PySparkImportError as error:
+        said = str(error).splitlines()[0]
+        raise JobError(
+            f"Spark Connect: {said}: pip install 'pyspark[connect]'"
+        ) from None
+    except (PySparkException, ValueError) as error:
+        said = str(error).splitlines()[0]
+        raise JobError(f"The Spark at {url} does not answer: {said}") from None
+
+
+def is_remote(master: str) -> bool:
+    """Whether it is the address of a server of Spark Connect."""
+    return master.startswith(_CONNECT)
+
+
+def set_python(given: str, master: str) -> None:
+    """Let all of Spark's processes run one Python: the one that is given, or is set.
+
+    Spark takes PYSPARK_DRIVER_PYTHON for the tasks of a source that it has found
+    itself, on executors too. For people it is what their notebooks run in.
+    """
+    if not given:
+        usual = worker_python() if master.startswith("local") else sys.executable
+        given = os.environ.get("PYSPARK_PYTHON") or usual
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = given
 
 
 def _java_options() -> str:

@@ -81,7 +81,8 @@ class TableSource(NamedTuple):
         return self._read(spark, [file.path for file in files])
 
     def _read(self, spark: SparkSession, paths: list[str]) -> DataFrame:
-        from pyspark.errors import AnalysisException
+        from py4j.protocol import Py4JJavaError
+        from pyspark.errors import PySparkException
 
         reader = spark.read.format(self.kind if self.kind in _PLAIN else "parquet")
         options: dict[str, Any] = dict(_USUAL_OPTIONS.get(self.kind, {}))
@@ -90,11 +91,28 @@ class TableSource(NamedTuple):
         options |= self.options
         try:
             return reader.options(**options).load(paths)
-        except AnalysisException as error:
-            first = str(error).splitlines()[0]
-            raise JobError(f"{self.location} cannot be read: {first}") from error
+        except (PySparkException, Py4JJavaError) as error:
+            raise JobError(f"{self.location} cannot be read: {_why(error)}") from error
 
 
+def _why(error: Exception) -> str:
+    """One line of what Spark says, and what helps where it has no such store."""
+    text = str(error)
+    if lacking := _NO_STORE.search(text):
+        return (
+            f"Spark has no {lacking[1] or lacking[2]}; it needs the jars of that store,"
+            " like --conf spark.jars.packages=org.apache.hadoop:hadoop-aws:VERSION for"
+            " s3a, in the version of Spark's own hadoop-client"
+        )
+    lines = [line.strip().removeprefix(": ") for line in text.splitlines()]
+    if lines[0].startswith("An error occurred while calling"):
+        lines = lines[1:]
+    return next((line for line in lines if line), "Spark does not say why")
+
+
+_NO_STORE = re.compile(
+    r"Class ([\w.$]+FileSystem\w*) not found|No FileSystem for scheme \"(\w+)\""
+)
 _PLAIN = ("parquet", "json", "csv")
 _PARTITIONED = ("parquet", "delta", "json", "csv")
 _USUAL_OPTIONS = {"csv": {"header": "true", "inferSchema": "true"}}

@@ -4,6 +4,9 @@ Spark puts archives of pyspark's sources first on the path of each Python proces
 it starts. Nothing that is compiled is kept in an archive, so that every process
 compiles all that it imports: 0.6 s of processor time, and a query starts several. Where
 pyspark is installed, the same modules lie compiled in its own folder.
+
+Nor does Spark take the daemon that it is told of (`daemon`) for what plans a stream:
+this Python runs Spark's modules by way of ours (`lone`), which know when to be silent.
 """
 
 from __future__ import annotations
@@ -30,8 +33,13 @@ for each in $PYTHONPATH; do
     *) kept=$kept${{kept:+:}}$each ;;
   esac
 done
+case "$1 $2" in
+  "-m pyspark.daemon") shift 2; set -- -m {daemon} "$@" ;;
+  "-m pyspark."*) shift; set -- -m {lone} "$@" ;;
+esac
 PYTHONPATH=$kept exec {python} "$@"
 """
+_DAEMON, _LONE = f"{__package__}.daemon", f"{__package__}.lone"
 
 
 @cache
@@ -52,7 +60,7 @@ def socket_options() -> dict[str, str]:
     return {
         "spark.python.unix.domain.socket.enabled": "true",
         "spark.python.unix.domain.socket.dir": str(_folder()),
-        "spark.python.daemon.module": f"{__package__}.daemon",
+        "spark.python.daemon.module": _DAEMON,
     }
 
 
@@ -74,6 +82,6 @@ def worker_python() -> str:
         return sys.executable
     script = _folder() / "python"
     words = {"home": shlex.quote(str(home)), "python": shlex.quote(sys.executable)}
-    script.write_text(_SCRIPT.format(**words))
+    script.write_text(_SCRIPT.format(**words, daemon=_DAEMON, lone=_LONE))
     script.chmod(0o700)
     return str(script)

@@ -2,37 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pyspark.sql import SparkSession
-
+    from odradek.pipeline.audit.run import Unread
+    from odradek.pipeline.audit.span import AuditSpan
     from odradek.pipeline.segments.planning import SegmentRange
+
+    Read = Callable[[Sequence[SegmentRange]], list[AuditSpan | Unread]]
 
 
 class FakeExecutors:
-    """Runs what is mapped over pieces; ``see`` is what an executor makes of one."""
+    """Runs what is asked of pieces; ``see`` is what an executor makes of one."""
 
-    defaultParallelism = 2
+    core_count = 2
 
     def __init__(self, see: Callable[[SegmentRange], SegmentRange]) -> None:
         self._see = see
-        self._tasks: list[list[SegmentRange]] = []
-        self._run: Callable[[list[SegmentRange]], Any] = list
-        self.sparkContext = self
 
-    def session(self) -> SparkSession:
-        return cast("SparkSession", self)
-
-    def parallelize(self, tasks: Sequence[list[SegmentRange]], _: int) -> FakeExecutors:
-        self._tasks = list(tasks)
-        return self
-
-    def map(self, run: Callable[[list[SegmentRange]], Any]) -> FakeExecutors:
-        self._run = run
-        return self
-
-    def collect(self) -> list[Any]:
-        return [self._run(list(map(self._see, task))) for task in self._tasks]
+    def run(
+        self, function: Read, items: Sequence[Sequence[SegmentRange]]
+    ) -> list[list[AuditSpan | Unread]]:
+        return [function(list(map(self._see, item))) for item in items]

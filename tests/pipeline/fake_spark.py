@@ -51,6 +51,8 @@ class FakeSpark:
     def awaitTermination(self, _: float) -> bool:
         try:
             self._queries[self.started - 1](self._run_batch)
+        except ConnectionError:  # to the JVM
+            raise
         except Exception as error:
             text = f"[STREAM_FAILED] terminated with exception: {error}"
             raise StreamingQueryException(text) from None

@@ -58,10 +58,11 @@ def _is_wanted(needed: Requirement, extra: str) -> bool:
     return needed.marker is None or needed.marker.evaluate({"extra": extra})
 
 
-def link(folder: Path, extra: str) -> None:
+def link(folder: Path, *extras: str) -> None:
     """Make the folder: what is in it can be imported, and has its metadata."""
     folder.mkdir()
-    for each in closure(extra).values():
+    found = {name: each for extra in extras for name, each in closure(extra).items()}
+    for each in found.values():
         for name in {path.parts[0] for path in each.files or ()} - {
             "..",
             "__pycache__",

@@ -118,12 +118,19 @@ def test_broker_is_killed_under_the_stream_and_the_checkpoint_is_lost(
         while committed() < 600 and driver.process.poll() is None:
             assert time.monotonic() < deadline, driver.log()[-3000:]
             time.sleep(0.05)
+        send_rows(broker.address, topic, 600, 300)  # it is ended amid their batches
+        driver.wait_for_batches(driver.batches(job) + 1)
         assert driver.terminate() == 0, driver.log()[-3000:]
-        check(job, 600)
+        ended = driver.log().rpartition('"stopping"')[2]
+        assert "Traceback" not in ended, ended
+        assert "\tat " not in ended, ended
+        assert command(["once", str(job)]) == 0
+        count = 900
+        check(job, count)
 
         Path(described.checkpoint).rename(tmp_path / "gone")
         assert command(["once", str(job)]) == 1
         assert "--rebuild-checkpoint" in capsys.readouterr().err
-        send_rows(broker.address, topic, 600, 300)
+        send_rows(broker.address, topic, count, 300)
         assert command(["once", str(job), "--rebuild-checkpoint"]) == 0
-        check(job, 900)
+        check(job, count + 300)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from odradek.pipeline.job_errors import JobError
-from odradek.pipeline.tables.table import DataFile, local_path
+from odradek.pipeline.tables.table import DataFile, local_path, sync
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -149,7 +149,9 @@ def rewrite_here(groups: Sequence[Group], folder: Path) -> list[Rewritten]:
 
 
 def rewrite_group(group: Group, folder: Path) -> Rewritten:
-    """Write the rows of a group to one file in a folder.
+    """Write the rows of a group to one file in a folder, and make it durable.
+
+    Here, because the driver may be another machine.
 
     Raises:
         JobError: a file cannot be read, or the new one has not all rows.
@@ -167,6 +169,7 @@ def rewrite_group(group: Group, folder: Path) -> Rewritten:
             f"{len(group.files)} files have {group.row_count} rows, what was written "
             f"of them has {row_count}; the table is as it was"
         )
+    sync(path)
     size = path.stat().st_size
     return Rewritten(group, DataFile(str(path), row_count, size))
 

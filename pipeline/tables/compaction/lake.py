@@ -113,8 +113,6 @@ def compact_iceberg(
         folder = location / DATA / f"compact-{uuid.uuid4().hex[:12]}"
         folder.mkdir(parents=True)
         rewritten = rewrite(groups, folder)
-        for each in rewritten:
-            sync(each.file.path)
         sync(folder)
         replaced = [old[file.path] for group in groups for file in group.files]
         try:

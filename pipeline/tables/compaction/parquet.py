@@ -91,7 +91,6 @@ def _name(each: Rewritten, folder: Path) -> None:
     stem = re.sub(r"-[0-9a-f]{8}(-compact)?$", "", first)
     path = folder / f"{stem}-{uuid.uuid4().hex[:8]}-compact.parquet"
     os.rename(each.file.path, path)
-    sync(path)
 
 
 def _remove_leftovers(location: Path) -> None:

@@ -5,15 +5,16 @@ import shutil
 import socket
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from odradek.pipeline.audit.audit import conclude, plan_audit
-from odradek.pipeline.audit.run import audit_spans
+from odradek.pipeline.audit.run import Unread, audit_spans
 from odradek.pipeline.errors import SourceError
 from odradek.pipeline.segments.directory import DataDirectory
 from odradek.pipeline.segments.planning import SegmentRange
+from odradek.pipeline.spark.executors import Executors
 from odradek.protocol.record_batch import scan
 from tests.pipeline.audit.test_audit import audit, flip
 from tests.pipeline.fake_executors import FakeExecutors
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
     from odradek.pipeline.audit.span import AuditSpan
 
+    Answers = list[AuditSpan | Unread]
+
 DATA = small_batches(40)
 See = Callable[[SegmentRange], SegmentRange]
 
@@ -38,7 +41,7 @@ def spans_of(
 ) -> "list[AuditSpan]":
     if pieces is None:
         pieces = plan_audit(DataDirectory(root), [])
-    return audit_spans(FakeExecutors(see).session(), pieces)
+    return audit_spans(FakeExecutors(see), pieces)
 
 
 def as_here(piece: SegmentRange) -> SegmentRange:
@@ -113,16 +116,16 @@ def test_an_executor_that_may_not_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("change", [lambda done: done[1:], lambda done: []])
 def test_answers_that_do_not_come_back(
-    tmp_path: Path, change: Callable[[list[object]], list[object]]
+    tmp_path: Path, change: "Callable[[Answers], Answers]"
 ) -> None:
     class Forgetful(FakeExecutors):
-        def collect(self) -> list[object]:
-            return [change(each) for each in super().collect()]
+        def run(self, *asked: Any) -> "list[Answers]":
+            return [change(each) for each in super().run(*asked)]
 
     root = make_directory(tmp_path / "data", DATA)
     pieces = plan_audit(DataDirectory(root), [])
     with pytest.raises(SourceError, match="what was not read is not known"):
-        audit_spans(Forgetful(as_here).session(), pieces)
+        audit_spans(Forgetful(as_here), pieces)
 
 
 def test_segments_that_retention_removes_meanwhile(tmp_path: Path) -> None:
@@ -183,7 +186,8 @@ def test_spark_audits_the_same(spark: "SparkSession", tmp_path: Path) -> None:
     flip(log_file(root, 20), list(scan(log_file(root, 20).read_bytes()))[3][0] + 70)
     directory = DataDirectory(root)
     said: list[AuditSpan] = []
-    spans = audit_spans(spark, plan_audit(directory, []), said.extend)
+    executors = Executors(spark)
+    spans = audit_spans(executors, plan_audit(directory, []), said.extend)
     assert conclude(directory, spans) == audit(root)
     assert said == spans
-    assert audit_spans(spark, []) == []
+    assert audit_spans(executors, []) == []

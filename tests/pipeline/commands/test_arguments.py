@@ -1,6 +1,7 @@
 """The pipeline's arguments: typos are answered with what was meant."""
 
 import argparse
+import re
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ from odradek.pipeline.commands.arguments import (
     cluster_arguments,
     find_cluster,
     size,
+    spark_arguments,
+    spark_conf,
     spark_options,
     told,
 )
@@ -51,6 +54,40 @@ def test_sizes() -> None:
     for wrong in ("0", "m", "1t", "-1"):
         with pytest.raises(argparse.ArgumentTypeError, match="not a size"):
             size(wrong)
+
+
+def given_conf(*arguments: str) -> argparse.Namespace:
+    parser = Parser("test", "")
+    spark_arguments(parser)
+    return parser.parse(list(arguments))
+
+
+def test_a_file_of_options_for_spark(tmp_path: Path) -> None:
+    file = tmp_path / "spark.properties"
+    file.write_text("# ours\nspark.master  yarn\nspark.a=1 \nspark.b: x y\n")
+    options = given_conf("--properties-file", str(file), "--conf", "spark.a=2")
+    assert spark_conf(options) == {"spark.a": "2", "spark.b": "x y"}
+    assert options.master == "yarn"
+    options = given_conf("--properties-file", str(file), "--master", "local[1]")
+    assert spark_conf(options)["spark.a"] == "1"
+    assert options.master == "local[1]"
+    assert spark_conf(given_conf("--conf", "a=b")) == {"a": "b"}
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, ": No such file or directory"),
+        (b"\xff", ": it is not text in UTF-8"),
+        (b"\nmaster yarn", ": line 2: master is no option of Spark"),
+    ],
+)
+def test_a_file_that_is_none(tmp_path: Path, content: bytes | None, said: str) -> None:
+    file = tmp_path / "spark.properties"
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(ValueError, match=re.escape(f"{file}{said}")):
+        spark_conf(given_conf("--properties-file", str(file)))
 
 
 def test_spark_options() -> None:

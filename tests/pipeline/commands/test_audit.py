@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from odradek.pipeline.commands import command
+from odradek.pipeline.spark import executors
 from odradek.pipeline.spark import session as spark_session
 from tests.pipeline.audit.test_audit import flip
 from tests.pipeline.fake_executors import FakeExecutors
@@ -53,7 +54,8 @@ def test_what_no_executor_sees_is_not_called_sound(
 ) -> None:
     root = make_directory(tmp_path / "data", small_batches(20))
     blind = FakeExecutors(lambda piece: piece._replace(path=f"/nowhere{piece.path}"))
-    monkeypatch.setattr(spark_session, "spark_session", lambda *_: blind.session())
+    monkeypatch.setattr(spark_session, "spark_session", lambda *_: None)
+    monkeypatch.setattr(executors, "Executors", lambda _: blind)
     assert command(["audit", str(root)]) == 2
     out, err = capsys.readouterr()
     assert out == ""

@@ -90,6 +90,10 @@ def test_what_cannot_be_loaded(
     assert "no column nope for the key; it has id, name" in capsys.readouterr().err
     assert command(["--table", str(table / "nothing"), *given]) == 1
     assert "nothing cannot be read: " in capsys.readouterr().err
+    assert command(["--table", "s3a://bucket/orders", *given]) == 1
+    store = capsys.readouterr().err
+    assert "s3a://bucket/orders cannot be read: Spark has no " in store
+    assert store.count("\n") == 1
     nobody = [*given[:-1], "127.0.0.1:1"]
     assert command(["--table", str(table), *nobody]) == 1
     refused = capsys.readouterr().err
@@ -128,6 +132,7 @@ def test_a_topic_that_has_records_of_others(
         (["--format", "orc"], "invalid choice: 'orc'"),
         (["--transaction-timeout", "soon"], "not a time; write it like 900s"),
         (["--batch-size", "0"], "not a size"),
+        (["--driver-address", "a:b"], "write it like driver-host:7777 or :7777"),
         (["--bootstrap-server", "a:b"], "not an address"),
         (["--conf", "x"], "write it like spark.driver.memory=2g"),
     ],

@@ -1,6 +1,7 @@
 """What a task writes and reports; mostly without Spark."""
 
 import os
+import socket
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -121,6 +122,36 @@ def test_headers_go_into_tasks_without_nulls_and_come_out_with_them(
     assert batch.column("offset").to_pylist() == [0, 1, 2]
     bare = records(0, b"{}")
     assert unlisted(bare) is bare
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (
+            FileNotFoundError(2, "No such file"),
+            "does not see /lake/t, which the driver",
+        ),
+        (PermissionError(13, "Denied"), r"may not write to /lake/t \(as user \d+\)"),
+    ],
+)
+def test_a_machine_without_the_folder(
+    error: OSError,
+    said: str,
+    staging: tuple[Path, Path],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The task names it; in the driver the error is what it is."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(pq, "ParquetWriter", refuse)
+    with pytest.raises(type(error)):
+        writer(staging).write_rows([records(0, b'{"n":1}')])
+    monkeypatch.setattr(batch_writer, "is_task", lambda: True)
+    lake = BatchWriter(JSON, "/lake/t", "/lake/t")
+    with pytest.raises(JobStopped, match=f"{socket.gethostname()} {said}"):
+        lake.write_rows([records(0, b'{"n":1}')])
 
 
 def test_file_is_durable_before_it_has_its_name(

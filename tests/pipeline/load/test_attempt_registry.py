@@ -1,9 +1,18 @@
 import socket
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from odradek.pipeline.load.attempt_registry import AttemptRefused, AttemptRegistry
+from odradek.pipeline.job_errors import JobError
+from odradek.pipeline.load.attempt_registry import (
+    AttemptRefused,
+    AttemptRegistry,
+    attempt_registry,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 @pytest.fixture
@@ -62,3 +71,25 @@ def test_an_address_before_the_one_that_listens() -> None:
         asked = registry.begin()
         assert asked.host == "localhost"
         asked.register(0, 1)
+
+
+class Session:
+    """A session whose Spark has told its executors nothing."""
+
+    def __init__(self) -> None:
+        self.sparkContext = self
+
+    def getConf(self) -> dict[str, str]:
+        return {}
+
+
+def test_a_port_that_a_firewall_lets_through() -> None:
+    spark = cast("SparkSession", Session())
+    with attempt_registry(spark) as registry:
+        port = registry.begin().port
+        with pytest.raises(JobError, match=f"cannot listen on 127.0.0.1:{port}: Addr"):
+            attempt_registry(spark, f":{port}")
+    with attempt_registry(spark, f"localhost:{port}") as registry:
+        assert registry.begin()[:2] == ("localhost", port)
+    with pytest.raises(JobError, match=r"198.51.100.7:0: .*--driver-address :7777"):
+        attempt_registry(spark, "198.51.100.7")

@@ -218,6 +218,30 @@ def test_what_is_away_is_asked_again_until_it_is_too_long(tmp_path: Path) -> Non
     sink.close()
 
 
+def test_a_spark_that_is_ended_with_its_sink_has_not_failed(tmp_path: Path) -> None:
+    """A signal for all processes of a job reaches Spark's too."""
+    for error in (RuntimeError("SparkContext was shut down"), ConnectionError("reset")):
+        run_until(tmp_path, error, is_stopped=True)
+        with pytest.raises(JobError):
+            run_until(tmp_path, error, is_stopped=False)
+
+
+def run_until(tmp_path: Path, error: Exception, *, is_stopped: bool) -> None:
+    """Spark fails with the error; perhaps just when the sink was asked to end."""
+
+    def ended(_: Callable[..., None]) -> None:
+        if is_stopped:
+            sink.stop()
+        raise error
+
+    spark = FakeSpark([ended])
+    sink = Sink(described(tmp_path), spark.open, pause=no_pause)
+    try:
+        sink.run(once=False)
+    finally:
+        sink.close()
+
+
 def no_pause(_: float) -> None:
     raise AssertionError("it is not tried again")
 

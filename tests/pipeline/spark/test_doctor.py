@@ -5,7 +5,8 @@ import pytest
 
 from odradek.client.address import Address
 from odradek.pipeline.spark import doctor
-from odradek.pipeline.spark.doctor import Finding, examine, java
+from odradek.pipeline.spark.doctor import ClusterNeeds, examine, java
+from odradek.pipeline.spark.finding import Finding
 from tests.broker_process import BrokerProcess
 
 if TYPE_CHECKING:
@@ -18,7 +19,8 @@ def test_all_is_well(spark: "SparkSession", broker_process: BrokerProcess) -> No
     assert [each for each in found if not each.is_ok] == []
     checks = [each.check for each in found]
     assert {"pyspark", "pandas", "Java", "host name", "broker: metadata"} <= set(checks)
-    assert checks[-4:] == ["Spark", "source", "worker", "worker: broker"]
+    workers = ["worker", "worker: broker", "worker: driver"]
+    assert checks[-5:] == ["Spark", "source", *workers]
 
 
 def java_of(tmp_path: Path, says: str) -> Finding:
@@ -87,9 +89,25 @@ def test_a_spark_that_does_not_start() -> None:
 
 
 def test_a_worker_that_cannot_reach_the_broker(spark: "SparkSession") -> None:
-    found = list(examine(lambda: spark, [Address("127.0.0.1", 1)], 1))
-    assert (found[-1].check, found[-1].is_ok) == ("worker: broker", False)
-    assert "127.0.0.1:1: " in found[-1].detail
+    found = {
+        each.check: each
+        for each in examine(lambda: spark, [Address("127.0.0.1", 1)], 1)
+    }
+    assert not found["worker: broker"].is_ok
+    assert "127.0.0.1:1: " in found["worker: broker"].detail
+
+
+def test_a_spark_elsewhere_needs_no_java_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By Spark Connect."""
+
+    def broken() -> "SparkSession":
+        raise RuntimeError("no server")
+
+    monkeypatch.setenv("JAVA_HOME", "/no/java")
+    needs = ClusterNeeds(is_remote=True)
+    found = [each.check for each in examine(broken, [], 1, needs=needs)]
+    assert found[-1] == "Spark"
+    assert not {"Java", "host name"} & set(found)
 
 
 class BlindSpark:

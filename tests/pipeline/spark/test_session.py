@@ -2,6 +2,8 @@
 
 import io
 import json
+import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
@@ -15,10 +17,13 @@ from odradek.pipeline.source.data_source import DefaultSource
 from odradek.pipeline.spark.session import (
     SparkOfCommand,
     check_java,
+    is_remote,
     java_version,
     register_source,
+    set_python,
     spark_session,
 )
+from odradek.pipeline.workers.python import worker_python
 from odradek.terminal.progress import Progress
 
 if TYPE_CHECKING:
@@ -109,6 +114,29 @@ class NoBuilder:
 
     def getOrCreate(self) -> None:
         raise PySparkException("nothing starts")
+
+
+def test_all_processes_run_one_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That of a notebook is not meant for Spark's tasks."""
+
+    def chosen(given: str, master: str) -> str:
+        set_python(given, master)
+        assert os.environ["PYSPARK_PYTHON"] == os.environ["PYSPARK_DRIVER_PYTHON"]
+        return os.environ["PYSPARK_PYTHON"]
+
+    monkeypatch.setenv("PYSPARK_DRIVER_PYTHON", "jupyter")
+    monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
+    assert chosen("", "spark://a:7077") == sys.executable
+    monkeypatch.delenv("PYSPARK_PYTHON")
+    assert chosen("", "local[2]") == worker_python()
+    monkeypatch.setenv("PYSPARK_PYTHON", "/opt/env/bin/python")
+    assert chosen("", "yarn") == "/opt/env/bin/python"
+    assert chosen("./env/bin/python", "yarn") == "./env/bin/python"
+
+
+def test_servers_of_spark_connect() -> None:
+    assert is_remote("sc://spark.example.com:15002")
+    assert not is_remote("spark://a:7077")
 
 
 def test_a_start_that_takes_its_time_is_told_of(

@@ -48,6 +48,22 @@ def test_the_path_of_the_user_stays() -> None:
     assert said(code, ["/a", str(HOME / "python"), "/b c", "/d*"]) == ["/a:/b c:/d*"]
 
 
+def test_all_workers_come_of_our_daemon() -> None:
+    """Spark's own would say that it found no number of a worker to end."""
+    command = [worker_python(), "-X", "importtime", "-m", "pyspark.daemon", "x"]
+    for given in (command[:1] + command[3:], command):
+        done = subprocess.run(
+            [*given[:1], *given[1:]],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONPROFILEIMPORTTIME": "1"},
+            start_new_session=True,
+        )
+        is_ours = b"odradek.pipeline.workers" in done.stderr
+        assert is_ours == (given != command)  # only as Spark calls it
+
+
 def test_another_spark_has_a_pyspark_of_its_own(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

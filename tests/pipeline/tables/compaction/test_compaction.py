@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from odradek.pipeline.job_errors import JobError
+from odradek.pipeline.tables.compaction import compaction
 from odradek.pipeline.tables.compaction.compaction import (
     Group,
     compact,
@@ -107,6 +108,18 @@ def test_rows_that_get_lost_stop_it(tmp_path: Path) -> None:
     group = Group((DataFile(str(path), 3, 10),))
     with pytest.raises(JobError, match="have 3 rows"):
         rewrite_group(group, tmp_path)
+
+
+def test_a_new_file_is_durable_before_it_is_told_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By who wrote it: the driver may be another machine."""
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"n": [1, 2]}), path)
+    synced: list[str] = []
+    monkeypatch.setattr(compaction, "sync", lambda path: synced.append(str(path)))
+    done = rewrite_group(Group((DataFile(str(path), 2, 10),)), tmp_path)
+    assert synced == [done.file.path]
 
 
 def test_groups_are_neighbours_up_to_the_size() -> None:
