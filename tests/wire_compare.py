@@ -8,6 +8,7 @@ import struct
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
+from odradek.protocol.messages.consumer_groups import ConsumerGroupMember
 from odradek.protocol.record_batch import read_header, restamp_time, scan
 from odradek.protocol.schema import Struct
 from odradek.protocol.uuids import ZERO_UUID
@@ -56,7 +57,9 @@ KEYED: Final = {
     "transaction_states": "transactional_id",
 }
 # Of those, the ones that Apache Kafka holds in no order: it goes through a hash map.
-UNORDERED: Final = {"active_producers", "transaction_states"}
+UNORDERED: Final = {"active_producers", "transaction_states", "members"}
+# The same, where the elements are of this kind.
+KEYED_STRUCTS: Final[Mapping[type[Struct], str]] = {ConsumerGroupMember: "member_id"}
 # Ids to be learned, and the one that means none.
 LEARNED: Final = {"topic_id": ZERO_UUID, "producer_id": -1, "member_id": ""}
 # Fields that hold such an id under another name.
@@ -85,8 +88,10 @@ class Comparison:
             for found in self.differences(theirs, ours):
                 yield found._replace(path=path + found.path)
         elif isinstance(theirs, list) and isinstance(ours, list):
-            if name in KEYED:
-                yield from self._walk_keyed(path, KEYED[name], theirs, ours)
+            kind = type(theirs[0]) if theirs else None
+            key = KEYED_STRUCTS.get(kind) if kind else None
+            if key := KEYED.get(name) or key:
+                yield from self._walk_keyed(path, key, theirs, ours)
             else:
                 yield from self._walk_list(path, theirs, ours)
         elif name in SEEN_AS:
@@ -146,7 +151,7 @@ class Comparison:
         return bytes(batches)
 
     def _is_pair(self, name: str, theirs: Any, ours: Any) -> bool:
-        if LEARNED[name] in (theirs, ours):
+        if {LEARNED[name], None} & {theirs, ours}:
             return bool(theirs == ours)
         if (name, theirs) not in self.ids:
             taken = {mine for (kind, _), mine in self.ids.items() if kind == name}

@@ -122,6 +122,7 @@ REFUSES: Final = (
     "produce-idempotent",
     "fetch-diverging",
     "transactions",
+    "ng-consumer-errors",
 )
 
 JUSTIFIED: Final = (
@@ -305,5 +306,23 @@ JUSTIFIED: Final = (
         {"transactions": (22,)},
         ".transaction_states.tnone.producer_id",
         says(0, 0),
+    ),
+    Justified(
+        "a rebalance timeout below zero is none, and who asks for one is no member",
+        {"ng-consumer-errors": (21,)},
+        "*",
+        with_error(ErrorCode.INVALID_REQUEST),
+    ),
+    Justified(
+        "so that member is not listed, and the group is an epoch behind",
+        {"ng-consumer-errors": (30, 31)},
+        ".groups.*.members.*",
+        is_only_kafkas,
+    ),
+    Justified(
+        "so that member is not listed, and the group is an epoch behind",
+        {"ng-consumer-errors": (30, 31)},
+        ".groups.*.group_epoch",
+        behind(1),
     ),
 )

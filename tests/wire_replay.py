@@ -69,7 +69,8 @@ Step = dict[str, Any]
 
 def recorded_group(name: str) -> list[Step]:
     """The steps of one recorded conversation, in order."""
-    return [step for step in recorded("behaviours") if step["group"] == name]
+    files = ("behaviours", "next_groups")
+    return [step for each in files for step in recorded(each) if step["group"] == name]
 
 
 def recorded(name: str) -> list[Step]:

@@ -1,7 +1,8 @@
 """The options of a group of consumers, of a share group or of a streams group.
 
 An option that a group does not set has the value of the broker's option behind it.
-They are kept and shown; the protocols that would ask for them are not there yet.
+Those of share groups and streams groups are kept and shown; the protocols that would
+ask for them are not there yet.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ _AT_LEAST, _AT_MOST = -1, 1
 
 def _of(prefix: str, name: str, meaning: str, *bounds: str) -> GroupOption:
     """A number, which the broker has too and may bound."""
-    option = Option(f"{prefix}.{name}", Kind.INT, None, meaning, is_used=False)
+    is_used = prefix == "consumer"
+    option = Option(f"{prefix}.{name}", Kind.INT, None, meaning, is_used=is_used)
     signs = {"min": _AT_LEAST, "max": _AT_MOST}
     return GroupOption(
         option,

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from odradek.broker.coordinator.group.state.classic_group import ClassicGroup
 from odradek.protocol.topic_partition import TopicPartition
 
 from .fields import Fields
 from .topics import known_topic
-from .waiting.assignments import places_of
+from .waiting.group_members import client_of, generation_of, instance_of, places_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 
-    from odradek.broker.coordinator.group.state.classic_group import ClassicGroup
     from odradek.broker.coordinator.group.state.offsets import GroupOffsets
+    from odradek.broker.coordinator.group.state.shard import Group
     from odradek.broker.coordinator.transaction.transaction import Transaction
     from odradek.broker.metadata.topic import Topic
     from odradek.broker.network.listener import Listener
@@ -98,26 +99,27 @@ def _partitions(services: Services, topic: Topic) -> Iterator[Item]:
 
 def _groups(services: Services, wanted: Sequence[str] | None) -> Iterator[Item]:
     for shard in services.groups.runtime.shards():
-        for group_id, group in list(shard.state.groups.items()):
-            if wanted is None or group_id in wanted:
+        for group in shard.state.all_groups():
+            if wanted is None or group.group_id in wanted:
                 yield _group(services, group, shard.state.offsets)
 
 
-def _group(services: Services, group: ClassicGroup, offsets: GroupOffsets) -> Item:
+def _group(services: Services, group: Group, offsets: GroupOffsets) -> Item:
+    topics = services.metadata
     pending = offsets.pending_of_group(group.group_id)
     return {
         "kind": "group",
         "group": group.group_id,
         "state": group.state.value,
-        "generation": group.generation_id,
-        "protocol": group.protocol_name,
+        "generation": generation_of(group),
+        "protocol": _assignor(services, group),
         "members": [
             {
                 "member": each.member_id,
-                "instance": each.group_instance_id,
-                "client": each.client_id,
-                "host": each.client_host.removeprefix("/"),
-                "assigned": [list(place) for place in places_of(each)],
+                "instance": instance_of(each),
+                "client": client_of(each)[0],
+                "host": client_of(each)[1],
+                "assigned": [list(place) for place in places_of(each, topics)],
             }
             for each in group.members.values()
         ],
@@ -136,6 +138,16 @@ def _group(services: Services, group: ClassicGroup, offsets: GroupOffsets) -> It
         ],
         "pending": [list(place) for place in sorted(pending)],
     }
+
+
+def _assignor(services: Services, group: Group) -> str | None:
+    """How the group's partitions are shared."""
+    if isinstance(group, ClassicGroup):
+        return group.protocol_name
+    from odradek.broker.coordinator.group.consumer.target import preferred_assignor
+
+    infos = [each.info for each in group.members.values()]
+    return preferred_assignor(infos, services.config.group_consumer_assignors)
 
 
 def _lag(services: Services, place: TopicPartition, offset: int) -> int | None:

@@ -50,7 +50,7 @@ class Waits:
         self._services = services
         self.changes = Changes(services, listeners)
         fetches = FetchWatch(services, listeners)
-        self.assignments = Assignments(fetches, self.changes.tell)
+        self.assignments = Assignments(services.metadata, fetches, self.changes.tell)
         services.groups.watchers.append(self.assignments.note_group)
         for listener in listeners:
             listener.watchers.append(self.assignments.note_gone)

@@ -3,7 +3,8 @@
 `metadata.version` says as which version of Apache Kafka the whole cluster behaves, so
 that tools which look for it find the one whose answers are given here. In Apache Kafka
 it is the format of the metadata log as well, which this broker does not have: there is
-nothing that a lower level would change. `kraft.version` is 0: nobody can join, or
+nothing that a lower level would change. `group.version` 1 is the consumer protocol
+(KIP-848); at 0 nobody can join by it. `kraft.version` is 0: nobody can join, or
 leave, a quorum of one broker.
 """
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from .resource_options import ResourceOptions
 
 TRANSACTION_VERSION = "transaction.version"
+GROUP_VERSION = "group.version"
 METADATA_VERSION = "metadata.version"
 KRAFT_VERSION = "kraft.version"
 # Of Apache Kafka: the lowest that 4.3 knows, 3.3-IV3, and its own, 4.3-IV0.
@@ -44,11 +46,14 @@ class SupportedFeature(NamedTuple):
 
 
 SUPPORTED = (
+    SupportedFeature(GROUP_VERSION, 0, 1),
     SupportedFeature(KRAFT_VERSION, 0, 0),
     SupportedFeature(METADATA_VERSION, METADATA_LEVEL_MIN, METADATA_LEVEL),
     SupportedFeature(TRANSACTION_VERSION, 0, 2),
 )
 """Every feature of this broker; the others of Apache Kafka it does not have."""
+FINALIZED = (GROUP_VERSION, TRANSACTION_VERSION, METADATA_VERSION, KRAFT_VERSION)
+"""The same, in the order in which Apache Kafka tells their levels."""
 
 
 class Features:
@@ -57,6 +62,7 @@ class Features:
     def __init__(self, resources: ResourceOptions, transaction_version: int) -> None:
         self._resources = resources
         self._defaults = {
+            GROUP_VERSION: 1,
             KRAFT_VERSION: 0,
             METADATA_VERSION: METADATA_LEVEL,
             TRANSACTION_VERSION: transaction_version,

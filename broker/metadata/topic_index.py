@@ -43,6 +43,8 @@ class TopicIndex:
         self._by_id: dict[bytes, Topic] = {}
         self._collisions: dict[str, str] = {}
         self._reserved_names: dict[str, int] = {}
+        # How often topics were made, widened or deleted.
+        self.index_version = 0
         self.deletions: dict[bytes, Deletion] = {}
         # Those whose directories could not be renamed, to be tried again.
         self.interrupted_deletions: set[bytes] = set()

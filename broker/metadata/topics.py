@@ -75,6 +75,7 @@ class Topics(TopicIndex):
         self._index_watchers.append(watcher)
 
     def _tell_index(self, changed: Collection[object]) -> None:
+        self.index_version += bool(changed)
         for watcher in self._index_watchers if changed else ():
             watcher()
 

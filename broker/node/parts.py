@@ -128,14 +128,17 @@ class Parts:
         """Groups and committed offsets."""
         from odradek.broker.coordinator.group.service import GroupCoordinator
 
-        return GroupCoordinator(
+        groups = GroupCoordinator(
             config=self.config,
             clock=self.clock,
             topics=self.metadata,
+            resources=self.resources,
             replica_manager=self.replica_manager,
             disk_threads=self.disk_threads,
             bugs=self.bugs,
         )
+        self.live.watch(groups.take_config)
+        return groups
 
     @cached_property
     def transactions(self) -> TransactionCoordinator:

@@ -64,6 +64,7 @@ OFFERED: Final = {
     65: Offer(0, 0, ("transactions.txn_admin",)),
     66: Offer(0, 2, ("transactions.txn_admin",)),
     68: Offer(0, 1, ("groups.consumer_groups",)),
+    69: Offer(0, 1, ("groups.consumer_groups",)),
     71: Offer(0, 0, ("options.telemetry",)),
     72: Offer(0, 0, ("options.telemetry",)),
     74: Offer(0, 1, ("options.config_resources",)),

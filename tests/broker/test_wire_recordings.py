@@ -45,12 +45,22 @@ GROUPS = (
     "no-auto-create",
     "sasl-handshake-plaintext",
 )
+NEXT_GROUPS = ("ng-consumer-basic", "ng-consumer-errors", "ng-consumer-static")
+# What is asked of groups of kinds that are not offered.
+NOT_ASKED = {"ng-consumer-errors": (28, 29)}
 # Groups of which nothing can be asked before more APIs are offered.
 LATER_GROUPS = ("share-groups",)
 ALL_OPTIONS = ("-o", "offsets.topic.num.partitions=1")
 OPTIONS = {
     "no-auto-create": ("-o", "auto.create.topics.enable=false"),
     "fetch-session-cache": ("-o", "max.incremental.fetch.session.cache.slots=3"),
+    # All of it must be within one interval, however slow the machine is.
+    "ng-consumer-errors": (
+        "-o",
+        "group.consumer.assignment.interval.ms=600000",
+        "-o",
+        "group.consumer.max.assignment.interval.ms=600000",
+    ),
 }
 CLIENTS = (
     "aiokafka",
@@ -96,7 +106,7 @@ def test_nothing_recorded_is_forgotten() -> None:
     assert all(asked.values()), "some of these groups can be replayed now"
 
 
-@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("group", [*GROUPS, *NEXT_GROUPS])
 def test_answers_are_apache_kafkas(tmp_path: Path, group: str) -> None:
     offered = responses()
     unexplained, justifications = [], Justifications(group)
@@ -108,11 +118,15 @@ def test_answers_are_apache_kafkas(tmp_path: Path, group: str) -> None:
         for name, number in BEFORE.get(group, ()):
             replay.play(recorded_group(name)[number - 1])
         for step in recorded_group(group):
-            if step["answer"] == "restart":
+            if step["step"] in NOT_ASKED.get(group, ()):
+                assert step["api_key"] not in offered, "it can be asked now"
+            elif step["answer"] == "restart":
                 replay.disconnect()
                 restart(process, step)
             else:
                 for difference in replay.play(step):
+                    if "retried_until_ready" in step and group in NEXT_GROUPS:
+                        continue  # it only makes the scene
                     if not justifications.explain(step["step"], difference):
                         name = f"{step['step']} {step['description']}"
                         unexplained.append(f"{name}: {difference}")

@@ -125,6 +125,7 @@ class ConfluentConsumer:
         }
         if settings.instance is not None:
             options["group.instance.id"] = settings.instance
+        self._adapt(options)
         self._consumer = confluent_kafka.Consumer(options)
         topics = list(settings.topics)
         if settings.pattern is not None:
@@ -135,6 +136,9 @@ class ConfluentConsumer:
             on_revoke=lambda _, taken: seen.on_revoked(taken),
             on_lost=lambda _, taken: seen.on_revoked(taken),
         )
+
+    def _adapt(self, options: dict[str, Any]) -> None:
+        """Change options, for another protocol."""
 
     def poll(self, seconds: float) -> list[Found]:
         messages = self._consumer.consume(200, seconds)
@@ -181,6 +185,19 @@ class _KafkaPythonListener(kafka.ConsumerRebalanceListener):
 
     def on_partitions_assigned(self, assigned: Any) -> None:
         self._seen.on_assigned(assigned)
+
+
+class ConfluentAssigned(ConfluentConsumer):
+    """The same by the consumer protocol (KIP-848): the broker has the timeouts."""
+
+    def _adapt(self, options: dict[str, Any]) -> None:
+        options["group.protocol"] = "consumer"
+        for name in (
+            "session.timeout.ms",
+            "heartbeat.interval.ms",
+            "partition.assignment.strategy",
+        ):
+            del options[name]
 
 
 class KafkaPythonConsumer:
@@ -363,4 +380,5 @@ CONSUMERS: dict[str, type[Consumer]] = {
     "aiokafka": AioKafkaConsumer,
 }
 NAMES = tuple(CONSUMERS)
+CONSUMERS["confluent-consumer-protocol"] = ConfluentAssigned
 COOPERATIVE = ("confluent-kafka", "kafka-python")

@@ -2,11 +2,12 @@
 
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.broker_process import BrokerProcess
+from tests.broker_process import BrokerProcess, running_broker
 from tests.patience import PATIENCE_S
 
 confluent = pytest.importorskip("confluent_kafka")
@@ -16,9 +17,15 @@ def told(broker: BrokerProcess, client_id: str) -> list[str]:
     return [line for line in broker.log().splitlines() if f" {client_id} (" in line]
 
 
-def test_librdkafka_fails_with_the_consumer_protocol(
-    broker: BrokerProcess, topic: str, collected: None
+def test_librdkafka_fails_with_the_consumer_protocol_where_that_is_off(
+    tmp_path: Path, collected: None
 ) -> None:
+    off = ("-o", "group.coordinator.rebalance.protocols=classic")
+    with running_broker(tmp_path / "data", *off) as broker:
+        check_consumer_protocol_fails(broker, "app")
+
+
+def check_consumer_protocol_fails(broker: BrokerProcess, topic: str) -> None:
     consumer = confluent.Consumer(
         {
             "bootstrap.servers": broker.address,

@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from odradek.protocol.uuids import from_text
 
-from .coordinator import GroupOptions, TransactionOptions
+from .coordinator import (
+    ConsumerGroupOptions,
+    GroupOptions,
+    TransactionOptions,
+    check_consumer_groups,
+)
 from .error import OptionError
 from .frozen_table import frozen_table
 from .log import LogOptions
@@ -64,6 +69,7 @@ class BrokerConfig(
     NetworkOptions,
     LogOptions,
     GroupOptions,
+    ConsumerGroupOptions,
     TransactionOptions,
     ProcessOptions,
     TlsOptions,
@@ -297,6 +303,7 @@ class BrokerConfig(
                 "group.min.session.timeout.ms must not be more than "
                 "group.max.session.timeout.ms"
             )
+        check_consumer_groups(self)
 
 
 OPTIONS: dict[str, tuple[str, Option]] = {

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from .error import OptionError
 from .option import INT_MAX, ONE_COPY, Kind, option
 
 
@@ -32,34 +33,6 @@ class GroupOptions:
         "group.max.size",
         "Most members of a classic group.",
         at_least=1,
-    )
-    group_consumer_session_timeout_ms: int = option(
-        45_000,
-        "group.consumer.session.timeout.ms",
-        "Session timeout of the members of consumer groups (KIP-848).",
-        at_least=1,
-        is_used=False,
-    )
-    group_consumer_heartbeat_interval_ms: int = option(
-        5_000,
-        "group.consumer.heartbeat.interval.ms",
-        "Heartbeat interval of the members of consumer groups.",
-        at_least=1,
-        is_used=False,
-    )
-    group_consumer_max_size: int = option(
-        INT_MAX,
-        "group.consumer.max.size",
-        "Most members of one.",
-        at_least=1,
-        is_used=False,
-    )
-    group_consumer_assignors: tuple[str, ...] = option(
-        ("uniform", "range"),
-        "group.consumer.assignors",
-        "How consumer groups share partitions; the first is the default.",
-        choices=("uniform", "range"),
-        is_used=False,
     )
     offsets_topic_num_partitions: int = option(
         50,
@@ -113,6 +86,91 @@ class GroupOptions:
         "offsets.load.buffer.size",
         "Bytes read at a time when committed offsets are loaded.",
         at_least=1,
+    )
+
+
+@dataclass(frozen=True, init=False, repr=False, eq=False)
+class ConsumerGroupOptions:
+    """Groups of the consumer protocol (KIP-848), which may have some of their own."""
+
+    group_coordinator_rebalance_protocols: tuple[str, ...] = option(
+        ("classic", "consumer"),
+        "group.coordinator.rebalance.protocols",
+        "By which protocols members may join; consumer is that of KIP-848.",
+        choices=("classic", "consumer"),
+    )
+    group_consumer_session_timeout_ms: int = option(
+        45_000,
+        "group.consumer.session.timeout.ms",
+        "A member of a consumer group that says nothing for so long is out.",
+        at_least=1,
+    )
+    group_consumer_min_session_timeout_ms: int = option(
+        45_000,
+        "group.consumer.min.session.timeout.ms",
+        "Shortest session timeout that a group may have of its own.",
+        at_least=1,
+    )
+    group_consumer_max_session_timeout_ms: int = option(
+        60_000,
+        "group.consumer.max.session.timeout.ms",
+        "Longest session timeout that a group may have of its own.",
+        at_least=1,
+    )
+    group_consumer_heartbeat_interval_ms: int = option(
+        5_000,
+        "group.consumer.heartbeat.interval.ms",
+        "How often the members of consumer groups are told to say that they live.",
+        at_least=1,
+    )
+    group_consumer_min_heartbeat_interval_ms: int = option(
+        5_000,
+        "group.consumer.min.heartbeat.interval.ms",
+        "Shortest heartbeat interval that a group may have of its own.",
+        at_least=1,
+    )
+    group_consumer_max_heartbeat_interval_ms: int = option(
+        15_000,
+        "group.consumer.max.heartbeat.interval.ms",
+        "Longest heartbeat interval that a group may have of its own.",
+        at_least=1,
+    )
+    group_consumer_assignment_interval_ms: int = option(
+        1_000,
+        "group.consumer.assignment.interval.ms",
+        "Least time between two assignments of a consumer group; 0 is none.",
+        at_least=0,
+        is_dynamic=True,
+    )
+    group_consumer_min_assignment_interval_ms: int = option(
+        0,
+        "group.consumer.min.assignment.interval.ms",
+        "Shortest assignment interval that a group may have of its own.",
+        at_least=0,
+    )
+    group_consumer_max_assignment_interval_ms: int = option(
+        15_000,
+        "group.consumer.max.assignment.interval.ms",
+        "Longest assignment interval that a group may have of its own.",
+        at_least=0,
+    )
+    group_consumer_regex_refresh_interval_ms: int = option(
+        600_000,
+        "group.consumer.regex.refresh.interval.ms",
+        "How often patterns of members are matched again though no topic was made.",
+        at_least=10_000,
+    )
+    group_consumer_max_size: int = option(
+        INT_MAX,
+        "group.consumer.max.size",
+        "Most members of a consumer group.",
+        at_least=1,
+    )
+    group_consumer_assignors: tuple[str, ...] = option(
+        ("uniform", "range"),
+        "group.consumer.assignors",
+        "How consumer groups share partitions; the first is the default.",
+        choices=("uniform", "range"),
     )
 
 
@@ -212,3 +270,33 @@ class TransactionOptions:
         "How often partitions are looked at for producers to forget.",
         at_least=1,
     )
+
+
+def check_consumer_groups(options: ConsumerGroupOptions) -> None:
+    """See that the options of consumer groups agree with each other.
+
+    Raises:
+        OptionError: they do not.
+    """
+    if "classic" not in options.group_coordinator_rebalance_protocols:
+        raise OptionError(
+            "group.coordinator.rebalance.protocols must have classic among them"
+        )
+    if not options.group_consumer_assignors:
+        raise OptionError("group.consumer.assignors must name one at least")
+    for name in ("session.timeout", "heartbeat.interval", "assignment.interval"):
+        field = name.replace(".", "_")
+        value = getattr(options, f"group_consumer_{field}_ms")
+        least = getattr(options, f"group_consumer_min_{field}_ms")
+        most = getattr(options, f"group_consumer_max_{field}_ms")
+        if not least <= value <= most:
+            raise OptionError(
+                f"group.consumer.{name}.ms must be between group.consumer.min.{name}.ms"
+                f" ({least}) and group.consumer.max.{name}.ms ({most})"
+            )
+    heartbeat_ms = options.group_consumer_heartbeat_interval_ms
+    if heartbeat_ms >= options.group_consumer_session_timeout_ms:
+        raise OptionError(
+            "group.consumer.heartbeat.interval.ms must be less than "
+            "group.consumer.session.timeout.ms"
+        )

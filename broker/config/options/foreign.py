@@ -106,7 +106,7 @@ _WHY: tuple[tuple[str, str], ...] = (
     ("group.share.", "there are no share groups"),
     ("share.", "there are no share groups"),
     ("group.streams.", "there are no streams groups"),
-    ("group.consumer.", "there are no groups of the consumer protocol (KIP-848)"),
+    ("group.consumer.", "groups do not change their protocol"),
     ("group.coordinator.", "one thread owns all groups, and syncs are shared"),
     ("num.io.threads", "one thread serves all connections; see disk.threads"),
     ("num.network.threads", "one thread serves all connections; see disk.threads"),
@@ -143,11 +143,6 @@ _REFUSED: tuple[tuple[str, str, str], ...] = (
     ("client.quota.callback.class", "", "it is a Java class and would not be asked"),
     ("cordoned.log.dirs", "", "every log directory takes new partitions"),
     ("group.share.enable", "false", "there are no share groups here"),
-    (
-        "group.coordinator.rebalance.protocols",
-        "classic",
-        "groups have the classic protocol only",
-    ),
 )
 _LEAVE_OUT = "leave it out"
 _OF_LISTENER = re.compile(r"listener\.name\.[^.]+\.(.+)")

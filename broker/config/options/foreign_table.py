@@ -40,18 +40,10 @@ create.topic.policy.class.name CLASS
 early.start.listeners LIST
 follower.fetch.last.tiered.offset.enable* BOOLEAN false
 follower.replication.throttled.rate* LONG 9223372036854775807
-group.consumer.assignment.interval.ms* INT 1000
-group.consumer.max.assignment.interval.ms INT 15000
-group.consumer.max.heartbeat.interval.ms INT 15000
-group.consumer.max.session.timeout.ms INT 60000
 group.consumer.migration.policy STRING bidirectional
-group.consumer.min.assignment.interval.ms INT 0
-group.consumer.min.heartbeat.interval.ms INT 5000
-group.consumer.min.session.timeout.ms INT 45000
 group.coordinator.append.linger.ms INT -1
 group.coordinator.background.threads INT 2
 group.coordinator.cached.buffer.max.bytes* INT 1048588
-group.coordinator.rebalance.protocols LIST classic
 group.coordinator.threads INT 4
 group.share.assignment.interval.ms* INT 1000
 group.share.assignors LIST simple

@@ -15,7 +15,7 @@ Understood: literals, ``.``, ``[...]``, ``\\d \\w \\s`` and their opposites, esc
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.protocol.errors import InvalidRegularExpression
 
@@ -30,6 +30,9 @@ from .pattern_syntax import (
     parse_pattern,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
 STATES_MAX = 2_000
 _KNOWN_MAX = 10_000
 _MATCH = -1
@@ -42,11 +45,19 @@ class _State(NamedTuple):
     following: tuple[int, ...]
 
 
-class _Place(NamedTuple):
-    """The states that can be reached so far, and what was read before."""
+class _Place:
+    """The states that can be reached so far, and what was read before.
 
-    states: frozenset[int]
-    before: Side
+    What follows is filled in as it is found.
+    """
+
+    __slots__ = ("before", "following", "is_end", "states")
+
+    def __init__(self, states: frozenset[int], before: Side) -> None:
+        self.states = states
+        self.before = before
+        self.following: dict[str, _Place] = {}
+        self.is_end: bool | None = None  # not known yet
 
 
 def compile_pattern(text: str) -> Pattern:
@@ -65,21 +76,40 @@ class Pattern:
 
     def __init__(self, states: list[_State], start: int) -> None:
         self._states = states
-        self._start = _Place(frozenset({start}), Side.NOTHING)
-        self._known: dict[tuple[_Place, str], _Place] = {}
+        self._start_states = frozenset({start})
+        self._forget()
+
+    def _forget(self) -> None:
+        """Begin to remember anew."""
+        self._start = _Place(self._start_states, Side.NOTHING)
+        self._places: dict[tuple[frozenset[int], Side], _Place] = {}
+        self._known_count = 0
 
     def fullmatch(self, text: str) -> bool:
         """Whether it matches all of ``text``."""
-        known, place = self._known, self._start
+        place = self._start
         for character in text:
-            following = known.get((place, character))
+            place = place.following.get(character) or self._step(place, character)
+        return self._is_end(place)
+
+    def walk(self, text: str) -> Generator[int, None, bool]:
+        """The same in steps that are short, whatever the pattern is.
+
+        Each yields how many states it has looked at; what is remembered is no step.
+        """
+        place = self._start
+        for character in text:
+            following = place.following.get(character)
             if following is None:
                 following = self._step(place, character)
-                if len(known) == _KNOWN_MAX:
-                    known.clear()
-                known[place, character] = following
+                yield len(place.states) + len(following.states)
             place = following
-        return _MATCH in self._reached(place, Side.NOTHING)
+        return self._is_end(place)
+
+    def _is_end(self, place: _Place) -> bool:
+        if place.is_end is None:
+            place.is_end = _MATCH in self._reached(place, Side.NOTHING)
+        return place.is_end
 
     def _step(self, place: _Place, character: str) -> _Place:
         side = Side.of(character)
@@ -90,7 +120,15 @@ class Pattern:
             condition, following = self._states[each]
             if isinstance(condition, Characters) and condition.has(character):
                 states.update(following)
-        return _Place(frozenset(states), side)
+        if self._known_count == _KNOWN_MAX:
+            self._forget()
+        self._known_count += 1
+        key = frozenset(states), side
+        found = self._places.get(key)
+        if found is None:
+            found = self._places[key] = _Place(*key)
+        place.following[character] = found
+        return found
 
     def _reached(self, place: _Place, after: Side) -> set[int]:
         """These states, and all that they lead to without a character."""

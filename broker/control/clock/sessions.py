@@ -13,6 +13,7 @@ from odradek.broker.coordinator.group.classic.rebalance import keep_session
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from odradek.broker.coordinator.group.state.shard import GroupShard
     from odradek.broker.network.listener import Listener
     from odradek.broker.requests.services import Services
 
@@ -49,3 +50,13 @@ class Sessions:
                 for member in group.members.values():
                     if self._is_connected(group.group_id, member.member_id):
                         keep_session(state, group, member, rest_ms)
+            if state.consumer_groups:
+                self._keep_consumers(state, rest_ms)
+
+    def _keep_consumers(self, shard: GroupShard, rest_ms: int) -> None:
+        from odradek.broker.coordinator.group.consumer.sessions import keep_session
+
+        for group_id, group in shard.consumer_groups.items():
+            for member_id in group.members:
+                if self._is_connected(group_id, member_id):
+                    keep_session(shard, group_id, member_id, rest_ms)

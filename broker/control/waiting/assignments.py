@@ -15,15 +15,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from odradek.broker.coordinator.group.state.classic_states import ClassicState
-from odradek.protocol.consumer_protocol import PROTOCOL_TYPE, decode_assignment
-from odradek.protocol.errors import MalformedRequest
+from .group_members import client_of, generation_of, is_stable, places_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from odradek.broker.coordinator.group.state.classic_group import ClassicGroup
-    from odradek.broker.coordinator.group.state.classic_member import ClassicMember
+    from odradek.broker.coordinator.group.state.shard import Group
+    from odradek.broker.metadata.topic_index import TopicIndex
     from odradek.broker.requests.context import ConnectionInfo
     from odradek.protocol.topic_partition import TopicPartition
 
@@ -36,23 +34,26 @@ if TYPE_CHECKING:
 class Assigned:
     """What the members of one generation of a group have been assigned."""
 
-    def __init__(self, group: ClassicGroup) -> None:
+    def __init__(self, group: Group, topics: TopicIndex) -> None:
         self.group = group
-        self.generation_id = group.generation_id
-        self.clients = _clients(group)
+        self.generation_id = generation_of(group)
+        self.clients = _clients(group, topics)
         self.unread = set(self.clients)
         self.readers: dict[TopicPartition, Peer] = {}  # those that are certain
         self.began: dict[TopicPartition, int] = {}  # where these have begun to read
 
-    def is_of(self, group: ClassicGroup) -> bool:
+    def is_of(self, group: Group) -> bool:
         """Whether it is what that group's members have now."""
-        return self.group is group and self.generation_id == group.generation_id
+        return self.group is group and self.generation_id == generation_of(group)
 
 
 class Assignments:
     """The stable groups of a broker. Whoever waits is told by ``tell``."""
 
-    def __init__(self, fetches: FetchWatch, tell: Callable[[], object]) -> None:
+    def __init__(
+        self, topics: TopicIndex, fetches: FetchWatch, tell: Callable[[], object]
+    ) -> None:
+        self._topics = topics
         self._fetches = fetches
         self._tell = tell
         self._by_group: dict[str, Assigned] = {}
@@ -60,13 +61,18 @@ class Assignments:
         # Those that have fetched, and may be of any of several groups.
         self._unowned: dict[tuple[TopicPartition, Client], set[Peer]] = {}
 
-    def note_group(self, group: ClassicGroup) -> None:
-        """A group has entered another state."""
-        known = self._by_group.pop(group.group_id, None)
+    def note_group(self, group: Group) -> None:
+        """A group has entered another state, or something of it was written."""
+        known = self._by_group.get(group.group_id)
+        stable = is_stable(group)
         if known is not None:
+            if stable and known.is_of(group):
+                return
+            del self._by_group[group.group_id]
             self._forget_unowned(known)
-        if group.is_in(ClassicState.STABLE):
-            assigned = self._by_group[group.group_id] = Assigned(group)
+        if stable:
+            assigned = Assigned(group, self._topics)
+            self._by_group[group.group_id] = assigned
             self._forget_unowned(assigned)
         self._watch_or_rest()
 
@@ -87,7 +93,7 @@ class Assignments:
         self._unowned.clear()
         self._watch_or_rest()
 
-    def of(self, group: ClassicGroup) -> Assigned:
+    def of(self, group: Group) -> Assigned:
         """What a stable group's members were assigned, and do not read yet."""
         assigned = self._by_group.get(group.group_id)
         if assigned is None or not assigned.is_of(group):
@@ -144,21 +150,10 @@ class Assignments:
             self._fetches.end()
 
 
-def _clients(group: ClassicGroup) -> dict[TopicPartition, Client]:
+def _clients(group: Group, topics: TopicIndex) -> dict[TopicPartition, Client]:
     """Who reads which partition."""
     clients = {}
     for member in group.members.values():
-        # Kafka writes hosts with a slash before the address.
-        client = member.client_id, member.client_host.removeprefix("/")
-        clients.update(dict.fromkeys(places_of(member), client))
+        places = places_of(member, topics)
+        clients.update(dict.fromkeys(places, client_of(member)))
     return clients
-
-
-def places_of(member: ClassicMember) -> list[TopicPartition]:
-    """What a member was assigned; nothing, when it is no consumer's assignment."""
-    if member.protocol_type != PROTOCOL_TYPE:
-        return []
-    try:
-        return decode_assignment(member.assignment)
-    except MalformedRequest:
-        return []

@@ -6,20 +6,18 @@ from typing import TYPE_CHECKING
 
 from odradek.broker.control.reading import count_records
 from odradek.broker.control.topics import missing_topic
-from odradek.broker.coordinator.group.state.classic_states import ClassicState
-from odradek.broker.coordinator.group.state.subscription import subscribed_topics
+from odradek.broker.coordinator.group.state.subscription import topics_read
 from odradek.broker.coordinator.shard import Phase
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.terminal.spelling import did_you_mean
 
-from .assignments import places_of
+from .group_members import is_stable, places_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from odradek.broker.coordinator.group.state.classic_group import ClassicGroup
-    from odradek.broker.coordinator.group.state.shard import GroupShard
+    from odradek.broker.coordinator.group.state.shard import Group, GroupShard
     from odradek.broker.requests.services import Services
 
     from .assignments import Assignments
@@ -52,17 +50,17 @@ class OneGroup:
             return None
         return shard.state if shard.phase is Phase.ACTIVE else None
 
-    def group(self) -> ClassicGroup | None:
+    def group(self) -> Group | None:
         """The group, if it is there."""
         shard = self.shard()
-        return None if shard is None else shard.group(self.group_id)
+        return None if shard is None else shard.group_of_any_type(self.group_id)
 
     def no_group(self) -> str:
         """That it is not there, and what may have been meant."""
         known = [
-            group_id
+            group.group_id
             for shard in self.services.groups.runtime.shards()
-            for group_id in shard.state.groups
+            for group in shard.state.all_groups()
         ]
         meant = did_you_mean(self.group_id, known)
         hint = f"; did you mean {meant}?" if meant else ""
@@ -110,17 +108,17 @@ class HasAssigned(OneGroup):
             return (
                 f"{self.group_id} has {count} of {wanted} members ({group.state.value})"
             )
-        if not wanted and group.is_in(ClassicState.EMPTY):
+        if not wanted and group.is_empty:
             return ""
-        if not group.is_in(ClassicState.STABLE):
+        if not is_stable(group):
             return f"{self.group_id} has its members and is {group.state.value}"
         return self._not_read(group) if self._must_read else ""
 
-    def _not_read(self, group: ClassicGroup) -> str:
+    def _not_read(self, group: Group) -> str:
         """What nobody reads yet. Before a client knows a topic it assigns nothing."""
         assigned, topics = self._assignments.of(group), self.services.metadata
         wanted: list[TopicPartition] = []
-        for name in sorted(subscribed_topics(group) or ()):
+        for name in sorted(topics_read(group) or ()):
             topic = topics.get(name)
             if topic is None:
                 missing = missing_topic(self.services, name)
@@ -151,7 +149,7 @@ class Committed(OneGroup):
     def missing(self) -> str:
         """What it has committed instead."""
         shard = self.shard()
-        if shard is None or shard.group(self.group_id) is None:
+        if shard is None or self.group() is None:
             return self.no_group()
         found = shard.offsets.get(self.group_id, *self._place)
         if found is not None and found.offset >= self._offset:
@@ -210,7 +208,7 @@ class AllRead(OneGroup):
             TopicPartition(*each) for each in shard.offsets.of_group(self.group_id)
         }
         for member in group.members.values():
-            found.update(places_of(member))
+            found.update(places_of(member, self.services.metadata))
         topics = self.services.metadata
         if self._topic and (topic := topics.get(self._topic)) is not None:
             found |= {TopicPartition(topic.name, of[0]) for of in topic.partitions}
@@ -231,6 +229,6 @@ class AllRead(OneGroup):
     def _begin(self, place: TopicPartition) -> int:
         """Where the group reads from that has committed nothing there."""
         group = self.group()
-        if group is None or not group.is_in(ClassicState.STABLE):
+        if group is None or not is_stable(group):
             return 0
         return self._assignments.of(group).began.get(place, 0)

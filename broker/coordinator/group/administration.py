@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from odradek.broker.coordinator.decision import Decision
+from odradek.protocol.consumer_protocol import PROTOCOL_TYPE
 from odradek.protocol.errors import ErrorCode, GroupIdNotFound, NonEmptyGroup
 from odradek.protocol.messages.group_admin import (
     DescribedGroup,
@@ -14,15 +15,18 @@ from odradek.protocol.messages.group_admin import (
 
 from .state.classic_states import ClassicState
 from .state.records import GroupRecord, OffsetRecord
-from .state.subscription import is_of_consumers, subscribed_topics
+from .state.subscription import topics_read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from .state.classic_group import ClassicGroup
-    from .state.shard import GroupShard
+    from odradek.broker.coordinator.decision import CoordinatorRecord
+
+    from .state.consumer.group import ConsumerState
+    from .state.shard import Group, GroupShard
 
 CLASSIC = "classic"
+CONSUMER = "consumer"
 FIRST_VERSION_WITH_GROUP_ID_NOT_FOUND = 6
 
 
@@ -40,9 +44,9 @@ class GroupFilter(NamedTuple):
             frozenset(each.lower() for each in types),
         )
 
-    def lets_pass(self, state: ClassicState) -> bool:
-        """Whether a classic group in this state is listed."""
-        if self.types and CLASSIC not in self.types:
+    def lets_pass(self, group_type: str, state: ClassicState | ConsumerState) -> bool:
+        """Whether a group of this type in this state is listed."""
+        if self.types and group_type not in self.types:
             return False
         return not self.states or state.value.lower() in self.states
 
@@ -51,7 +55,10 @@ def decide_describe(shard: GroupShard, group_id: str, api_version: int) -> Decis
     """Tell what a group does; before version 6 an unknown one is dead, not missing."""
     group = shard.group(group_id)
     if group is None:
-        return Decision(_unknown(group_id, api_version), reads_state=True)
+        is_of_consumers = group_id in shard.consumer_groups
+        why = "is not a classic group." if is_of_consumers else "not found."
+        described = _not_described(group_id, api_version, f"Group {group_id} {why}")
+        return Decision(described, reads_state=True)
     is_stable = group.is_in(ClassicState.STABLE)
     protocol = (group.protocol_name or "") if is_stable else ""
     described = DescribedGroup(
@@ -75,7 +82,7 @@ def decide_describe(shard: GroupShard, group_id: str, api_version: int) -> Decis
     return Decision(described, reads_state=True)
 
 
-def _unknown(group_id: str, api_version: int) -> DescribedGroup:
+def _not_described(group_id: str, api_version: int, why: str) -> DescribedGroup:
     described = DescribedGroup(
         error_code=ErrorCode.NONE,
         group_id=group_id,
@@ -84,7 +91,7 @@ def _unknown(group_id: str, api_version: int) -> DescribedGroup:
     )
     if api_version >= FIRST_VERSION_WITH_GROUP_ID_NOT_FOUND:
         described.error_code = ErrorCode.GROUP_ID_NOT_FOUND
-        described.error_message = f"Group {group_id} not found."
+        described.error_message = why
     return described
 
 
@@ -98,8 +105,19 @@ def decide_list(shard: GroupShard, wanted: GroupFilter) -> Decision:
             group_type=CLASSIC,
         )
         for group_id, group in shard.groups.items()
-        if wanted.lets_pass(group.state)
+        if wanted.lets_pass(CLASSIC, group.state)
     ]
+    for group_id, consumers in shard.consumer_groups.items():
+        state = consumers.state
+        if wanted.lets_pass(CONSUMER, state):
+            groups.append(
+                ListedGroup(
+                    group_id=group_id,
+                    protocol_type=PROTOCOL_TYPE,
+                    group_state=state.value,
+                    group_type=CONSUMER,
+                )
+            )
     return Decision(groups, reads_state=True)
 
 
@@ -110,11 +128,21 @@ def decide_delete(shard: GroupShard, group_id: str) -> Decision:
         GroupIdNotFound, NonEmptyGroup.
     """
     group = _found(shard, group_id)
-    if not group.is_in(ClassicState.EMPTY):
+    if not group.is_empty:
         raise NonEmptyGroup
-    records: list[OffsetRecord | GroupRecord] = [*all_offsets_gone(shard, group_id)]
-    records.append(GroupRecord(group_id, None))
+    records: list[CoordinatorRecord] = [*all_offsets_gone(shard, group_id)]
+    records += group_gone(shard, group_id)
     return Decision(ErrorCode.NONE, records)
+
+
+def group_gone(shard: GroupShard, group_id: str) -> list[CoordinatorRecord]:
+    """Tombstones for a group without members."""
+    consumers = shard.consumer_groups.get(group_id)
+    if consumers is None:
+        return [GroupRecord(group_id, None)]
+    from .consumer.removal import records_gone
+
+    return records_gone(shard, consumers)
 
 
 def all_offsets_gone(shard: GroupShard, group_id: str) -> list[OffsetRecord]:
@@ -137,9 +165,9 @@ def decide_delete_offsets(
         NonEmptyGroup: it has members that are no consumers.
     """
     group = _found(shard, group_id)
-    if not group.is_in(ClassicState.EMPTY) and not is_of_consumers(group):
+    if not group.is_empty and group.protocol_type != PROTOCOL_TYPE:
         raise NonEmptyGroup
-    read = subscribed_topics(group) if group.members else frozenset()
+    read = topics_read(group) if group.members else frozenset()
     codes: list[int] = []
     records: list[OffsetRecord] = []
     for topic, partition in wanted:
@@ -155,8 +183,8 @@ def decide_delete_offsets(
     return Decision(answer(codes), records, reads_state=True)
 
 
-def _found(shard: GroupShard, group_id: str) -> ClassicGroup:
-    group = shard.group(group_id)
-    if group is None or group.is_in(ClassicState.DEAD):
+def _found(shard: GroupShard, group_id: str) -> Group:
+    group = shard.group_of_any_type(group_id)
+    if group is None or group.is_gone:
         raise GroupIdNotFound
     return group

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from odradek.broker.coordinator.runtime import CoordinatorRuntime
 from odradek.broker.metadata.auto_create import make_topic
+from odradek.broker.metadata.resource_options import Resource, ResourceKind
 from odradek.broker.metadata.topic_names import CONSUMER_OFFSETS
 from odradek.protocol.errors import InvalidGroupId, KafkaError
 from odradek.protocol.topic_partition import TopicPartition
@@ -27,16 +28,17 @@ from .classic.rebalance import dismiss, resume
 from .classic.sync import decide_heartbeat, decide_sync
 from .offsets.commit import Committer, WantedOffset, decide_commit
 from .offsets.expiry import decide_expiry, decide_forget_topic
-from .offsets.fetch import FetchedOffset, decide_fetch
+from .offsets.fetch import FetchedOffset, Fetcher, decide_fetch
 from .offsets.txn_commit import decide_txn_commit
 from .state.shard import GroupShard
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from odradek.broker.config.options.broker_config import BrokerConfig
     from odradek.broker.coordinator.decision import Decision, ProducerIdentity
     from odradek.broker.coordinator.shard import Shard
+    from odradek.broker.metadata.resource_options import ResourceOptions
     from odradek.broker.metadata.topics import Topics
     from odradek.broker.replica.replica_manager import ReplicaManager
     from odradek.broker.runtime.bugs import Bugs
@@ -50,7 +52,8 @@ if TYPE_CHECKING:
     )
     from odradek.storage.producers.verification_state import VerificationGuard
 
-    from .state.classic_group import ClassicGroup
+    from .consumer.heartbeat import Beat
+    from .state.shard import Group
 
     Refuse = Callable[[KafkaError], T]
 
@@ -58,17 +61,19 @@ if TYPE_CHECKING:
 class GroupCoordinator:
     """Groups and committed offsets of this broker."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the broker's parts, by their names
         self,
         *,
         config: BrokerConfig,
         clock: Clock,
         topics: Topics,
+        resources: ResourceOptions,
         replica_manager: ReplicaManager,
         disk_threads: DiskThreads,
         bugs: Bugs,
     ) -> None:
         self._config = config
+        self._resources = resources
         self._clock = clock
         self._topics = topics
         self.runtime: CoordinatorRuntime[GroupShard] = CoordinatorRuntime(
@@ -82,14 +87,25 @@ class GroupCoordinator:
             load_buffer_size=config.offsets_load_buffer_size,
         )
         # Told of each group that has entered another state; mostly nobody.
-        self.watchers: list[Callable[[ClassicGroup], object]] = []
+        self.watchers: list[Callable[[Group], object]] = []
 
     def _make_shard(self, shard: Shard[GroupShard]) -> GroupShard:
-        made = GroupShard(shard, self._config, self._clock)
-        made.when_loaded.append(resume)
+        made = GroupShard(
+            shard, self._config, self._clock, self._topics, self._options_of
+        )
+        made.when_loaded += [resume, _resume_consumers]
         made.when_unloaded.append(dismiss)
         made.watchers = self.watchers
         return made
+
+    def _options_of(self, group_id: str) -> Mapping[str, str]:
+        return self._resources.of(Resource(ResourceKind.GROUP, group_id))
+
+    def take_config(self, config: BrokerConfig) -> None:
+        """Go by these options from now on."""
+        self._config = config
+        for shard in self.runtime.shards():
+            shard.state.config = config
 
     def load_all(self) -> None:
         """Begin to load what earlier brokers have left. For after the start."""
@@ -129,9 +145,15 @@ class GroupCoordinator:
 
     def join(self, joining: Joining, refuse: Refuse[T]) -> T | Parked[T]:
         """The answer of a JoinGroup, parked until the rebalance is over."""
-        return self._act(
-            joining.group_id, lambda shard: decide_join(shard, joining), refuse
-        )
+
+        def decide(shard: GroupShard) -> Decision:
+            if joining.group_id in shard.consumer_groups:
+                from .consumer.removal import make_way
+
+                make_way(shard, joining.group_id, joining.member_id)
+            return decide_join(shard, joining)
+
+        return self._act(joining.group_id, decide, refuse)
 
     def sync(self, request: SyncGroupRequest, refuse: Refuse[T]) -> T | Parked[T]:
         """The answer of a SyncGroup, parked until the leader has spoken."""
@@ -149,8 +171,22 @@ class GroupCoordinator:
         self, group_id: str, members: Sequence[MemberIdentity], refuse: Refuse[T]
     ) -> T | Parked[T]:
         """The answer of a LeaveGroup."""
+
+        def decide(shard: GroupShard) -> Decision:
+            if group_id not in shard.consumer_groups:
+                return decide_leave(shard, group_id, members)
+            from .consumer.classic_leave import decide_classic_leave
+
+            return decide_classic_leave(shard, group_id, members)
+
+        return self._act(group_id, decide, refuse)
+
+    def beat(self, beat: Beat, refuse: Refuse[T]) -> T | Parked[T]:
+        """The answer of a ConsumerGroupHeartbeat."""
+        from .consumer.heartbeat import decide_beat
+
         return self._act(
-            group_id, lambda shard: decide_leave(shard, group_id, members), refuse
+            beat.request.group_id, lambda shard: decide_beat(shard, beat), refuse
         )
 
     # Offsets
@@ -175,7 +211,7 @@ class GroupCoordinator:
 
     def fetch(
         self,
-        group_id: str,
+        fetcher: Fetcher,
         wanted: Iterable[tuple[str, int]] | None,
         require_stable: bool,
         answer: Callable[[list[FetchedOffset]], T],
@@ -183,8 +219,8 @@ class GroupCoordinator:
     ) -> T | Parked[T]:
         """The answer of an OffsetFetch for one group."""
         return self.runtime.act(
-            group_id,
-            lambda shard: decide_fetch(shard, group_id, wanted, require_stable, answer),
+            fetcher.group_id,
+            lambda shard: decide_fetch(shard, fetcher, wanted, require_stable, answer),
             refuse,
         )
 
@@ -256,6 +292,18 @@ class GroupCoordinator:
             refuse,
         )
 
+    def describe_consumer_group(
+        self, group_id: str, refuse: Refuse[T]
+    ) -> T | Parked[T]:
+        """What a consumer group (KIP-848) does."""
+        from .consumer.describe import decide_describe_consumer_group
+
+        return self.runtime.act(
+            group_id,
+            lambda shard: decide_describe_consumer_group(shard, group_id),
+            refuse,
+        )
+
     def list_groups(
         self, wanted: GroupFilter, finish: Callable[[list[Any]], T]
     ) -> T | Parked[T]:
@@ -307,3 +355,10 @@ class GroupCoordinator:
         if not group_id:
             return refuse(InvalidGroupId())
         return self.runtime.act(group_id, decide, refuse)
+
+
+def _resume_consumers(shard: GroupShard) -> None:
+    if shard.consumer_groups:
+        from .consumer.sessions import resume
+
+        resume(shard)

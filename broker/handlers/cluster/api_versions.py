@@ -12,7 +12,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from odradek.broker.metadata.features import SUPPORTED
+from odradek.broker.metadata.features import FINALIZED, SUPPORTED
 from odradek.broker.requests import needs
 from odradek.broker.requests.offered import OFFERED
 from odradek.broker.requests.registry import handles
@@ -69,11 +69,12 @@ def _body(
         if lowest or api_version >= FIRST_VERSION_WITH_LEVEL_0
     ]
     response.finalized_features_epoch = epoch
-    named = zip(SUPPORTED, levels, strict=True)
+    names = (each.name for each in SUPPORTED)
+    level_of = dict(zip(names, levels, strict=True))
     response.finalized_features = [
         FinalizedFeatureKey(name=name, max_version_level=level, min_version_level=level)
-        for (name, _, _), level in reversed(list(named))  # the order of Apache Kafka
-        if level
+        for name in FINALIZED
+        if (level := level_of[name])
     ]
     return b"".join(encoder(ApiVersionsResponse, api_version)(response))
 

@@ -1,48 +1,160 @@
-"""ConsumerGroupHeartbeat 0-1: groups of the consumer protocol (KIP-848) are not there.
+"""ConsumerGroupHeartbeat, ConsumerGroupDescribe 0-1: consumer groups (KIP-848).
 
-Apache Kafka offers the API even where the protocol is turned off, and refuses it. Were
-version 1 not offered, librdkafka would wait for it without a word; refused, every
-client says what is wrong.
+Where they are switched off the APIs are offered all the same, and refused, as Apache
+Kafka does it: were version 1 not offered, librdkafka would wait for it without a word.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from odradek.broker.coordinator.group.consumer.answers import refused_beat
+from odradek.broker.coordinator.group.consumer.check import check_request
+from odradek.broker.coordinator.group.consumer.heartbeat import Beat
+from odradek.broker.handlers.authorized_operations import ALL_ON_GROUP
+from odradek.broker.metadata.features import GROUP_VERSION
 from odradek.broker.requests import needs
 from odradek.broker.requests.registry import handles
-from odradek.protocol.acls import Operation
-from odradek.protocol.errors import UnsupportedVersion
-from odradek.protocol.messages.consumer_groups import (
-    ConsumerGroupHeartbeatRequest,
-    ConsumerGroupHeartbeatResponse,
+from odradek.broker.runtime.parked import gathered
+from odradek.protocol.acls import Operation, ResourceType
+from odradek.protocol.errors import (
+    GroupAuthorizationFailed,
+    InvalidGroupId,
+    KafkaError,
+    TopicAuthorizationFailed,
+    UnsupportedVersion,
 )
+from odradek.protocol.messages.consumer_groups import (
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupDescribeResponse,
+    ConsumerGroupHeartbeatRequest,
+    DescribedConsumerGroup,
+)
+from odradek.protocol.uuids import random_uuid, to_text
 
 if TYPE_CHECKING:
     from odradek.broker.requests.context import RequestContext
+    from odradek.broker.requests.registry import Answer
+    from odradek.broker.runtime.parked import Parked
 
+CONSUMER = "consumer"
 _REMEDY = "set group.protocol=classic in the client"
 
 
 @handles(
     ConsumerGroupHeartbeatRequest,
     versions=(0, 1),
-    needs=needs.before(needs.group(Operation.READ, "group_id")),
+    needs=needs.inside(needs.group(Operation.READ), needs.topic(Operation.DESCRIBE)),
 )
 def handle_consumer_group_heartbeat(
     ctx: RequestContext, request: ConsumerGroupHeartbeatRequest
-) -> ConsumerGroupHeartbeatResponse:
-    """Tell the log who wanted to join which group.
+) -> Answer:
+    """Answered when everything that it tells is durable; mostly at once.
 
     Raises:
-        UnsupportedVersion: always.
+        UnsupportedVersion: the protocol is switched off.
+        KafkaError: who asks may not, or asks for what cannot be.
     """
+    if not _is_on(ctx):
+        _refuse(ctx, request)
+    ctx.require(Operation.READ, ResourceType.GROUP, request.group_id)
+    authorizer = ctx.services.authorizer
+    if authorizer is not None:
+        for name in request.subscribed_topic_names or ():
+            if not ctx.may(Operation.DESCRIBE, ResourceType.TOPIC, name):
+                raise TopicAuthorizationFailed
+    assignors = ctx.services.config.group_consumer_assignors
+    check_request(request, ctx.api_version, assignors)
+    if not request.member_id:
+        request.member_id = to_text(random_uuid())
+    # Kafka writes hosts as Java does, with a slash before the address.
+    beat = Beat(request, ctx.client_id or "", f"/{ctx.peer_host}")
+    if authorizer is not None:
+        beat = beat._replace(
+            may_describe=lambda name: ctx.sees(
+                Operation.DESCRIBE, ResourceType.TOPIC, name
+            )
+        )
+    return ctx.services.groups.beat(beat, refused_beat)
+
+
+def _is_on(ctx: RequestContext) -> bool:
+    services = ctx.services
+    protocols = services.config.group_coordinator_rebalance_protocols
+    return CONSUMER in protocols and services.features.level_of(GROUP_VERSION) > 0
+
+
+def _refuse(ctx: RequestContext, request: ConsumerGroupHeartbeatRequest) -> None:
     connection = ctx.connection
     ctx.services.client_log.warn_once(
         ("KIP-848", connection.peer_host, connection.peer_port, ctx.client_id),
         f"{ctx.client} wants to join group {request.group_id} by the consumer protocol "
-        f"(KIP-848), which this broker does not have: {_REMEDY}",
+        f"(KIP-848), which is switched off: {_REMEDY}",
     )
-    raise UnsupportedVersion(
-        f"This broker does not have the consumer protocol (KIP-848): {_REMEDY}"
+    raise UnsupportedVersion(f"The consumer protocol (KIP-848) is off: {_REMEDY}")
+
+
+@handles(
+    ConsumerGroupDescribeRequest,
+    versions=(0, 1),
+    needs=needs.inside(
+        needs.group(Operation.DESCRIBE), needs.topic(Operation.DESCRIBE)
+    ),
+)
+def handle_consumer_group_describe(
+    ctx: RequestContext, request: ConsumerGroupDescribeRequest
+) -> Answer:
+    """Each group is described, or says why not."""
+
+    def describe(
+        group_id: str,
+    ) -> DescribedConsumerGroup | Parked[DescribedConsumerGroup]:
+        def refuse(error: KafkaError) -> DescribedConsumerGroup:
+            return DescribedConsumerGroup(
+                error_code=error.code, error_message=str(error), group_id=group_id
+            )
+
+        if not _is_on(ctx):
+            return refuse(UnsupportedVersion())
+        if not ctx.may(Operation.DESCRIBE, ResourceType.GROUP, group_id):
+            return refuse(GroupAuthorizationFailed())
+        if not group_id:
+            return refuse(InvalidGroupId())
+        return ctx.services.groups.describe_consumer_group(group_id, refuse)
+
+    def finish(found: list[DescribedConsumerGroup]) -> ConsumerGroupDescribeResponse:
+        groups = [_seen(ctx, each) for each in found]
+        if request.include_authorized_operations:
+            for each in groups:
+                if not each.error_code:
+                    each.authorized_operations = ctx.operations(
+                        ResourceType.GROUP, each.group_id, ALL_ON_GROUP
+                    )
+        return ConsumerGroupDescribeResponse(groups=groups)
+
+    # Those that cannot be come first, as in Apache Kafka.
+    group_ids = sorted(request.group_ids, key=bool)
+    return gathered([describe(each) for each in group_ids], finish)
+
+
+def _seen(ctx: RequestContext, group: DescribedConsumerGroup) -> DescribedConsumerGroup:
+    """The group; or that it reads topics of which the client may not know."""
+    if ctx.services.authorizer is None:
+        return group
+    names = {
+        topic.topic_name
+        for member in group.members
+        for assignment in (member.assignment, member.target_assignment)
+        for topic in assignment.topic_partitions
+    }
+    for member in group.members:
+        names.update(member.subscribed_topic_names)
+    if all(ctx.sees(Operation.DESCRIBE, ResourceType.TOPIC, name) for name in names):
+        return group
+    error = TopicAuthorizationFailed()
+    return DescribedConsumerGroup(
+        error_code=error.code,
+        error_message="The group has described topic(s) that the client is not "
+        "authorized to describe.",
+        group_id=group.group_id,
     )

@@ -9,6 +9,7 @@ from odradek.broker.coordinator.group.offsets.fetch import (
     NO_OFFSET,
     NOTHING_COMMITTED,
     FetchedOffset,
+    Fetcher,
 )
 from odradek.broker.coordinator.group.state.records import ZERO_UUID
 from odradek.broker.requests import needs
@@ -103,9 +104,8 @@ def _fetch(
 
     if not ctx.may(Operation.DESCRIBE, ResourceType.GROUP, group.group_id):
         return refuse(GroupAuthorizationFailed())
-    return ctx.services.groups.fetch(
-        group.group_id, wanted, require_stable, answer, refuse
-    )
+    fetcher = Fetcher(group.group_id, group.member_id, group.member_epoch)
+    return ctx.services.groups.fetch(fetcher, wanted, require_stable, answer, refuse)
 
 
 def _by_topic(

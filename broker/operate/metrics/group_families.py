@@ -25,7 +25,8 @@ def group_families(services: Services) -> Iterator[list[Family]]:
     for shard in services.groups.runtime.shards():
         if shard.phase is not Phase.ACTIVE:
             continue
-        names = dict.fromkeys([*shard.state.groups, *shard.state.offsets.group_ids()])
+        groups = (each.group_id for each in shard.state.all_groups())
+        names = dict.fromkeys([*groups, *shard.state.offsets.group_ids()])
         for group_id in names:
             for _ in made.add(shard.state, group_id):
                 yield []
@@ -54,7 +55,7 @@ class _GroupFamilies:
 
     def add(self, state: GroupShard, group_id: str) -> Iterator[None]:
         """What there is to tell of one group; one item for each of its offsets."""
-        group = state.group(group_id)
+        group = state.group_of_any_type(group_id)
         members = 0 if group is None else len(group.members)
         self.members.add(members, labels(consumergroup=group_id))
         escaped_id = escaped(group_id)

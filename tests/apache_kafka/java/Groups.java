@@ -22,9 +22,24 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 
-/** Scenes with the Java client's consumers of the classic protocol. */
+/** Scenes with the Java client's consumers, of either protocol. */
 public class Groups extends Scenes {
     static final String RANGE = "RangeAssignor";
+    static final Set<String> OF_CLASSIC = Set.of(
+        "heartbeat.interval.ms", "partition.assignment.strategy", "session.timeout.ms");
+    static String protocol = "classic";
+
+    /** The same by the consumer protocol (KIP-848): the broker has the timeouts. */
+    static Scene assigned(String name) {
+        return () -> {
+            protocol = "consumer";
+            try {
+                scene(name).play();
+            } finally {
+                protocol = "classic";
+            }
+        };
+    }
 
     static Scene scene(String name) {
         return switch (name) {
@@ -52,7 +67,7 @@ public class Groups extends Scenes {
             Map<String, Object> properties = new HashMap<>(Map.of(
                 "bootstrap.servers", address,
                 "group.id", group,
-                "group.protocol", "classic",
+                "group.protocol", protocol,
                 "auto.offset.reset", "earliest",
                 "enable.auto.commit", "false",
                 "heartbeat.interval.ms", "200",
@@ -64,6 +79,9 @@ public class Groups extends Scenes {
             properties.put("session.timeout.ms", "6000");
             properties.put("fetch.max.wait.ms", "50"); // closing waits for the last one
             properties.putAll(more);
+            if (protocol.equals("consumer")) {
+                properties.keySet().removeAll(OF_CLASSIC);
+            }
             consumer = new KafkaConsumer<>(properties);
             consumer.subscribe(List.of(topic), new ConsumerRebalanceListener() {
                 @Override
@@ -214,7 +232,8 @@ public class Groups extends Scenes {
         Process other = new ProcessBuilder(
             Path.of(System.getProperty("java.home"), "bin", "java").toString(),
             "-Xmx64M", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
-            "-cp", System.getProperty("java.class.path"), "Groups", address, topic)
+            "-cp", System.getProperty("java.class.path"), "Groups", address, topic,
+            protocol)
             .redirectError(new File("/dev/null")).start();
         try {
             pollUntil("shared", () -> one.owned().size() == 2, one);
@@ -236,6 +255,7 @@ public class Groups extends Scenes {
     public static void main(String[] arguments) {
         address = arguments[0];
         topic = arguments[1];
+        protocol = arguments[2];
         Member member =
             new Member("g-crash", RANGE, Map.of("session.timeout.ms", "2000"));
         pollUntil("killed", () -> {

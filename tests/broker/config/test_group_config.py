@@ -68,7 +68,7 @@ def test_what_cannot_be_is_refused(name: str, value: str, complaint: str) -> Non
 
 
 def test_the_brokers_bounds_count() -> None:
-    broker = BrokerConfig(foreign={"group.consumer.min.session.timeout.ms": "5"})
+    broker = BrokerConfig(group_consumer_min_session_timeout_ms=5)
     validate_group_options(
         {SESSION: "6", "share.isolation.level": "read_committed"}, broker
     )

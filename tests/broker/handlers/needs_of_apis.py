@@ -280,6 +280,8 @@ GROUPS = [
         [x("DESCRIBE")],
     ),
     Row(ApiKey.DESCRIBE_GROUPS, 5, {"groups": ["g"]}, [NO_GROUP], [g("DESCRIBE")]),
+    # ConsumerGroupDescribe
+    Row(ApiKey(69), 1, {"group_ids": ["g"]}, [NO_GROUP], [g("DESCRIBE")]),
     Row(ApiKey.LIST_GROUPS, 4, {}, [], [g("DESCRIBE"), c("DESCRIBE")], "groups"),
     Row(
         ApiKey.OFFSET_DELETE,

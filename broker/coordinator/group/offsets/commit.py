@@ -84,12 +84,15 @@ def decide_commit(
 
     Raises:
         UnknownMemberId, FencedInstanceId, IllegalGeneration, RebalanceInProgress,
-        GroupIdNotFound, CoordinatorNotAvailable.
+        GroupIdNotFound, CoordinatorNotAvailable; of a consumer group StaleMemberEpoch,
+        UnsupportedVersion.
     """
     group = shard.group(committer.group_id)
     if group is not None:
         check_committer(group, committer)
         _renew(shard, group, committer)
+    elif committer.group_id in shard.consumer_groups:
+        check_consumer(shard, committer, wanted, api_version)
     elif committer.generation_id >= 0:
         if api_version >= FIRST_VERSION_WITH_GROUP_ID_NOT_FOUND:
             raise GroupIdNotFound
@@ -158,6 +161,28 @@ def check_membership(group: ClassicGroup, committer: Committer) -> None:
     if committer.is_member:
         check_member(group, committer.member_id, committer.group_instance_id)
         check_generation(group, committer.generation_id)
+
+
+def check_consumer(
+    shard: GroupShard,
+    committer: Committer,
+    wanted: Sequence[WantedOffset],
+    api_version: int | None = None,
+) -> None:
+    """See that this one may commit for a consumer group (KIP-848) now.
+
+    Without ``api_version`` it commits in a transaction.
+    """
+    from odradek.broker.coordinator.group.consumer.offsets import check_commit
+
+    check_commit(
+        shard,
+        committer.group_id,
+        committer.member_id,
+        committer.generation_id,
+        [(each.topic_id, each.partition) for each in wanted],
+        api_version,
+    )
 
 
 def _renew(shard: GroupShard, group: ClassicGroup, committer: Committer) -> None:

@@ -2,7 +2,8 @@
 
 When an offset's time begins depends on its group: an empty group's offsets age
 together, from when it became empty; those of a group with members only where no
-member reads the topic; those of who never joined, each from its commit.
+member reads the topic; those of who never joined, each from its commit, and so those
+of consumer groups (KIP-848).
 """
 
 from __future__ import annotations
@@ -10,20 +11,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from odradek.broker.coordinator.decision import Decision
+from odradek.broker.coordinator.group.state.classic_group import ClassicGroup
 from odradek.broker.coordinator.group.state.classic_states import ClassicState
 from odradek.broker.coordinator.group.state.records import (
     NO_EXPIRY,
     GroupRecord,
     OffsetRecord,
 )
-from odradek.broker.coordinator.group.state.subscription import subscribed_topics
+from odradek.broker.coordinator.group.state.subscription import topics_read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from odradek.broker.coordinator.group.state.classic_group import ClassicGroup
+    from odradek.broker.coordinator.decision import CoordinatorRecord
     from odradek.broker.coordinator.group.state.records import CommittedOffset
-    from odradek.broker.coordinator.group.state.shard import GroupShard
+    from odradek.broker.coordinator.group.state.shard import Group, GroupShard
 
 MINUTE_MS = 60_000
 
@@ -32,15 +34,15 @@ def decide_expiry(shard: GroupShard) -> Decision:
     """Drop what has expired, and the empty groups that have nothing left."""
     now_ms = shard.clock.now_ms()
     retention_ms = shard.config.offsets_retention_minutes * MINUTE_MS
-    records: list[OffsetRecord | GroupRecord] = []
-    for group in list(shard.groups.values()):
+    records: list[CoordinatorRecord] = []
+    for group in shard.all_groups():
         records += _expired(shard, group, now_ms, retention_ms)
     return Decision(records=records)
 
 
 def _expired(
-    shard: GroupShard, group: ClassicGroup, now_ms: int, retention_ms: int
-) -> Iterable[OffsetRecord | GroupRecord]:
+    shard: GroupShard, group: Group, now_ms: int, retention_ms: int
+) -> Iterable[CoordinatorRecord]:
     group_id, offsets = group.group_id, shard.offsets
     committed = offsets.of_group(group_id)
     has_expired = _rule(group, now_ms, retention_ms)
@@ -53,12 +55,18 @@ def _expired(
     for topic, partition in gone:
         yield OffsetRecord(group_id, topic, partition, None)
     is_left = len(gone) < len(committed) or any(offsets.pending_of_group(group_id))
-    if group.is_in(ClassicState.EMPTY) and not group.pending_join_ids and not is_left:
+    if is_left or not group.is_empty:
+        return
+    if not isinstance(group, ClassicGroup):
+        from odradek.broker.coordinator.group.consumer.removal import records_gone
+
+        yield from records_gone(shard, group)
+    elif not group.pending_join_ids:
         yield GroupRecord(group_id, None)
 
 
 def _rule(
-    group: ClassicGroup, now_ms: int, retention_ms: int
+    group: Group, now_ms: int, retention_ms: int
 ) -> Callable[[str, CommittedOffset], bool]:
     """Whether an offset of this group, in this topic, has expired."""
 
@@ -67,15 +75,15 @@ def _rule(
             return now_ms >= each.expire_timestamp
         return now_ms - since_ms >= retention_ms
 
-    if group.is_in(ClassicState.EMPTY):
+    if isinstance(group, ClassicGroup) and group.is_in(ClassicState.EMPTY):
         if group.protocol_type is None:
             return lambda _, each: has_expired(each, each.commit_timestamp)
         since_ms = group.state_timestamp
         if since_ms < 0:  # records of old brokers do not say
             return lambda _, each: has_expired(each, each.commit_timestamp)
         return lambda _, each: has_expired(each, since_ms)
-    if group.is_in(ClassicState.STABLE):
-        read = subscribed_topics(group)
+    if not isinstance(group, ClassicGroup) or group.is_in(ClassicState.STABLE):
+        read = topics_read(group)
         if read is not None:
             return lambda topic, each: (
                 topic not in read and has_expired(each, each.commit_timestamp)

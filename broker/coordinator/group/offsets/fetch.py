@@ -17,6 +17,14 @@ NO_OFFSET = -1
 NOTHING_COMMITTED = CommittedOffset(NO_OFFSET)
 
 
+class Fetcher(NamedTuple):
+    """For which group offsets are fetched; and by which of its members, if by one."""
+
+    group_id: str
+    member_id: str | None = None
+    member_epoch: int = -1
+
+
 class FetchedOffset(NamedTuple):
     """What is known of one partition; -1 for what is not."""
 
@@ -28,7 +36,7 @@ class FetchedOffset(NamedTuple):
 
 def decide_fetch(
     shard: GroupShard,
-    group_id: str,
+    fetcher: Fetcher,
     wanted: Iterable[tuple[str, int]] | None,
     require_stable: bool,
     answer: Callable[[list[FetchedOffset]], Any],
@@ -37,7 +45,16 @@ def decide_fetch(
 
     ``require_stable`` refuses those that an open transaction would move. An unknown
     group has committed nothing, which is no error.
+
+    Raises:
+        UnknownMemberId, StaleMemberEpoch, IllegalGeneration: of a consumer group, who
+            fetches as a member is none, or is in another epoch.
     """
+    group_id = fetcher.group_id
+    if group_id in shard.consumer_groups:
+        from odradek.broker.coordinator.group.consumer.offsets import check_fetch
+
+        check_fetch(shard, *fetcher)
     offsets = shard.offsets
     if wanted is None:  # what is only pending is not there yet
         wanted = offsets.of_group(group_id)

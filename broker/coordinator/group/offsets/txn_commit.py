@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from odradek.broker.coordinator.decision import Decision
 from odradek.protocol.errors import IllegalGeneration
 
-from .commit import check_membership, offset_records
+from .commit import check_consumer, check_membership, offset_records
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -43,6 +43,8 @@ def decide_txn_commit(
     group = shard.group(committer.group_id)
     if group is not None:
         check_membership(group, committer)
+    elif committer.group_id in shard.consumer_groups:
+        check_consumer(shard, committer, wanted)
     elif committer.generation_id >= 0:
         raise IllegalGeneration
     codes, records = offset_records(shard, committer.group_id, wanted)

@@ -65,6 +65,16 @@ class ClassicGroup:
         """Whether it is in one of these states."""
         return self.state in states
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether it has no members, and nobody is about to be one."""
+        return self.state is ClassicState.EMPTY
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether it was deleted."""
+        return self.state is ClassicState.DEAD
+
     # Members
 
     def add(self, member: ClassicMember) -> None:

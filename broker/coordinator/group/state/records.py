@@ -1,8 +1,9 @@
 """What the group coordinator writes into ``__consumer_offsets``, in Kafka's format.
 
 The layouts are those of `protocol.group_records`; here is what they mean to a
-coordinator. Records of other kinds (consumer groups of KIP-848, share groups) are
-passed over when a log of Apache Kafka is loaded, and stay in the log.
+coordinator. Those of consumer groups (KIP-848) are in `consumer.records`. Records of
+other kinds (share groups, streams groups) are passed over when a log of Apache Kafka
+is loaded, and stay in the log.
 """
 
 from __future__ import annotations
@@ -21,9 +22,12 @@ from odradek.protocol.group_records import (
 if TYPE_CHECKING:
     from odradek.storage.files.files import Buffer
 
+    from .consumer.records import ConsumerRecord
+
 OFFSET_KEYS = (0, 1)
 OFFSET_KEY = 1
 GROUP_KEY = 2
+CONSUMER_KEYS = frozenset((3, 4, 5, 6, 7, 8, 16))
 
 NO_EXPIRY = -1
 ZERO_UUID = bytes(16)
@@ -113,7 +117,9 @@ class GroupRecord(NamedTuple):
         return encoded, _INT16.pack(_GROUP_VERSION) + self.value.encode(_GROUP_VERSION)
 
 
-def decode(key: Buffer, value: Buffer | None) -> OffsetRecord | GroupRecord | None:
+def decode(
+    key: Buffer, value: Buffer | None
+) -> OffsetRecord | GroupRecord | ConsumerRecord | None:
     """The record; None for one of another kind.
 
     Raises:
@@ -129,6 +135,10 @@ def decode(key: Buffer, value: Buffer | None) -> OffsetRecord | GroupRecord | No
         if kind == GROUP_KEY:
             group = GroupMetadataKey.decode(rest, 0).group
             return GroupRecord(group, _decoded(GroupMetadataValue, value))
+        if kind in CONSUMER_KEYS:
+            from .consumer.records import decode_consumer  # few logs have any
+
+            return decode_consumer(kind, rest, value)
     except (MalformedRequest, error) as cause:
         raise InvalidRecord(f"a record of a coordinator: {cause}") from cause
     return None

@@ -1,4 +1,7 @@
-"""The groups and offsets of one partition of ``__consumer_offsets``."""
+"""The groups and offsets of one partition of ``__consumer_offsets``.
+
+Invariant: an id is that of one group, of one type.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +19,22 @@ from .offsets import GroupOffsets
 from .records import GroupRecord, OffsetRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from odradek.broker.config.options.broker_config import BrokerConfig
     from odradek.broker.coordinator.decision import Place
     from odradek.broker.coordinator.shard import Shard
     from odradek.broker.coordinator.timers import Timers
+    from odradek.broker.metadata.topic import Topic
+    from odradek.broker.metadata.topic_index import TopicIndex
     from odradek.broker.runtime.clock import Clock
     from odradek.protocol.record_batch import BatchHeader
     from odradek.storage.files.files import Buffer
+
+    from .consumer.group import ConsumerGroup
+    from .consumer.records import ConsumerRecord
+
+    Group = ClassicGroup | ConsumerGroup
 
 
 class GroupShard:
@@ -35,11 +45,20 @@ class GroupShard:
     """
 
     def __init__(
-        self, shard: Shard[GroupShard], config: BrokerConfig, clock: Clock
+        self,
+        shard: Shard[GroupShard],
+        config: BrokerConfig,
+        clock: Clock,
+        topics: TopicIndex,
+        options_of: Callable[[str], Mapping[str, str]],
     ) -> None:
+        """``options_of`` is asked for the options that a group has of its own."""
         self.config = config
         self.clock = clock
+        self.topics = topics
+        self.options_of = options_of
         self.groups: dict[str, ClassicGroup] = {}
+        self.consumer_groups: dict[str, ConsumerGroup] = {}
         self.offsets = GroupOffsets()
         self._offset_loader = OffsetLoader(self.offsets)
         self.timers: Timers = shard.timers
@@ -47,11 +66,23 @@ class GroupShard:
         self.when_loaded: list[Callable[[GroupShard], object]] = []
         self.when_unloaded: list[Callable[[GroupShard, KafkaError], object]] = []
         # Told of each group that has entered another state; mostly nobody.
-        self.watchers: list[Callable[[ClassicGroup], object]] = []
+        self.watchers: list[Callable[[Group], object]] = []
 
     def group(self, group_id: str) -> ClassicGroup | None:
-        """The group, if there is one."""
+        """The classic group, if there is one."""
         return self.groups.get(group_id)
+
+    def group_of_any_type(self, group_id: str) -> Group | None:
+        """The group, if there is one."""
+        return self.groups.get(group_id) or self.consumer_groups.get(group_id)
+
+    def all_groups(self) -> list[Group]:
+        """The groups of all types."""
+        return [*self.groups.values(), *self.consumer_groups.values()]
+
+    def known_topics(self, names: Iterable[str]) -> list[Topic]:
+        """Those of the topics that are there."""
+        return [topic for name in names if (topic := self.topics.get(name))]
 
     def get_or_create(self, group_id: str) -> ClassicGroup:
         """The group, made if need be: empty, and nowhere written."""
@@ -61,7 +92,7 @@ class GroupShard:
             self.groups[group_id] = group
         return group
 
-    def announce(self, group: ClassicGroup) -> None:
+    def announce(self, group: Group) -> None:
         """A group has entered another state."""
         for watcher in self.watchers:
             watcher(group)
@@ -82,6 +113,14 @@ class GroupShard:
         with suppress(KafkaError):
             self._shard.apply(decision, _ignore)
 
+    def carry_out(self, decision: Decision) -> None:
+        """Write and replay what somebody has decided before he goes on.
+
+        Raises:
+            KafkaError: it was not written, and nothing has changed.
+        """
+        self._shard.apply(decision, _ignore)
+
     # ShardState
 
     def decode(self, key: Buffer, value: Buffer | None) -> Any:
@@ -94,10 +133,11 @@ class GroupShard:
             self.offsets.replay(record, place)
             # Who commits without ever joining has a group all the same.
             if record.committed is not None and record.group_id not in self.groups:
-                group = ClassicGroup(record.group_id, place.timestamp)
-                self.groups[record.group_id] = group
+                self._begin_simple_groups((record.group_id,), place.timestamp)
             return
-        assert isinstance(record, GroupRecord)
+        if not isinstance(record, GroupRecord):
+            self._replay_consumer(record)
+            return
         if record.value is None:
             gone = self.groups.pop(record.group_id, None)
             if gone is not None:
@@ -114,9 +154,30 @@ class GroupShard:
         groups = self._offset_loader.take(data, rows, header.base_offset)
         if groups is None:
             return False
-        for group_id in groups.difference(self.groups):
-            self.groups[group_id] = ClassicGroup(group_id, header.max_timestamp)
+        new = groups.difference(self.groups)
+        if new:
+            self._begin_simple_groups(new, header.max_timestamp)
         return True
+
+    def _begin_simple_groups(self, group_ids: Iterable[str], now_ms: int) -> None:
+        """Groups of which nothing is known but their offsets."""
+        for group_id in group_ids:
+            if group_id not in self.consumer_groups:
+                self.groups[group_id] = ClassicGroup(group_id, now_ms)
+
+    def _replay_consumer(self, record: ConsumerRecord) -> None:
+        from .consumer.replay import replay_consumer
+
+        group = replay_consumer(self.consumer_groups, record)
+        if group is None:
+            return
+        if group.is_gone:
+            if self.offsets.of_group(group.group_id):  # they go on without it
+                self._begin_simple_groups((group.group_id,), self.clock.now_ms())
+        else:
+            # Its offsets may have been there first: compaction keeps the last record.
+            self.groups.pop(group.group_id, None)
+        self.announce(group)
 
     def end_transaction(self, place: Place, is_commit: bool) -> None:
         """Commit or drop the pending offsets of a producer."""
@@ -124,9 +185,10 @@ class GroupShard:
 
     def summary(self) -> dict[str, int]:
         """Its groups, their members and committed offsets."""
-        members = sum(len(group.members) for group in self.groups.values())
+        groups = self.all_groups()
+        members = sum(len(group.members) for group in groups)
         return {
-            "group": len(self.groups),
+            "group": len(groups),
             "member": members,
             "committed offset": len(self.offsets),
         }

@@ -1,4 +1,4 @@
-"""Which topics the members of a classic consumer group read."""
+"""Which topics the members of a group read."""
 
 from __future__ import annotations
 
@@ -7,13 +7,22 @@ from typing import TYPE_CHECKING
 from odradek.protocol.consumer_protocol import PROTOCOL_TYPE, decode_subscription
 from odradek.protocol.errors import MalformedRequest
 
+from .classic_group import ClassicGroup
+
 if TYPE_CHECKING:
-    from .classic_group import ClassicGroup
+    from .shard import Group
 
 
 def is_of_consumers(group: ClassicGroup) -> bool:
     """Whether its members are consumers, and say what they read."""
     return group.protocol_type == PROTOCOL_TYPE
+
+
+def topics_read(group: Group) -> frozenset[str] | None:
+    """The topics that any member reads; None where that is not known."""
+    if isinstance(group, ClassicGroup):
+        return subscribed_topics(group)
+    return group.subscribed_topics()
 
 
 def subscribed_topics(group: ClassicGroup) -> frozenset[str] | None:

@@ -52,7 +52,6 @@ def test_nothing_of_ours_is_called_meaningless() -> None:
         ("client.quota.callback.class", "my.Quotas"),
         ("cordoned.log.dirs", "/data/1"),
         ("group.share.enable", "true"),
-        ("group.coordinator.rebalance.protocols", "classic,consumer"),
     ],
 )
 def test_what_would_be_a_lie_is_refused(name: str, value: str) -> None:
@@ -70,7 +69,6 @@ def test_what_would_be_a_lie_is_refused(name: str, value: str) -> None:
         ("process.roles", "broker,controller"),
         ("controller.quorum.auto.join.enable", "False"),
         ("zookeeper.connection.timeout.ms", "18000"),
-        ("group.coordinator.rebalance.protocols", "classic"),
     ],
 )
 def test_harmless_values_are_not(name: str, value: str) -> None:

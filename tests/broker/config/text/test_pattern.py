@@ -119,8 +119,32 @@ def test_no_pattern_takes_long(pattern: str) -> None:
     assert not compile_pattern(pattern).fullmatch("a" * 20_000)
 
 
+@pytest.mark.parametrize(
+    ("pattern", "text", "matches"),
+    [("a+b|c", "aab", True), ("a+b|c", "aabc", False), ("", "", True)],
+)
+def test_step_by_step_it_matches_the_same(
+    pattern: str, text: str, matches: bool
+) -> None:
+    compiled = compile_pattern(pattern)
+
+    def walked() -> tuple[int, bool]:
+        walk, steps = compiled.walk(text), 0
+        while True:
+            try:
+                assert next(walk) > 0
+            except StopIteration as end:
+                return steps, end.value
+            steps += 1
+
+    assert walked() == (len(text), matches)
+    assert walked() == (0, matches), "now it is known"
+    assert compiled.fullmatch(text) is matches
+
+
 def test_what_is_remembered_is_bounded() -> None:
     pattern = compile_pattern("[^a]*")
     assert pattern.fullmatch("".join(map(chr, range(0x100, 0xD000))))
-    assert len(pattern._known) <= 10_000
+    assert pattern._known_count <= 10_000
+    assert len(pattern._start.following) <= 10_000
     assert STATES_MAX <= 2_000

@@ -1,4 +1,4 @@
-from odradek.broker.control.waiting.assignments import Assignments, places_of
+from odradek.broker.control.waiting.assignments import Assignments
 from odradek.broker.control.waiting.fetch_watch import Fetching
 from odradek.broker.coordinator.group.state.classic_group import ClassicGroup
 from odradek.broker.coordinator.group.state.classic_member import ClassicMember
@@ -6,7 +6,9 @@ from odradek.broker.coordinator.group.state.classic_states import ClassicState
 from odradek.broker.requests.context import ConnectionInfo
 from odradek.protocol.consumer_protocol import encode_assignment
 from odradek.protocol.topic_partition import TopicPartition
+from tests.broker.coordinator.group.rig import FakeTopics
 
+TOPICS = FakeTopics()
 HOST = "127.0.0.1"
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
@@ -28,7 +30,7 @@ class Rig:
     def __init__(self) -> None:
         self.watch = FakeWatch()
         self.told = 0
-        self.assignments = Assignments(self.watch, self.tell)  # type: ignore[arg-type]
+        self.assignments = Assignments(TOPICS, self.watch, self.tell)  # type: ignore[arg-type]
 
     def tell(self) -> None:
         self.told += 1
@@ -157,9 +159,3 @@ def test_when_all_groups_are_gone_nothing_is_watched() -> None:
     rig.stable("g", T0)
     rig.assignments.forget_all()
     assert not rig.watch.is_watching
-
-
-def test_what_is_no_consumer_s_assignment_is_nothing() -> None:
-    assert places_of(member("c", encode_assignment([T1]))) == [T1]
-    assert places_of(member("c", b"\xff")) == []
-    assert places_of(member("c", encode_assignment([T1]), "connect")) == []

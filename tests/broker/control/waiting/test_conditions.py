@@ -21,7 +21,7 @@ from tests.fakes.transactions import ID, T0, transaction_client
 def condition(broker: Replicas, name: str, **fields: Any) -> Condition:
     services = broker.services
     changes = Changes(services, [])
-    assignments = Assignments(FetchWatch(services, []), changes.tell)
+    assignments = Assignments(services.metadata, FetchWatch(services, []), changes.tell)
     given = Fields(fields)
     made = conditions(services, [], changes, assignments)[name](given)
     given.end()

@@ -8,7 +8,11 @@ from odradek.broker.control.waiting.group_conditions import (
     Committed,
     HasAssigned,
 )
+from odradek.broker.handlers.groups.consumer_groups import (
+    handle_consumer_group_heartbeat,
+)
 from odradek.protocol.consumer_protocol import encode_assignment, encode_subscription
+from odradek.protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest
 from odradek.protocol.messages.groups import JoinGroupRequestProtocol
 from odradek.protocol.topic_partition import TopicPartition
 from tests.broker.control.asked import append, commit
@@ -23,7 +27,7 @@ class Rig:
         self.client, self.broker = client, client.broker
         services = self.broker.services
         watch = FetchWatch(services, [])
-        self.assignments = Assignments(watch, lambda: None)
+        self.assignments = Assignments(services.metadata, watch, lambda: None)
         services.groups.watchers.append(self.assignments.note_group)
 
     async def member(self, *places: TopicPartition) -> None:
@@ -84,6 +88,31 @@ async def test_members_must_have_begun_to_read(tmp_path: Path) -> None:
         )
         await client.leave(version=2, member_id=member_id)
         assert rig.assigned() == "g has 0 of 1 members (Empty)"
+        assert rig.assigned(0) == ""
+
+
+async def test_a_group_that_the_broker_assigns(tmp_path: Path) -> None:
+    async with group_client(tmp_path, durability="none") as client:
+        rig = Rig(client)
+        await rig.broker.create_topic("t", 2)
+        request = ConsumerGroupHeartbeatRequest(
+            group_id=GROUP,
+            member_id="m",
+            member_epoch=0,
+            rebalance_timeout_ms=1000,
+            subscribed_topic_names=["t"],
+            topic_partitions=[],
+        )
+        await client.told(handle_consumer_group_heartbeat, request, 1)
+        assert rig.assigned(2) == "g has 1 of 2 members (Stable)"
+        assert rig.assigned(must_read=False) == ""
+        rig.fetch(p0=0)
+        assert rig.assigned() == "g is stable, and its members do not read t-1 yet"
+        rig.fetch(p1=0)
+        assert rig.assigned() == ""
+        assert rig.lag() == ""
+        request.member_epoch = -1
+        await client.told(handle_consumer_group_heartbeat, request, 1)
         assert rig.assigned(0) == ""
 
 

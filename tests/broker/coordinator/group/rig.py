@@ -1,6 +1,6 @@
 """A shard of groups without a broker: what it writes is durable when the test says."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 from odradek.broker.config.options.broker_config import BrokerConfig
@@ -15,11 +15,16 @@ from odradek.broker.coordinator.group.offsets.commit import (
     WantedOffset,
     decide_commit,
 )
-from odradek.broker.coordinator.group.offsets.fetch import FetchedOffset, decide_fetch
+from odradek.broker.coordinator.group.offsets.fetch import (
+    FetchedOffset,
+    Fetcher,
+    decide_fetch,
+)
 from odradek.broker.coordinator.group.offsets.txn_commit import decide_txn_commit
 from odradek.broker.coordinator.group.state.classic_group import ClassicGroup
 from odradek.broker.coordinator.group.state.shard import GroupShard
 from odradek.broker.coordinator.timers import Timers
+from odradek.broker.metadata.topic import PartitionInfo, Topic
 from odradek.broker.runtime.parked import Parked
 from odradek.protocol.errors import CoordinatorNotAvailable, KafkaError
 from odradek.protocol.messages.groups import (
@@ -95,6 +100,39 @@ class FakeShard:
             self.apply(decision, lambda error: error)
 
 
+class FakeTopics:
+    """Topics with ids that begin with their names, each another one."""
+
+    def __init__(self) -> None:
+        self.index_version = 0
+        self._by_name: dict[str, Topic] = {}
+
+    def put(self, name: str, count: int) -> bytes:
+        """Make a topic, or widen it. Returns its id."""
+        known = self._by_name.get(name)
+        topic_id = f"{name}-{self.index_version}".encode().ljust(16, b"-")
+        if known is not None:
+            topic_id = known.topic_id
+        partitions = [PartitionInfo(number, 0) for number in range(count)]
+        self._by_name[name] = Topic(name, topic_id, partitions)
+        self.index_version += 1
+        return topic_id
+
+    def remove(self, name: str) -> None:
+        del self._by_name[name]
+        self.index_version += 1
+
+    def get(self, name: str) -> Topic | None:
+        return self._by_name.get(name)
+
+    def by_id(self, topic_id: bytes) -> Topic | None:
+        found = [each for each in self if each.topic_id == topic_id]
+        return found[0] if found else None
+
+    def __iter__(self) -> Iterator[Topic]:
+        return iter(list(self._by_name.values()))
+
+
 class Groups:
     """A group shard with a clock, and requests in few words."""
 
@@ -102,10 +140,18 @@ class Groups:
         self.clock = FakeClock()
         self.config = BrokerConfig(**options)
         self.fake = FakeShard(self.clock)
+        self.topics = FakeTopics()
+        self.options: dict[str, dict[str, str]] = {}  # of groups
         self.state = self._new_state()
 
     def _new_state(self) -> GroupShard:
-        state = GroupShard(cast("Any", self.fake), self.config, self.clock)
+        state = GroupShard(
+            cast("Any", self.fake),
+            self.config,
+            self.clock,
+            cast("Any", self.topics),
+            lambda group_id: self.options.get(group_id, {}),
+        )
         state.when_loaded.append(classic_rebalance.resume)
         state.when_unloaded.append(classic_rebalance.dismiss)
         self.fake.state = state
@@ -227,7 +273,9 @@ class Groups:
         require_stable: bool = False,
     ) -> list[FetchedOffset]:
         answer: list[FetchedOffset] = self._decided(
-            lambda: decide_fetch(self.state, group_id, wanted, require_stable, list)
+            lambda: decide_fetch(
+                self.state, Fetcher(group_id), wanted, require_stable, list
+            )
         )
         return answer
 

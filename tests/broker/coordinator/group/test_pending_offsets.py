@@ -8,7 +8,7 @@ import pytest
 
 from odradek.broker.coordinator.decision import ProducerIdentity
 from odradek.broker.coordinator.group.offsets.commit import Committer, WantedOffset
-from odradek.broker.coordinator.group.offsets.fetch import FetchedOffset
+from odradek.broker.coordinator.group.offsets.fetch import FetchedOffset, Fetcher
 from odradek.broker.runtime.parked import Parked
 from odradek.protocol.errors import ErrorCode, KafkaError
 from tests.broker.coordinator.group.rig import TOPIC_ID
@@ -67,7 +67,7 @@ class Offsets:
     async def fetch(self, *, require_stable: bool) -> list[FetchedOffset]:
         wanted = [(topic, 0) for topic in TOPICS]
         found: list[FetchedOffset] = await self.told(
-            self.groups.fetch(GROUP, wanted, require_stable, list, refuse)
+            self.groups.fetch(Fetcher(GROUP), wanted, require_stable, list, refuse)
         )
         return found
 

@@ -94,7 +94,11 @@ def test_clients_are_told_of_the_second_protocol_of_transactions(
     connection: ConnectionInfo,
 ) -> None:
     told = ask(request(3), 3, connection)
-    assert levels(told) == {"transaction.version": 2, "metadata.version": 30}
+    assert levels(told) == {
+        "group.version": 1,
+        "transaction.version": 2,
+        "metadata.version": 30,
+    }
     assert told.finalized_features_epoch >= 0
     supported = {each.name for each in told.supported_features}
     assert supported == {"metadata.version"}, "those from level 0 on: KAFKA-17011"
@@ -103,6 +107,7 @@ def test_clients_are_told_of_the_second_protocol_of_transactions(
         each.name: (each.min_version, each.max_version)
         for each in told.supported_features
     } == {
+        "group.version": (0, 1),
         "kraft.version": (0, 0),
         "metadata.version": (7, 30),
         "transaction.version": (0, 2),

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from odradek.broker.coordinator.decision import Place
 from odradek.broker.coordinator.group.state.classic_states import ClassicState
+from odradek.broker.coordinator.group.state.consumer.group import ConsumerState
+from odradek.broker.coordinator.group.state.consumer.records import ConsumerRecord
 from odradek.broker.coordinator.group.state.records import (
     CommittedOffset,
     GroupRecord,
@@ -79,7 +81,7 @@ def test_what_kafka_wrote_is_written_alike(case: str) -> None:
             assert found.encode() == (record.key, record.value)
             kinds.add(type(found))
     assert OffsetRecord in kinds
-    assert case != "consumer-offsets" or GroupRecord in kinds
+    assert case != "consumer-offsets" or {GroupRecord, ConsumerRecord} <= kinds
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -147,6 +149,20 @@ def test_t151_a_group_that_kafka_kept_is_there() -> None:
     assert state.groups["simple"].state is ClassicState.EMPTY
 
 
+def test_g013_a_consumer_group_that_kafka_kept_is_there() -> None:
+    state = load("consumer-offsets")
+    group = state.consumer_groups["kip848"]
+    assert group.state is ConsumerState.STABLE
+    assert group.subscribed_topics() == {"src"}
+    (member,) = group.members.values()
+    (topic_id,) = member.holding.assigned
+    assert set(member.holding.assigned[topic_id]) == {0, 1}
+    assert group.target_of(member.member_id) == {topic_id: {0, 1}}
+    assert member.holding.epoch == group.assignment_epoch == group.epoch
+    assert state.offsets.of_group("kip848")
+    assert "kip848" not in state.groups
+
+
 def test_an_offset_that_says_when_it_expires_is_of_version_1() -> None:
     committed = CommittedOffset(7, -1, "m", 1000, 2000)
     key, value = OffsetRecord("g", "t", 1, committed).encode()
@@ -165,7 +181,7 @@ def test_tombstones(record: OffsetRecord | GroupRecord) -> None:
 
 
 def test_other_kinds_are_passed_over() -> None:
-    assert decode(b"\0\3\0\1g", b"\0\0") is None
+    assert decode(b"\0\x0a\0\1g", b"\0\0") is None, "of a share group"
     assert decode(b"\7\7", None) is None
 
 

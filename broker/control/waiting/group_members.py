@@ -1,0 +1,63 @@
+"""What members of groups were assigned, whichever protocol they speak."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from odradek.broker.coordinator.group.state.classic_group import ClassicGroup
+from odradek.broker.coordinator.group.state.classic_member import ClassicMember
+from odradek.protocol.consumer_protocol import PROTOCOL_TYPE, decode_assignment
+from odradek.protocol.errors import MalformedRequest
+from odradek.protocol.topic_partition import TopicPartition
+
+if TYPE_CHECKING:
+    from odradek.broker.coordinator.group.state.consumer.member import ConsumerMember
+    from odradek.broker.coordinator.group.state.shard import Group
+    from odradek.broker.metadata.topic_index import TopicIndex
+
+    Member = ClassicMember | ConsumerMember
+
+STABLE = "Stable"
+
+
+def is_stable(group: Group) -> bool:
+    """Whether every member has its assignment."""
+    return bool(group.state.value == STABLE)
+
+
+def generation_of(group: Group) -> int:
+    """Another number for every assignment of a group."""
+    if isinstance(group, ClassicGroup):
+        return group.generation_id
+    return group.assignment_epoch
+
+
+def client_of(member: Member) -> tuple[str, str]:
+    """The id and the address of a member's client."""
+    said = member if isinstance(member, ClassicMember) else member.info
+    # Kafka writes hosts with a slash before the address.
+    return said.client_id, said.client_host.removeprefix("/")
+
+
+def instance_of(member: Member) -> str | None:
+    """The instance id of a static member."""
+    if isinstance(member, ClassicMember):
+        return member.group_instance_id
+    return member.info.instance_id
+
+
+def places_of(member: Member, topics: TopicIndex) -> list[TopicPartition]:
+    """What a member was assigned; nothing, when it is no consumer's assignment."""
+    if not isinstance(member, ClassicMember):
+        return [
+            TopicPartition(topic.name, partition)
+            for topic_id, partitions in member.holding.assigned.items()
+            if (topic := topics.by_id(topic_id)) is not None
+            for partition in sorted(partitions)
+        ]
+    if member.protocol_type != PROTOCOL_TYPE:
+        return []
+    try:
+        return decode_assignment(member.assignment)
+    except MalformedRequest:
+        return []

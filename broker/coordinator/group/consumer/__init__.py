@@ -1,0 +1,1 @@
+"""Decisions on consumer groups (KIP-848); loaded with the first of them."""

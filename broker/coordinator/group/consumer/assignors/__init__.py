@@ -1,0 +1,1 @@
+"""Which member of a consumer group shall read which partitions. Pure functions."""

@@ -1,0 +1,94 @@
+"""The group and the member that a request is about."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from odradek.broker.coordinator.group.state.classic_states import ClassicState
+from odradek.broker.coordinator.group.state.consumer.group import ConsumerGroup
+from odradek.broker.coordinator.group.state.records import GroupRecord
+from odradek.protocol.errors import FencedInstanceId, GroupIdNotFound, UnknownMemberId
+
+if TYPE_CHECKING:
+    from odradek.broker.coordinator.decision import CoordinatorRecord
+    from odradek.broker.coordinator.group.state.consumer.member import ConsumerMember
+    from odradek.broker.coordinator.group.state.shard import GroupShard
+
+
+def find_group(
+    shard: GroupShard, group_id: str, is_joining: bool
+) -> tuple[ConsumerGroup, list[CoordinatorRecord]]:
+    """The group, with the records that have to come before all others of it.
+
+    Who joins makes it, or puts it in the place of a classic one without members.
+
+    Raises:
+        GroupIdNotFound: it is not there, or it is a classic group with members.
+    """
+    group = shard.consumer_groups.get(group_id)
+    if group is not None:
+        return group, []
+    classic = shard.group(group_id)
+    if classic is None:
+        if not is_joining:
+            raise GroupIdNotFound(f"Consumer group {group_id} not found.")
+        return ConsumerGroup(group_id), []
+    if not is_joining or not classic.is_in(ClassicState.EMPTY):
+        raise not_of_consumers(group_id)
+    return ConsumerGroup(group_id), [GroupRecord(group_id, None)]
+
+
+def known_group(shard: GroupShard, group_id: str) -> ConsumerGroup:
+    """The group.
+
+    Raises:
+        GroupIdNotFound: there is none, or one of another type.
+    """
+    group = shard.consumer_groups.get(group_id)
+    if group is not None:
+        return group
+    if shard.group(group_id) is not None:
+        raise not_of_consumers(group_id)
+    raise GroupIdNotFound(f"Group {group_id} not found.")
+
+
+def not_of_consumers(group_id: str) -> GroupIdNotFound:
+    """The error of a group of another type."""
+    return GroupIdNotFound(f"Group {group_id} is not a consumer group.")
+
+
+def known_member(group: ConsumerGroup, member_id: str) -> ConsumerMember:
+    """The member with this id.
+
+    Raises:
+        UnknownMemberId: there is none.
+    """
+    member = group.members.get(member_id)
+    if member is None:
+        raise unknown_member(group.group_id, member_id)
+    return member
+
+
+def unknown_member(group_id: str, member_id: str) -> UnknownMemberId:
+    """The error of who is no member."""
+    return UnknownMemberId(f"Member {member_id} is not a member of group {group_id}.")
+
+
+def check_instance(
+    group: ConsumerGroup, instance_id: str, member_id: str
+) -> ConsumerMember:
+    """The static member, which has this member id.
+
+    Raises:
+        UnknownMemberId: there is no such instance.
+        FencedInstanceId: another member has it.
+    """
+    member = group.static_member(instance_id)
+    if member is None:
+        raise UnknownMemberId(f"Instance id {instance_id} is unknown.")
+    if member.member_id != member_id:
+        raise FencedInstanceId(
+            f"Static member {member_id} with instance id {instance_id} was fenced by "
+            f"member {member.member_id}."
+        )
+    return member

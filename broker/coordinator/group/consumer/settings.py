@@ -1,0 +1,59 @@
+"""The options of one consumer group: its own, or else the broker's behind them.
+
+A group's own were checked when they were set. The bounds may have changed since, so
+they are kept to them again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from odradek.broker.coordinator.group.state.shard import GroupShard
+
+SESSION_TIMEOUT = "consumer.session.timeout.ms"
+HEARTBEAT_INTERVAL = "consumer.heartbeat.interval.ms"
+ASSIGNMENT_INTERVAL = "consumer.assignment.interval.ms"
+
+
+def session_timeout_ms(shard: GroupShard, group_id: str) -> int:
+    """How long a member may say nothing."""
+    own = shard.options_of(group_id).get(SESSION_TIMEOUT)
+    config = shard.config
+    if own is None:
+        return config.group_consumer_session_timeout_ms
+    return _within(
+        int(own),
+        config.group_consumer_min_session_timeout_ms,
+        config.group_consumer_max_session_timeout_ms,
+    )
+
+
+def heartbeat_interval_ms(shard: GroupShard, group_id: str) -> int:
+    """How often a member is to be heard."""
+    own = shard.options_of(group_id).get(HEARTBEAT_INTERVAL)
+    config = shard.config
+    if own is None:
+        return config.group_consumer_heartbeat_interval_ms
+    return _within(
+        int(own),
+        config.group_consumer_min_heartbeat_interval_ms,
+        config.group_consumer_max_heartbeat_interval_ms,
+    )
+
+
+def assignment_interval_ms(shard: GroupShard, group_id: str) -> int:
+    """How long one assignment holds at least."""
+    own = shard.options_of(group_id).get(ASSIGNMENT_INTERVAL)
+    config = shard.config
+    if own is None:
+        return config.group_consumer_assignment_interval_ms
+    return _within(
+        int(own),
+        config.group_consumer_min_assignment_interval_ms,
+        config.group_consumer_max_assignment_interval_ms,
+    )
+
+
+def _within(value: int, least: int, most: int) -> int:
+    return max(least, min(value, most))
