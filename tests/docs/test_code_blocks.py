@@ -45,6 +45,11 @@ NOT_RUN: dict[str, dict[str, int]] = {
     },
     "docs/moving.md": {"needs Apache Kafka's tools": 1},
     "docs/pipeline/audit.md": {"a fragment": 1, "shows damage": 1},
+    "docs/pipeline/cluster.md": {
+        "a fragment": 1,
+        "installs packages": 1,
+        "needs a cluster": 4,
+    },
     "docs/pipeline/compact.md": {"needs a table": 1},
     "docs/pipeline/export.md": {"needs Delta Lake and a day of records": 1},
     "docs/pipeline/load.md": {"a fragment": 1, "needs a table": 1},
