@@ -59,8 +59,9 @@ def test_features(both: BothBrokers) -> None:
         {line.split()[1]: line.split("Epoch")[0] for line in printed.lines}
         for printed in both.run(tool, *THERE, "describe")
     )
-    assert list(ours) == ["kraft.version", "metadata.version", "transaction.version"]
-    for name in ("metadata.version", "transaction.version"):
+    same = ["group.version", "metadata.version", "transaction.version"]
+    assert sorted(ours) == sorted([*same, "kraft.version"])
+    for name in same:
         assert ours[name] == kafka[name]
     assert ours["kraft.version"].split()[-1] == kafka["kraft.version"].split()[-1]
     both.same(tool, *THERE, "downgrade", *change)
