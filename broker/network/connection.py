@@ -3,9 +3,9 @@
 Requests are started in the order in which they came. A handler that returns a
 coroutine blocks the ones behind it; one that returns a future does not, only its
 answer keeps its place. Frames that may not start yet wait in the backlog, and
-while there is one nothing is read. A fetch does not start before the answers in front
-of it have left, nor while the broker's memory for answers is full. When the socket is
-not read, `reading_gate` says.
+while there is one nothing is read. A fetch, and a handshake, does not start before the
+answers in front of it have left, nor while the broker's memory for answers is full.
+When the socket is not read, `reading_gate` says.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from odradek.broker.memory.answer_memory import UNCOUNTED_SIZE
 from odradek.broker.requests.context import ConnectionInfo
-from odradek.broker.requests.dispatch import has_bulky_answer
+from odradek.broker.requests.dispatch import starts_alone
 from odradek.broker.runtime.parked import Parked
 from odradek.protocol.errors import MalformedRequest
 from odradek.protocol.framing import FrameReader
@@ -259,7 +259,7 @@ class Connection(asyncio.BufferedProtocol):
         for frame in frames:
             if self._is_blocked or (
                 (waiting or responses.is_held or answers.is_full)
-                and has_bulky_answer(frame)
+                and starts_alone(frame)
             ):
                 self._is_blocked = True
                 self._backlog.add(frame)

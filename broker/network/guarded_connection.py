@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from odradek.broker.requests.in_pieces import InPieces
+
 from .connection import Connection
 from .pre_auth import CONNECTED_MS
 
@@ -92,6 +94,17 @@ class GuardedConnection(Connection):
 
     def _meet(self, connection: ConnectionInfo, frame: memoryview) -> Exchange | bytes:
         return self._guard.meet(self._entry, connection, frame)
+
+    def _wait_for(self, exchange: Exchange, size: int) -> None:
+        """As for all, and for what the guard answers to be sent in pieces."""
+        route, correlation_id, answer, _ = exchange
+        if not isinstance(answer, InPieces):
+            super()._wait_for(exchange, size)
+        elif self._listener.tls is None:  # nothing is left in a client's buffers
+            self._responses.add_ready(route, correlation_id, answer.response, None)
+        else:
+            for piece in answer.parked(route, correlation_id, self._network.clock):
+                self._responses.park(route, correlation_id, piece, 0)
 
     def _let_in(self, may_end: bool) -> None:
         """The client is in; ``may_end``: not for good."""

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     Whole = Callable[[ConnectionInfo, memoryview], "Exchange"]
     Entry = Callable[[ConnectionInfo, memoryview], "Exchange | bytes"]
 
-_BULKY = frozenset({ApiKey.FETCH, ApiKey.SHARE_FETCH})
+_ALONE = frozenset({ApiKey.FETCH, ApiKey.SHARE_FETCH, ApiKey.SASL_HANDSHAKE})
 # NamedTuple's own constructor costs three times as much as the tuple.
 _new = tuple.__new__
 _API = Struct(">4s")  # key and version
@@ -327,13 +327,14 @@ def _api_name(handler: Handler) -> str:
     return handler.request_class.__name__.removesuffix("Request")
 
 
-def has_bulky_answer(frame: memoryview) -> bool:
-    """Whether the answer to this request may be many megabytes.
+def starts_alone(frame: memoryview) -> bool:
+    """Whether this request is not started while answers before it have yet to come.
 
-    A connection holds one of them at a time, so such a request is not started
-    while answers before it have yet to come.
+    The answer to a fetch may be many megabytes: a connection holds one at a time. That
+    to a handshake wakes a client which logs in again (``in_pieces.py``), for what came
+    before it.
     """
-    return int.from_bytes(frame[:2], "big") in _BULKY
+    return int.from_bytes(frame[:2], "big") in _ALONE
 
 
 def top_level_error(

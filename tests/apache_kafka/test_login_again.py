@@ -49,6 +49,8 @@ def test_the_java_client_logs_in_again(
         ),
         "ssl.truststore.type": "PEM",
         "ssl.truststore.location": str(authority().certificate),
+        # It can sleep over an answer while it logs in (docs/security.md): for so long.
+        "request.timeout.ms": "5000",
         "logins": str(count),
     }
     path = tmp_path / "client.properties"

@@ -17,6 +17,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
 from odradek.broker.requests.dispatch import Exchange
+from odradek.broker.requests.in_pieces import InPieces
 from odradek.broker.requests.registry import NO_RESPONSE
 from odradek.broker.runtime.parked import Parked
 from odradek.protocol.api_keys import ApiKey
@@ -190,7 +191,8 @@ class Gate:
         self._is_bare = header.api_version == 0
         self._mechanism = wanted
         self.state = GateState.REAUTH if is_again else GateState.MECHANISM
-        return Exchange(route, header.correlation_id, response, None)
+        answer = InPieces(response) if is_again else response
+        return Exchange(route, header.correlation_id, answer, None)
 
     def _refuse(self, connection: ConnectionInfo, frame: memoryview) -> Exchange:
         """Say that this is no time for it, where its answer has a place for that."""

@@ -11,7 +11,7 @@ from odradek.broker.requests.context import ConnectionInfo, RequestContext
 from odradek.broker.requests.dispatch import (
     Dispatcher,
     Route,
-    has_bulky_answer,
+    starts_alone,
     top_level_error,
 )
 from odradek.broker.requests.needs import NOTHING
@@ -342,10 +342,11 @@ def test_a_refused_version_may_have_a_reader(broker: Broker) -> None:
     assert partition.error_code == ErrorCode.UNSUPPORTED_VERSION
 
 
-def test_fetches_have_bulky_answers() -> None:
-    assert has_bulky_answer(memoryview(b"\0\1\0\4"))
-    assert not has_bulky_answer(memoryview(b"\0\0\0\4"))
-    assert not has_bulky_answer(memoryview(b"\0"))
+def test_fetches_and_handshakes_start_alone() -> None:
+    assert starts_alone(memoryview(b"\0\1\0\4"))
+    assert starts_alone(memoryview(b"\0\x11\0\1"))
+    assert not starts_alone(memoryview(b"\0\0\0\4"))
+    assert not starts_alone(memoryview(b"\0"))
 
 
 def produce_request() -> ProduceRequest:
