@@ -15,6 +15,7 @@ from .schema import Message, Struct, array, bytes_, int32, since, string
 from .topic_partition import TopicPartition
 
 PROTOCOL_TYPE = "consumer"
+_AN_ASSIGNMENT = "an assignment"
 _VERSION = Layout(">h")
 _Said = TypeVar("_Said", bound=Message)
 
@@ -51,13 +52,17 @@ def encode_subscription(topics: Sequence[str]) -> bytes:
 
 def encode_assignment(places: Iterable[TopicPartition]) -> bytes:
     """What a member is told that shall read these partitions."""
+    return _encode(_assignment(places), 0)
+
+
+def _assignment(places: Iterable[TopicPartition]) -> ConsumerProtocolAssignment:
     numbers: dict[str, list[int]] = {}
     for place in places:
         numbers.setdefault(place.topic, []).append(place.partition)
     assigned = [
         OwnedPartition(topic=name, partitions=of) for name, of in numbers.items()
     ]
-    return _encode(ConsumerProtocolAssignment(assigned_partitions=assigned), 0)
+    return ConsumerProtocolAssignment(assigned_partitions=assigned)
 
 
 def decode_assignment(data: Buffer) -> list[TopicPartition]:
@@ -70,12 +75,38 @@ def decode_assignment(data: Buffer) -> list[TopicPartition]:
     """
     if not len(data):
         return []
-    assignment = _decode(ConsumerProtocolAssignment, data, "an assignment")
+    assignment = _decode(ConsumerProtocolAssignment, data, _AN_ASSIGNMENT)
     return [
         TopicPartition(each.topic, partition)
         for each in assignment.assigned_partitions
         for partition in each.partitions
     ]
+
+
+def assignment_as_of(subscription: Buffer, places: Iterable[TopicPartition]) -> bytes:
+    """What a member is told, in the version in which it has subscribed.
+
+    Raises:
+        MalformedRequest: that is no subscription.
+    """
+    if len(subscription) < _VERSION.size:
+        raise MalformedRequest("a subscription without a version")
+    (version,) = _VERSION.unpack_from(subscription)
+    known = max(0, min(version, ConsumerProtocolAssignment.max_version))
+    return _encode(_assignment(places), known)
+
+
+def has_user_data(assignment: Buffer) -> bool:
+    """Whether an assignment has more to say than which partitions it is of.
+
+    Raises:
+        MalformedRequest: it is none.
+    """
+    if not len(assignment):
+        return False
+    return bool(
+        _decode(ConsumerProtocolAssignment, assignment, _AN_ASSIGNMENT).user_data
+    )
 
 
 def decode_subscription(data: Buffer) -> ConsumerProtocolSubscription:

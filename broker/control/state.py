@@ -144,7 +144,9 @@ def _assignor(services: Services, group: Group) -> str | None:
     """How the group's partitions are shared."""
     if isinstance(group, ClassicGroup):
         return group.protocol_name
-    from odradek.broker.coordinator.group.consumer.target import preferred_assignor
+    from odradek.broker.coordinator.group.consumer.targets.target import (
+        preferred_assignor,
+    )
 
     infos = [each.info for each in group.members.values()]
     return preferred_assignor(infos, services.config.group_consumer_assignors)

@@ -10,12 +10,18 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from odradek.broker.coordinator.group.consumer.assignors.range import assign_range
-from odradek.broker.coordinator.group.consumer.assignors.subscriber import Subscriber
-from odradek.broker.coordinator.group.consumer.assignors.uniform import assign_uniform
+from odradek.broker.coordinator.group.consumer.targets.assignors.range import (
+    assign_range,
+)
+from odradek.broker.coordinator.group.consumer.targets.assignors.subscriber import (
+    Subscriber,
+)
+from odradek.broker.coordinator.group.consumer.targets.assignors.uniform import (
+    assign_uniform,
+)
 from odradek.broker.coordinator.group.state.consumer.member import Partitions
 from tests.apache_kafka.java_client import JavaClient
-from tests.broker.coordinator.group.consumer.assignors.oracle import (
+from tests.broker.coordinator.group.consumer.targets.assignors.oracle import (
     Assignment,
     again,
     check,

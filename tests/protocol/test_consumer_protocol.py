@@ -4,10 +4,12 @@ from odradek.protocol.consumer_protocol import (
     ConsumerProtocolAssignment,
     ConsumerProtocolSubscription,
     OwnedPartition,
+    assignment_as_of,
     decode_assignment,
     decode_subscription,
     encode_assignment,
     encode_subscription,
+    has_user_data,
 )
 from odradek.protocol.errors import MalformedRequest
 from odradek.protocol.topic_partition import TopicPartition
@@ -67,3 +69,24 @@ def test_what_members_write_is_read() -> None:
     places = [TopicPartition("a", 3), TopicPartition("b", 0), TopicPartition("a", 1)]
     assert sorted(decode_assignment(encode_assignment(places))) == sorted(places)
     assert decode_assignment(encode_assignment([])) == []
+
+
+def test_an_assignment_is_in_the_version_of_the_subscription() -> None:
+    places = [TopicPartition("t", 0), TopicPartition("t", 2)]
+    for version, written in [(0, 0), (3, 3), (9, 3), (-1, 0)]:
+        subscription = version.to_bytes(2, "big", signed=True)
+        assignment = assignment_as_of(subscription, places)
+        assert int.from_bytes(assignment[:2], "big") == written
+        assert decode_assignment(assignment) == places
+    with pytest.raises(MalformedRequest):
+        assignment_as_of(b"", places)
+
+
+def test_what_else_an_assignment_says() -> None:
+    assert not has_user_data(b"")
+    assert not has_user_data(encode_assignment([TopicPartition("t", 0)]))
+    for data, has_any in [(b"x", True), (b"", False)]:
+        said = ConsumerProtocolAssignment(user_data=data)
+        assert has_user_data(b"\0\0" + said.encode(0)) is has_any
+    with pytest.raises(MalformedRequest):
+        has_user_data(b"\1")

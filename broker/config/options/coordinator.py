@@ -166,9 +166,18 @@ class ConsumerGroupOptions:
         "Most members of a consumer group.",
         at_least=1,
     )
+    group_consumer_migration_policy: str = option(
+        "bidirectional",
+        "group.consumer.migration.policy",
+        "Which groups with members change their protocol: upgrade = classic ones, when "
+        "a member joins by the consumer protocol; downgrade = consumer groups, when "
+        "none of these is left; bidirectional = both; disabled = none.",
+        choices=("bidirectional", "upgrade", "downgrade", "disabled"),
+        read=str.lower,
+    )
     group_consumer_assignors: tuple[str, ...] = option(
         ("uniform", "range"),
-        "group.consumer.assignors",
+        "group.consumer.targets.assignors",
         "How consumer groups share partitions; the first is the default.",
         choices=("uniform", "range"),
     )
@@ -283,7 +292,7 @@ def check_consumer_groups(options: ConsumerGroupOptions) -> None:
             "group.coordinator.rebalance.protocols must have classic among them"
         )
     if not options.group_consumer_assignors:
-        raise OptionError("group.consumer.assignors must name one at least")
+        raise OptionError("group.consumer.targets.assignors must name one at least")
     for name in ("session.timeout", "heartbeat.interval", "assignment.interval"):
         field = name.replace(".", "_")
         value = getattr(options, f"group_consumer_{field}_ms")

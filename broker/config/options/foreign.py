@@ -106,7 +106,6 @@ _WHY: tuple[tuple[str, str], ...] = (
     ("group.share.", "there are no share groups"),
     ("share.", "there are no share groups"),
     ("group.streams.", "there are no streams groups"),
-    ("group.consumer.", "groups do not change their protocol"),
     ("group.coordinator.", "one thread owns all groups, and syncs are shared"),
     ("num.io.threads", "one thread serves all connections; see disk.threads"),
     ("num.network.threads", "one thread serves all connections; see disk.threads"),

@@ -40,7 +40,6 @@ create.topic.policy.class.name CLASS
 early.start.listeners LIST
 follower.fetch.last.tiered.offset.enable* BOOLEAN false
 follower.replication.throttled.rate* LONG 9223372036854775807
-group.consumer.migration.policy STRING bidirectional
 group.coordinator.append.linger.ms INT -1
 group.coordinator.background.threads INT 2
 group.coordinator.cached.buffer.max.bytes* INT 1048588

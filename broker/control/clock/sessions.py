@@ -57,6 +57,6 @@ class Sessions:
         from odradek.broker.coordinator.group.consumer.sessions import keep_session
 
         for group_id, group in shard.consumer_groups.items():
-            for member_id in group.members:
+            for member_id, member in group.members.items():
                 if self._is_connected(group_id, member_id):
-                    keep_session(shard, group_id, member_id, rest_ms)
+                    keep_session(shard, group_id, member_id, member.info, rest_ms)

@@ -22,10 +22,13 @@ from .administration import (
     decide_describe,
     decide_list,
 )
-from .classic.join import Joining, decide_join
-from .classic.leave import decide_leave
 from .classic.rebalance import dismiss, resume
-from .classic.sync import decide_heartbeat, decide_sync
+from .kinds import (
+    decide_any_heartbeat,
+    decide_any_join,
+    decide_any_leave,
+    decide_any_sync,
+)
 from .offsets.commit import Committer, WantedOffset, decide_commit
 from .offsets.expiry import decide_expiry, decide_forget_topic
 from .offsets.fetch import FetchedOffset, Fetcher, decide_fetch
@@ -52,6 +55,7 @@ if TYPE_CHECKING:
     )
     from odradek.storage.producers.verification_state import VerificationGuard
 
+    from .classic.join import Joining
     from .consumer.heartbeat import Beat
     from .state.shard import Group
 
@@ -145,41 +149,31 @@ class GroupCoordinator:
 
     def join(self, joining: Joining, refuse: Refuse[T]) -> T | Parked[T]:
         """The answer of a JoinGroup, parked until the rebalance is over."""
-
-        def decide(shard: GroupShard) -> Decision:
-            if joining.group_id in shard.consumer_groups:
-                from .consumer.removal import make_way
-
-                make_way(shard, joining.group_id, joining.member_id)
-            return decide_join(shard, joining)
-
-        return self._act(joining.group_id, decide, refuse)
+        return self._act(
+            joining.group_id, lambda shard: decide_any_join(shard, joining), refuse
+        )
 
     def sync(self, request: SyncGroupRequest, refuse: Refuse[T]) -> T | Parked[T]:
         """The answer of a SyncGroup, parked until the leader has spoken."""
         return self._act(
-            request.group_id, lambda shard: decide_sync(shard, request), refuse
+            request.group_id, lambda shard: decide_any_sync(shard, request), refuse
         )
 
     def heartbeat(self, request: HeartbeatRequest, refuse: Refuse[T]) -> T | Parked[T]:
         """The answer of a Heartbeat."""
         return self._act(
-            request.group_id, lambda shard: decide_heartbeat(shard, request), refuse
+            request.group_id,
+            lambda shard: decide_any_heartbeat(shard, request),
+            refuse,
         )
 
     def leave(
         self, group_id: str, members: Sequence[MemberIdentity], refuse: Refuse[T]
     ) -> T | Parked[T]:
         """The answer of a LeaveGroup."""
-
-        def decide(shard: GroupShard) -> Decision:
-            if group_id not in shard.consumer_groups:
-                return decide_leave(shard, group_id, members)
-            from .consumer.classic_leave import decide_classic_leave
-
-            return decide_classic_leave(shard, group_id, members)
-
-        return self._act(group_id, decide, refuse)
+        return self._act(
+            group_id, lambda shard: decide_any_leave(shard, group_id, members), refuse
+        )
 
     def beat(self, beat: Beat, refuse: Refuse[T]) -> T | Parked[T]:
         """The answer of a ConsumerGroupHeartbeat."""

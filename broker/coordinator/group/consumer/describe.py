@@ -15,7 +15,7 @@ from odradek.protocol.messages.consumer_groups import (
 )
 
 from .finding import known_group
-from .target import preferred_assignor
+from .targets.target import preferred_assignor
 
 if TYPE_CHECKING:
     from odradek.broker.coordinator.group.state.consumer.group import ConsumerGroup

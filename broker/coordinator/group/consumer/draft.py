@@ -14,7 +14,7 @@ from odradek.broker.coordinator.group.state.consumer.records import (
     GroupEpoch,
 )
 
-from .topic_hash import topic_hash
+from .targets.topic_hash import topic_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -2,40 +2,54 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
-from odradek.broker.coordinator.group.state.classic_states import ClassicState
 from odradek.broker.coordinator.group.state.consumer.group import ConsumerGroup
 from odradek.broker.coordinator.group.state.records import GroupRecord
 from odradek.protocol.errors import FencedInstanceId, GroupIdNotFound, UnknownMemberId
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from odradek.broker.coordinator.decision import CoordinatorRecord
     from odradek.broker.coordinator.group.state.consumer.member import ConsumerMember
     from odradek.broker.coordinator.group.state.shard import GroupShard
 
 
-def find_group(
-    shard: GroupShard, group_id: str, is_joining: bool
-) -> tuple[ConsumerGroup, list[CoordinatorRecord]]:
-    """The group, with the records that have to come before all others of it.
+class Found(NamedTuple):
+    """A group, and what has to be written before anything else of it.
 
-    Who joins makes it, or puts it in the place of a classic one without members.
+    ``then`` follows when all is durable.
+    """
+
+    group: ConsumerGroup
+    before: Sequence[CoordinatorRecord] = ()
+    then: Callable[[], object] | None = None
+
+
+def find_group(shard: GroupShard, group_id: str, is_joining: bool) -> Found:
+    """The group. Who joins makes it, of a classic one if need be.
 
     Raises:
-        GroupIdNotFound: it is not there, or it is a classic group with members.
+        GroupIdNotFound: it is not there, or is one of another type and stays so.
     """
     group = shard.consumer_groups.get(group_id)
     if group is not None:
-        return group, []
+        return Found(group)
     classic = shard.group(group_id)
     if classic is None:
         if not is_joining:
             raise GroupIdNotFound(f"Consumer group {group_id} not found.")
-        return ConsumerGroup(group_id), []
-    if not is_joining or not classic.is_in(ClassicState.EMPTY):
+        return Found(ConsumerGroup(group_id))
+    if not is_joining:
         raise not_of_consumers(group_id)
-    return ConsumerGroup(group_id), [GroupRecord(group_id, None)]
+    if classic.is_empty:
+        return Found(ConsumerGroup(group_id), [GroupRecord(group_id, None)])
+    from .migration.upgrade import begin_sessions, upgraded
+
+    group, before = upgraded(shard, classic)
+    return Found(group, before, partial(begin_sessions, shard, classic))
 
 
 def known_group(shard: GroupShard, group_id: str) -> ConsumerGroup:

@@ -15,42 +15,34 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.broker.coordinator.decision import Decision
-from odradek.broker.coordinator.group.state.consumer import records
 from odradek.broker.coordinator.group.state.consumer.member import (
     JOINING_EPOCH,
     LEFT_FOR_A_WHILE_EPOCH,
-    Holding,
     MemberInfo,
     partitions_of,
 )
-from odradek.protocol.errors import GroupMaxSizeReached, UnreleasedInstanceId
+from odradek.protocol.errors import UnreleasedInstanceId
 
 from .answers import beat_answer, owned_partitions
 from .check import NOT_SAID, check_epoch
 from .draft import Draft
+from .fencing import tell
 from .finding import check_instance, find_group, unknown_member
 from .leave import decide_leaving
-from .patterns import (
-    begin_resolving,
-    check_pattern,
-    forget_unused,
-    wants_resolving,
-)
-from .reconcile import Wanted, reconcile
-from .sessions import await_revocation, forget, renew_session, tell
-from .target import assign
+from .membership import Place, advance, begin_epoch, check_size, note, take_over
+from .targets.patterns import begin_resolving, wants_resolving
 
 if TYPE_CHECKING:
-    from odradek.broker.coordinator.group.state.consumer.group import ConsumerGroup
-    from odradek.broker.coordinator.group.state.consumer.member import ConsumerMember
+    from odradek.broker.coordinator.group.state.consumer.member import (
+        ConsumerMember,
+        Holding,
+    )
     from odradek.broker.coordinator.group.state.shard import GroupShard
     from odradek.protocol.messages.consumer_groups import (
         ConsumerGroupHeartbeatRequest,
     )
 
-    from .patterns import MayDescribe
-
-_JOINING = Holding()
+    from .targets.patterns import MayDescribe
 
 
 class Beat(NamedTuple):
@@ -60,22 +52,6 @@ class Beat(NamedTuple):
     client_id: str
     client_host: str
     may_describe: MayDescribe | None = None
-
-
-class _Place(NamedTuple):
-    """Where a member stands before its heartbeat; a new one has said nothing yet."""
-
-    member_id: str
-    info: MemberInfo | None = None
-    holding: Holding = _JOINING
-    replaced_id: str | None = None
-
-
-class _Noted(NamedTuple):
-    """What has changed in what a member says."""
-
-    reads_others: bool = False
-    begins_epoch: bool = False
 
 
 def decide_beat(shard: GroupShard, beat: Beat) -> Decision:
@@ -89,124 +65,67 @@ def decide_beat(shard: GroupShard, beat: Beat) -> Decision:
     if request.member_epoch < JOINING_EPOCH:
         return decide_leaving(shard, request)
     is_joining = request.member_epoch == JOINING_EPOCH
-    group, before = find_group(shard, request.group_id, is_joining)
+    found = find_group(shard, request.group_id, is_joining)
+    group = found.group
     draft = Draft(shard, group)
-    draft.records += before
-    _check_size(shard, group, request)
+    draft.records += found.before
+    if is_joining:
+        check_size(shard, group, request.member_id)
     owned = owned_partitions(request.topic_partitions)
     place = _place_of(draft, request, owned)
-    if place.replaced_id:
-        forget(shard, group.group_id, place.replaced_id)
     info = _described(place.info or MemberInfo(), beat)
-    noted = _note(draft, place, info)
-    if noted.begins_epoch or draft.has_other_topics():
-        draft.bump()
-    elif not group.epoch:
-        draft.write_epoch()
-    assign(shard, draft)
-    wanted = _wanted(shard, draft, place, info)
-    holding = reconcile(
-        place.holding,
-        wanted._replace(owned=owned, has_subscription_changed=noted.reads_others),
-    )
-    if holding is not place.holding or place.info is None or place.replaced_id:
-        draft.put(records.HOLDING_KEY, place.member_id, holding)
-        await_revocation(shard, group.group_id, place.member_id, info, holding)
-    renew_session(shard, group.group_id, place.member_id)
+    noted = note(draft, place, info)
+    begin_epoch(draft, noted)
+    holding = advance(shard, draft, place, info, noted, owned)
     if wants_resolving(shard, group, info.pattern):
         begin_resolving(shard, group.group_id, beat.may_describe)
     is_told = is_joining or _says_all(request)
     is_told = is_told or _is_other(place.holding, holding)
     answer = beat_answer(shard, request, holding, with_assignment=is_told)
-    return Decision(answer, draft.records, reads_state=True)
-
-
-def _says_all(request: ConsumerGroupHeartbeatRequest) -> bool:
-    """Whether a member says all of itself, as one that is not sure of its state."""
-    return (
-        request.rebalance_timeout_ms != NOT_SAID
-        and request.topic_partitions is not None
-        and not (
-            request.subscribed_topic_names is None
-            and request.subscribed_topic_regex is None
-        )
-    )
-
-
-def _is_other(before: Holding, after: Holding) -> bool:
-    """Whether a member may read other partitions than before."""
-    return before.assigned is not after.assigned and (
-        partitions_of(before.assigned) != partitions_of(after.assigned)
-    )
-
-
-# 1. The member
-
-
-def _check_size(
-    shard: GroupShard, group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest
-) -> None:
-    limit = shard.config.group_consumer_max_size
-    if (
-        request.member_epoch == JOINING_EPOCH
-        and len(group.members) >= limit
-        and request.member_id not in group.members
-    ):
-        raise GroupMaxSizeReached(
-            f"The consumer group has reached its maximum capacity of {limit} members."
-        )
+    return Decision(answer, draft.records, reads_state=True, then=found.then)
 
 
 def _place_of(
     draft: Draft,
     request: ConsumerGroupHeartbeatRequest,
     owned: dict[bytes, frozenset[int]] | None,
-) -> _Place:
-    group = draft.group
-    if request.instance_id is not None:
-        known = group.static_member(request.instance_id)
-        if request.member_epoch == JOINING_EPOCH:
-            if known is None:
-                return _joins(draft, request)
-            return _take_over(draft, known, request)
-        member = check_instance(group, request.instance_id, request.member_id)
+) -> Place:
+    """The member; who joins may be none yet."""
+    group, is_joining = draft.group, request.member_epoch == JOINING_EPOCH
+    member: ConsumerMember | None
+    if request.instance_id is None:
+        member = group.members.get(request.member_id)
+    elif is_joining:
+        member = group.static_member(request.instance_id)
     else:
-        found = group.members.get(request.member_id)
-        if found is None:
-            if request.member_epoch == JOINING_EPOCH:
-                return _joins(draft, request)
+        member = check_instance(group, request.instance_id, request.member_id)
+    if member is None:
+        if not is_joining:
             raise unknown_member(request.group_id, request.member_id)
-        member = found
-    if request.member_epoch != JOINING_EPOCH:
+        tell(group.group_id, draft.epoch, f"{request.member_id} joins")
+        return Place(request.member_id)
+    if not is_joining:
         check_epoch(member.holding, request.member_epoch, owned)
-    return _Place(member.member_id, member.info, member.holding)
+    elif request.instance_id is not None:
+        _check_released(member, request)
+        return take_over(draft, member, request.member_id)
+    return Place.of(member)
 
 
-def _joins(draft: Draft, request: ConsumerGroupHeartbeatRequest) -> _Place:
-    tell(draft.group.group_id, draft.epoch, f"{request.member_id} joins")
-    return _Place(request.member_id)
+def _check_released(
+    known: ConsumerMember, request: ConsumerGroupHeartbeatRequest
+) -> None:
+    """See that a static member may take the place of the one that has its name.
 
-
-def _take_over(
-    draft: Draft, known: ConsumerMember, request: ConsumerGroupHeartbeatRequest
-) -> _Place:
-    """Put a static member in the place of one that has left for a while."""
-    if known.holding.epoch != LEFT_FOR_A_WHILE_EPOCH:
-        raise UnreleasedInstanceId(
-            f"Static member {request.member_id} with instance id {request.instance_id}"
-            " cannot join the group because the instance id is owned by "
-            f"{known.member_id} member."
-        )
-    target = draft.target_of(known.member_id)
-    draft.remove(known.member_id)
-    draft.describe(request.member_id, known.info)
-    draft.put(records.TARGET_KEY, request.member_id, target)
-    draft.targets[request.member_id] = target
-    holding = known.holding._replace(epoch=JOINING_EPOCH, previous_epoch=JOINING_EPOCH)
-    return _Place(request.member_id, known.info, holding, known.member_id)
-
-
-# 2. What it says
+    One of the classic protocol it may shut out, as these do it among themselves.
+    """
+    if known.is_classic or known.holding.epoch == LEFT_FOR_A_WHILE_EPOCH:
+        return
+    raise UnreleasedInstanceId(
+        f"Static member {request.member_id} with instance id {request.instance_id} "
+        "cannot join the group because the instance id is owned by "
+        f"{known.member_id} member."
+    )
 
 
 def _described(known: MemberInfo, beat: Beat) -> MemberInfo:
@@ -232,33 +151,20 @@ def _described(known: MemberInfo, beat: Beat) -> MemberInfo:
     return known._replace(**said) if said else known  # type: ignore[arg-type]
 
 
-def _note(draft: Draft, place: _Place, info: MemberInfo) -> _Noted:
-    """Write what a member says of itself, if it is not what it said before."""
-    if info == place.info:
-        return _Noted()
-    before = place.info or MemberInfo()
-    has_other_pattern = info.pattern != before.pattern
-    if has_other_pattern and not draft.group.subscribers_by(info.pattern):
-        check_pattern(info.pattern)
-    draft.describe(place.member_id, info)
-    forget_unused(draft)
-    if info.topic_names != before.topic_names:
-        return _Noted(reads_others=True, begins_epoch=True)
-    # What a new pattern matches is not known yet.
-    is_known = not info.pattern or info.pattern in draft.group.patterns
-    return _Noted(has_other_pattern, has_other_pattern and is_known)
+def _says_all(request: ConsumerGroupHeartbeatRequest) -> bool:
+    """Whether a member says all of itself, as one that is not sure of its state."""
+    return (
+        request.rebalance_timeout_ms != NOT_SAID
+        and request.topic_partitions is not None
+        and not (
+            request.subscribed_topic_names is None
+            and request.subscribed_topic_regex is None
+        )
+    )
 
 
-# 4. What it has
-
-
-def _wanted(shard: GroupShard, draft: Draft, place: _Place, info: MemberInfo) -> Wanted:
-    """What the member shall have, and which of it is free."""
-    group, mine = draft.group, (None, place.member_id, place.replaced_id)
-    topics = shard.known_topics(group.topics_of(info))
-    return Wanted(
-        draft.target_of(place.member_id),
-        draft.assignment_epoch,
-        frozenset(each.topic_id for each in topics),
-        is_free=lambda topic_id, number: group.owner_of(topic_id, number) in mine,
+def _is_other(before: Holding, after: Holding) -> bool:
+    """Whether a member may read other partitions than before."""
+    return before.assigned is not after.assigned and (
+        partitions_of(before.assigned) != partitions_of(after.assigned)
     )

@@ -14,8 +14,9 @@ from odradek.broker.coordinator.group.state.consumer.member import (
 
 from .answers import left_answer
 from .draft import Draft
+from .fencing import fence, tell
 from .finding import check_instance, known_group, known_member
-from .sessions import await_revocation, fence, tell
+from .sessions import await_revocation
 
 if TYPE_CHECKING:
     from odradek.broker.coordinator.group.state.consumer.group import ConsumerGroup

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from odradek.broker.coordinator.decision import Decision
 from odradek.broker.coordinator.group.state.consumer import records
-from odradek.protocol.errors import InconsistentGroupProtocol, UnknownMemberId
+from odradek.protocol.errors import UnknownMemberId
 
 from .draft import Draft
 
@@ -19,17 +19,14 @@ if TYPE_CHECKING:
 NO_MEMBER_ID = ""
 
 
-def make_way(shard: GroupShard, group_id: str, member_id: str) -> None:
+def make_way(shard: GroupShard, group: ConsumerGroup, member_id: str) -> None:
     """Forget an empty group, for a classic one with a new member; its offsets stay.
 
     Raises:
-        InconsistentGroupProtocol: it has members.
         UnknownMemberId: who joins says to be a member already.
         KafkaError: that cannot be written.
     """
-    group = shard.consumer_groups[group_id]
-    if not group.is_empty:
-        raise InconsistentGroupProtocol
+    assert group.is_empty, group
     if member_id != NO_MEMBER_ID:
         raise UnknownMemberId
     shard.carry_out(Decision(records=records_gone(shard, group)))

@@ -1,6 +1,7 @@
 import pytest
 
 from odradek.broker.coordinator.group.consumer.finding import (
+    Found,
     check_instance,
     find_group,
     known_group,
@@ -17,8 +18,8 @@ from tests.broker.coordinator.group.consumer.rig import GROUP, ConsumerGroups
 
 def test_who_joins_makes_the_group() -> None:
     groups = ConsumerGroups()
-    group, before = find_group(groups.state, GROUP, is_joining=True)
-    assert (group.group_id, before) == (GROUP, [])
+    found = find_group(groups.state, GROUP, is_joining=True)
+    assert (found.group.group_id, found.before) == (GROUP, ())
     assert not groups.state.consumer_groups, "it is not written yet"
     with pytest.raises(GroupIdNotFound, match=r"Consumer group g not found\."):
         find_group(groups.state, GROUP, is_joining=False)
@@ -27,8 +28,8 @@ def test_who_joins_makes_the_group() -> None:
 def test_an_empty_classic_group_goes_first() -> None:
     groups = ConsumerGroups()
     groups.commit(1)
-    _, before = find_group(groups.state, GROUP, is_joining=True)
-    assert before == [GroupRecord(GROUP, None)]
+    found = find_group(groups.state, GROUP, is_joining=True)
+    assert found.before == [GroupRecord(GROUP, None)]
     with pytest.raises(GroupIdNotFound, match=r"Group g is not a consumer group\."):
         find_group(groups.state, GROUP, is_joining=False)
 
@@ -38,7 +39,7 @@ def test_what_is_known_is_found() -> None:
     groups.join("a", instance="i")
     group = groups.consumer_group
     assert known_group(groups.state, GROUP) is group
-    assert find_group(groups.state, GROUP, is_joining=False) == (group, [])
+    assert find_group(groups.state, GROUP, is_joining=False) == Found(group)
     assert known_member(group, "a") is check_instance(group, "i", "a")
     with pytest.raises(UnknownMemberId, match=r"Member b is not a member of group g\."):
         known_member(group, "b")

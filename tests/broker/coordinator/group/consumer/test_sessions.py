@@ -105,7 +105,8 @@ def test_a_removal_that_cannot_be_written_is_tried_again() -> None:
 def test_a_session_may_begin_later() -> None:
     groups = ConsumerGroups(t=2)
     groups.join("a")
-    keep_session(groups.state, GROUP, "a", 1_000_000)
+    info = groups.member("a").info
+    keep_session(groups.state, GROUP, "a", info, 1_000_000)
     groups.clock.advance(1_000_000 + SESSION_MS - 1)
     assert groups.consumer_group.members
     groups.clock.advance(1)

@@ -1,8 +1,8 @@
 import pytest
 
 from odradek.broker.coordinator.group.administration import decide_delete
-from odradek.broker.coordinator.group.consumer import patterns
-from odradek.broker.coordinator.group.consumer.patterns import (
+from odradek.broker.coordinator.group.consumer.targets import patterns
+from odradek.broker.coordinator.group.consumer.targets.patterns import (
     LEAST_INTERVAL_MS,
     PAUSE_MS,
     Resolving,

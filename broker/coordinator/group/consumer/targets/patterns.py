@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING
 
 from odradek.broker.config.text.pattern import compile_pattern
 from odradek.broker.coordinator.decision import Decision
+from odradek.broker.coordinator.group.consumer.draft import Draft
 from odradek.broker.coordinator.group.state.consumer import records
 from odradek.broker.coordinator.group.state.consumer.group import ResolvedPattern
 from odradek.protocol.errors import InvalidRegularExpression
-
-from .draft import Draft
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-from odradek.broker.coordinator.group.consumer.assignors.subscriber import (
+from odradek.broker.coordinator.group.consumer.targets.assignors.subscriber import (
     Subscriber,
     by_topic,
     places_kept,

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from odradek.broker.coordinator.decision import Decision
+from odradek.broker.coordinator.group.consumer.fencing import fence, tell
+from odradek.broker.coordinator.group.consumer.finding import (
+    known_member,
+    unknown_member,
+)
 from odradek.protocol.errors import ErrorCode, FencedInstanceId, KafkaError
 from odradek.protocol.messages.groups import LeaveGroupResponse, MemberResponse
-
-from .finding import known_member, unknown_member
-from .sessions import fence, tell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,24 +5,23 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from odradek.broker.coordinator.group.consumer.settings import assignment_interval_ms
 from odradek.broker.coordinator.group.state.consumer import records
 from odradek.broker.coordinator.group.state.consumer.records import TargetEpoch
 
 from .assignors.range import assign_range
 from .assignors.subscriber import Subscriber
 from .assignors.uniform import assign_uniform
-from .settings import assignment_interval_ms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from odradek.broker.coordinator.group.consumer.draft import Draft
     from odradek.broker.coordinator.group.state.consumer.member import (
         MemberInfo,
         Partitions,
     )
     from odradek.broker.coordinator.group.state.shard import GroupShard
-
-    from .draft import Draft
 
     Assign = Callable[
         [Sequence[Subscriber], Mapping[bytes, int]], Mapping[str, Partitions]

@@ -1,8 +1,12 @@
 import random
 
-from odradek.broker.coordinator.group.consumer.assignors.range import assign_range
-from odradek.broker.coordinator.group.consumer.assignors.subscriber import Subscriber
-from tests.broker.coordinator.group.consumer.assignors.oracle import (
+from odradek.broker.coordinator.group.consumer.targets.assignors.range import (
+    assign_range,
+)
+from odradek.broker.coordinator.group.consumer.targets.assignors.subscriber import (
+    Subscriber,
+)
+from tests.broker.coordinator.group.consumer.targets.assignors.oracle import (
     check,
     random_subscribers,
     topic_id,

@@ -1,4 +1,4 @@
-from odradek.broker.coordinator.group.consumer.target import preferred_assignor
+from odradek.broker.coordinator.group.consumer.targets.target import preferred_assignor
 from odradek.broker.coordinator.group.state.consumer.group import ConsumerState
 from odradek.broker.coordinator.group.state.consumer.member import MemberInfo
 from tests.broker.coordinator.group.consumer.rig import GROUP, ConsumerGroups

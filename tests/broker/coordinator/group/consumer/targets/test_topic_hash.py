@@ -1,6 +1,6 @@
 from typing import Any, cast
 
-from odradek.broker.coordinator.group.consumer.topic_hash import topic_hash
+from odradek.broker.coordinator.group.consumer.targets.topic_hash import topic_hash
 from tests.broker.coordinator.group.rig import FakeTopics
 
 

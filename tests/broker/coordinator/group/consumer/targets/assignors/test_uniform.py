@@ -1,8 +1,12 @@
 import random
 
-from odradek.broker.coordinator.group.consumer.assignors.subscriber import Subscriber
-from odradek.broker.coordinator.group.consumer.assignors.uniform import assign_uniform
-from tests.broker.coordinator.group.consumer.assignors.oracle import (
+from odradek.broker.coordinator.group.consumer.targets.assignors.subscriber import (
+    Subscriber,
+)
+from odradek.broker.coordinator.group.consumer.targets.assignors.uniform import (
+    assign_uniform,
+)
+from tests.broker.coordinator.group.consumer.targets.assignors.oracle import (
     again,
     check,
     moves,

@@ -3,7 +3,9 @@
 import random
 from collections.abc import Mapping, Sequence
 
-from odradek.broker.coordinator.group.consumer.assignors.subscriber import Subscriber
+from odradek.broker.coordinator.group.consumer.targets.assignors.subscriber import (
+    Subscriber,
+)
 from odradek.broker.coordinator.group.state.consumer.member import Partitions
 
 Assignment = Mapping[str, Partitions]

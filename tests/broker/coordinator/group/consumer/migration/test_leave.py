@@ -1,4 +1,4 @@
-from odradek.broker.coordinator.group.consumer.classic_leave import (
+from odradek.broker.coordinator.group.consumer.migration.leave import (
     decide_classic_leave,
 )
 from odradek.protocol.messages.groups import MemberIdentity

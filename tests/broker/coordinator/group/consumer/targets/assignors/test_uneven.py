@@ -1,8 +1,12 @@
 import random
 
-from odradek.broker.coordinator.group.consumer.assignors.subscriber import Subscriber
-from odradek.broker.coordinator.group.consumer.assignors.uneven import assign_uneven
-from tests.broker.coordinator.group.consumer.assignors.oracle import (
+from odradek.broker.coordinator.group.consumer.targets.assignors.subscriber import (
+    Subscriber,
+)
+from odradek.broker.coordinator.group.consumer.targets.assignors.uneven import (
+    assign_uneven,
+)
+from tests.broker.coordinator.group.consumer.targets.assignors.oracle import (
     Assignment,
     again,
     check,
