@@ -50,6 +50,14 @@ def test_g010_it_goes_on_when_the_broker_was_killed(
         java.play("AssignedGroups", "restart-unnoticed", broker, "restart")
 
 
+@pytest.mark.parametrize("scene", ["migration", "migration-cooperative"])
+def test_g011_members_change_one_by_one_and_back(
+    broker: BrokerProcess, java: JavaClient, scene: str
+) -> None:
+    create_topic(broker, scene)
+    java.play("Groups", scene, broker, scene)
+
+
 @pytest.mark.long
 def test_the_scenes_are_those_of_apache_kafka(tmp_path: Path, java: JavaClient) -> None:
     with running_kafka(tmp_path, OPTIONS) as kafka:

@@ -52,6 +52,9 @@ public class Groups extends Scenes {
                 check(!brokerRestarts(), "the generation is another one");
             case "auto-commit" -> Groups::autoCommit;
             case "seek-pause" -> Groups::seekAndPause;
+            case "migration" -> () -> membersChangeTheirProtocol(RANGE);
+            case "migration-cooperative" ->
+                () -> membersChangeTheirProtocol("CooperativeStickyAssignor");
             default -> throw new IllegalArgumentException(name);
         };
     }
@@ -216,6 +219,49 @@ public class Groups extends Scenes {
         pollUntil("alone again", () -> share(4, one), one);
         check(one.revoked.size() == 2, "nothing else was revoked");
         one.consumer.close();
+    }
+
+    /** One by one they are replaced by others, to the consumer protocol and back. */
+    static void membersChangeTheirProtocol(String assignor) {
+        String group = "g-migration-" + assignor;
+        List<Member> members = new ArrayList<>();
+        Set<String> read = new HashSet<>();
+        int count = 0;
+        try {
+            for (String next : List.of(
+                    "classic", "classic", "consumer", "consumer", "classic", "classic")) {
+                protocol = next;
+                members.add(new Member(group, assignor, Map.of()));
+                if (members.size() > 2) {
+                    count = readBehind(count, members, read);
+                    Member leaving = members.remove(0);
+                    leaving.consumer.commitSync();
+                    leaving.consumer.close();
+                }
+                count = readBehind(count, members, read);
+            }
+        } finally {
+            protocol = "classic";
+        }
+        check(read.size() == count, "read " + read.size() + " of " + count);
+        for (Member each : members) {
+            each.consumer.commitSync();
+        }
+        check(committed(members.get(0)) == count, "all is committed");
+        members.forEach(each -> each.consumer.close());
+    }
+
+    /** Produce some more while they share, and read all of it. */
+    static int readBehind(int count, List<Member> members, Set<String> read) {
+        Member[] all = members.toArray(new Member[0]);
+        produce(count, 40);
+        pollUntil("shared", () -> share(4, all), all);
+        produce(count + 40, 40);
+        pollUntil("read", () -> {
+            members.forEach(each -> read.addAll(each.read));
+            return read.size() >= count + 80;
+        }, all);
+        return count + 80;
     }
 
     static int distinct(Member member) {
