@@ -177,7 +177,7 @@ class ConsumerGroupOptions:
     )
     group_consumer_assignors: tuple[str, ...] = option(
         ("uniform", "range"),
-        "group.consumer.targets.assignors",
+        "group.consumer.assignors",
         "How consumer groups share partitions; the first is the default.",
         choices=("uniform", "range"),
     )
@@ -292,7 +292,7 @@ def check_consumer_groups(options: ConsumerGroupOptions) -> None:
             "group.coordinator.rebalance.protocols must have classic among them"
         )
     if not options.group_consumer_assignors:
-        raise OptionError("group.consumer.targets.assignors must name one at least")
+        raise OptionError("group.consumer.assignors must name one at least")
     for name in ("session.timeout", "heartbeat.interval", "assignment.interval"):
         field = name.replace(".", "_")
         value = getattr(options, f"group_consumer_{field}_ms")

@@ -69,8 +69,7 @@ def decide_beat(shard: GroupShard, beat: Beat) -> Decision:
     group = found.group
     draft = Draft(shard, group)
     draft.records += found.before
-    if is_joining:
-        check_size(shard, group, request.member_id)
+    check_size(shard, group, request.member_id)
     owned = owned_partitions(request.topic_partitions)
     place = _place_of(draft, request, owned)
     info = _described(place.info or MemberInfo(), beat)

@@ -52,9 +52,12 @@ def keep_session(
 def await_revocation(
     shard: GroupShard, group_id: str, member_id: str, info: MemberInfo, holding: Holding
 ) -> None:
-    """Wait for a member to give up what it has to; or no more, when it need not."""
+    """Wait for a member to give up what it has to; or no more, when it need not.
+
+    One of the classic protocol is waited for until it joins again (`await_join`).
+    """
     key = revocation_key(group_id, member_id)
-    if holding.state != HoldingState.UNREVOKED:
+    if holding.state != HoldingState.UNREVOKED or info.classic is not None:
         shard.timers.cancel(key)
         return
     timeout_ms = max(0, info.rebalance_timeout_ms)
