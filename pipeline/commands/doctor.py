@@ -63,12 +63,15 @@ def command(arguments: list[str]) -> int:
         return fail(_COMMAND, USAGE_ERROR, error)
     from odradek.pipeline.security.access import Access
     from odradek.pipeline.spark.doctor import ClusterNeeds, examine
-    from odradek.pipeline.spark.session import SparkOfCommand, is_remote
+    from odradek.pipeline.spark.remote import is_remote
+    from odradek.pipeline.spark.session import SparkOfCommand
 
     problems, access = 0, Access(file=options.command_config)
     remote = is_remote(options.master or "")
     needs = ClusterNeeds(options.path, options.driver_address, remote)
-    with SparkOfCommand("doctor", options.master, {**_ELSEWHERE, **conf}) as spark:
+    if not remote:
+        conf = {**_ELSEWHERE, **conf}
+    with SparkOfCommand("doctor", options.master, conf) as spark:
         session = None if options.no_spark else spark.session
         for finding in examine(session, brokers, access=access, needs=needs):
             problems += not finding.is_ok

@@ -15,7 +15,7 @@ from odradek.client.security.references import has_reference
 from odradek.pipeline.errors import did_you_mean
 from odradek.pipeline.job_errors import JobError
 from odradek.pipeline.security.clear_secrets import INSTEAD
-from odradek.pipeline.spark.session import is_remote
+from odradek.pipeline.spark.remote import is_remote
 from odradek.pipeline.tables.table import FORMATS as TABLE_FORMATS
 from odradek.pipeline.values.decoding import FORMATS as VALUE_FORMATS
 from odradek.pipeline.values.decoding import HEADERS, RECORD_COLUMNS, ValueFormat

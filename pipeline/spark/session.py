@@ -14,6 +14,8 @@ from odradek.pipeline.job_errors import JobError
 from odradek.pipeline.workers.python import socket_options, worker_python
 from odradek.terminal.progress import Progress
 
+from .remote import connected, is_remote
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import TracebackType
@@ -42,10 +44,11 @@ _OPTIONS = {
     # A Python worker that starts slowly, on a busy machine, has not failed.
     "spark.python.authenticate.socketTimeout": "60s",
 }
+# What else there is to set, a server has set when it started.
+_OF_SESSION = {n: text for n, text in _OPTIONS.items() if n.startswith("spark.sql.")}
 # Spark looks for a word in messages of failures with a regular expression, which
 # overflows the usual stack when the message is a long traceback.
 _STACK = "-Xss16m"
-_CONNECT = "sc://"
 _LOGGING = Path(__file__).with_name("log4j2.properties")
 
 
@@ -105,7 +108,7 @@ def spark_session(
         JobError: Spark or Java is missing, or does not start.
     """
     if is_remote(master):
-        return _connected(name, master, conf or {})
+        return connected(name, master, _OF_SESSION | dict(conf or {}))
     check_java()
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
@@ -128,37 +131,6 @@ def spark_session(
             f"Spark does not start: {str(error).splitlines()[0]}; `odradek pipeline "
             "doctor` says what is missing"
         ) from None
-
-
-def _connected(name: str, url: str, conf: Mapping[str, str]) -> SparkSession:
-    """A session on a server of Spark Connect, which has started already.
-
-    Raises:
-        JobError: a package is missing, or there is no such server.
-    """
-    from pyspark.errors import PySparkException, PySparkImportError
-    from pyspark.sql import SparkSession
-
-    # What else there is to set, the server has set when it started.
-    options = {n: v for n, v in _OPTIONS.items() if n.startswith("spark.sql.")}
-    try:
-        builder = SparkSession.builder.remote(url).appName(f"odradek {name}")
-        for option, value in (options | dict(conf)).items():
-            builder = builder.config(option, value)
-        return builder.getOrCreate()
-    except PySparkImportError as error:
-        said = str(error).splitlines()[0]
-        raise JobError(
-            f"Spark Connect: {said}: pip install 'pyspark[connect]'"
-        ) from None
-    except (PySparkException, ValueError) as error:
-        said = str(error).splitlines()[0]
-        raise JobError(f"The Spark at {url} does not answer: {said}") from None
-
-
-def is_remote(master: str) -> bool:
-    """Whether it is the address of a server of Spark Connect."""
-    return master.startswith(_CONNECT)
 
 
 def set_python(given: str, master: str) -> None:

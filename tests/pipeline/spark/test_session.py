@@ -17,7 +17,6 @@ from odradek.pipeline.source.data_source import DefaultSource
 from odradek.pipeline.spark.session import (
     SparkOfCommand,
     check_java,
-    is_remote,
     java_version,
     register_source,
     set_python,
@@ -132,11 +131,6 @@ def test_all_processes_run_one_python(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYSPARK_PYTHON", "/opt/env/bin/python")
     assert chosen("", "yarn") == "/opt/env/bin/python"
     assert chosen("./env/bin/python", "yarn") == "./env/bin/python"
-
-
-def test_servers_of_spark_connect() -> None:
-    assert is_remote("sc://spark.example.com:15002")
-    assert not is_remote("spark://a:7077")
 
 
 def test_a_start_that_takes_its_time_is_told_of(
