@@ -114,18 +114,20 @@ def test_a_topic_becomes_a_table_and_a_topic_again(
     assert rows_of("duckdb", table, "id") == list(range(200))
 
 
-def test_a_task_that_fails_says_why(
-    server: str, broker_process: BrokerProcess, topic: str, tmp_path: Path
-) -> None:
-    create(broker_process.address, topic)
-    send(broker_process.address, topic, [b"no number"] * 10)
-    typed = ["--value-format=json", "--schema=id BIGINT", "--master", server]
-    given = [topic, str(tmp_path / "table"), *typed]
-    command = [sys.executable, "-m", "odradek", "pipeline", "export", *given]
+FAILING = """
+import sys
+from odradek.pipeline.jobs.stream_failure import in_one_line
+from odradek.pipeline.spark.executors import Executors
+from odradek.pipeline.spark.session import spark_session
+
+with in_one_line():
+    Executors(spark_session("failing", sys.argv[1])).run(int, ["1", "one"])
+"""
+
+
+def test_a_task_that_fails_says_why(server: str) -> None:
     done = subprocess.run(
-        [*command, "--bootstrap-server", broker_process.address],
-        capture_output=True,
-        text=True,
+        [sys.executable, "-c", FAILING, server], capture_output=True, text=True
     )
-    assert done.returncode == 1
-    assert "of the last records cannot be decoded" in done.stderr.splitlines()[-1]
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("odradek.pipeline.job_errors.JobError: ValueError: invalid")
