@@ -21,7 +21,9 @@ from tests.broker_process import BrokerProcess, running_broker
 from tests.client.live import connected
 from tests.java_archive import archive_options
 from tests.pipeline import spark_jars
+from tests.pipeline.cluster_place import Place, running_place
 from tests.pipeline.shared_spark import SharedSpark
+from tests.pipeline.standalone_cluster import can_unshare
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -135,6 +137,21 @@ def kafka_node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaNode]:
     }
     with running_kafka(tmp_path_factory.mktemp("kafka"), options) as node:
         yield node
+
+
+@pytest.fixture(scope="module")
+def place(
+    spark_java: None,
+    broker_process: BrokerProcess,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Place]:
+    """A standalone cluster of Spark, with workers that see different files."""
+    if not can_unshare():
+        skip_or_fail("a process must be allowed to mount: unshare -m")
+    with running_place(
+        tmp_path_factory.mktemp("standalone"), broker_process.address
+    ) as p:
+        yield p
 
 
 @pytest.fixture

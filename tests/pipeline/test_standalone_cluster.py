@@ -1,116 +1,11 @@
 """The commands on a cluster: a master, and two workers that see different files."""
 
-import json
-import os
-import subprocess
-import sys
-from collections.abc import Iterator
-from pathlib import Path
-from typing import NamedTuple
-
 import pytest
 
-from tests.broker_process import BrokerProcess
-from tests.pipeline import installed_extra
-from tests.pipeline.conftest import skip_or_fail
-from tests.pipeline.feeding import create, send
-from tests.pipeline.standalone_cluster import (
-    SMALL,
-    StandaloneCluster,
-    can_unshare,
-    standalone_cluster,
-)
+from tests.pipeline.cluster_place import FAR, Place, fill
 from tests.pipeline.table_readers import rows_of
 
 pytestmark = [pytest.mark.usefixtures("spark_java"), pytest.mark.timeout(3000)]
-
-# One after the other in one process, for Java takes its time to start.
-COMMANDS = """
-import contextlib, io, json, sys
-from odradek.broker.cli.main import main
-
-for command in json.loads(sys.argv[1]):
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        code = main(["pipeline", *command])
-    print(json.dumps([code, out.getvalue(), err.getvalue()]), flush=True)
-"""
-NEAR, FAR = "127.0.0.1", "127.0.0.2"
-
-
-class Place(NamedTuple):
-    """A cluster, what its workers have, and a broker."""
-
-    cluster: StandaloneCluster
-    address: str
-    shared: Path
-    hidden: Path
-    python: Path
-    bare_python: Path
-
-    def run(self, *commands: list[str], python: Path | None = None) -> "list[Done]":
-        """What the commands said, with this Python for all of Spark."""
-        small = [f"--conf={name}={value}" for name, value in SMALL.items()]
-        given = [["--master", self.cluster.master, *small]] * len(commands)
-        wanted = [[*each, *more] for each, more in zip(commands, given, strict=True)]
-        done = subprocess.run(
-            [sys.executable, "-c", COMMANDS, json.dumps(wanted)],
-            env={
-                **os.environ,
-                "PYSPARK_PYTHON": str(python or self.python),
-                # Of somebody's notebooks.
-                "PYSPARK_DRIVER_PYTHON": "jupyter",
-                "SPARK_LOCAL_IP": "127.0.0.1",
-            },
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == 0, done.stderr[-5000:]
-        return [Done(*json.loads(line)) for line in done.stdout.splitlines()]
-
-
-class Done(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-@pytest.fixture(scope="module")
-def place(
-    spark_java: None,
-    broker_process: BrokerProcess,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Place]:
-    """The far worker has neither the folder nor, at one path, the packages."""
-    if not can_unshare():
-        skip_or_fail("a process must be allowed to mount: unshare -m")
-    root = tmp_path_factory.mktemp("standalone")
-    for name in ("shared", "hidden", "nothing", "cluster"):
-        (root / name).mkdir()
-    links = root / "links"
-    installed_extra.link(links, "delta", "iceberg")
-    python = installed_extra.python_script(links, root / "python")
-    usual = installed_extra.python_script(links, root / "python-near")
-    (root / "empty").mkdir()
-    bare = installed_extra.python_script(root / "empty", root / "python-bare")
-    with standalone_cluster(root / "cluster") as cluster:
-        cluster.start_worker(NEAR)
-        cluster.start_worker(FAR, {root / "hidden": root / "nothing", usual: bare})
-        yield Place(
-            cluster,
-            broker_process.address,
-            root / "shared",
-            root / "hidden",
-            python,
-            usual,
-        )
-
-
-def fill(place: Place, topic: str, count: int = 300) -> None:
-    create(place.address, topic, 3)
-    for partition in range(3):
-        values = [b'{"id": %d}' % number for number in range(partition, count, 3)]
-        send(place.address, topic, values, partition)
 
 
 def test_all_machines_are_asked_and_do_their_part(place: Place, topic: str) -> None:
