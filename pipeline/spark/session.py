@@ -14,6 +14,7 @@ from odradek.pipeline.job_errors import JobError
 from odradek.pipeline.workers.python import socket_options, worker_python
 from odradek.terminal.progress import Progress
 
+from .finding import first_line
 from .remote import connected, is_remote
 
 if TYPE_CHECKING:
@@ -110,6 +111,7 @@ def spark_session(
     if is_remote(master):
         return connected(name, master, _OF_SESSION | dict(conf or {}))
     check_java()
+    from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
@@ -126,10 +128,10 @@ def spark_session(
         builder = builder.config(option, value)
     try:
         return builder.getOrCreate()
-    except PySparkException as error:
+    except (PySparkException, Py4JJavaError) as error:
         raise JobError(
-            f"Spark does not start: {str(error).splitlines()[0]}; `odradek pipeline "
-            "doctor` says what is missing"
+            f"Spark does not start: {first_line(error)}; `odradek pipeline doctor` says"
+            " what is missing"
         ) from None
 
 

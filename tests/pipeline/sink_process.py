@@ -149,13 +149,18 @@ class Driver:
         return len(workers)
 
     def _jvm(self) -> list[int]:
-        return [p for p in _descendants(self.process.pid) if _name(p) == "java"]
+        return java_below(self.process.pid)
 
     def _workers(self) -> list[int]:
         """The processes that Spark's daemon has forked, and not the daemon itself."""
         below = [p for jvm in self._jvm() for p in _descendants(jvm)]
         parents = {_parent(pid) for pid in below}
         return [pid for pid in below if pid not in parents and "python" in _name(pid)]
+
+
+def java_below(pid: int) -> list[int]:
+    """The JVMs that a process has started, and those that these have."""
+    return [each for each in _descendants(pid) if _name(each) == "java"]
 
 
 def _size(path: Path) -> int:

@@ -53,7 +53,10 @@ class StandaloneCluster:
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
 
     def start_master(self) -> None:
-        given = ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
+        """Where one was killed, the next one is found there, and knows what it knew."""
+        port = self.master.rpartition(":")[2] or "0"
+        given = ["--host", "127.0.0.1", "--port", port, "--webui-port", "0"]
+        self._log("master").unlink(missing_ok=True)
         self.start("master", [_class(f"{_DEPLOY}.master.Master", given)])
         self.master = self.wait_for("master", _MASTER)[1]
 
@@ -68,6 +71,7 @@ class StandaloneCluster:
             shlex.join(["mount", "--bind", str(seen), str(path)])
             for path, seen in (hidden or {}).items()
         ]
+        self._log(host).unlink(missing_ok=True)
         self.start(host, [*mounts, worker], is_apart=bool(hidden))
         self.wait_for(host, _REGISTERED)
 
@@ -79,6 +83,9 @@ class StandaloneCluster:
             **os.environ,
             "SPARK_HOME": str(Path(pyspark.__file__).parent),
             "SPARK_DAEMON_MEMORY": "128m",
+            "SPARK_DAEMON_JAVA_OPTS": "-Dspark.deploy.recoveryMode=FILESYSTEM"
+            f" -Dspark.deploy.recoveryDirectory={self.folder / 'recovery'}"
+            " -Dspark.deploy.maxExecutorRetries=-1",
             "SPARK_LOCAL_IP": "127.0.0.1" if name == "master" else name,
         }
         for inherited in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON", "PYTHONPATH"):
