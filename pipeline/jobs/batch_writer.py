@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from odradek.pipeline.job_errors import JobStopped
 from odradek.pipeline.records.columns import HEADERS, without_nulls
 from odradek.pipeline.security.places import is_task
+from odradek.pipeline.tables.evolution import aligned
 from odradek.pipeline.tables.table import DataFile, sync
 from odradek.pipeline.workers.garbage_collection import freeze_once
 from odradek.protocol.topic_partition import TopicPartition
@@ -51,6 +52,7 @@ class BatchWriter:
     staging: str
     dead_staging: str | None
     compression: str = "zstd"
+    schema: bytes = b""  # of the table's files, where they have more than the rows
 
     def write(self, records: DataFrame) -> Written:
         """Run the tasks, and collect what they wrote."""
@@ -76,7 +78,7 @@ class BatchWriter:
         from odradek.pipeline.values.decoding import RowMaker
 
         maker, seen = None, _Seen()
-        rows = _Files(_ROWS, self.staging, self.compression)
+        rows = _Files(_ROWS, self.staging, self.compression, self.schema)
         dead = _Files(_DEAD, self.dead_staging, self.compression)
         try:
             for batch in batches:
@@ -148,7 +150,10 @@ class _Seen:
 class _Files:
     """The files that a task makes of its rows."""
 
-    def __init__(self, kind: str, folder: str | None, compression: str) -> None:
+    def __init__(
+        self, kind: str, folder: str | None, compression: str, schema: bytes = b""
+    ) -> None:
+        self._schema = schema
         self._kind = kind
         self._folder = folder
         self._compression = compression
@@ -181,6 +186,8 @@ class _Files:
         if not self._pending:
             return
         table = pa.Table.from_batches(self._pending)
+        if self._schema:
+            table = aligned(table, pa.ipc.read_schema(pa.py_buffer(self._schema)))
         self._pending, self._pending_size = [], 0
         if self._writer is None:
             assert self._folder is not None

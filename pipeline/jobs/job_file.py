@@ -102,6 +102,9 @@ KEYS: dict[str, dict[str, Key]] = {
             str, "zstd", "Of the files.", ("zstd", "snappy", "lz4", "gzip", "none")
         ),
         "catalog": Key(dict, {}, "Properties of an Iceberg catalog (pyiceberg's)."),
+        "evolve": Key(
+            bool, False, "Let the table follow the job's columns where they change."
+        ),
     },
     "dead_letters": {
         "enabled": Key(bool, True, "Keep undecodable records; false stops the job."),
@@ -136,6 +139,7 @@ class Job:
     dlq_max_ratio: float = 0.5
     master: str = "local[*,4]"
     conf: dict[str, str] = field(default_factory=dict)
+    evolves: bool = False
 
     @property
     def group(self) -> str:
@@ -297,6 +301,7 @@ def _job(found: dict[str, dict[str, Any]], folder: Path) -> Job:
         dlq_max_ratio=ratio,
         master=master,
         conf={name: as_text(value) for name, value in found["spark"]["conf"].items()},
+        evolves=table["evolve"],
     )
 
 

@@ -102,6 +102,7 @@ class Sink:
             DeadLetterLimit(job.dlq_max_ratio),
         )
         self._small_batches: SmallBatches | None = None
+        self._schema = b""
         self._failure: BaseException | None = None
         self._last_progress = time.monotonic()
         self._is_stopped = False
@@ -128,7 +129,9 @@ class Sink:
         includes_headers = HEADERS in self._job.value.columns
         records = RecordColumns.of(include_headers=includes_headers).arrow_schema()
         maker = RowMaker(self._job.value, records)
-        self._table.create(maker.schema)
+        schema = self._table.create(maker.schema, evolves=self._job.evolves)
+        if not schema.equals(maker.schema):
+            self._schema = bytes(schema.serialize())
         if self._dead_letters is not None:
             self._dead_letters.create(maker.dead_schema)
         start = SinkStart(
@@ -261,6 +264,7 @@ class Sink:
                     self._job.value,
                     *folders(staging, dead_staging),
                     self._job.compression,
+                    self._schema,
                 )
                 written, small = None, self._small()
                 if small is not None:

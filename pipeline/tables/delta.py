@@ -20,6 +20,7 @@ from odradek.pipeline.job_errors import CommitRefused, JobError, PositionLost
 
 from .commit import Commit, read_commit
 from .commit_note import CommitNote
+from .evolution import evolution
 from .staging import remove_leftovers, staging_name
 from .table import DataFile, check_schema, describe, sync
 
@@ -55,8 +56,10 @@ class DeltaTableOfJob:
     def _table(self) -> DeltaTable:
         return self._deltalake.DeltaTable(str(self.location))
 
-    def create(self, schema: pyarrow.Schema) -> None:
-        """Make the table if there is none.
+    def create(
+        self, schema: pyarrow.Schema, *, evolves: bool = False
+    ) -> pyarrow.Schema:
+        """Make the table if there is none, or let it have the job's columns, too.
 
         Raises:
             JobError: there is one with another schema.
@@ -68,9 +71,28 @@ class DeltaTableOfJob:
             self._deltalake.DeltaTable.create(
                 str(self.location), schema=schema, mode="ignore"
             )
-        there = pa.schema(self._table().schema())
+        table = self._table()
+        there = pa.schema(table.schema())
         plain = pa.schema(self._deltalake.Schema.from_arrow(schema))
-        check_schema(self.location, describe(there), describe(plain))
+        if not evolves:
+            check_schema(self.location, describe(there), describe(plain))
+            return schema
+        change = evolution(self.location, there, schema, plain)
+        if change.added:
+            added = self._deltalake.Schema.from_arrow(pa.schema(change.added))
+            self._alter(table, added.fields)
+        return change.files
+
+    def _alter(self, table: DeltaTable, fields: list[Any]) -> None:
+        from deltalake.exceptions import DeltaError
+
+        try:
+            table.alter.add_columns(fields)
+        except DeltaError as error:
+            raise JobError(
+                f"the Delta table {self.location} could not be given new columns: "
+                f"{error}"
+            ) from error
 
     def last_commit(self, job: str) -> Commit | None:
         """The job's last commit, as the table is now.

@@ -115,7 +115,12 @@ _NO_STORE = re.compile(
 )
 _PLAIN = ("parquet", "json", "csv")
 _PARTITIONED = ("parquet", "delta", "json", "csv")
-_USUAL_OPTIONS = {"csv": {"header": "true", "inferSchema": "true"}}
+# A table may have got columns that its older files have not.
+_MERGED = {"mergeSchema": "true"}
+_USUAL_OPTIONS = {
+    "csv": {"header": "true", "inferSchema": "true"},
+    **dict.fromkeys(("parquet", "delta", "iceberg"), _MERGED),
+}
 
 
 def digest(files: Iterable[DataFile]) -> str:

@@ -21,6 +21,7 @@ from urllib.parse import unquote, urlsplit
 from odradek.pipeline.job_errors import CommitRefused, JobError
 
 from . import carried_commits
+from .evolution import evolution
 from .snapshot_history import SNAPSHOTS_MAX, expire, newest_only, to_expire
 from .staging import remove_leftovers, staging_name
 from .table import DataFile, check_schema, describe, sync
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from pyiceberg.table.snapshots import Snapshot
 
     from .commit import Commit
+    from .evolution import Evolution
 
 DATA = "data"
 NAMESPACE = "odradek"
@@ -108,8 +110,10 @@ class IcebergTableOfJob:
         """The table as it is now."""
         return self._catalog().load_table(self._name)
 
-    def create(self, schema: pyarrow.Schema) -> None:
-        """Make the table if there is none.
+    def create(
+        self, schema: pyarrow.Schema, *, evolves: bool = False
+    ) -> pyarrow.Schema:
+        """Make the table if there is none, or let it follow the job's columns.
 
         Raises:
             JobError: there is one with another schema.
@@ -132,7 +136,28 @@ class IcebergTableOfJob:
                 "commit.retry.num-retries must be 0, or a second driver of the job "
                 "would write rows twice; set it, or give the job a new table"
             )
-        check_schema(self.location, _described(table), describe(_plain(schema)))
+        there, plain = _arrow_schema(table), _plain(schema)
+        if not evolves:
+            check_schema(self.location, describe(there), describe(plain))
+            return schema
+        change = evolution(self.location, there, schema, plain, widens=True)
+        if change.changes_table:
+            self._change(table, change)
+        return change.files
+
+    def _change(self, table: IcebergTable, change: Evolution) -> None:
+        import pyarrow as pa
+        from pyiceberg.exceptions import CommitFailedException
+
+        try:
+            with table.update_schema() as update:
+                update.union_by_name(pa.schema([*change.added, *change.widened]))
+        except CommitFailedException:
+            raise JobError(
+                f"another process committed to {self._name} while its columns were "
+                "changed; nothing was changed, try it again"
+            ) from None
+        self.write_hint()
 
     def last_commit(self, job: str) -> Commit | None:
         """The job's last commit, as the table is now."""
@@ -287,7 +312,7 @@ def _plain(schema: pyarrow.Schema) -> pyarrow.Schema:
     return schema_to_pyarrow(fresh, include_field_ids=False)
 
 
-def _described(table: IcebergTable) -> list[list[str]]:
+def _arrow_schema(table: IcebergTable) -> pyarrow.Schema:
     from pyiceberg.io.pyarrow import schema_to_pyarrow
 
-    return describe(schema_to_pyarrow(table.schema(), include_field_ids=False))
+    return schema_to_pyarrow(table.schema(), include_field_ids=False)

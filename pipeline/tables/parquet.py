@@ -37,6 +37,8 @@ from typing import TYPE_CHECKING, Any
 from odradek.pipeline.job_errors import CommitRefused, JobError
 
 from .commit import Commit, commit_of
+from .evolution import evolution
+from .parquet_note import noted_schema, table_note
 from .staging import batch_of, staging_name
 from .table import DataFile, check_schema, describe, sync
 
@@ -75,8 +77,12 @@ class ParquetTable:
         """Whether there is a table."""
         return (self._log / _TABLE).exists()
 
-    def create(self, schema: pyarrow.Schema) -> None:
+    def create(
+        self, schema: pyarrow.Schema, *, evolves: bool = False
+    ) -> pyarrow.Schema:
         """Make the table if there is none, and keep other drivers of the host out.
+
+        Files that are there stay as they are: readers take new columns from new ones.
 
         Raises:
             JobError: the folder is of another job or schema, or in use.
@@ -93,19 +99,23 @@ class ParquetTable:
         self._log.mkdir(parents=True, exist_ok=True)
         self._stage.mkdir(exist_ok=True)
         self.lock()
-        about = {"version": 1, "job": self._job, "schema": describe(schema)}
         with suppress(FileExistsError):
-            self._put(self._log / _TABLE, about)
-        self._check(json.loads((self._log / _TABLE).read_text()), about)
-
-    def _check(self, there: dict[str, Any], wanted: dict[str, Any]) -> None:
-        if there["job"] != wanted["job"]:
+            self._put(self._log / _TABLE, table_note(self._job, schema))
+        there = json.loads((self._log / _TABLE).read_text())
+        if there["job"] != self._job:
             raise JobError(
                 f"the table {self.location} is of the job {there['job']!r}, this is "
-                f"{wanted['job']!r}; a Parquet table has one job: give this one "
+                f"{self._job!r}; a Parquet table has one job: give this one "
                 'a table of its own, or use format = "delta"'
             )
-        check_schema(self.location, there["schema"], wanted["schema"])
+        if not evolves:
+            check_schema(self.location, there["schema"], describe(schema))
+            return schema
+        noted = noted_schema(there, self.files()) or schema
+        change = evolution(self.location, noted, schema)
+        if change.changes_table:
+            self._put(self._log / _TABLE, table_note(self._job, change.files), new=True)
+        return change.files
 
     def lock(self) -> None:
         """Keep other drivers on this host, and compactions, out.
@@ -215,15 +225,18 @@ class ParquetTable:
     def _name(batch: int, number: int) -> str:
         return f"part-{batch:010d}-{number:05d}-{uuid.uuid4().hex[:8]}.parquet"
 
-    def _put(self, path: Path, content: dict[str, Any]) -> None:
-        """Make a durable file, whole at once, unless there is one."""
+    def _put(self, path: Path, content: dict[str, Any], *, new: bool = False) -> None:
+        """Make a durable file, whole at once, unless there is one; or in its place."""
         temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
         try:
             with temporary.open("w") as file:
                 json.dump(content, file)
                 file.flush()
                 os.fsync(file.fileno())
-            os.link(temporary, path)
+            if new:
+                os.replace(temporary, path)
+            else:
+                os.link(temporary, path)
         except OSError as error:
             if error.errno in (errno.EPERM, errno.ENOTSUP):
                 raise JobError(

@@ -40,8 +40,12 @@ class Table(Protocol):
     location: Path
     is_of_one_job: bool
 
-    def create(self, schema: pyarrow.Schema) -> None:
-        """Make the table if there is none.
+    def create(
+        self, schema: pyarrow.Schema, *, evolves: bool = False
+    ) -> pyarrow.Schema:
+        """Make the table if there is none; returns what its new files have to be like.
+
+        With ``evolves`` a table with other columns is changed, as far as it can be.
 
         Raises:
             JobError: there is one with another schema, or of another job.
@@ -165,5 +169,6 @@ def check_schema(
     raise JobError(
         f"the table {location} has another schema: "
         f"{'; '.join(said) or 'the columns have another order'}. Give the job a new "
-        "table, or the schema of this one"
+        "table, or the schema of this one; [table] evolve = true lets the table follow "
+        "the job"
     )

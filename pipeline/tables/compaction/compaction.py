@@ -14,10 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from odradek.pipeline.job_errors import JobError
+from odradek.pipeline.tables.evolution import aligned, unified
 from odradek.pipeline.tables.table import DataFile, local_path, sync
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+
+    import pyarrow
 
     Rewrite = Callable[[Sequence["Group"], Path], list["Rewritten"]]
 
@@ -160,9 +163,10 @@ def rewrite_group(group: Group, folder: Path) -> Rewritten:
 
     path = Path(folder) / f"{uuid.uuid4().hex}.parquet"
     first = open_file(group.files[0].path)
-    schema, compression = first.schema_arrow, _compression(first)
+    schemas = [open_file(file.path).schema_arrow for file in group.files]
+    schema, compression = unified(Path(folder), schemas), _compression(first)
     with pq.ParquetWriter(path, schema, compression=compression) as writer:
-        _copy(group, writer)
+        _copy(group, writer, schema)
     row_count = pq.read_metadata(path).num_rows
     if row_count != group.row_count:
         raise JobError(
@@ -192,22 +196,22 @@ def open_file(path: str | Path) -> Any:
         ) from None
 
 
-def _copy(group: Group, writer: object) -> None:
+def _copy(group: Group, writer: object, schema: pyarrow.Schema) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     assert isinstance(writer, pq.ParquetWriter)
-    pending: list[pa.RecordBatch] = []
+    pending: list[pa.Table] = []
     count = 0
     for file in group.files:
         for batch in open_file(file.path).iter_batches():
-            pending.append(batch)
+            pending.append(aligned(pa.Table.from_batches([batch]), schema))
             count += batch.num_rows
             if count >= _ROW_GROUP_COUNT:
-                writer.write_table(pa.Table.from_batches(pending))
+                writer.write_table(pa.concat_tables(pending).combine_chunks())
                 pending, count = [], 0
     if pending:
-        writer.write_table(pa.Table.from_batches(pending))
+        writer.write_table(pa.concat_tables(pending).combine_chunks())
 
 
 def _compression(file: object) -> str:
