@@ -22,8 +22,8 @@ from odradek.pipeline.values.decoding import HEADERS, RECORD_COLUMNS, ValueForma
 
 from .job_source import Source, as_text, read_source
 
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)", re.ASCII)
-_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)", re.ASCII)
+_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,200}", re.ASCII)
 
 
@@ -102,6 +102,12 @@ KEYS: dict[str, dict[str, Key]] = {
             str, "zstd", "Of the files.", ("zstd", "snappy", "lz4", "gzip", "none")
         ),
         "catalog": Key(dict, {}, "Properties of an Iceberg catalog (pyiceberg's)."),
+        "compact_every": Key(
+            str, "", "Compact between two batches, so often: 1h, 1d; empty: never."
+        ),
+        "keep_removed": Key(
+            str, "7d", "With it: how long files stay that the table names no more."
+        ),
         "evolve": Key(
             bool, False, "Let the table follow the job's columns where they change."
         ),
@@ -140,6 +146,8 @@ class Job:
     master: str = "local[*,4]"
     conf: dict[str, str] = field(default_factory=dict)
     evolves: bool = False
+    compact_every_ms: int = 0
+    keep_removed_ms: int = 7 * 86_400_000
 
     @property
     def group(self) -> str:
@@ -302,7 +310,13 @@ def _job(found: dict[str, dict[str, Any]], folder: Path) -> Job:
         master=master,
         conf={name: as_text(value) for name, value in found["spark"]["conf"].items()},
         evolves=table["evolve"],
+        compact_every_ms=_every(table["compact_every"]),
+        keep_removed_ms=duration_ms("[table] keep_removed", table["keep_removed"]),
     )
+
+
+def _every(text: str) -> int:
+    return duration_ms("[table] compact_every", text) if text else 0
 
 
 def _value(
@@ -336,12 +350,14 @@ def _value(
 
 
 def duration_ms(where: str, text: str) -> int:
-    """A duration like ``500ms`` or ``10s``, in ms.
+    """A duration like ``500ms``, ``10s`` or ``7d``, in ms.
 
     Raises:
         JobError: it is none.
     """
     found = _DURATION.fullmatch(text)
     if found is None:
-        raise JobError(f"{where}: {text!r} is not a time; write it like 500ms or 10s")
+        raise JobError(
+            f"{where}: {text!r} is not a time; write it like 500ms, 10s or 7d"
+        )
     return int(float(found[1]) * _MS[found[2]])

@@ -37,6 +37,7 @@ from odradek.terminal.progress import Progress
 
 from .checkpoint import Checkpoint
 from .start import SinkStart
+from .upkeep import Upkeep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -103,6 +104,7 @@ class Sink:
         )
         self._small_batches: SmallBatches | None = None
         self._schema = b""
+        self._upkeep = Upkeep(job, self._progress)
         self._failure: BaseException | None = None
         self._last_progress = time.monotonic()
         self._is_stopped = False
@@ -279,6 +281,8 @@ class Sink:
             self._last_progress = time.monotonic()
             if commit is not None:
                 self._tell(commit, sizes)
+                self._upkeep.after_batch()
+                self._last_progress = time.monotonic()
         except BaseException as error:
             self._failure = error
             # Spark would add both tracebacks to the message; we have the error.

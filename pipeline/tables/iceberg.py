@@ -240,7 +240,7 @@ class IcebergTableOfJob:
             expire(table, old)
             table = self.load()
         self.write_hint(table)
-        remove_leftovers(self.location / DATA, commit, self._all_files)
+        remove_leftovers(self.location / DATA, commit, self.all_files)
 
     def restore(self, commit: Commit) -> None:
         """Say again where the job is; the table has no more rows than before.
@@ -257,7 +257,7 @@ class IcebergTableOfJob:
         newest = table and table.current_snapshot()
         return sorted(_files_of(table, [newest])) if table and newest else []
 
-    def _all_files(self) -> set[str]:
+    def all_files(self) -> set[str]:
         """Those of each snapshot: a branch, a tag, a reader may use an earlier one."""
         table = self.load()
         return _files_of(table, table.metadata.snapshots)

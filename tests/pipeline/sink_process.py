@@ -30,6 +30,7 @@ schema = "id BIGINT NOT NULL, text STRING"
 [table]
 path = "{name}-rows"
 format = "{kind}"
+compact_every = "{compact}"
 [spark]
 master = "local[2,4]"
 [spark.conf]
@@ -39,7 +40,12 @@ master = "local[2,4]"
 
 
 def write_job(
-    folder: Path, kind: str, address: str, topic: str, small: int = 100
+    folder: Path,
+    kind: str,
+    address: str,
+    topic: str,
+    small: int = 100,
+    compact: str = "",
 ) -> Path:
     """A job named after the format, whose table is ``KIND-rows`` beside it.
 
@@ -47,7 +53,7 @@ def write_job(
     """
     path = folder / f"{kind}.toml"
     names = {"name": kind, "kind": kind, "address": address, "topic": topic}
-    path.write_text(JOB.format(**names, limit=200, small=small))
+    path.write_text(JOB.format(**names, limit=200, small=small, compact=compact))
     return path
 
 

@@ -74,7 +74,9 @@ def test_driver_and_executors_are_killed(
     count = 0
     for kill in range(KILLS):
         small = 10_000 if kill % 2 else 100
-        jobs = [write_job(tmp_path, kind, address, topic, small) for kind in FORMATS]
+        jobs = [
+            write_job(tmp_path, kind, address, topic, small, "1s") for kind in FORMATS
+        ]
         send_rows(address, topic, count, COUNT)
         count += COUNT
         driver = Driver.of_all(*jobs)

@@ -88,8 +88,11 @@ def compact(
     *,
     catalog: dict[str, str] | None = None,
     rewrite: Rewrite | None = None,
+    is_ours: bool = False,
 ) -> Compaction:
     """Make files of about ``file_size`` bytes of smaller ones.
+
+    A Parquet table must not be written to, but by who compacts it (``is_ours``).
 
     Raises:
         JobError: there is no table, or somebody writes to it.
@@ -100,7 +103,7 @@ def compact(
     if kind == "parquet":
         from .parquet import compact_parquet
 
-        return compact_parquet(path, file_size, rewrite)
+        return compact_parquet(path, file_size, rewrite, is_ours=is_ours)
     if kind == "delta":
         from .lake import compact_delta
 

@@ -28,14 +28,16 @@ if TYPE_CHECKING:
     from .compaction import Rewrite, Rewritten
 
 
-def compact_parquet(location: Path, file_size: int, rewrite: Rewrite) -> Compaction:
-    """Compact a table that nobody writes to.
+def compact_parquet(
+    location: Path, file_size: int, rewrite: Rewrite, *, is_ours: bool = False
+) -> Compaction:
+    """Compact a table that nobody writes to, but perhaps who calls this.
 
     Raises:
         JobError: somebody writes to it, or folders cannot be exchanged.
     """
     about = json.loads((location / LOG / "table.json").read_text())
-    table = ParquetTable(location, about["job"])
+    table = ParquetTable(location, about["job"], takes_lock=not is_ours)
     table.lock()
     try:
         last = table.last_commit(about["job"])

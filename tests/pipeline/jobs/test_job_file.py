@@ -124,6 +124,16 @@ def test_every_key_with_a_typo_is_answered_with_the_key(
         ('path = "rows"', 'path = "rows"\nname = "x"', "the top of the file"),
         ("[table]", "[dead_letters]\ndlq_max_ratio = 2\n[table]", "from 0 to 1"),
         (
+            'path = "rows"',
+            'path = "rows"\ncompact_every = "often"',
+            "compact_every: 'o",
+        ),
+        (
+            'path = "rows"',
+            'path = "rows"\nkeep_removed = "1w"',
+            "keep_removed: '1w' is",
+        ),
+        (
             "[table]",
             '[spark]\nmaster = "sc://a:15002"\n[table]',
             "commits in the process that runs it",
