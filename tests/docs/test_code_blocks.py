@@ -49,6 +49,7 @@ NOT_RUN: dict[str, dict[str, int]] = {
         "a fragment": 1,
         "installs packages": 1,
         "needs a cluster": 4,
+        "needs a server": 1,
     },
     "docs/pipeline/compact.md": {"needs a table": 1},
     "docs/pipeline/export.md": {"needs Delta Lake and a day of records": 1},
