@@ -296,6 +296,11 @@ def _cleaner_families(sources: MetricSources) -> Iterator[Family]:
             len(cleaning.uncleanable),
         ),
         (
+            "kafka_log_logcleanermanager_uncleanable_bytes",
+            "What could be compacted of them.",
+            cleaning.uncleanable_bytes,
+        ),
+        (
             "kafka_log_logcleanermanager_max_dirty_percent",
             "How much of the dirtiest compacted log is not clean.",
             round(gauges.max_dirty_percent, 2),

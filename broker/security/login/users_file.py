@@ -24,6 +24,8 @@ def read_users(path: Path) -> dict[str, str]:
         StartError: it cannot be read, others can read it, or a line has no colon.
     """
     option = f"plain.users.file={path}"
+    if path.exists() and not path.is_file():  # of a pipe the start would wait for ever
+        raise StartError(f"{option} cannot be read: it is no file")
     try:
         with path.open(encoding="utf-8") as file:
             mode = os.fstat(file.fileno()).st_mode

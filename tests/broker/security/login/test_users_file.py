@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,14 @@ def test_what_is_wrong_with_it_stops_the_start(
     with pytest.raises(StartError, match=complaint) as refused:
         read_users(file)
     assert "secret" not in str(refused.value)
+
+
+def test_what_is_no_file_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    pipe = tmp_path / "users"
+    os.mkfifo(pipe, 0o600)
+    for path in (pipe, tmp_path):
+        with pytest.raises(StartError, match="it is no file"):
+            read_users(path)
 
 
 def test_a_link_is_as_open_as_what_it_leads_to(tmp_path: Path) -> None:
