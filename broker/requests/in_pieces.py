@@ -5,7 +5,8 @@ socket has more, at most its ``request.timeout.ms``. Over TLS that may never be:
 it has received besides is decrypted, in a buffer, where its ``Selector`` looks again at
 once only after reads that are no part of a login. When the answer to the handshake
 comes together with answers to earlier requests, it lies there, and the client waits
-for it. Every piece is something in the socket, and so a turn for one answer before it.
+for it. Every piece is something in the socket, and so a turn for one answer before it;
+a pause alone is too little as soon as there are two of these.
 """
 
 from __future__ import annotations
