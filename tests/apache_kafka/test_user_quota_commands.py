@@ -10,6 +10,7 @@ import pytest
 
 from odradek.broker.cli.main import main
 from tests.apache_kafka.node import KafkaNode, running_kafka
+from tests.client.live import wait_until
 
 Captured = pytest.CaptureFixture[str]
 
@@ -36,6 +37,10 @@ class Ours:
         self.error = captured.err
         return [json.loads(line) for line in captured.out.splitlines()]
 
+    def wait_for(self, expected: list[Any], *arguments: str) -> None:
+        """Ask until the broker, too, has heard of what its controller has done."""
+        wait_until(lambda: self(*arguments) == expected)
+
 
 @pytest.fixture
 def ours(kafka: KafkaNode, capsys: Captured) -> Ours:
@@ -46,18 +51,16 @@ def test_users(ours: Ours, monkeypatch: pytest.MonkeyPatch) -> None:
     for mechanism in "SCRAM-SHA-256", "SCRAM-SHA-512":
         monkeypatch.setattr(sys, "stdin", io.StringIO("open sesame\n"))
         ours("user", "set", "alice", "--mechanism", mechanism)
-    (alice,) = ours("user", "list")
-    assert alice == {
-        "user": "alice",
-        "credentials": [
-            {"mechanism": "SCRAM-SHA-256", "iterations": 4096},
-            {"mechanism": "SCRAM-SHA-512", "iterations": 4096},
-        ],
-    }
+    credentials = [
+        {"mechanism": "SCRAM-SHA-256", "iterations": 4096},
+        {"mechanism": "SCRAM-SHA-512", "iterations": 4096},
+    ]
+    ours.wait_for([{"user": "alice", "credentials": credentials}], "user", "list")
     monkeypatch.setattr(sys, "stdin", io.StringIO("x\n"))
     ours("user", "set", "alice", "--iterations", "1", code=1)
     assert "alice: UNACCEPTABLE_CREDENTIAL: " in ours.error
     assert len(ours("user", "remove", "alice")) == 2
+    ours.wait_for([], "user", "list")
     ours("user", "describe", "alice", code=1)
     assert "alice: RESOURCE_NOT_FOUND: " in ours.error
 
@@ -67,7 +70,7 @@ def test_quotas(ours: Ours) -> None:
     ours("quota", "set", *alice, "producer_byte_rate=1000", "request_percentage=12.5")
     ours("quota", "set", *alice, "--client-id-default", "consumer_byte_rate=7")
     ours("quota", "set", *alice, "consumer_byte_rate=9", "--dry-run")
-    assert ours("quota", "list", *alice) == [
+    expected = [
         {
             "entity": {"user": "alice"},
             "quotas": {"producer_byte_rate": 1000, "request_percentage": 12.5},
@@ -77,10 +80,11 @@ def test_quotas(ours: Ours) -> None:
             "quotas": {"consumer_byte_rate": 7},
         },
     ]
+    ours.wait_for(expected, "quota", "list", *alice)
     ours("quota", "set", *alice, "no_such_rate=1", code=1)
     assert "user alice: INVALID_REQUEST: " in ours.error
     ours("quota", "remove", *alice, "producer_byte_rate")
-    (left,) = ours("quota", "describe", *alice)
-    assert left["quotas"] == {"request_percentage": 12.5}
+    left = {"entity": {"user": "alice"}, "quotas": {"request_percentage": 12.5}}
+    ours.wait_for([left], "quota", "describe", *alice)
     ours("quota", "remove", *alice)
-    assert ours("quota", "describe", *alice) == []
+    ours.wait_for([], "quota", "describe", *alice)
