@@ -153,18 +153,17 @@ def test_explain_says_what_kafka_does(desk: Desk) -> None:
     desk.ours("acl", "deny", "alice", "describe", "topic", "orders-us")
     desk.ours("acl", "grant", "*", "alter", "topic", "others")
     desk.ours("acl", "grant", "alice", "all", "topic", "secret", "--host", "192.0.2.1")
-    explained = {
-        name
-        for name in topics
-        if desk.json("acl", "explain", "alice", "describe", "topic", name)[0]["allowed"]
-    }
-    assert explained == {"orders-eu", "others"}
-    until(
-        lambda: (
-            {each["topic"] for each in desk.json("topic", "list", file=alice)}
-            == explained
-        )
-    )
+    seen = {"orders-eu", "others"}
+
+    def explained(name: str) -> bool:
+        found = desk.json("acl", "explain", "alice", "describe", "topic", name)
+        return bool(found[0]["allowed"])
+
+    def listed() -> set[str]:
+        return {each["topic"] for each in desk.json("topic", "list", file=alice)}
+
+    until(lambda: {name for name in topics if explained(name)} == seen)
+    until(lambda: listed() == seen)
     # Kafka names the super users to nobody.
     (row,) = desk.json("acl", "explain", "ANONYMOUS", "alter", "cluster")
     assert (row["allowed"], row["untold"]) == (False, ["super.users"])
