@@ -10,6 +10,7 @@ import contextlib
 import signal
 import sys
 import time
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from odradek.client.connection import Connection
@@ -133,7 +134,7 @@ class GroupMember:
         check(synced.error_code)
         given = ConsumerProtocolAssignment.decode(memoryview(synced.assignment), 0)
         partitions = given.assigned_partitions[0].partitions
-        say("owns", joined.generation_id, *partitions)
+        say("owns", time.monotonic_ns(), joined.generation_id, *partitions)
         return Generation(joined.generation_id, self.member_id, list(partitions))
 
     def beat(self, now: Generation) -> None:
@@ -261,12 +262,14 @@ def leave(member_id: str) -> None:
         connection.request(request, LeaveGroupResponse)
 
 
-def main() -> None:
+def main(
+    kind: type[GroupMember] = GroupMember, leave: Callable[[str], None] = leave
+) -> None:
     signal.signal(signal.SIGTERM, stop)
     member_id = ""
     while True:
         try:
-            member = GroupMember(sys.argv[1])
+            member = kind(sys.argv[1])
             member.member_id = member_id
             try:
                 member.run()

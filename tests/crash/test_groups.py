@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 from collections import defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 
 import confluent_kafka
@@ -34,8 +35,10 @@ OPTIONS = ("-o", "group.min.session.timeout.ms=500")
 class Member:
     """A process that is a member of the group, and the lines that it wrote."""
 
-    def __init__(self, ledger: "Ledger", address: str) -> None:
-        command = [sys.executable, "-m", "tests.crash.group_member", address]
+    def __init__(
+        self, ledger: "Ledger", address: str, module: str = "group_member"
+    ) -> None:
+        command = [sys.executable, "-m", f"tests.crash.{module}", address]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         self.owned: tuple[int, frozenset[int]] = (-1, frozenset())
         self.is_frozen = False
@@ -49,9 +52,10 @@ class Member:
                 break  # it was killed while it wrote
             kind, *numbers = line.split()
             if kind == "owns":
-                generation, *partitions = map(int, numbers)
+                at_ns, generation, *partitions = map(int, numbers)
                 self.owned = generation, frozenset(partitions)
                 ledger.note_owner(self, generation, partitions)
+                ledger.note_time(self, at_ns, partitions)
             else:
                 ledger.note_processed(*map(int, numbers))
 
@@ -75,6 +79,7 @@ class Ledger:
         self.twice: list[tuple[int, int]] = []
         self.generation = 0
         self.processed: dict[int, set[int]] = defaultdict(set)
+        self.times: list[tuple[int, Member, frozenset[int]]] = []
         self._lock = threading.Lock()
 
     def note_owner(
@@ -86,6 +91,10 @@ class Ledger:
                 owner = self.owners.setdefault((generation, partition), member)
                 if owner is not member:
                     self.twice.append((generation, partition))
+
+    def note_time(self, member: Member, at_ns: int, partitions: Iterable[int]) -> None:
+        with self._lock:
+            self.times.append((at_ns, member, frozenset(partitions)))
 
     def note_processed(self, partition: int, begin: int, end: int) -> None:
         with self._lock:
@@ -126,14 +135,20 @@ class Numbers:
 class Torture:
     """One group, and what is done to it."""
 
-    def __init__(self, broker: BrokerProcess, chance: random.Random) -> None:
+    def __init__(
+        self,
+        broker: BrokerProcess,
+        chance: random.Random,
+        module: str = "group_member",
+    ) -> None:
         self.broker = broker
         self.ledger = Ledger()
+        self._module = module
         self.members = [self._new() for _ in range(MEMBERS)]
         self._chance = chance
 
     def _new(self) -> Member:
-        return Member(self.ledger, self.broker.address)
+        return Member(self.ledger, self.broker.address, self._module)
 
     def is_settled(self) -> bool:
         """Whether the living share all partitions, in one generation."""
@@ -162,6 +177,7 @@ class Torture:
         match turn % 4:
             case 0:
                 member.end(signal.SIGKILL)
+                self.ledger.note_time(member, time.monotonic_ns(), ())
                 self.members.remove(member)
                 self.members.append(self._new())
             case 1:
@@ -169,6 +185,7 @@ class Torture:
                 self.members.remove(member)
             case 2:
                 member.send(signal.SIGSTOP)
+                self.ledger.note_time(member, time.monotonic_ns(), ())
                 member.is_frozen = True
                 self.settle()
                 member.send(signal.SIGCONT)
