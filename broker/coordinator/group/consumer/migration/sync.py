@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from odradek.broker.coordinator.decision import Decision
+from odradek.broker.coordinator.group.consumer.draft import Draft
 from odradek.broker.coordinator.group.consumer.finding import (
     check_instance,
     known_member,
@@ -79,7 +80,7 @@ def decide_mixed_heartbeat(shard: GroupShard, request: HeartbeatRequest) -> Deci
     """
     group, member, _ = _member(shard, request)
     renew_session(shard, group.group_id, member.member_id, member.info)
-    if _has_to_join(group, member):
+    if _has_to_join(shard, group, member):
         await_join(shard, group.group_id, member.member_id, member.info)
         raise RebalanceInProgress
     return Decision(HeartbeatResponse(error_code=ErrorCode.NONE))
@@ -101,10 +102,14 @@ def _member(
     return group, member, classic
 
 
-def _has_to_join(group: ConsumerGroup, member: ConsumerMember) -> bool:
+def _has_to_join(
+    shard: GroupShard, group: ConsumerGroup, member: ConsumerMember
+) -> bool:
     """Whether there is something to give up, or to get, that it has not been told."""
     holding = member.holding
     if holding.epoch < group.assignment_epoch:
+        return True
+    if _is_moved_by_nobody(shard, group):
         return True
     if holding.state == HoldingState.UNRELEASED:
         return any(
@@ -114,3 +119,15 @@ def _has_to_join(group: ConsumerGroup, member: ConsumerMember) -> bool:
             if partition not in holding.assigned.get(topic_id, ())
         )
     return holding.state == HoldingState.UNREVOKED
+
+
+def _is_moved_by_nobody(shard: GroupShard, group: ConsumerGroup) -> bool:
+    """Whether all is to be assigned anew, and nobody's heartbeat will do it.
+
+    Those of the consumer protocol do. In Apache Kafka a group without any, which may
+    not become a classic one, waits for somebody to join.
+    """
+    is_due = (
+        group.epoch > group.assignment_epoch or Draft(shard, group).has_other_topics()
+    )
+    return is_due and all(each.is_classic for each in group.members.values())

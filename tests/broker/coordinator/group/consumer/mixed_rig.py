@@ -31,7 +31,7 @@ from tests.broker.coordinator.group.consumer.rig import (
     Places,
 )
 
-__all__ = ["CLASSIC_SESSION_MS", "GROUP", "REBALANCE_MS", "MixedGroups"]
+__all__ = ["CLASSIC_SESSION_MS", "GROUP", "REBALANCE_MS", "MixedGroups", "Places"]
 
 CLASSIC_SESSION_MS = 10_000
 

@@ -81,3 +81,23 @@ def test_a_heartbeat_keeps_it_alive(groups: MixedGroups) -> None:
         groups.beat_as("new")
     groups.clock.advance(10_000)
     assert list(groups.consumer_group.members) == ["new"]
+
+
+def test_where_nobody_else_is_left_it_is_told_what_has_changed() -> None:
+    upgrade = {"group_consumer_migration_policy": "upgrade"}
+    groups = MixedGroups(upgrade, t=4)
+    groups.join("new")
+    groups.classic_join("old")
+    groups.settle(["new"])
+    groups.classic_join("old")
+    groups.classic_sync("old", 3)
+    groups.beat_as("new", -1)
+    assert groups.classic_beat("old", 3) == ErrorCode.REBALANCE_IN_PROGRESS
+    groups.classic_join("old", owned=groups.has("old"))
+    synced = groups.classic_sync("old", 4)
+    assert groups.read_of(synced) == {"t": [0, 1, 2, 3]}
+    assert groups.classic_beat("old", 4) == 0
+    groups.topics.put("t", 5)
+    assert groups.classic_beat("old", 4) == ErrorCode.REBALANCE_IN_PROGRESS
+    groups.classic_join("old", owned=groups.has("old"))
+    assert groups.has("old") == {"t": [0, 1, 2, 3, 4]}
