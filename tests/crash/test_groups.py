@@ -182,6 +182,8 @@ class Torture:
                 self.members.append(self._new())
             case 1:
                 member.end(signal.SIGTERM)
+                # It may have ended while it looked for the broker, without a word.
+                self.ledger.note_time(member, time.monotonic_ns(), ())
                 self.members.remove(member)
             case 2:
                 member.send(signal.SIGSTOP)
