@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from pyarrow.parquet import ParquetWriter
     from pyspark.sql import DataFrame
 
-    from odradek.pipeline.values.decoding import ValueFormat
+    from odradek.pipeline.values.decoding import RowMaker, ValueFormat
+    from odradek.pipeline.values.upsert_rows import UpsertMaker
 
 # One row for each file, and one for each partition that a task had records of.
 REPORT = (
@@ -53,6 +54,7 @@ class BatchWriter:
     dead_staging: str | None
     compression: str = "zstd"
     schema: bytes = b""  # of the table's files, where they have more than the rows
+    upserts: bool = False
 
     def write(self, records: DataFrame) -> Written:
         """Run the tasks, and collect what they wrote."""
@@ -75,8 +77,6 @@ class BatchWriter:
         self, batches: Iterable[pyarrow.RecordBatch]
     ) -> list[dict[str, Any]]:
         """The reports of one task."""
-        from odradek.pipeline.values.decoding import RowMaker
-
         maker, seen = None, _Seen()
         rows = _Files(_ROWS, self.staging, self.compression, self.schema)
         dead = _Files(_DEAD, self.dead_staging, self.compression)
@@ -84,7 +84,7 @@ class BatchWriter:
             for batch in batches:
                 if not batch.num_rows:
                     continue
-                maker = maker or RowMaker(self.how, batch.schema)
+                maker = maker or row_maker(self.how, batch.schema, self.upserts)
                 good, bad = maker.make(batch)
                 seen.add(batch)
                 rows.write(good)
@@ -100,6 +100,16 @@ class BatchWriter:
             dead.abandon()
             raise
         return [*rows.finish(), *dead.finish(), *seen.reports()]
+
+
+def row_maker(
+    how: ValueFormat, records: pyarrow.Schema, upserts: bool
+) -> RowMaker | UpsertMaker:
+    """What makes rows of records."""
+    from odradek.pipeline.values.decoding import RowMaker
+    from odradek.pipeline.values.upsert_rows import UpsertMaker
+
+    return UpsertMaker(how, records) if upserts else RowMaker(how, records)
 
 
 def listed(records: DataFrame) -> DataFrame:

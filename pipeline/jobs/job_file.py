@@ -17,6 +17,7 @@ from odradek.pipeline.job_errors import JobError
 from odradek.pipeline.security.clear_secrets import INSTEAD
 from odradek.pipeline.spark.remote import is_remote
 from odradek.pipeline.tables.table import FORMATS as TABLE_FORMATS
+from odradek.pipeline.tables.upserts.last_rows import KeyColumns
 from odradek.pipeline.values.decoding import FORMATS as VALUE_FORMATS
 from odradek.pipeline.values.decoding import HEADERS, RECORD_COLUMNS, ValueFormat
 
@@ -102,6 +103,12 @@ KEYS: dict[str, dict[str, Key]] = {
             str, "zstd", "Of the files.", ("zstd", "snappy", "lz4", "gzip", "none")
         ),
         "catalog": Key(dict, {}, "Properties of an Iceberg catalog (pyiceberg's)."),
+        "mode": Key(
+            str,
+            "append",
+            "upsert: the last row of each key; a record without a value deletes.",
+            ("append", "upsert"),
+        ),
         "compact_every": Key(
             str, "", "Compact between two batches, so often: 1h, 1d; empty: never."
         ),
@@ -145,6 +152,7 @@ class Job:
     dlq_max_ratio: float = 0.5
     master: str = "local[*,4]"
     conf: dict[str, str] = field(default_factory=dict)
+    upserts: bool = False
     evolves: bool = False
     compact_every_ms: int = 0
     keep_removed_ms: int = 7 * 86_400_000
@@ -309,10 +317,27 @@ def _job(found: dict[str, dict[str, Any]], folder: Path) -> Job:
         dlq_max_ratio=ratio,
         master=master,
         conf={name: as_text(value) for name, value in found["spark"]["conf"].items()},
+        upserts=_upserts(table),
         evolves=table["evolve"],
         compact_every_ms=_every(table["compact_every"]),
         keep_removed_ms=duration_ms("[table] keep_removed", table["keep_removed"]),
     )
+
+
+def _upserts(table: dict[str, Any]) -> bool:
+    if table["mode"] != "upsert":
+        return False
+    if table["format"] == "parquet":
+        raise JobError(
+            '[table] mode = "upsert" is for format = "delta" and "iceberg": to a'
+            " Parquet table rows are only added"
+        )
+    if missing := [name for name in KeyColumns._fields if name not in table["columns"]]:
+        raise JobError(
+            f'[table] columns: mode = "upsert" needs {", ".join(missing)}, which say'
+            " which row is the last of a key"
+        )
+    return True
 
 
 def _every(text: str) -> int:

@@ -29,7 +29,8 @@ from odradek.pipeline.security.words import GROUP, Need, told
 from odradek.pipeline.spark.executors import context_of
 from odradek.pipeline.spark.session import register_source
 from odradek.pipeline.spark.task_failures import text_of
-from odradek.pipeline.tables.table import open_table
+from odradek.pipeline.tables.table import open_table, open_upserts
+from odradek.pipeline.tables.upserts.last_rows import KeyColumns, with_deleted
 from odradek.pipeline.values.dead_letters import DeadLetterLimit
 from odradek.pipeline.values.decoding import HEADERS, RowMaker
 from odradek.protocol.errors import KafkaError
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from odradek.pipeline.jobs.job_committer import Written
     from odradek.pipeline.jobs.job_file import Job
     from odradek.pipeline.tables.commit import Commit
+    from odradek.pipeline.tables.table import Table
     from odradek.protocol.topic_partition import TopicPartition
 
     from .small_batches import SmallBatches
@@ -84,9 +86,7 @@ class Sink:
             security=self._security,
         )
         self._checkpoint = Checkpoint(job.checkpoint)
-        self._table = open_table(
-            job.table_format, job.table_path, job.name, job.catalog
-        )
+        self._table = table_of(job)
         self._dead_letters = None
         if job.dead_letters is not None:
             self._dead_letters = open_table(
@@ -133,7 +133,8 @@ class Sink:
         maker = RowMaker(self._job.value, records)
         schema = self._table.create(maker.schema, evolves=self._job.evolves)
         if not schema.equals(maker.schema):
-            self._schema = bytes(schema.serialize())
+            files = with_deleted(schema) if self._job.upserts else schema
+            self._schema = bytes(files.serialize())
         if self._dead_letters is not None:
             self._dead_letters.create(maker.dead_schema)
         start = SinkStart(
@@ -267,6 +268,7 @@ class Sink:
                     *folders(staging, dead_staging),
                     self._job.compression,
                     self._schema,
+                    self._job.upserts,
                 )
                 written, small = None, self._small()
                 if small is not None:
@@ -325,6 +327,19 @@ class Sink:
     def _remaining(self, ends: Mapping[TopicPartition, int]) -> int:
         latest = listed(self._cluster, dict.fromkeys(ends, LATEST), self._job.source)
         return sum(max(latest[place] - end, 0) for place, end in ends.items())
+
+
+def table_of(job: Job) -> Table:
+    """The table of a job, as its mode has it.
+
+    Raises:
+        JobError, ModuleNotFoundError: as `open_table`.
+    """
+    given = job.table_format, job.table_path, job.name
+    if not job.upserts:
+        return open_table(*given, job.catalog)
+    columns = KeyColumns.of("_" if job.value.is_typed else "")
+    return open_upserts(*given, columns, job.catalog)
 
 
 def _offsets_text(offsets: Mapping[TopicPartition, int]) -> str:

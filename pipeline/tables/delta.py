@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from odradek.pipeline.job_errors import CommitRefused, JobError, PositionLost
@@ -22,23 +23,35 @@ from .commit import Commit, read_commit
 from .commit_note import CommitNote
 from .evolution import evolution
 from .staging import remove_leftovers, staging_name
-from .table import DataFile, check_schema, describe, sync
+from .table import (
+    MODE,
+    UPSERT,
+    DataFile,
+    check_mode,
+    check_schema,
+    describe,
+    sync,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     import pyarrow
-    from deltalake import DeltaTable
+    from deltalake import CommitProperties, DeltaTable
 
 DATA = "data"
 # How far back the job's last entry is looked for, first.
 _HISTORY = (1, 50)
+# What a table is described as: deltalake refuses properties that it does not know.
+_UPSERTS = f"The last row of each key ({MODE}={UPSERT})"
 
 
 class DeltaTableOfJob:
     """A Delta table, as one driver of one job uses it."""
 
     is_of_one_job = False
+    mode = ""
 
     def __init__(self, location: Path, job: str) -> None:
         # Said here, and not when rows have been written.
@@ -69,9 +82,14 @@ class DeltaTableOfJob:
         if not self.exists():
             self.location.mkdir(parents=True, exist_ok=True)
             self._deltalake.DeltaTable.create(
-                str(self.location), schema=schema, mode="ignore"
+                str(self.location),
+                schema=schema,
+                mode="ignore",
+                description=_UPSERTS if self.mode else None,
             )
         table = self._table()
+        mode = UPSERT if table.metadata().description == _UPSERTS else ""
+        check_mode(self.location, mode, self.mode)
         there = pa.schema(table.schema())
         plain = pa.schema(self._deltalake.Schema.from_arrow(schema))
         if not evolves:
@@ -146,13 +164,16 @@ class DeltaTableOfJob:
             sync(folder)
         if files:
             sync(self.location / DATA)
-        actions = [self._action(file) for file in files]
         table = self._table()
         before = self._last_batch(table, commit.job)
         if before is not None and before >= commit.batch:
             raise self._refused(commit)
-        self._write(table, actions, [commit], txn=commit)
+        self._add(table, commit, files)
         self._table_id = _id_of(table)
+
+    def _add(self, table: DeltaTable, commit: Commit, files: list[DataFile]) -> None:
+        """The files become a part of the table, with the commit, in one entry."""
+        self._write(table, [self._action(file) for file in files], commit)
 
     def _action(self, file: DataFile) -> Any:
         sync(file.path)
@@ -166,31 +187,37 @@ class DeltaTableOfJob:
             stats=json.dumps({"numRecords": file.row_count}),
         )
 
-    def _write(
-        self, table: DeltaTable, actions: list[Any], commits: list[Commit], txn: Commit
-    ) -> None:
-        from deltalake import CommitProperties, Transaction
-        from deltalake.exceptions import CommitFailedError, DeltaError
-
-        properties = CommitProperties(
-            custom_metadata={
-                "odradek": "[" + ",".join(each.as_json() for each in commits) + "]"
-            },
-            app_transactions=[Transaction(txn.job, txn.batch)],
-        )
-        try:
+    def _write(self, table: DeltaTable, actions: list[Any], commit: Commit) -> None:
+        with self._refusing(commit):
             table.create_write_transaction(
                 actions=actions,
                 mode="append",
                 schema=table.schema(),
-                commit_properties=properties,
+                commit_properties=self._properties(commit),
             )
+
+    def _properties(self, commit: Commit) -> CommitProperties:
+        """What an entry of the log says of a batch."""
+        from deltalake import CommitProperties, Transaction
+
+        return CommitProperties(
+            custom_metadata={"odradek": f"[{commit.as_json()}]"},
+            app_transactions=[Transaction(commit.job, commit.batch)],
+        )
+
+    @contextmanager
+    def _refusing(self, commit: Commit) -> Iterator[None]:
+        """What deltalake raises says whether another driver was there first."""
+        from deltalake.exceptions import CommitFailedError, DeltaError
+
+        try:
+            yield
         except CommitFailedError as error:
-            raise self._refused(txn) from error
+            raise self._refused(commit) from error
         except DeltaError as error:
-            before = self._last_batch(self._table(), txn.job)
-            if before is not None and before >= txn.batch:
-                raise self._refused(txn) from error
+            before = self._last_batch(self._table(), commit.job)
+            if before is not None and before >= commit.batch:
+                raise self._refused(commit) from error
             raise JobError(f"the Delta table {self.location}: {error}") from error
 
     def _refused(self, commit: Commit) -> CommitRefused:

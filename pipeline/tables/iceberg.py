@@ -24,7 +24,7 @@ from . import carried_commits
 from .evolution import evolution
 from .snapshot_history import SNAPSHOTS_MAX, expire, newest_only, to_expire
 from .staging import remove_leftovers, staging_name
-from .table import DataFile, check_schema, describe, sync
+from .table import MODE, DataFile, check_mode, check_schema, describe, sync
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -59,6 +59,7 @@ class IcebergTableOfJob:
     """An Iceberg table, as one driver of one job uses it."""
 
     is_of_one_job = False
+    mode = ""
 
     def __init__(self, location: Path, job: str, options: Mapping[str, str]) -> None:
         # Said here, and not when rows have been written.
@@ -126,7 +127,7 @@ class IcebergTableOfJob:
                 self._name,
                 schema=schema,
                 location=self.location.as_uri(),
-                properties=_PROPERTIES,
+                properties=_PROPERTIES | ({MODE: self.mode} if self.mode else {}),
             )
             self.write_hint()
         table = self.load()
@@ -136,6 +137,7 @@ class IcebergTableOfJob:
                 "commit.retry.num-retries must be 0, or a second driver of the job "
                 "would write rows twice; set it, or give the job a new table"
             )
+        check_mode(self.location, table.properties.get(MODE), self.mode)
         there, plain = _arrow_schema(table), _plain(schema)
         if not evolves:
             check_schema(self.location, describe(there), describe(plain))

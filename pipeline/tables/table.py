@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pyarrow
 
     from .commit import Commit
+    from .upserts.last_rows import KeyColumns
 
 FORMATS = ("parquet", "delta", "iceberg")
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:")
@@ -84,6 +85,33 @@ class Table(Protocol):
         """Let others have it."""
 
 
+def open_upserts(
+    kind: str,
+    location: str,
+    job: str,
+    columns: KeyColumns,
+    options: Mapping[str, str] | None = None,
+) -> Table:
+    """A table that has the last row of each key.
+
+    Raises:
+        JobError, ModuleNotFoundError: as `open_table`; a format can only append.
+    """
+    path = local_path(location)
+    if kind == "delta":
+        from .upserts.delta import DeltaUpserts
+
+        return DeltaUpserts(path, job, columns)
+    if kind == "iceberg":
+        from .upserts.iceberg import IcebergUpserts
+
+        return IcebergUpserts(path, job, options or {}, columns)
+    raise JobError(
+        f'[table] mode = "upsert" is for format = "delta" and "iceberg": to a {kind}'
+        " table rows are only added"
+    )
+
+
 def open_table(
     kind: str, location: str, job: str, options: Mapping[str, str] | None = None
 ) -> Table:
@@ -137,6 +165,30 @@ def sync(path: Path | str) -> None:
 def describe(schema: pyarrow.Schema) -> list[list[str]]:
     """Names and types, to compare and to store."""
     return [[field.name, str(field.type)] for field in schema]
+
+
+# A property of tables that have the last row of each key.
+MODE = "odradek.mode"
+UPSERT = "upsert"
+
+
+def check_mode(location: Path, there: str | None, wanted: str) -> None:
+    """Refuse to mix rows that are added and rows that take the place of others.
+
+    Raises:
+        JobError: the table is of the other mode.
+    """
+    if (there or "") == wanted:
+        return
+    if wanted:
+        raise JobError(
+            f"the table {location} has rows that were added, and the job has mode ="
+            ' "upsert", which is for a row of each key; give it a table of its own'
+        )
+    raise JobError(
+        f'the table {location} has the last row of each key (mode = "upsert"), and the'
+        " job would add to them; give it a table of its own"
+    )
 
 
 def check_schema(

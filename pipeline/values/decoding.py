@@ -127,7 +127,7 @@ class RowMaker:
             good = records.take(decoded.rows)
         columns = list(decoded.columns.flatten())
         columns += [good.column(name) for name in self._how.columns]
-        return self._rows(columns), self._dead(records, decoded.reasons)
+        return self._rows(columns), self.dead(records, decoded.reasons)
 
     def _rows(self, columns: list[pyarrow.Array]) -> pyarrow.RecordBatch:
         import pyarrow as pa
@@ -155,11 +155,12 @@ class RowMaker:
         else:
             good, values = records, records.column("value")
         columns = [good.column(name) for name in self._how.columns]
-        return self._rows([*columns, values]), self._dead(records, reasons)
+        return self._rows([*columns, values]), self.dead(records, reasons)
 
-    def _dead(
+    def dead(
         self, records: pyarrow.RecordBatch, reasons: dict[int, str]
     ) -> pyarrow.RecordBatch:
+        """Dead letters of the records with these numbers."""
         import pyarrow as pa
 
         rows = sorted(reasons)

@@ -134,6 +134,16 @@ def test_every_key_with_a_typo_is_answered_with_the_key(
             "keep_removed: '1w' is",
         ),
         (
+            'path = "rows"',
+            'path = "rows"\nmode = "upsert"',
+            'is for format = "delta" and "iceberg"',
+        ),
+        (
+            'path = "rows"',
+            'path = "rows"\nformat = "delta"\nmode = "upsert"\ncolumns = ["key"]',
+            "needs partition, offset, timestamp, which say",
+        ),
+        (
             "[table]",
             '[spark]\nmaster = "sc://a:15002"\n[table]',
             "commits in the process that runs it",

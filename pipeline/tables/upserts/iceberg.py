@@ -1,0 +1,111 @@
+"""An Iceberg table that has the last row of each key.
+
+A batch is one commit of at most two snapshots: one without the rows whose keys come
+again, and one with their last rows. Readers see both or none. Files that have a row of
+such a key are written anew without it (copy on write). What the tasks have written is
+no part of the table, and removed.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import warnings
+from typing import TYPE_CHECKING
+
+from odradek.pipeline.tables import carried_commits
+from odradek.pipeline.tables.iceberg import DATA, IcebergTableOfJob, local_name
+from odradek.pipeline.tables.snapshot_history import newest_only
+from odradek.pipeline.tables.table import UPSERT, sync
+
+from .last_rows import DELETED, KeyColumns, last_rows, read_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    import pyarrow
+    from pyiceberg.expressions import BooleanExpression
+    from pyiceberg.table import Table as IcebergTable
+    from pyiceberg.table.metadata import TableMetadata
+
+    from odradek.pipeline.tables.commit import Commit
+
+
+class IcebergUpserts(IcebergTableOfJob):
+    """The table, as one driver of one job uses it."""
+
+    mode = UPSERT
+
+    def __init__(
+        self,
+        location: Path,
+        job: str,
+        options: Mapping[str, str],
+        columns: KeyColumns,
+    ) -> None:
+        super().__init__(location, job, options)
+        self._columns = columns
+
+    def _append(
+        self, table: IcebergTable, commit: Commit, paths: list[str]
+    ) -> IcebergTable:
+        """The table with the last rows of the files."""
+        rows = read_rows([local_name(path) for path in paths])
+        if rows is None:
+            return super()._append(table, commit, [])
+        return self._upsert(table, commit, last_rows(rows, self._columns))
+
+    def _upsert(
+        self, table: IcebergTable, commit: Commit, rows: pyarrow.Table
+    ) -> IcebergTable:
+        import pyarrow.compute as pc
+
+        keys = rows.column(self._columns.key).to_pylist()
+        kept = rows.filter(pc.invert(rows.column(DELETED))).drop_columns([DELETED])
+        commits = carried_commits.last_commits(table.metadata) | {commit.job: commit}
+        summary = carried_commits.in_summary(commits)
+        based = newest_only(table)
+        before = set(os.listdir(self.location / DATA))
+        with based.transaction() as transaction, warnings.catch_warnings():
+            # That a key was not there before is no wonder.
+            warnings.simplefilter("ignore", UserWarning)
+            if table.current_snapshot() is not None:
+                gone = _one_of(self._columns.key, keys)
+                transaction.delete(gone, snapshot_properties=summary)
+            if kept.num_rows:
+                transaction.append(kept, snapshot_properties=summary)
+            elif _snapshot_of(transaction.table_metadata) == _snapshot_of(
+                table.metadata
+            ):  # keys have gone that were not there
+                transaction.add_files([], summary, check_duplicate_files=False)
+            transaction.set_properties(
+                carried_commits.in_properties(table.metadata, commits)
+            )
+            self._sync_new(before)
+        return based
+
+    def _sync_new(self, before: set[str]) -> None:
+        """What was written is durable before it is committed."""
+        folder = self.location / DATA
+        for name in set(os.listdir(folder)) - before:
+            sync(folder / name)
+        sync(folder)
+
+    def publish(self, commit: Commit) -> None:
+        """Say where the newest state is, and remove what was merged."""
+        super().publish(commit)
+        if commit.staged:
+            staged = self.location / DATA / os.path.basename(commit.staged)
+            shutil.rmtree(staged, ignore_errors=True)
+
+
+def _one_of(name: str, values: list[bytes]) -> BooleanExpression:
+    from pyiceberg.expressions import In
+
+    make: Callable[..., BooleanExpression] = In
+    return make(name, values)
+
+
+def _snapshot_of(metadata: TableMetadata) -> int | None:
+    return metadata.current_snapshot_id
