@@ -14,15 +14,16 @@ from odradek.pipeline.records.columns import RecordColumns, check_types
 from odradek.pipeline.records.records_arrow import RecordsToArrow
 from odradek.pipeline.segments.reader import read_segments
 from odradek.pipeline.workers.garbage_collection import freeze_once
+from odradek.protocol.uuids import ZERO_UUID
 
 from .options import BATCHES, read_options, read_stream_options, wanted_mode
 from .path_view import SegmentPartition, log_view, segment_partitions
-from .planning import Planner, split
+from .planning import Planner, split, together
 from .pushdown import Narrowing
 from .wire_reader import read_wire
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import pyarrow
     from pyspark.sql.datasource import DataSourceStreamReader, Filter
@@ -123,10 +124,24 @@ class Decoding:
 
 @dataclass(frozen=True, repr=False)
 class WirePartition(InputPartition):
-    """Offsets that one task fetches, if the topic still is the one that was planned."""
+    """Offsets that one task fetches, if the topics still are those of the plan."""
 
-    wanted: OffsetRange
-    topic_id: bytes
+    wanted: tuple[OffsetRange, ...]
+    topic_ids: Mapping[str, bytes]
+
+
+def wire_partitions(
+    ranges: Sequence[OffsetRange],
+    options: SourceOptions,
+    topic_ids: Mapping[str, bytes],
+) -> list[InputPartition]:
+    """The tasks that fetch these offsets."""
+    return [
+        WirePartition(
+            wanted, {e.topic: topic_ids.get(e.topic, ZERO_UUID) for e in wanted}
+        )
+        for wanted in together(split(ranges, options), options)
+    ]
 
 
 class BatchReader(DataSourceReader):
@@ -144,10 +159,7 @@ class BatchReader(DataSourceReader):
             ranges = self._narrowing.of(planner.ranges(), view)
             if self._options.path is not None:
                 return segment_partitions(ranges, self._options, planner.topic_ids)
-            return [
-                WirePartition(each, planner.topic_ids[each.topic])
-                for each in split(ranges, self._options)
-            ]
+            return wire_partitions(ranges, self._options, planner.topic_ids)
 
     def read(self, partition: InputPartition) -> Iterator[pyarrow.RecordBatch]:
         """The rows of one of them."""
@@ -175,5 +187,5 @@ def read_partition(
     if isinstance(partition, SegmentPartition):
         yield from decoding.of_segment(partition.piece)
     elif isinstance(partition, WirePartition):
-        wanted, topic_id = partition.wanted, partition.topic_id
-        yield from read_wire(wanted, topic_id, options, decoding.of_answer)
+        wanted, topic_ids = partition.wanted, partition.topic_ids
+        yield from read_wire(wanted, topic_ids, options, decoding.of_answer)

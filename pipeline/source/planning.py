@@ -26,6 +26,10 @@ _log = logging.getLogger(__name__)
 
 # As many offsets as one task reads, if nobody says otherwise.
 OFFSETS_PER_TASK = 1 << 18
+# Partitions that have fewer are read together, up to so many offsets and partitions: a
+# task of its own costs more than it reads.
+OFFSETS_TOGETHER = 1 << 14
+PLACES_TOGETHER = 500
 
 
 class Planner:
@@ -182,6 +186,29 @@ def split(ranges: Sequence[OffsetRange], options: SourceOptions) -> list[OffsetR
         return max(-(-each.count // most), -(-each.count * least // total))
 
     return [part for each in ranges for part in _parts(each, count_of(each))]
+
+
+def together(
+    parts: Sequence[OffsetRange], options: SourceOptions
+) -> list[tuple[OffsetRange, ...]]:
+    """What each task reads: a large part, or small ones that follow each other.
+
+    There are at least ``minPartitions`` tasks, if there are as many parts, and none has
+    more offsets than ``maxRecordsPerPartition``.
+    """
+    most = min(OFFSETS_TOGETHER, options.max_records_per_partition or OFFSETS_TOGETHER)
+    tasks: list[tuple[OffsetRange, ...]] = []
+    count = most
+    for part in parts:
+        if tasks and count + part.count <= most and len(tasks[-1]) < PLACES_TOGETHER:
+            tasks[-1] += (part,)
+            count += part.count
+        else:
+            tasks.append((part,))
+            count = part.count
+    if len(tasks) < (options.min_partitions or 0):
+        return [(part,) for part in parts]
+    return tasks
 
 
 def _parts(whole: OffsetRange, count: int) -> list[OffsetRange]:

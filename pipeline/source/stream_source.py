@@ -24,13 +24,12 @@ from odradek.client.leader_epochs import UNKNOWN, epoch_ends
 from odradek.pipeline.records.offset_range import OffsetRange
 from odradek.pipeline.security.words import GROUP, Need, is_final, told
 from odradek.protocol.errors import KafkaError
-from odradek.protocol.uuids import ZERO_UUID
 
 from .admission import Gate, limited
-from .data_source import WirePartition, read_partition
+from .data_source import read_partition, wire_partitions
 from .log_view import BrokerView, cluster_of, in_plain_words
 from .path_view import segment_partitions
-from .planning import Planner, lose, split
+from .planning import Planner, lose
 from .stream_offsets import StreamOffsets
 
 if TYPE_CHECKING:
@@ -130,10 +129,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         ]
         if self._options.path is not None:
             return segment_partitions(ranges, self._options, after.topic_ids)
-        return [
-            WirePartition(each, after.topic_ids.get(each.topic, ZERO_UUID))
-            for each in split(ranges, self._options)
-        ]
+        return wire_partitions(ranges, self._options, after.topic_ids)
 
     def commit(self, end: dict[str, Any]) -> None:
         """Let the group of ``kafka.group.id`` show how far the query is.

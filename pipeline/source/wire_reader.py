@@ -9,11 +9,11 @@ from odradek.pipeline.errors import SourceError
 from odradek.pipeline.security.words import TOPIC, Need
 from odradek.protocol.errors import OffsetOutOfRange
 
-from .log_view import BrokerView, connected
+from .log_view import BrokerView, connected, in_plain_words
 from .planning import lose
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import pyarrow
 
@@ -40,21 +40,24 @@ class Decoder(Protocol):
 
 
 def read_wire(
-    wanted: OffsetRange,
-    topic_id: bytes,
+    wanted: Sequence[OffsetRange],
+    topic_ids: Mapping[str, bytes],
     options: SourceOptions,
     decoder_of: Callable[[Fetched], Decoder],
 ) -> Iterator[pyarrow.RecordBatch]:
-    """The rows of these offsets, as a decoder for each answer makes them.
+    """The rows of these offsets, one stretch after the other.
+
+    They are as a decoder for each answer makes them.
 
     Raises:
         DataLoss: some of the offsets are not there any more.
         SourceError: the brokers do not give them.
     """
-    with connected(options, Need("Read", TOPIC, wanted.topic)) as cluster:
-        ids = {wanted.topic: topic_id}
-        fetcher = Fetcher(cluster, committed=options.committed, topic_ids=ids)
-        yield from read_fetched(fetcher, wanted, options, decoder_of)
+    with connected(options) as cluster:
+        fetcher = Fetcher(cluster, committed=options.committed, topic_ids=topic_ids)
+        for each in wanted:
+            with in_plain_words(cluster.security, Need("Read", TOPIC, each.topic)):
+                yield from read_fetched(fetcher, each, options, decoder_of)
 
 
 def read_fetched(

@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 from odradek.pipeline.errors import BadOption, DataLoss, SourceError
 from odradek.pipeline.records.offset_range import OffsetRange
 from odradek.pipeline.source.options import SourceOptions, read_options
-from odradek.pipeline.source.planning import OFFSETS_PER_TASK, Planner, split
+from odradek.pipeline.source.planning import (
+    OFFSETS_PER_TASK,
+    OFFSETS_TOGETHER,
+    PLACES_TOGETHER,
+    Planner,
+    split,
+    together,
+)
 from odradek.protocol.topic_partition import TopicPartition
 from tests.pipeline.fake_view import FakeView
 
@@ -138,3 +145,30 @@ def test_parts_are_all_of_it_in_order_and_not_too_large(
         assert (mine[0].start, mine[-1].end) == (each.start, each.end)
         assert all(a.end == b.start for a, b in pairwise(mine))
         assert all(part.count > 0 for part in mine)
+
+
+def small(*counts: int) -> list[OffsetRange]:
+    return [OffsetRange("t", n, 5, 5 + count) for n, count in enumerate(counts)]
+
+
+def counts_of(tasks: list[tuple[OffsetRange, ...]]) -> list[list[int]]:
+    return [[part.count for part in task] for task in tasks]
+
+
+def test_small_partitions_are_read_together_and_large_ones_are_not() -> None:
+    most = OFFSETS_TOGETHER
+    parts = small(1, 2, most - 3, 4, most, most + 1, 7, 8)
+    tasks = together(parts, options(subscribe="t"))
+    assert counts_of(tasks) == [[1, 2, most - 3], [4], [most], [most + 1], [7, 8]]
+    assert [part for task in tasks for part in task] == parts
+    thousand = together(small(*[1] * 1000), options(subscribe="t"))
+    assert [len(task) for task in thousand] == [PLACES_TOGETHER] * 2
+
+
+def test_as_many_tasks_as_are_asked_for() -> None:
+    parts = small(1, 1, 1, 1)
+    assert len(together(parts, options(subscribe="t"))) == 1
+    assert len(together(parts, options(subscribe="t", minPartitions="3"))) == 4
+    most = options(subscribe="t", maxRecordsPerPartition="2")
+    assert counts_of(together(parts, most)) == [[1, 1], [1, 1]]
+    assert together([], options(subscribe="t")) == []

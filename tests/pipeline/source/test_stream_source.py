@@ -148,7 +148,7 @@ def ranges(reader: StreamReader, start: Any, end: Any) -> list[tuple[int, int, i
     found = []
     for part in reader.partitions(start, end):
         assert isinstance(part, WirePartition)
-        found.append(part.wanted[1:])
+        found += [each[1:] for each in part.wanted]
     return found
 
 

@@ -45,7 +45,7 @@ def decoder(fetched: Fetched) -> RecordsToArrow:
 def offsets(wanted: OffsetRange, options: SourceOptions, topic_id: bytes) -> list[int]:
     return [
         offset
-        for rows in read_wire(wanted, topic_id, options, decoder)
+        for rows in read_wire([wanted], {wanted.topic: topic_id}, options, decoder)
         for offset in rows.column("offset").to_pylist()
     ]
 
@@ -112,7 +112,9 @@ def test_a_broker_that_dies_in_between_is_named() -> None:
         script.leaders["t"] = [1]
         answer_with(script, [data(batch(0, 5)), data(batch(5, 2))])
         wanted = OffsetRange("t", 0, 0, 10)
-        rows = read_wire(wanted, NO_ID, options(address_of(script)), decoder)
+        rows = read_wire(
+            [wanted], {wanted.topic: NO_ID}, options(address_of(script)), decoder
+        )
         next(rows)
         script.script(FetchRequest, lambda *_: None)
         script.brokers[1].close()
@@ -142,8 +144,39 @@ def test_what_is_behind_damage_is_read_all_the_same() -> None:
         script.limit(FetchRequest, 12)
         script.script(FetchRequest, answer)
         wanted = OffsetRange("t", 0, 1, 17)
-        rows = read_wire(wanted, NO_ID, options(address_of(script)), skipping)
+        rows = read_wire(
+            [wanted], {wanted.topic: NO_ID}, options(address_of(script)), skipping
+        )
         found = [n for each in rows for n in each.column("offset").to_pylist()]
         assert found == [n for n in range(1, 17) if n not in (6, 7, 8)]
         with pytest.raises(CorruptData, match="t-0"):
             offsets(wanted, options(address_of(script)), NO_ID)
+
+
+def test_several_stretches_by_one_connection(
+    broker_process: BrokerProcess, cluster: Cluster, topic: str
+) -> None:
+    address = broker_process.address
+    names = [f"{topic}-{number}" for number in range(3)]
+    wanted = []
+    for number, name in enumerate(names):
+        feeding.create(address, name)
+        feeding.send(address, name, [b"%d" % number] * (number + 2))
+        wanted.append(OffsetRange(name, 0, 1, number + 2))
+    ids = {
+        name: found.topic_id for name, found in cluster.metadata(names).topics.items()
+    }
+    columns = RecordColumns(("topic", "offset"))
+
+    def rows(ids: dict[str, bytes]) -> list[tuple[str, int]]:
+        found = []
+        for each in read_wire(
+            wanted, ids, options(address), lambda f: RecordsToArrow(f.place, columns)
+        ):
+            found += [(row["topic"], row["offset"]) for row in each.to_pylist()]
+        return found
+
+    expected = [(each.topic, n) for each in wanted for n in range(each.start, each.end)]
+    assert rows(ids) == expected
+    with pytest.raises(TopicRecreated, match=names[2]):
+        rows({**ids, names[2]: b"x" * 16})
