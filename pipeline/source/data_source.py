@@ -18,7 +18,7 @@ from odradek.protocol.uuids import ZERO_UUID
 
 from .options import BATCHES, read_options, read_stream_options, wanted_mode
 from .path_view import SegmentPartition, log_view, segment_partitions
-from .planning import Planner, split, together
+from .planning import Planner, split, together, weights
 from .pushdown import Narrowing
 from .wire_reader import read_wire
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from odradek.client.fetcher import Fetched
     from odradek.pipeline.records.offset_range import OffsetRange
     from odradek.pipeline.segments.planning import SegmentRange
+    from odradek.protocol.topic_partition import TopicPartition
 
     from .options import SourceOptions
     from .wire_reader import Decoder
@@ -134,13 +135,14 @@ def wire_partitions(
     ranges: Sequence[OffsetRange],
     options: SourceOptions,
     topic_ids: Mapping[str, bytes],
+    sizes: Mapping[TopicPartition, float] | None = None,
 ) -> list[InputPartition]:
     """The tasks that fetch these offsets."""
     return [
         WirePartition(
             wanted, {e.topic: topic_ids.get(e.topic, ZERO_UUID) for e in wanted}
         )
-        for wanted in together(split(ranges, options), options)
+        for wanted in together(split(ranges, options, sizes), options)
     ]
 
 
@@ -159,7 +161,8 @@ class BatchReader(DataSourceReader):
             ranges = self._narrowing.of(planner.ranges(), view)
             if self._options.path is not None:
                 return segment_partitions(ranges, self._options, planner.topic_ids)
-            return wire_partitions(ranges, self._options, planner.topic_ids)
+            heavy = weights(ranges, view)
+            return wire_partitions(ranges, self._options, planner.topic_ids, heavy)
 
     def read(self, partition: InputPartition) -> Iterator[pyarrow.RecordBatch]:
         """The rows of one of them."""

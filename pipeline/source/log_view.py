@@ -6,12 +6,14 @@ is committed only.
 
 from __future__ import annotations
 
+import logging
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from odradek.client.cluster import Cluster
 from odradek.client.errors import NoAnswer, TlsFailed, TopicReplaced, Unreachable
 from odradek.client.list_offsets import EARLIEST, LATEST, NO_OFFSET, list_offsets
+from odradek.client.log_sizes import log_sizes
 from odradek.client.security.settings import PLAINTEXT
 from odradek.pipeline import errors
 from odradek.pipeline.errors import SourceAway, SourceError, did_you_mean
@@ -25,6 +27,7 @@ from odradek.protocol.errors import (
 )
 
 NO_EPOCH = -1
+_log = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -74,6 +77,11 @@ class LogView(Protocol):
         self, times_ms: Mapping[TopicPartition, int]
     ) -> Mapping[TopicPartition, int | None]:
         """The first offset of that time or later; None where there is none yet."""
+
+    def bytes_per_offset(
+        self, places: Collection[TopicPartition]
+    ) -> Mapping[TopicPartition, float]:
+        """About how much of a log an offset is; of those of which it is known."""
 
 
 class BrokerView:
@@ -126,6 +134,21 @@ class BrokerView:
             place: None if found.offset == NO_OFFSET else found.offset
             for place, found in self._list(times_ms).items()
         }
+
+    def bytes_per_offset(
+        self, places: Collection[TopicPartition]
+    ) -> Mapping[TopicPartition, float]:
+        """As `LogView` says; a broker that does not tell is no trouble."""
+        if not places:
+            return {}
+        try:
+            sizes = log_sizes(self._cluster, places)
+            starts, ends = self.starts(sizes), self.ends(sizes)
+        except (KafkaError, OSError, SourceError) as error:
+            _log.info("tasks are cut by offsets: %s", error)
+            return {}
+        counts = {place: ends[place].offset - starts[place] for place in sizes}
+        return {place: sizes[place] / n for place, n in counts.items() if n > 0}
 
     def _list(
         self, times_ms: Mapping[TopicPartition, int]

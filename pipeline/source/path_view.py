@@ -83,6 +83,12 @@ class DirectoryView:
             found[place] = LogEnd(end)
         return found
 
+    def bytes_per_offset(
+        self, places: Collection[TopicPartition]
+    ) -> Mapping[TopicPartition, float]:
+        """Of none: its tasks are pieces of segments."""
+        return {}
+
     def offsets_since(
         self, times_ms: Mapping[TopicPartition, int]
     ) -> Mapping[TopicPartition, int | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,10 @@ _log = logging.getLogger(__name__)
 
 # As many offsets as one task reads, if nobody says otherwise.
 OFFSETS_PER_TASK = 1 << 18
+# Fewer are one task, whatever they weigh: the brokers are not asked.
+OFFSETS_WEIGHED = 1000
+# And as much of a log, as it lies on the disk.
+BYTES_PER_TASK = 128 << 20
 # Partitions that have fewer are read together, up to so many offsets and partitions: a
 # task of its own costs more than it reads.
 OFFSETS_TOGETHER = 1 << 14
@@ -173,17 +178,32 @@ def lose(reason: str, options: SourceOptions) -> None:
     _log.warning("%s Going on without them (failOnDataLoss=false).", reason)
 
 
-def split(ranges: Sequence[OffsetRange], options: SourceOptions) -> list[OffsetRange]:
+def weights(
+    ranges: Sequence[OffsetRange], view: LogView
+) -> Mapping[TopicPartition, float]:
+    """Bytes of an offset, of those partitions that may be more than one task."""
+    large = [each.place for each in ranges if each.count > OFFSETS_WEIGHED]
+    return view.bytes_per_offset(large) if large else {}
+
+
+def split(
+    ranges: Sequence[OffsetRange],
+    options: SourceOptions,
+    weights: Mapping[TopicPartition, float] | None = None,
+) -> list[OffsetRange]:
     """The same offsets in parts of about one size, in order.
 
-    At least ``minPartitions`` of them, none above ``maxRecordsPerPartition``.
+    At least ``minPartitions`` of them, none above ``maxRecordsPerPartition``, and by
+    ``weights``, the bytes of an offset, none much above `BYTES_PER_TASK`.
     """
     total = sum(each.count for each in ranges)
     most = options.max_records_per_partition or OFFSETS_PER_TASK
     least = min(options.min_partitions or 1, total)
 
     def count_of(each: OffsetRange) -> int:
-        return max(-(-each.count // most), -(-each.count * least // total))
+        size = each.count * (weights or {}).get(each.place, 0)
+        by_bytes = min(math.ceil(size / BYTES_PER_TASK), each.count)
+        return max(-(-each.count // most), -(-each.count * least // total), by_bytes)
 
     return [part for each in ranges for part in _parts(each, count_of(each))]
 

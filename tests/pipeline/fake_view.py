@@ -15,6 +15,7 @@ class FakeView:
     logs: dict[TopicPartition, tuple[int, int]]
     since: dict[tuple[TopicPartition, int], int] = field(default_factory=dict)
     topic_id: bytes = b"\1" * 16
+    sizes: dict[TopicPartition, float] = field(default_factory=dict)
 
     def topics(self, names: Collection[str] | None) -> Mapping[str, TopicView]:
         found: dict[str, list[int]] = {}
@@ -38,6 +39,11 @@ class FakeView:
         self, places: Collection[TopicPartition]
     ) -> Mapping[TopicPartition, LogEnd]:
         return {place: LogEnd(self.logs[place][1], 3) for place in places}
+
+    def bytes_per_offset(
+        self, places: Collection[TopicPartition]
+    ) -> Mapping[TopicPartition, float]:
+        return {place: self.sizes[place] for place in places if place in self.sizes}
 
     def offsets_since(
         self, times_ms: Mapping[TopicPartition, int]

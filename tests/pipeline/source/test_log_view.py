@@ -14,8 +14,10 @@ from odradek.protocol.errors import (
     SaslAuthenticationFailed,
     TopicAuthorizationFailed,
 )
+from odradek.protocol.messages.log_dirs import DescribeLogDirsRequest
 from odradek.protocol.topic_partition import TopicPartition
 from tests.broker_process import BrokerProcess
+from tests.fakes.scripted import scripted_cluster
 from tests.pipeline import feeding
 
 
@@ -105,3 +107,24 @@ def test_who_is_away_is_told_from_who_refuses(error: Exception, is_away: bool) -
     with pytest.raises(SourceError, match="x") as raised, in_plain_words():
         raise error
     assert isinstance(raised.value, SourceAway) == is_away
+
+
+def test_how_much_an_offset_is(
+    broker_process: BrokerProcess, cluster: Cluster, topic: str
+) -> None:
+    feeding.create(broker_process.address, topic, 2)
+    feeding.send(broker_process.address, topic, [b"x" * 10_000] * 20)
+    view = BrokerView(cluster, committed=False)
+    places = [TopicPartition(topic, 0), TopicPartition(topic, 1)]
+    found = view.bytes_per_offset(places)
+    assert set(found) == {places[0]}
+    assert 10_000 < found[places[0]] < 11_000
+    assert view.bytes_per_offset([]) == {}
+
+
+def test_a_broker_that_does_not_say_how_much() -> None:
+    with scripted_cluster() as script, script.client() as cluster:
+        script.leaders = {"t": [1]}
+        script.script(DescribeLogDirsRequest, lambda *_: None)
+        view = BrokerView(cluster, committed=False)
+        assert view.bytes_per_offset([TopicPartition("t", 0)]) == {}

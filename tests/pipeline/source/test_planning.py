@@ -10,12 +10,15 @@ from odradek.pipeline.errors import BadOption, DataLoss, SourceError
 from odradek.pipeline.records.offset_range import OffsetRange
 from odradek.pipeline.source.options import SourceOptions, read_options
 from odradek.pipeline.source.planning import (
+    BYTES_PER_TASK,
     OFFSETS_PER_TASK,
     OFFSETS_TOGETHER,
+    OFFSETS_WEIGHED,
     PLACES_TOGETHER,
     Planner,
     split,
     together,
+    weights,
 )
 from odradek.protocol.topic_partition import TopicPartition
 from tests.pipeline.fake_view import FakeView
@@ -172,3 +175,23 @@ def test_as_many_tasks_as_are_asked_for() -> None:
     most = options(subscribe="t", maxRecordsPerPartition="2")
     assert counts_of(together(parts, most)) == [[1, 1], [1, 1]]
     assert together([], options(subscribe="t")) == []
+
+
+def test_large_records_are_many_tasks() -> None:
+    """A log of 100 KB each: what a task reads is cut by bytes, too."""
+    whole = [OffsetRange("t", 0, 0, 100_000), OffsetRange("t", 1, 0, 100_000)]
+    heavy = {whole[0].place: 100_000.0}
+    parts = split(whole, options(subscribe="t"), heavy)
+    first = [part for part in parts if part.partition == 0]
+    assert len(first) == -(-100_000 * 100_000 // BYTES_PER_TASK)
+    assert max(part.count for part in first) * 100_000 <= BYTES_PER_TASK
+    assert [part for part in parts if part.partition == 1] == [whole[1]]
+    huge = split(small(3), options(subscribe="t"), {whole[0].place: 1e12})
+    assert [part.count for part in huge] == [1, 1, 1]
+
+
+def test_only_what_may_be_too_much_is_weighed() -> None:
+    places = [TopicPartition("t", number) for number in range(3)]
+    view = FakeView({}, sizes={places[0]: 7.0, places[1]: 8.0})
+    ranges = small(OFFSETS_WEIGHED + 1, OFFSETS_WEIGHED, OFFSETS_WEIGHED + 1)
+    assert weights(ranges, view) == {places[0]: 7.0}

@@ -21,7 +21,9 @@ from odradek.client.group_offsets import committed_offsets
 from odradek.pipeline.errors import DataLoss, SourceError
 from odradek.pipeline.records.columns import RecordColumns
 from odradek.pipeline.source.data_source import Decoding, WirePartition
+from odradek.pipeline.source.log_view import BrokerView
 from odradek.pipeline.source.options import read_stream_options
+from odradek.pipeline.source.planning import BYTES_PER_TASK
 from odradek.pipeline.source.stream_source import StreamReader
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.list_offsets import (
@@ -150,6 +152,24 @@ def ranges(reader: StreamReader, start: Any, end: Any) -> list[tuple[int, int, i
         assert isinstance(part, WirePartition)
         found += [each[1:] for each in part.wanted]
     return found
+
+
+def test_large_records_are_many_tasks_and_who_is_not_told_asks_once(
+    reader: StreamReader, monkeypatch: pytest.MonkeyPatch, topic: str
+) -> None:
+    start = reader.initialOffset()
+    end = {**start, topic: {"0": 10_000, "1": 0}}
+    asked: list[int] = []
+
+    def weighed(self: BrokerView, places: list[TopicPartition]) -> dict[Any, float]:
+        asked.append(len(places))
+        return {places[0]: 1e5} if len(asked) == 1 else {}
+
+    monkeypatch.setattr(BrokerView, "bytes_per_offset", weighed)
+    assert len(ranges(reader, start, end)) == -(-10_000 * 100_000 // BYTES_PER_TASK)
+    for _ in range(2):
+        assert len(ranges(reader, start, end)) == 1
+    assert asked == [1, 1]
 
 
 def test_where_a_query_begins_and_how_far_it_may_go(
