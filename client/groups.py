@@ -13,6 +13,7 @@ from odradek.protocol.errors import (
     UnsupportedVersion,
 )
 from odradek.protocol.messages.consumer_groups import (
+    ConsumerGroupAssignment,
     ConsumerGroupDescribeRequest,
     ConsumerGroupDescribeResponse,
     ConsumerGroupMember,
@@ -55,17 +56,25 @@ class GroupListing(NamedTuple):
 
 
 class GroupMember(NamedTuple):
-    """A member; ``assignment`` is None where it is not that of a consumer."""
+    """A member; ``assignment`` is None where it is not that of a consumer.
+
+    A member of a consumer group has an epoch, too, and what it shall read in the end.
+    """
 
     member_id: str
     instance_id: str | None
     client_id: str
     host: str
     assignment: Sequence[TopicPartition] | None
+    epoch: int | None = None
+    target: Sequence[TopicPartition] | None = None
 
 
 class GroupDescription(NamedTuple):
-    """A group and its members; ``assignor`` is the protocol of a classic group."""
+    """A group and its members; ``assignor`` is the protocol of a classic group.
+
+    ``epoch`` is that of a consumer group, which its members are on the way to.
+    """
 
     group_id: str
     state: str
@@ -74,6 +83,7 @@ class GroupDescription(NamedTuple):
     assignor: str
     coordinator: Broker
     members: Sequence[GroupMember]
+    epoch: int | None = None
 
 
 def list_groups(
@@ -141,21 +151,27 @@ def _describe_consumer_group(
         group.assignor_name,
         coordinator,
         [_consumer_group_member(each) for each in group.members],
+        group.group_epoch,
     )
 
 
 def _consumer_group_member(member: ConsumerGroupMember) -> GroupMember:
-    assignment = [
-        TopicPartition(topic.topic_name, partition)
-        for topic in member.assignment.topic_partitions
-        for partition in topic.partitions
-    ]
     return GroupMember(
         member.member_id,
         member.instance_id,
         member.client_id,
         member.client_host,
-        sorted(assignment),
+        _partitions(member.assignment),
+        member.member_epoch,
+        _partitions(member.target_assignment),
+    )
+
+
+def _partitions(assignment: ConsumerGroupAssignment) -> list[TopicPartition]:
+    return sorted(
+        TopicPartition(topic.topic_name, partition)
+        for topic in assignment.topic_partitions
+        for partition in topic.partitions
     )
 
 

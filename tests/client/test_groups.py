@@ -117,16 +117,20 @@ def test_a_broker_that_is_too_old_to_filter(
 
 def test_a_consumer_group_is_described_by_its_own_api() -> None:
     topic = ConsumerGroupTopicPartitions(topic_name="t", partitions=[3, 1])
+    fewer = ConsumerGroupTopicPartitions(topic_name="t", partitions=[3])
     member = ConsumerGroupMember(
         member_id="m",
         instance_id="i",
         client_id="c",
         client_host="/h",
+        member_epoch=6,
         assignment=ConsumerGroupAssignment(topic_partitions=[topic]),
+        target_assignment=ConsumerGroupAssignment(topic_partitions=[fewer]),
     )
     described = DescribedConsumerGroup(
         group_id="g",
         group_state="Reconciling",
+        group_epoch=7,
         assignor_name="uniform",
         members=[member],
     )
@@ -137,7 +141,9 @@ def test_a_consumer_group_is_described_by_its_own_api() -> None:
         )
         group = describe_group(cluster, "g")
     assert group[:5] == ("g", "Reconciling", "consumer", "consumer", "uniform")
-    assert group.members == [("m", "i", "c", "/h", [("t", 1), ("t", 3)])]
+    assert group.epoch == 7
+    places = [("t", 1), ("t", 3)]
+    assert group.members == [("m", "i", "c", "/h", places, 6, [("t", 3)])]
 
 
 @pytest.mark.parametrize("version", [0, 5, 6])

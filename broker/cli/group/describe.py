@@ -13,6 +13,7 @@ from odradek.broker.cli.arguments.refusals import refuse_named
 from odradek.terminal.table import marked, printable, table
 
 from .list import UNSETTLED
+from .waits import by_topic, waits
 
 if TYPE_CHECKING:
     import argparse
@@ -122,6 +123,7 @@ def _title(lag: GroupLag) -> str:
         group.state,
         " ".join(dict.fromkeys((group.group_type, group.protocol_type))).strip(),
         f"assignor {group.assignor}" if group.assignor else "",
+        "" if group.epoch is None else f"epoch {group.epoch}",
         f"{count} member" if count == 1 else f"{count} members",
         f"coordinator {group.coordinator}",
     ]
@@ -143,6 +145,7 @@ def _offsets_text(lag: GroupLag) -> Iterable[str]:
         if each.error is not None:
             yield f"{each.place}: {each.error}"
     yield f"total lag: {lag.total}"
+    yield from map(printable, waits(lag.group))
 
 
 def _members_text(lag: GroupLag) -> Iterable[str]:
@@ -156,16 +159,9 @@ def _members_text(lag: GroupLag) -> Iterable[str]:
             each.host,
             each.client_id,
             None if each.assignment is None else len(each.assignment),
-            _assignment(each.assignment or ()),
+            by_topic(each.assignment or ()),
         )
         for each in lag.group.members
     ]
     yield from table(_MEMBERS_HEAD, rows)
-
-
-def _assignment(partitions: Iterable[tuple[str, int]]) -> str:
-    """Like ``orders:0,2 payments:1``."""
-    topics: dict[str, list[str]] = {}
-    for topic, partition in partitions:
-        topics.setdefault(topic, []).append(str(partition))
-    return " ".join(f"{topic}:{','.join(each)}" for topic, each in topics.items())
+    yield from map(printable, waits(lag.group))

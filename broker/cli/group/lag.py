@@ -51,6 +51,7 @@ class GroupLag(NamedTuple):
             "type": group.group_type,
             "protocolType": group.protocol_type,
             "assignor": group.assignor,
+            "epoch": group.epoch,
             "coordinator": {
                 "id": node_id,
                 "host": address.host,
@@ -97,15 +98,21 @@ def group_lag(cluster: Cluster, group_id: str, with_offsets: bool = True) -> Gro
 
 
 def _member_json(member: GroupMember) -> dict[str, Any]:
-    assignment = member.assignment
     return {
         "memberId": member.member_id,
         "groupInstanceId": member.instance_id,
         "clientId": member.client_id,
         "host": member.host,
-        "assignment": assignment
-        and [{"topic": topic, "partition": number} for topic, number in assignment],
+        "epoch": member.epoch,
+        "assignment": _places_json(member.assignment),
+        "targetAssignment": _places_json(member.target),
     }
+
+
+def _places_json(places: Sequence[TopicPartition] | None) -> Any:
+    if places is None:
+        return None
+    return [{"topic": topic, "partition": number} for topic, number in places]
 
 
 def _partition_json(each: PartitionLag) -> dict[str, Any]:

@@ -1,10 +1,19 @@
+import time
+
 import pytest
 
 from odradek.client.cluster import Cluster
+from odradek.client.errors import raise_for
 from odradek.client.group_offsets import commit_offsets
+from odradek.client.metadata import Broker
+from odradek.protocol.messages.consumer_groups import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
 from odradek.protocol.topic_partition import TopicPartition
 from tests.broker.cli.conftest import Shell
 from tests.client.live import Member, create_topic, produce
+from tests.patience import PATIENCE_S
 
 
 def test_members_offsets_and_lag(cluster: Cluster, shell: Shell) -> None:
@@ -58,13 +67,16 @@ def test_the_same_as_json(cluster: Cluster, shell: Shell) -> None:
         "type": "classic",
         "protocolType": "consumer",
         "assignor": "range",
+        "epoch": None,
         "members": [
             {
                 "memberId": member.member_id,
                 "groupInstanceId": None,
                 "clientId": "odradek",
                 "host": "/127.0.0.1",
+                "epoch": None,
                 "assignment": [{"topic": "as-json", "partition": 0}],
+                "targetAssignment": None,
             }
         ],
         "partitions": [
@@ -102,6 +114,62 @@ def test_several_groups_and_one_that_is_not_there(
     assert shell.group("describe", "several-none", code=1) == []
     every = {each["group"] for each in shell.json("describe", "--all")}
     assert {"several-1", "several-2"} <= every
+
+
+def beat(cluster: Cluster, member_id: str, epoch: int) -> int:
+    """The epoch of a member of the consumer protocol that never gives anything up."""
+    request = ConsumerGroupHeartbeatRequest(
+        group_id="waiting",
+        member_id=member_id,
+        member_epoch=epoch,
+        rebalance_timeout_ms=1000 * PATIENCE_S,
+        subscribed_topic_names=["waiting"],
+        topic_partitions=[] if epoch == 0 else None,
+    )
+
+    def ask(coordinator: Broker) -> int:
+        node_id = coordinator.node_id
+        told = cluster.request(request, ConsumerGroupHeartbeatResponse, node_id)
+        raise_for(told.error_code, told.error_message)
+        return told.member_epoch
+
+    return cluster.at_coordinator("waiting", ask)
+
+
+def test_who_keeps_whom_waiting(cluster: Cluster, shell: Shell) -> None:
+    create_topic(cluster, "waiting", 2)
+    epochs = {"c1": beat(cluster, "c1", 0)}
+    deadline = time.monotonic() + PATIENCE_S
+
+    def beat_until(line: str) -> list[str]:
+        while True:
+            for name, epoch in epochs.items():
+                epochs[name] = beat(cluster, name, epoch)
+            said = shell.group("describe", "waiting", "--members")
+            if any(line in each for each in said):
+                return said
+            assert time.monotonic() < deadline, said
+            time.sleep(0.05)
+
+    beat_until("waiting:0,1")
+    epochs["c2"] = beat(cluster, "c2", 0)
+    title, _, *_, waiting = beat_until("waits for c1")
+    assert title.startswith("group waiting: Reconciling, consumer, assignor uniform")
+    (group,) = shell.json("describe", "waiting")
+    epoch = group["epoch"]
+    assert f"epoch {epoch}, 2 members" in title
+    one, two = sorted(group["members"], key=lambda each: str(each["memberId"]))
+    assert one["epoch"] < epoch
+    assert len(one["assignment"]) == 2
+    (place,) = two["targetAssignment"]
+    assert two["assignment"] == []
+    assert waiting == (
+        f"c2 (epoch {two['epoch']} of {epoch}) waits for c1 to give up"
+        f" waiting:{place['partition']}"
+    )
+    assert shell.group("describe", "waiting")[-1] == waiting
+    for name in epochs:
+        beat(cluster, name, -1)
 
 
 @pytest.mark.parametrize(
