@@ -106,6 +106,7 @@ class Fetcher:
         self.cluster = cluster
         self.committed = committed
         self._expected_ids: dict[str, bytes] = {}
+        self._names: set[str] = set()  # of topics that will be asked for
         self._metadata: Metadata | None = None
         self.expect(topic_ids or {})
 
@@ -115,6 +116,7 @@ class Fetcher:
         Raises:
             TopicReplaced: one of them is known to have another.
         """
+        self._names.update(topic_ids)
         for name, topic_id in topic_ids.items():
             self._check_id(name, topic_id)
 
@@ -308,7 +310,7 @@ class Fetcher:
         known = self._metadata
         if known is None or any(name not in known.topics for name in names):
             before = () if known is None else known.topics
-            wanted = sorted({*names, *before})
+            wanted = sorted({*names, *before, *self._names})
             known = self.cluster.metadata(wanted)
             for name, topic in known.topics.items():
                 self._check_id(name, topic.topic_id)

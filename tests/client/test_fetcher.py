@@ -19,6 +19,7 @@ from odradek.protocol.messages.fetch import (
     FetchResponse,
     PartitionData,
 )
+from odradek.protocol.messages.metadata import MetadataRequest
 from odradek.protocol.records import NewRecord, build_batch
 from odradek.protocol.topic_partition import TopicPartition
 from tests.client.live import create_topic, produce
@@ -130,6 +131,17 @@ def test_another_topic_of_the_same_name_is_not_read(cluster: Cluster) -> None:
         fetcher.fetch(TopicPartition("again", 0), 0)
     unknown = Fetcher(cluster, topic_ids={"again": bytes(16)})
     assert unknown.fetch(TopicPartition("again", 0), 0).next_offset(0) == 1
+
+
+def test_topics_that_are_expected_are_found_out_together() -> None:
+    """One after the other it would be a request for each, with all before it."""
+    names = ["t", "u", "v"]
+    with scripted_cluster() as script, script.client() as cluster:
+        script.leaders = {name: [1] for name in names}
+        fetcher = Fetcher(cluster, topic_ids=dict.fromkeys(names, bytes(16)))
+        for name in names:
+            assert name in fetcher._known([name]).topics
+        assert script.brokers[1].asked_for(MetadataRequest) == 1
 
 
 def test_a_leader_that_moves_is_followed() -> None:
