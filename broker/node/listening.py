@@ -11,6 +11,7 @@ from odradek.broker.network.busy_poll import busy_poll
 from odradek.broker.network.listener import Listener
 from odradek.broker.network.network import Network
 from odradek.broker.runtime.cpus import usable_cpus
+from odradek.broker.runtime.process import leave_no_core
 
 from .reconfiguration import follow_changes
 
@@ -109,6 +110,7 @@ async def make_listeners(
     addresses = config.client_listeners
     if not any(address.has_login or address.has_tls for address in addresses):
         return [Listener(*address[:3], network) for address in addresses]
+    leave_no_core()
     # Only who wants it waits for it to be loaded.
     from odradek.broker.network.pre_auth import PreAuth
 

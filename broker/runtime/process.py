@@ -112,6 +112,19 @@ def open_files_limit() -> int:
     return hard
 
 
+def leave_no_core() -> None:
+    """See that no dump of this process is written when it crashes: keys are in it.
+
+    Programs to which the system pipes dumps (systemd-coredump) get one all the same.
+    """
+    try:
+        import resource
+    except ImportError:  # not on this system
+        return
+    hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
+    resource.setrlimit(resource.RLIMIT_CORE, (0, hard))
+
+
 async def _serve(server: Runnable, announce: Callable[[str], None]) -> int:
     stopping = asyncio.Event()
 

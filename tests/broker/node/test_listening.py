@@ -1,4 +1,7 @@
+import resource
 from pathlib import Path
+
+import pytest
 
 from odradek.broker.config.options.broker_config import BrokerConfig
 from odradek.broker.config.options.listener import Listener as Address
@@ -37,3 +40,23 @@ async def test_one_without_either_has_neither(tmp_path: Path) -> None:
         )
         assert listener.tls is None
         assert not isinstance(listener.make_connection()(), GuardedConnection)
+
+
+@pytest.mark.parametrize("is_plain", [True, False])
+async def test_no_core_is_dumped_of_a_broker_with_secrets(
+    tmp_path: Path, is_plain: bool
+) -> None:
+    before = resource.getrlimit(resource.RLIMIT_CORE)
+    given = BrokerConfig(listeners=(Address("PLAINTEXT", "127.0.0.1", 0),))
+    try:
+        async with login_broker(tmp_path) as broker:
+            if not is_plain:
+                given = tls_options().config
+            resource.setrlimit(resource.RLIMIT_CORE, (before[1], before[1]))
+            await make_listeners(
+                given, broker.services, broker.listener.network, broker.catalog
+            )
+            soft, hard = resource.getrlimit(resource.RLIMIT_CORE)
+    finally:
+        resource.setrlimit(resource.RLIMIT_CORE, before)
+    assert (soft, hard) == (before[1] if is_plain else 0, before[1])
