@@ -24,6 +24,8 @@ pytestmark = pytest.mark.usefixtures("collected")
 CLIENT = "confluent-consumer-protocol"
 # Members are heard often, so that tests are short.
 OPTIONS = {
+    # The records are dated long ago; retention would be right to delete them.
+    "log.retention.ms": "-1",
     "group.consumer.heartbeat.interval.ms": "200",
     "group.consumer.min.heartbeat.interval.ms": "200",
     "group.consumer.session.timeout.ms": "3000",

@@ -49,6 +49,10 @@ if TYPE_CHECKING:
     from odradek.broker.coordinator.group.state.shard import GroupShard
 
 POLICIES = ("bidirectional", "upgrade")
+# Assignors that clients bring with them. What theirs say besides partitions is where
+# these were before, which the members say themselves: librdkafka's leader sends it back
+# to them, or does not. Apache Kafka refuses those groups then.
+KNOWN_ASSIGNORS = ("range", "roundrobin", "sticky", "cooperative-sticky")
 # The next heartbeat finds a target, however soon that is.
 LONG_AGO_MS = 0
 
@@ -123,7 +127,9 @@ def _check(shard: GroupShard, classic: ClassicGroup) -> None:
         raise _refusal(classic, "it does not use the consumer embedded protocol")
     if len(classic.members) > config.group_consumer_max_size:
         raise _refusal(classic, "its size exceeds the consumer group maximum size")
-    if any(has_user_data(each.assignment) for each in classic.members.values()):
+    if classic.protocol_name not in KNOWN_ASSIGNORS and any(
+        has_user_data(each.assignment) for each in classic.members.values()
+    ):
         raise _refusal(
             classic,
             "an unsupported custom assignor is in use. Switch to a default assignor "

@@ -1,7 +1,11 @@
 import pytest
 
+from odradek.broker.coordinator.group.consumer.migration.upgrade import KNOWN_ASSIGNORS
 from odradek.broker.coordinator.group.state.consumer.group import ConsumerState
-from odradek.protocol.consumer_protocol import ConsumerProtocolAssignment
+from odradek.protocol.consumer_protocol import (
+    ConsumerProtocolAssignment,
+    OwnedPartition,
+)
 from odradek.protocol.errors import CoordinatorNotAvailable, ErrorCode, GroupIdNotFound
 from tests.broker.coordinator.group.consumer.mixed_rig import (
     CLASSIC_SESSION_MS,
@@ -138,7 +142,23 @@ def test_what_another_assignor_knows_would_be_lost() -> None:
     groups = MixedGroups(t=1)
     (a,) = groups.classic_group_of("a")
     groups.group.members[a].assignment = WITH_USER_DATA
+    groups.group.protocol_name = "of-our-own"
     assert refusal(groups).startswith("an unsupported custom assignor is in use.")
+
+
+@pytest.mark.parametrize("assignor", KNOWN_ASSIGNORS)
+def test_what_clients_own_assignors_say_besides_is_no_loss(assignor: str) -> None:
+    """As librdkafka's leader, which sends members back where they were."""
+    groups = MixedGroups(t=2)
+    (a,) = groups.classic_group_of("a")
+    said = ConsumerProtocolAssignment(
+        assigned_partitions=[OwnedPartition(topic="t", partitions=[0, 1])],
+        user_data=b"x",
+    )
+    groups.group.members[a].assignment = b"\0\0" + said.encode(0)
+    groups.group.protocol_name = assignor
+    groups.join("new")
+    assert groups.has(a) == {"t": [0, 1]}
 
 
 def test_more_than_may_be() -> None:
