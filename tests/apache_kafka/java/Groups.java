@@ -19,6 +19,7 @@ import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.RebalanceInProgressException;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 
@@ -234,9 +235,8 @@ public class Groups extends Scenes {
                 members.add(new Member(group, assignor, Map.of()));
                 if (members.size() > 2) {
                     count = readBehind(count, members, read);
-                    Member leaving = members.remove(0);
-                    leaving.consumer.commitSync();
-                    leaving.consumer.close();
+                    commit(members.get(0), members);
+                    members.remove(0).consumer.close();
                 }
                 count = readBehind(count, members, read);
             }
@@ -245,10 +245,22 @@ public class Groups extends Scenes {
         }
         check(read.size() == count, "read " + read.size() + " of " + count);
         for (Member each : members) {
-            each.consumer.commitSync();
+            commit(each, members);
         }
         check(committed(members.get(0)) == count, "all is committed");
         members.forEach(each -> each.consumer.close());
+    }
+
+    /** A rebalance that goes on is first brought to its end, by all of them. */
+    static void commit(Member member, List<Member> members) {
+        pollUntil("committed", () -> {
+            try {
+                member.consumer.commitSync();
+                return true;
+            } catch (RebalanceInProgressException underWay) {
+                return false;
+            }
+        }, members.toArray(new Member[0]));
     }
 
     /** Produce some more while they share, and read all of it. */
