@@ -16,7 +16,7 @@ from tests.pipeline.installed_extra import ROOT
 from tests.pipeline.values.test_avro import NEW, encoded
 from tests.pipeline.values.test_protobuf import order, order_file
 
-EXTRAS = ("pipeline", "delta", "iceberg", "avro", "protobuf")
+EXTRAS = ("pipeline", "connect", "delta", "iceberg", "avro", "protobuf")
 # One after the other in one process: Java starts once.
 COMMANDS = """
 import json, sys
@@ -47,6 +47,11 @@ from odradek.pipeline.values.decoding import ValueFormat
 how, value = json.loads(sys.argv[1]), bytes.fromhex(sys.argv[2])
 found = ValueFormat(**how).decoder().decode(pa.array([value], pa.binary()))
 assert found.columns.field("id").to_pylist() == [7], found
+"""
+CONNECTED = """
+from pyspark.sql.connect.client import DefaultChannelBuilder, SparkConnectClient
+
+SparkConnectClient(DefaultChannelBuilder("sc://127.0.0.1:1")).close()
 """
 IMPORTED = """
 import importlib.util, json, sys
@@ -112,6 +117,11 @@ def test_nothing_else_can_be_imported(tmp_path: Path, extra: str) -> None:
 @pytest.mark.parametrize("kind", ["delta", "iceberg"])
 def test_a_table_format_alone(tmp_path: Path, kind: str) -> None:
     run(linked(tmp_path / "links", kind), TABLE, kind, str(tmp_path / "table"))
+
+
+def test_a_client_of_spark_connect_alone(tmp_path: Path) -> None:
+    """All that a session imports is there."""
+    run(linked(tmp_path / "links", "connect"), CONNECTED)
 
 
 @pytest.mark.parametrize("form", ["avro", "protobuf"])

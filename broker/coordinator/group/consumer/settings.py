@@ -18,12 +18,10 @@ ASSIGNMENT_INTERVAL = "consumer.assignment.interval.ms"
 
 def session_timeout_ms(shard: GroupShard, group_id: str) -> int:
     """How long a member may say nothing."""
-    own = shard.options_of(group_id).get(SESSION_TIMEOUT)
     config = shard.config
-    if own is None:
-        return config.group_consumer_session_timeout_ms
-    return _within(
-        int(own),
+    return _own_or(
+        shard.options_of(group_id).get(SESSION_TIMEOUT),
+        config.group_consumer_session_timeout_ms,
         config.group_consumer_min_session_timeout_ms,
         config.group_consumer_max_session_timeout_ms,
     )
@@ -31,12 +29,10 @@ def session_timeout_ms(shard: GroupShard, group_id: str) -> int:
 
 def heartbeat_interval_ms(shard: GroupShard, group_id: str) -> int:
     """How often a member is to be heard."""
-    own = shard.options_of(group_id).get(HEARTBEAT_INTERVAL)
     config = shard.config
-    if own is None:
-        return config.group_consumer_heartbeat_interval_ms
-    return _within(
-        int(own),
+    return _own_or(
+        shard.options_of(group_id).get(HEARTBEAT_INTERVAL),
+        config.group_consumer_heartbeat_interval_ms,
         config.group_consumer_min_heartbeat_interval_ms,
         config.group_consumer_max_heartbeat_interval_ms,
     )
@@ -44,16 +40,14 @@ def heartbeat_interval_ms(shard: GroupShard, group_id: str) -> int:
 
 def assignment_interval_ms(shard: GroupShard, group_id: str) -> int:
     """How long one assignment holds at least."""
-    own = shard.options_of(group_id).get(ASSIGNMENT_INTERVAL)
     config = shard.config
-    if own is None:
-        return config.group_consumer_assignment_interval_ms
-    return _within(
-        int(own),
+    return _own_or(
+        shard.options_of(group_id).get(ASSIGNMENT_INTERVAL),
+        config.group_consumer_assignment_interval_ms,
         config.group_consumer_min_assignment_interval_ms,
         config.group_consumer_max_assignment_interval_ms,
     )
 
 
-def _within(value: int, least: int, most: int) -> int:
-    return max(least, min(value, most))
+def _own_or(own: str | None, of_broker: int, least: int, most: int) -> int:
+    return of_broker if own is None else max(least, min(int(own), most))
