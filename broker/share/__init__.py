@@ -1,0 +1,1 @@
+"""Share groups (KIP-932): consumers are handed records, as of a queue."""
