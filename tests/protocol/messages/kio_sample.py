@@ -167,6 +167,8 @@ def _default(field: dataclasses.Field[typing.Any], *, is_array: bool) -> typing.
         return NONES.get(kafka_type)
     if field.default is not dataclasses.MISSING:
         return field.default
+    if kafka_type == "records" and not without_none(field.type)[1]:
+        return b""
     return () if is_array else DEFAULTS.get(kafka_type, 0)
 
 

@@ -23,10 +23,15 @@ WIRE = Path(__file__).parents[2] / "golden" / "wire"
 NOT_RECORDED = {
     ApiKey.ADD_RAFT_VOTER,
     ApiKey.ALTER_CONFIGS,
+    ApiKey.DELETE_SHARE_GROUP_STATE,
     ApiKey.EXPIRE_DELEGATION_TOKEN,
+    ApiKey.INITIALIZE_SHARE_GROUP_STATE,
+    ApiKey.READ_SHARE_GROUP_STATE,
+    ApiKey.READ_SHARE_GROUP_STATE_SUMMARY,
     ApiKey.REMOVE_RAFT_VOTER,
     ApiKey.RENEW_DELEGATION_TOKEN,
     ApiKey.UNREGISTER_BROKER,
+    ApiKey.WRITE_SHARE_GROUP_STATE,
 }
 BY_KEY = {(message.api_key, is_request(message)): message for message in messages()}
 
