@@ -1,8 +1,8 @@
 """The options of a group of consumers, of a share group or of a streams group.
 
 An option that a group does not set has the value of the broker's option behind it.
-Those of share groups and streams groups are kept and shown; the protocols that would
-ask for them are not there yet.
+Those of streams groups are kept and shown; the protocol that would ask for them is not
+there yet.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from .options.broker_config import OPTIONS
 from .options.error import OptionError
 from .options.foreign_table import foreign_table
 from .options.option import Kind, Option, format_value
+from .text.offset_reset import parse_offset_reset
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,7 +41,7 @@ _AT_LEAST, _AT_MOST = -1, 1
 
 def _of(prefix: str, name: str, meaning: str, *bounds: str) -> GroupOption:
     """A number, which the broker has too and may bound."""
-    is_used = prefix == "consumer"
+    is_used = prefix != "streams"
     option = Option(f"{prefix}.{name}", Kind.INT, None, meaning, is_used=is_used)
     signs = {"min": _AT_LEAST, "max": _AT_MOST}
     return GroupOption(
@@ -48,6 +49,11 @@ def _of(prefix: str, name: str, meaning: str, *bounds: str) -> GroupOption:
         f"group.{prefix}.{name}",
         tuple((f"group.{prefix}.{bound}.{name}", signs[bound]) for bound in bounds),
     )
+
+
+def _offset_reset(text: str) -> str:
+    parse_offset_reset(text)
+    return text
 
 
 def _plain(known: Option) -> GroupOption:
@@ -70,7 +76,7 @@ _TABLE = (
             Kind.STRING,
             "latest",
             "Where the group begins: latest, earliest, or by_duration:<ISO 8601>.",
-            is_used=False,
+            read=_offset_reset,
         )
     ),
     _of("share", "delivery.count.limit", "How often a record is tried.", *_BOTH),
@@ -82,7 +88,6 @@ _TABLE = (
             "read_uncommitted",
             "Whether records of open and aborted transactions are delivered.",
             choices=("read_committed", "read_uncommitted"),
-            is_used=False,
         )
     ),
     _of("share", "partition.max.record.locks", "Most records locked at once.", *_BOTH),
@@ -93,7 +98,6 @@ _TABLE = (
             Kind.BOOLEAN,
             True,
             "Whether a consumer may hold a lock for longer.",
-            is_used=False,
         )
     ),
     _of("share", "session.timeout.ms", _SESSION, *_BOTH),

@@ -28,6 +28,7 @@ from .security.access import AccessOptions
 from .security.listener_checks import check_listeners
 from .security.sasl import SaslOptions, TokenOptions
 from .security.tls import TlsOptions
+from .share_groups import ShareGroupOptions, check_share_groups
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -70,6 +71,7 @@ class BrokerConfig(
     LogOptions,
     GroupOptions,
     ConsumerGroupOptions,
+    ShareGroupOptions,
     TransactionOptions,
     ProcessOptions,
     TlsOptions,
@@ -304,6 +306,7 @@ class BrokerConfig(
                 "group.max.session.timeout.ms"
             )
         check_consumer_groups(self)
+        check_share_groups(self)
 
 
 OPTIONS: dict[str, tuple[str, Option]] = {

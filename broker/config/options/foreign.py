@@ -26,7 +26,6 @@ _MEANINGLESS_PREFIXES = (
     "config.providers.",
     "confluent.",
     "controller.",
-    "group.share.",
     "group.streams.",
     "kafka.metrics.",
     "leader.imbalance.",
@@ -103,7 +102,6 @@ _WHY: tuple[tuple[str, str], ...] = (
     ("auto.leader.", "there is no other broker"),
     ("unclean.leader.", "there is no other broker"),
     ("add.partitions.to.txn.", "partitions are verified without a request"),
-    ("group.share.", "there are no share groups"),
     ("share.", "there are no share groups"),
     ("group.streams.", "there are no streams groups"),
     ("group.coordinator.", "one thread owns all groups, and syncs are shared"),
@@ -141,7 +139,11 @@ _REFUSED: tuple[tuple[str, str, str], ...] = (
     ("controller.quorum.auto.join.enable", "false", "there is no quorum to join"),
     ("client.quota.callback.class", "", "it is a Java class and would not be asked"),
     ("cordoned.log.dirs", "", "every log directory takes new partitions"),
-    ("group.share.enable", "false", "there are no share groups here"),
+    (
+        "group.share.enable",
+        "true",
+        "share groups are switched off with the feature share.version, at 0",
+    ),
 )
 _LEAVE_OUT = "leave it out"
 _OF_LISTENER = re.compile(r"listener\.name\.[^.]+\.(.+)")

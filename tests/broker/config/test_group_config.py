@@ -58,6 +58,13 @@ def test_a_groups_own_value_comes_first() -> None:
         ),
         (SESSION, "x", "Not a number"),
         ("share.isolation.level", "none", "must be one of"),
+        ("share.auto.offset.reset", "none", "must be latest, earliest"),
+        ("share.auto.offset.reset", "by_duration:PT-1H", "not negative, such as"),
+        (
+            "share.record.lock.duration.ms",
+            "14999",
+            "greater than or equal to group.share.min.record.lock.duration.ms",
+        ),
         ("streams.num.standby.replicas", "-1", "not be negative"),
         ("consumer.session.timeout", "1", "did you mean consumer.session.timeout.ms"),
     ],
@@ -73,5 +80,6 @@ def test_the_brokers_bounds_count() -> None:
         {SESSION: "6", "share.isolation.level": "read_committed"}, broker
     )
     assert group_default(SESSION, broker) == 45_000
+    validate_group_options({"share.auto.offset.reset": "by_duration:PT1H"}, broker)
     assert group_default("share.auto.offset.reset", broker) == "latest"
     assert find_group_option(SESSION).name == SESSION

@@ -51,7 +51,7 @@ def test_nothing_of_ours_is_called_meaningless() -> None:
         ("controller.quorum.auto.join.enable", "true"),
         ("client.quota.callback.class", "my.Quotas"),
         ("cordoned.log.dirs", "/data/1"),
-        ("group.share.enable", "true"),
+        ("group.share.enable", "false"),
     ],
 )
 def test_what_would_be_a_lie_is_refused(name: str, value: str) -> None:
