@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from odradek.broker.config.topic_config import asks_for_more, validate_topic_options
-from odradek.broker.metadata.topic_names import INTERNAL_TOPICS
+from odradek.broker.metadata.topic_names import INTERNAL_TOPICS, SHARE_GROUP_STATE
 from odradek.protocol.errors import InvalidConfig
 
 from .metadata import AdoptionError
@@ -28,6 +28,7 @@ KEEP_ALL: Final = {"retention.ms": "-1", "retention.bytes": "-1"}
 _RETENTION: Final = frozenset(f"log.retention.{unit}" for unit in ("ms", "minutes"))
 _NAMES_SHOWN: Final = 5
 COMPACT: Final = {"cleanup.policy": "compact"}
+INCREMENTS: Final = {"cleanup.policy": "delete"} | KEEP_ALL
 
 
 def check_overrides(
@@ -91,7 +92,9 @@ class AdoptedOptions:
             options |= self._known(
                 name, {key: had[key] for key in had if key not in said}
             )
-        if name in INTERNAL_TOPICS:
+        if name == SHARE_GROUP_STATE:
+            options |= INCREMENTS
+        elif name in INTERNAL_TOPICS:
             options |= COMPACT
         options |= said
         is_kept = (

@@ -24,6 +24,9 @@ async def remove_topics(services: Services, topic_ids: Iterable[bytes]) -> None:
     """
     await services.groups.runtime.loaded()
     await services.transactions.runtime.loaded()
+    share_states = services.share_states_in_use
+    if share_states is not None:
+        await share_states.runtime.loaded()
     await delete_topics(services, topic_ids)
     removal = services.log_manager.removal_job(sys.maxsize)
     if removal is not None:

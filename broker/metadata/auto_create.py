@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING
 from odradek.protocol.errors import KafkaError
 
 from .topic import NewTopic
-from .topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE, check_name
+from .topic_names import (
+    CONSUMER_OFFSETS,
+    SHARE_GROUP_STATE,
+    TRANSACTION_STATE,
+    check_name,
+)
 
 if TYPE_CHECKING:
     from odradek.broker.config.options.broker_config import BrokerConfig
@@ -34,6 +39,8 @@ def new_topic(name: str, config: BrokerConfig) -> NewTopic:
             config.transaction_state_log_num_partitions,
             config.transaction_state_log_segment_bytes,
         )
+    if name == SHARE_GROUP_STATE:
+        return _share_group_state(config)
     return NewTopic(name, config.num_partitions, {})
 
 
@@ -55,3 +62,17 @@ def _compacted(name: str, partition_count: int, segment_bytes: int) -> NewTopic:
         "segment.bytes": str(segment_bytes),
     }
     return NewTopic(name, partition_count, options)
+
+
+def _share_group_state(config: BrokerConfig) -> NewTopic:
+    """Its records are increments: neither age, size nor compaction may take any."""
+    options = {
+        "cleanup.policy": "delete",
+        "compression.type": "producer",
+        "min.insync.replicas": str(config.share_coordinator_state_topic_min_isr),
+        "retention.bytes": "-1",
+        "retention.ms": "-1",
+        "segment.bytes": str(config.share_coordinator_state_topic_segment_bytes),
+    }
+    partition_count = config.share_coordinator_state_topic_num_partitions
+    return NewTopic(SHARE_GROUP_STATE, partition_count, options)

@@ -7,7 +7,8 @@ from odradek.protocol.errors import InvalidTopic
 MAX_LENGTH = 249  # with "-12345" and ".-delete" behind it, a file name stays below 255
 CONSUMER_OFFSETS = "__consumer_offsets"
 TRANSACTION_STATE = "__transaction_state"
-INTERNAL_TOPICS = frozenset({CONSUMER_OFFSETS, TRANSACTION_STATE})
+SHARE_GROUP_STATE = "__share_group_state"
+INTERNAL_TOPICS = frozenset({CONSUMER_OFFSETS, TRANSACTION_STATE, SHARE_GROUP_STATE})
 
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 

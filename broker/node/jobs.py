@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 FIRST_RETENTION_MS = 30_000
 CERTIFICATES_INTERVAL_MS = 10_000
+SHARE_UPKEEP_INTERVAL_MS = 300_000  # as Apache Kafka has it
 CLEANING_JOB = "clean logs"
 
 
@@ -121,6 +122,13 @@ def _add_coordinator_jobs(services: Services) -> None:
         "expire transactional ids",
         transactions.expire_ids,
     )
+    every(SHARE_UPKEEP_INTERVAL_MS, "share states", lambda: _keep_short(services))
+
+
+def _keep_short(services: Services) -> None:
+    share_states = services.share_states_in_use
+    if share_states is not None:
+        share_states.upkeep()
 
 
 def _add_retention(services: Services) -> None:

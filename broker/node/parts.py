@@ -15,6 +15,7 @@ from odradek.broker.metadata.client_quotas import ClientQuotas
 from odradek.broker.metadata.features import Features
 from odradek.broker.metadata.producer_ids import ProducerIds
 from odradek.broker.metadata.resource_options import ResourceKind
+from odradek.broker.metadata.topic_names import SHARE_GROUP_STATE
 from odradek.broker.runtime.bugs import Bugs
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from odradek.broker.config.live_config import LiveConfig
     from odradek.broker.config.options.broker_config import BrokerConfig
     from odradek.broker.coordinator.group.service import GroupCoordinator
+    from odradek.broker.coordinator.share.service import ShareCoordinator
     from odradek.broker.coordinator.shortage import Shortage
     from odradek.broker.coordinator.transaction.service import TransactionCoordinator
     from odradek.broker.durability.committer import Committer
@@ -158,6 +160,29 @@ class Parts:
             disk_threads=self.disk_threads,
             bugs=self.bugs,
         )
+
+    @cached_property
+    def share_states(self) -> ShareCoordinator:
+        """What share groups have done with partitions."""
+        from odradek.broker.coordinator.share.service import ShareCoordinator
+
+        share_states = ShareCoordinator(
+            config=self.config,
+            clock=self.clock,
+            topics=self.metadata,
+            replica_manager=self.replica_manager,
+            disk_threads=self.disk_threads,
+            bugs=self.bugs,
+        )
+        share_states.load_all()
+        return share_states
+
+    @property
+    def share_states_in_use(self) -> ShareCoordinator | None:
+        """The same. None: no share group has done anything, and it is not loaded."""
+        if "share_states" in vars(self) or self.metadata.get(SHARE_GROUP_STATE):
+            return self.share_states
+        return None
 
     @cached_property
     def cleaning(self) -> Cleaning:

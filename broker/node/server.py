@@ -147,6 +147,9 @@ class Server:
             await services.committer.flush()
         # Who waits for a rebalance is sent elsewhere; who waits for records to come
         # gets what there is.
+        share_states = services.share_states_in_use
+        if share_states is not None:
+            await share_states.close()
         await services.transactions.close()
         await services.groups.close()
         await services.replica_manager.close()
@@ -318,6 +321,7 @@ class Server:
             services = self.services
             services.groups.load_all()
             services.transactions.load_all()
+            _ = services.share_states_in_use  # once it is made, it loads what there is
             await services.replica_manager.open_all()
             await services.transactions.runtime.loaded()
             services.transactions.orphans.end_all()

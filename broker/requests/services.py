@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from odradek.broker.config.live_config import LiveConfig
     from odradek.broker.config.options.broker_config import BrokerConfig
     from odradek.broker.coordinator.group.service import GroupCoordinator
+    from odradek.broker.coordinator.share.service import ShareCoordinator
     from odradek.broker.coordinator.shortage import Shortage
     from odradek.broker.coordinator.transaction.service import TransactionCoordinator
     from odradek.broker.durability.committer import Committer
@@ -116,6 +117,16 @@ class Services(Protocol):
     @property
     def transactions(self) -> TransactionCoordinator:
         """Transactional ids and their transactions."""
+        ...
+
+    @property
+    def share_states(self) -> ShareCoordinator:
+        """What share groups have done with partitions."""
+        ...
+
+    @property
+    def share_states_in_use(self) -> ShareCoordinator | None:
+        """The same. None: no share group has done anything, and it is not loaded."""
         ...
 
     @property

@@ -28,7 +28,11 @@ from .security.access import AccessOptions
 from .security.listener_checks import check_listeners
 from .security.sasl import SaslOptions, TokenOptions
 from .security.tls import TlsOptions
-from .share_groups import ShareGroupOptions, check_share_groups
+from .share_groups import (
+    ShareCoordinatorOptions,
+    ShareGroupOptions,
+    check_share_groups,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -72,6 +76,7 @@ class BrokerConfig(
     GroupOptions,
     ConsumerGroupOptions,
     ShareGroupOptions,
+    ShareCoordinatorOptions,
     TransactionOptions,
     ProcessOptions,
     TlsOptions,

@@ -102,6 +102,10 @@ _WHY: tuple[tuple[str, str], ...] = (
     ("auto.leader.", "there is no other broker"),
     ("unclean.leader.", "there is no other broker"),
     ("add.partitions.to.txn.", "partitions are verified without a request"),
+    (
+        "share.coordinator.",
+        "one thread keeps what share groups have done, and syncs are shared",
+    ),
     ("share.", "there are no share groups"),
     ("group.streams.", "there are no streams groups"),
     ("group.coordinator.", "one thread owns all groups, and syncs are shared"),

@@ -159,13 +159,7 @@ security.inter.broker.protocol STRING PLAINTEXT
 security.providers STRING
 share.coordinator.append.linger.ms INT -1
 share.coordinator.cached.buffer.max.bytes* INT 1048588
-share.coordinator.load.buffer.size INT 5242880
-share.coordinator.snapshot.update.records.per.snapshot INT 500
 share.coordinator.state.topic.compression.codec INT 0
-share.coordinator.state.topic.min.isr SHORT 2
-share.coordinator.state.topic.num.partitions INT 50
-share.coordinator.state.topic.replication.factor SHORT 3
-share.coordinator.state.topic.segment.bytes INT 104857600
 share.coordinator.threads INT 1
 share.coordinator.write.timeout.ms INT 5000
 share.fetch.purgatory.purge.interval.requests INT 1000

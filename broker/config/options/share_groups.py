@@ -1,4 +1,4 @@
-"""The options of share groups (KIP-932): membership, and how records are handed out.
+"""The options of share groups (KIP-932): members, records, what is kept of them.
 
 Where a group may have an option of its own (`group_config`), ``min`` and ``max`` bound
 that.
@@ -7,7 +7,7 @@ that.
 from dataclasses import dataclass
 
 from .error import OptionError
-from .option import option
+from .option import ONE_COPY, Kind, option
 
 LOCK_MS_MIN, LOCK_MS_MAX = 1_000, 3_600_000
 LOCKS_MIN, LOCKS_MAX = 100, 10_000
@@ -154,6 +154,55 @@ class ShareGroupOptions:
         "Most such records that a share group may have of its own.",
         at_least=LOCKS_MIN,
         at_most=LOCKS_MAX,
+    )
+
+
+@dataclass(frozen=True, init=False, repr=False, eq=False)
+class ShareCoordinatorOptions:
+    """The topic of the share coordinator, and its snapshots."""
+
+    share_coordinator_state_topic_num_partitions: int = option(
+        50,
+        "share.coordinator.state.topic.num.partitions",
+        "Partitions of __share_group_state.",
+        at_least=1,
+    )
+    share_coordinator_state_topic_replication_factor: int = option(
+        1,
+        "share.coordinator.state.topic.replication.factor",
+        "Copies of __share_group_state; one broker has one.",
+        kind=Kind.SHORT,
+        at_least=1,
+        at_most=1,
+        at_most_as=ONE_COPY,
+    )
+    share_coordinator_state_topic_min_isr: int = option(
+        1,
+        "share.coordinator.state.topic.min.isr",
+        "Copies that must have a record; one broker has one.",
+        kind=Kind.SHORT,
+        at_least=1,
+        at_most=1,
+        at_most_as=ONE_COPY,
+    )
+    share_coordinator_state_topic_segment_bytes: int = option(
+        100 << 20,
+        "share.coordinator.state.topic.segment.bytes",
+        "Size at which its segments roll.",
+        at_least=1 << 20,
+    )
+    share_coordinator_load_buffer_size: int = option(
+        5 << 20,
+        "share.coordinator.load.buffer.size",
+        "Bytes read at a time when what share groups have done is loaded.",
+        at_least=1,
+    )
+    share_coordinator_snapshot_update_records_per_snapshot: int = option(
+        500,
+        "share.coordinator.snapshot.update.records.per.snapshot",
+        "After so many updates of a share partition all of it is written again.",
+        at_least=0,
+        at_most=500,
     )
 
 

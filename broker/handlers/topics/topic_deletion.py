@@ -104,6 +104,7 @@ async def _take_directories(
 
 async def _forget(services: Services, deletion: Deletion) -> None:
     await _forget_offsets(services, deletion)
+    _forget_share_states(services, deletion)
     services.metadata.interrupted_deletions.discard(deletion.topic_id)
     services.transactions.forget_topic(deletion.name)
     services.metadata.release_name(deletion)
@@ -134,6 +135,17 @@ async def _forget_offsets(services: Services, deletion: Deletion) -> None:
     await _make_room(services)
     if not services.groups.forget_topic(deletion.name):
         raise DiskFull(f"offsets of {deletion.name} are not forgotten yet")
+
+
+def _forget_share_states(services: Services, deletion: Deletion) -> bool:
+    """What share groups did with it is of no use. Whether there was room for that.
+
+    It has the topic's id: what stays for a while is taken for no other topic's.
+    """
+    share_states = services.share_states_in_use
+    return share_states is None or share_states.forget_topic(
+        deletion.name, deletion.topic_id
+    )
 
 
 async def _make_room(services: Services) -> None:
@@ -169,7 +181,7 @@ async def finish_deletions(services: Services) -> None:
     topics, log_manager = services.metadata, services.log_manager
     if not topics.deletions or not log_manager.directories.all_usable:
         return
-    if not services.groups.is_loaded:
+    if not _are_loaded(services):
         return  # their offsets would come back with the next start
     interrupted = [topics.deletions[each] for each in topics.interrupted_deletions]
     try:
@@ -184,11 +196,19 @@ async def finish_deletions(services: Services) -> None:
             if deletion.name not in unremoved
             and not topics.is_reserved(deletion.name)
             and services.groups.forget_topic(deletion.name, deletion.topic_id)
+            and _forget_share_states(services, deletion)
         ]
         if gone:
             await topics.finish_deletions(gone)
     except KafkaStorageError as error:
         _logger.warning("topics are not deleted yet: %s", error)
+
+
+def _are_loaded(services: Services) -> bool:
+    share_states = services.share_states_in_use
+    return services.groups.is_loaded and (
+        share_states is None or share_states.is_loaded
+    )
 
 
 def _partitions(deletion: Deletion) -> list[TopicPartition]:
