@@ -14,10 +14,16 @@ type record                                     of
 6    `ConsumerGroupTargetAssignmentMetadataKey` the epoch of the target assignment
 7    `ConsumerGroupTargetAssignmentMemberKey`   what a member shall read
 8    `ConsumerGroupCurrentMemberAssignmentKey`  what a member reads now
+10   `ShareGroupMemberMetadataKey`              a member of a share group (KIP-932)
+11   `ShareGroupMetadataKey`                    a share group: its epoch
+12   `ShareGroupTargetAssignmentMetadataKey`    the epoch of its target assignment
+13   `ShareGroupTargetAssignmentMemberKey`      what a member shall read
+14   `ShareGroupCurrentMemberAssignmentKey`     what a member reads now
+15   `ShareGroupStatePartitionMetadataKey`      the partitions that have a state
 16   `ConsumerGroupRegularExpressionKey`        the topics that a pattern matches
 ==== ========================================== =====================================
 
-The other types are those of share groups (10 to 15) and of Streams (17 to 23).
+The other types are those of Streams (17 to 23).
 """
 
 from .schema import (
@@ -234,6 +240,91 @@ class ConsumerGroupRegularExpressionValue(Message, versions=(0, 0), flexible=0):
     timestamp: int = int64()
 
 
+class ShareGroupMemberMetadataKey(_OfMember, versions=(0, 0)):
+    """A member of a share group."""
+
+
+class ShareGroupMemberMetadataValue(Message, versions=(0, 0), flexible=0):
+    """A member, as it described itself."""
+
+    rack_id: str | None = string(nullable=True)
+    client_id: str = string()
+    client_host: str = string()
+    subscribed_topic_names: list[str] = array()
+
+
+class ShareGroupMetadataKey(_OfGroup, versions=(0, 0)):
+    """A share group."""
+
+
+class ShareGroupMetadataValue(Message, versions=(0, 0), flexible=0):
+    """The epoch of a group, raised by every change."""
+
+    epoch: int = int32()
+    metadata_hash: int = int64()
+
+
+class ShareGroupTargetAssignmentMetadataKey(_OfGroup, versions=(0, 0)):
+    """A share group that has a target assignment."""
+
+
+class ShareGroupTargetAssignmentMetadataValue(Message, versions=(0, 0), flexible=0):
+    """The group epoch for which the target was made."""
+
+    assignment_epoch: int = int32()
+    assignment_timestamp: int = int64(tag=0)
+
+
+class ShareGroupTargetAssignmentMemberKey(_OfMember, versions=(0, 0)):
+    """A member that has a target."""
+
+
+class ShareGroupTargetAssignmentMemberValue(Message, versions=(0, 0), flexible=0):
+    """What the member shall read."""
+
+    topic_partitions: list[TargetPartitions] = array()
+
+
+class ShareGroupCurrentMemberAssignmentKey(_OfMember, versions=(0, 0)):
+    """A member that reads."""
+
+
+class ShareGroupCurrentMemberAssignmentValue(Message, versions=(0, 0), flexible=0):
+    """What the member reads; with others, so that nobody has to give anything up."""
+
+    member_epoch: int = int32()
+    previous_member_epoch: int = int32()
+    state: int = int8()
+    assigned_partitions: list[TargetPartitions] = array()
+
+
+class ShareGroupStatePartitionMetadataKey(_OfGroup, versions=(0, 0)):
+    """A share group whose partitions have, or had, a state."""
+
+
+class StateTopicPartitions(Struct):
+    """Partitions of one topic, by its id and its name."""
+
+    topic_id: bytes = uuid()
+    topic_name: str = string()
+    partitions: list[int] = array(of=int32)
+
+
+class StateTopic(Struct):
+    """A topic, by its id and its name."""
+
+    topic_id: bytes = uuid()
+    topic_name: str = string()
+
+
+class ShareGroupStatePartitionMetadataValue(Message, versions=(0, 0), flexible=0):
+    """Which states are being begun, are there, and are being deleted."""
+
+    initializing_topics: list[StateTopicPartitions] = array()
+    initialized_topics: list[StateTopicPartitions] = array()
+    deleting_topics: list[StateTopic] = array()
+
+
 # Key and value of each type of record; they carry no other version than these say.
 GROUP_RECORDS: dict[int, tuple[type[Message], type[Message]]] = {
     0: (OffsetCommitKey, OffsetCommitValue),
@@ -254,5 +345,17 @@ GROUP_RECORDS: dict[int, tuple[type[Message], type[Message]]] = {
         ConsumerGroupCurrentMemberAssignmentKey,
         ConsumerGroupCurrentMemberAssignmentValue,
     ),
+    10: (ShareGroupMemberMetadataKey, ShareGroupMemberMetadataValue),
+    11: (ShareGroupMetadataKey, ShareGroupMetadataValue),
+    12: (
+        ShareGroupTargetAssignmentMetadataKey,
+        ShareGroupTargetAssignmentMetadataValue,
+    ),
+    13: (ShareGroupTargetAssignmentMemberKey, ShareGroupTargetAssignmentMemberValue),
+    14: (
+        ShareGroupCurrentMemberAssignmentKey,
+        ShareGroupCurrentMemberAssignmentValue,
+    ),
+    15: (ShareGroupStatePartitionMetadataKey, ShareGroupStatePartitionMetadataValue),
     16: (ConsumerGroupRegularExpressionKey, ConsumerGroupRegularExpressionValue),
 }

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from odradek.broker.coordinator.group.share.assignor import NAME as SIMPLE
 from odradek.broker.coordinator.group.state.classic_group import ClassicGroup
+from odradek.broker.coordinator.group.state.share.group import ShareGroup
 from odradek.protocol.topic_partition import TopicPartition
 
 from .fields import Fields
@@ -144,6 +146,8 @@ def _assignor(services: Services, group: Group) -> str | None:
     """How the group's partitions are shared."""
     if isinstance(group, ClassicGroup):
         return group.protocol_name
+    if isinstance(group, ShareGroup):
+        return SIMPLE
     from odradek.broker.coordinator.group.consumer.targets.target import (
         preferred_assignor,
     )

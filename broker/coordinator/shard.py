@@ -313,6 +313,10 @@ class Shard(Generic[S]):
         self.fail(ErrorCode(failed.error_code).name)
         return int(failed.error_code)
 
+    def run_soon(self, action: Callable[[], object]) -> None:
+        """Call ``action`` in a later turn of the loop."""
+        self._host.run_soon(action)
+
     # Transactions
 
     def start_verification(

@@ -26,6 +26,7 @@ MODULES: Final = (
     "groups.group_admin",
     "groups.offset_commit",
     "groups.offset_fetch",
+    "groups.share_groups",
     "groups.txn_offset_commit",
     "options.alter_configs",
     "options.client_quotas",

@@ -4,8 +4,8 @@
 that tools which look for it find the one whose answers are given here. In Apache Kafka
 it is the format of the metadata log as well, which this broker does not have: there is
 nothing that a lower level would change. `group.version` 1 is the consumer protocol
-(KIP-848); at 0 nobody can join by it. `kraft.version` is 0: nobody can join, or
-leave, a quorum of one broker.
+(KIP-848), `share.version` 1 are share groups (KIP-932); at 0 nobody can join by it, or
+one of these. `kraft.version` is 0: nobody can join, or leave, a quorum of one broker.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 TRANSACTION_VERSION = "transaction.version"
 GROUP_VERSION = "group.version"
+SHARE_VERSION = "share.version"
 METADATA_VERSION = "metadata.version"
 KRAFT_VERSION = "kraft.version"
 # Of Apache Kafka: the lowest that 4.3 knows, 3.3-IV3, and its own, 4.3-IV0.
@@ -49,10 +50,17 @@ SUPPORTED = (
     SupportedFeature(GROUP_VERSION, 0, 1),
     SupportedFeature(KRAFT_VERSION, 0, 0),
     SupportedFeature(METADATA_VERSION, METADATA_LEVEL_MIN, METADATA_LEVEL),
+    SupportedFeature(SHARE_VERSION, 0, 1),
     SupportedFeature(TRANSACTION_VERSION, 0, 2),
 )
 """Every feature of this broker; the others of Apache Kafka it does not have."""
-FINALIZED = (GROUP_VERSION, TRANSACTION_VERSION, METADATA_VERSION, KRAFT_VERSION)
+FINALIZED = (
+    GROUP_VERSION,
+    TRANSACTION_VERSION,
+    SHARE_VERSION,
+    METADATA_VERSION,
+    KRAFT_VERSION,
+)
 """The same, in the order in which Apache Kafka tells their levels."""
 
 
@@ -65,6 +73,7 @@ class Features:
             GROUP_VERSION: 1,
             KRAFT_VERSION: 0,
             METADATA_VERSION: METADATA_LEVEL,
+            SHARE_VERSION: 1,
             TRANSACTION_VERSION: transaction_version,
         }
 

@@ -138,6 +138,7 @@ class Parts:
             replica_manager=self.replica_manager,
             disk_threads=self.disk_threads,
             bugs=self.bugs,
+            share_states=lambda: self.share_states,
         )
         self.live.watch(groups.take_config)
         return groups

@@ -69,6 +69,8 @@ OFFERED: Final = {
     72: Offer(0, 0, ("options.telemetry",)),
     74: Offer(0, 1, ("options.config_resources",)),
     75: Offer(0, 0, ("topics.describe_topic_partitions",)),
+    76: Offer(1, 1, ("groups.share_groups",)),
+    77: Offer(1, 1, ("groups.share_groups",)),
     80: Offer(0, 1, ("cluster.quorum",)),
     81: Offer(0, 0, ("cluster.quorum",)),
 }

@@ -52,6 +52,8 @@ class Sessions:
                         keep_session(state, group, member, rest_ms)
             if state.consumer_groups:
                 self._keep_consumers(state, rest_ms)
+            if state.share_groups:
+                self._keep_sharers(state, rest_ms)
 
     def _keep_consumers(self, shard: GroupShard, rest_ms: int) -> None:
         from odradek.broker.coordinator.group.consumer.sessions import keep_session
@@ -60,3 +62,11 @@ class Sessions:
             for member_id, member in group.members.items():
                 if self._is_connected(group_id, member_id):
                     keep_session(shard, group_id, member_id, member.info, rest_ms)
+
+    def _keep_sharers(self, shard: GroupShard, rest_ms: int) -> None:
+        from odradek.broker.coordinator.group.share.sessions import keep_session
+
+        for group_id, group in shard.share_groups.items():
+            for member_id in group.members:
+                if self._is_connected(group_id, member_id):
+                    keep_session(shard, group_id, member_id, rest_ms)

@@ -15,6 +15,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from odradek.broker.coordinator.group.state.share.group import ShareGroup
+
 from .group_members import client_of, generation_of, is_stable, places_of
 
 if TYPE_CHECKING:
@@ -38,7 +40,8 @@ class Assigned:
         self.group = group
         self.generation_id = generation_of(group)
         self.clients = _clients(group, topics)
-        self.unread = set(self.clients)
+        # Members of a share group do not fetch: they have records handed out.
+        self.unread = set() if isinstance(group, ShareGroup) else set(self.clients)
         self.readers: dict[TopicPartition, Peer] = {}  # those that are certain
         self.began: dict[TopicPartition, int] = {}  # where these have begun to read
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from odradek.broker.coordinator.group.state.classic_group import ClassicGroup
 from odradek.broker.coordinator.group.state.classic_member import ClassicMember
+from odradek.broker.coordinator.group.state.share.group import ShareGroup
 from odradek.protocol.consumer_protocol import PROTOCOL_TYPE, decode_assignment
 from odradek.protocol.errors import MalformedRequest
 from odradek.protocol.topic_partition import TopicPartition
@@ -13,15 +14,18 @@ from odradek.protocol.topic_partition import TopicPartition
 if TYPE_CHECKING:
     from odradek.broker.coordinator.group.state.consumer.member import ConsumerMember
     from odradek.broker.coordinator.group.state.shard import Group
+    from odradek.broker.coordinator.group.state.share.member import ShareMember
     from odradek.broker.metadata.topic_index import TopicIndex
 
-    Member = ClassicMember | ConsumerMember
+    Member = ClassicMember | ConsumerMember | ShareMember
 
 STABLE = "Stable"
 
 
 def is_stable(group: Group) -> bool:
     """Whether every member has its assignment."""
+    if isinstance(group, ShareGroup) and not group.is_settled:
+        return False
     return bool(group.state.value == STABLE)
 
 
@@ -43,7 +47,8 @@ def instance_of(member: Member) -> str | None:
     """The instance id of a static member."""
     if isinstance(member, ClassicMember):
         return member.group_instance_id
-    return member.info.instance_id
+    # Members of share groups are none.
+    return getattr(member.info, "instance_id", None)
 
 
 def places_of(member: Member, topics: TopicIndex) -> list[TopicPartition]:

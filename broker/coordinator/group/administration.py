@@ -24,9 +24,11 @@ if TYPE_CHECKING:
 
     from .state.consumer.group import ConsumerState
     from .state.shard import Group, GroupShard
+    from .state.share.group import ShareState
 
 CLASSIC = "classic"
 CONSUMER = "consumer"
+SHARE = "share"
 FIRST_VERSION_WITH_GROUP_ID_NOT_FOUND = 6
 
 
@@ -44,7 +46,9 @@ class GroupFilter(NamedTuple):
             frozenset(each.lower() for each in types),
         )
 
-    def lets_pass(self, group_type: str, state: ClassicState | ConsumerState) -> bool:
+    def lets_pass(
+        self, group_type: str, state: ClassicState | ConsumerState | ShareState
+    ) -> bool:
         """Whether a group of this type in this state is listed."""
         if self.types and group_type not in self.types:
             return False
@@ -55,8 +59,8 @@ def decide_describe(shard: GroupShard, group_id: str, api_version: int) -> Decis
     """Tell what a group does; before version 6 an unknown one is dead, not missing."""
     group = shard.group(group_id)
     if group is None:
-        is_of_consumers = group_id in shard.consumer_groups
-        why = "is not a classic group." if is_of_consumers else "not found."
+        is_other = shard.group_of_any_type(group_id) is not None
+        why = "is not a classic group." if is_other else "not found."
         described = _not_described(group_id, api_version, f"Group {group_id} {why}")
         return Decision(described, reads_state=True)
     is_stable = group.is_in(ClassicState.STABLE)
@@ -107,17 +111,20 @@ def decide_list(shard: GroupShard, wanted: GroupFilter) -> Decision:
         for group_id, group in shard.groups.items()
         if wanted.lets_pass(CLASSIC, group.state)
     ]
-    for group_id, consumers in shard.consumer_groups.items():
-        state = consumers.state
-        if wanted.lets_pass(CONSUMER, state):
-            groups.append(
-                ListedGroup(
-                    group_id=group_id,
-                    protocol_type=PROTOCOL_TYPE,
-                    group_state=state.value,
-                    group_type=CONSUMER,
-                )
-            )
+    groups += (
+        ListedGroup(
+            group_id=group_id,
+            protocol_type=each.protocol_type,
+            group_state=each.state.value,
+            group_type=group_type,
+        )
+        for group_type, of_type in (
+            (CONSUMER, shard.consumer_groups),
+            (SHARE, shard.share_groups),
+        )
+        for group_id, each in of_type.items()
+        if wanted.lets_pass(group_type, each.state)
+    )
     return Decision(groups, reads_state=True)
 
 
@@ -127,6 +134,10 @@ def decide_delete(shard: GroupShard, group_id: str) -> Decision:
     Raises:
         GroupIdNotFound, NonEmptyGroup.
     """
+    if group_id in shard.share_groups:
+        from .share.removal import decide_delete_share
+
+        return decide_delete_share(shard, group_id)
     group = _found(shard, group_id)
     if not group.is_empty:
         raise NonEmptyGroup
@@ -161,9 +172,11 @@ def decide_delete_offsets(
     """Forget offsets of topics that no member reads.
 
     Raises:
-        GroupIdNotFound: there is no such group.
+        GroupIdNotFound: there is no such group, or it is a share group.
         NonEmptyGroup: it has members that are no consumers.
     """
+    if group_id in shard.share_groups:
+        raise GroupIdNotFound
     group = _found(shard, group_id)
     if not group.is_empty and group.protocol_type != PROTOCOL_TYPE:
         raise NonEmptyGroup

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from odradek.protocol.errors import InconsistentGroupProtocol
+
 from .classic.join import decide_join
 from .classic.leave import decide_leave
 from .classic.sync import decide_heartbeat, decide_sync
@@ -29,8 +31,11 @@ def decide_any_join(shard: GroupShard, joining: Joining) -> Decision:
     """Let a member of the classic protocol join.
 
     Raises:
+        InconsistentGroupProtocol: it is a share group.
         KafkaError: it may not; see `decide_join`, `decide_mixed_join`.
     """
+    if joining.group_id in shard.share_groups:
+        raise InconsistentGroupProtocol
     if joining.group_id in shard.consumer_groups:
         from .consumer.migration.join import decide_mixed_join, gives_way
 

@@ -6,6 +6,7 @@ that ``refuse`` makes of the error.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.coordinator.runtime import CoordinatorRuntime
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from odradek.broker.config.options.broker_config import BrokerConfig
     from odradek.broker.coordinator.decision import Decision, ProducerIdentity
     from odradek.broker.coordinator.shard import Shard
+    from odradek.broker.coordinator.share.service import ShareCoordinator
     from odradek.broker.metadata.resource_options import ResourceOptions
     from odradek.broker.metadata.topics import Topics
     from odradek.broker.replica.replica_manager import ReplicaManager
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
 
     from .classic.join import Joining
     from .consumer.heartbeat import Beat
+    from .share.service import ShareGroupCoordinator
     from .state.shard import Group
 
     Refuse = Callable[[KafkaError], T]
@@ -75,8 +78,11 @@ class GroupCoordinator:
         replica_manager: ReplicaManager,
         disk_threads: DiskThreads,
         bugs: Bugs,
+        share_states: Callable[[], ShareCoordinator],
     ) -> None:
+        """``share_states`` is asked for what keeps where share groups are."""
         self._config = config
+        self._share_states = share_states
         self._resources = resources
         self._clock = clock
         self._topics = topics
@@ -97,9 +103,10 @@ class GroupCoordinator:
         made = GroupShard(
             shard, self._config, self._clock, self._topics, self._options_of
         )
-        made.when_loaded += [resume, _resume_consumers]
-        made.when_unloaded.append(dismiss)
+        made.when_loaded += [resume, _resume_consumers, _resume_sharers]
+        made.when_unloaded += [dismiss, _dismiss_sharers]
         made.watchers = self.watchers
+        made.share_states = self._share_states
         return made
 
     def _options_of(self, group_id: str) -> Mapping[str, str]:
@@ -144,6 +151,13 @@ class GroupCoordinator:
             KafkaError: it cannot be made.
         """
         await make_topic(self._topics, CONSUMER_OFFSETS, self._config)
+
+    @cached_property
+    def shares(self) -> ShareGroupCoordinator:
+        """What is asked of share groups (KIP-932)."""
+        from .share.service import ShareGroupCoordinator
+
+        return ShareGroupCoordinator(self.runtime)
 
     # Membership
 
@@ -356,3 +370,17 @@ def _resume_consumers(shard: GroupShard) -> None:
         from .consumer.sessions import resume
 
         resume(shard)
+
+
+def _resume_sharers(shard: GroupShard) -> None:
+    if shard.share_groups:
+        from .share.sessions import resume
+
+        resume(shard)
+
+
+def _dismiss_sharers(shard: GroupShard, error: KafkaError) -> None:
+    if shard.beginnings:
+        from .share.beginning import dismiss
+
+        dismiss(shard, error)

@@ -1,4 +1,4 @@
-"""FindCoordinator: which broker coordinates a group or a transactional id.
+"""FindCoordinator: which broker coordinates a group, a transaction, a share partition.
 
 There is one broker, which coordinates everything; whoever asks first has the topic
 made that the coordinator's records go into.
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from odradek.broker.requests import needs
 from odradek.broker.requests.registry import handles
-from odradek.protocol.acls import Operation, ResourceType
+from odradek.protocol.acls import CLUSTER_NAME, Operation, ResourceType
 from odradek.protocol.errors import (
     CoordinatorNotAvailable,
     ErrorCode,
@@ -25,12 +25,16 @@ from odradek.protocol.messages.groups import (
 
 if TYPE_CHECKING:
     from odradek.broker.coordinator.group.service import GroupCoordinator
+    from odradek.broker.coordinator.share.service import ShareCoordinator
     from odradek.broker.coordinator.transaction.service import TransactionCoordinator
     from odradek.broker.requests.context import RequestContext
     from odradek.broker.requests.registry import Answer
 
+    Found = GroupCoordinator | TransactionCoordinator | ShareCoordinator
+
 FIRST_VERSION_WITH_MANY_KEYS = 4
-GROUP, TRANSACTION = 0, 1
+FIRST_VERSION_WITH_SHARES = 6
+GROUP, TRANSACTION, SHARE = 0, 1, 2
 _SECURED = {
     GROUP: ResourceType.GROUP,
     TRANSACTION: ResourceType.TRANSACTIONAL_ID,
@@ -51,11 +55,16 @@ def handle_find_coordinator(
     ctx: RequestContext, request: FindCoordinatorRequest
 ) -> Answer:
     """Say for each key that it is here, or why it is nowhere."""
-    coordinator: GroupCoordinator | TransactionCoordinator
+    coordinator: Found
     if request.key_type == GROUP:
         coordinator = ctx.services.groups
     elif request.key_type == TRANSACTION:
         coordinator = ctx.services.transactions
+    elif request.key_type == SHARE and ctx.api_version >= FIRST_VERSION_WITH_SHARES:
+        ctx.require(Operation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER_NAME)
+        if all(_what_is_wrong(key) for key in request.coordinator_keys):
+            return _answer(ctx, request, None)
+        coordinator = ctx.services.share_states
     else:
         error = InvalidRequest(
             f"there are no coordinators of key type {request.key_type}"
@@ -69,7 +78,7 @@ def handle_find_coordinator(
 async def _make_and_answer(
     ctx: RequestContext,
     request: FindCoordinatorRequest,
-    coordinator: GroupCoordinator | TransactionCoordinator,
+    coordinator: Found,
 ) -> FindCoordinatorResponse:
     try:
         await coordinator.create_topic()
@@ -99,6 +108,16 @@ def _answer(
     )
 
 
+def _what_is_wrong(key: str) -> KafkaError | None:
+    from odradek.broker.coordinator.share.state import ShareKey  # few ask for one
+
+    try:
+        ShareKey.parse(key)
+    except InvalidRequest as error:
+        return error
+    return None
+
+
 def _coordinator(
     ctx: RequestContext, key: str, error: KafkaError | None, key_type: int
 ) -> Coordinator:
@@ -107,6 +126,8 @@ def _coordinator(
         Operation.DESCRIBE, resource_type, key
     ):
         error = needs.DENIED[resource_type]()
+    if key_type == SHARE and error is None:
+        error = _what_is_wrong(key)
     if error is not None:
         return Coordinator(
             key=key,

@@ -37,6 +37,8 @@ def find_group(shard: GroupShard, group_id: str, is_joining: bool) -> Found:
     group = shard.consumer_groups.get(group_id)
     if group is not None:
         return Found(group)
+    if group_id in shard.share_groups:
+        raise not_of_consumers(group_id)
     classic = shard.group(group_id)
     if classic is None:
         if not is_joining:
@@ -61,7 +63,7 @@ def known_group(shard: GroupShard, group_id: str) -> ConsumerGroup:
     group = shard.consumer_groups.get(group_id)
     if group is not None:
         return group
-    if shard.group(group_id) is not None:
+    if shard.group_of_any_type(group_id) is not None:
         raise not_of_consumers(group_id)
     raise GroupIdNotFound(f"Group {group_id} not found.")
 

@@ -93,6 +93,8 @@ def decide_commit(
         _renew(shard, group, committer)
     elif committer.group_id in shard.consumer_groups:
         check_consumer(shard, committer, wanted, api_version)
+    elif committer.group_id in shard.share_groups:
+        raise GroupIdNotFound
     elif committer.generation_id >= 0:
         if api_version >= FIRST_VERSION_WITH_GROUP_ID_NOT_FOUND:
             raise GroupIdNotFound

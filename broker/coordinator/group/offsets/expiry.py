@@ -24,8 +24,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from odradek.broker.coordinator.decision import CoordinatorRecord
+    from odradek.broker.coordinator.group.state.consumer.group import ConsumerGroup
     from odradek.broker.coordinator.group.state.records import CommittedOffset
-    from odradek.broker.coordinator.group.state.shard import Group, GroupShard
+    from odradek.broker.coordinator.group.state.shard import GroupShard
+
+    Expiring = ClassicGroup | ConsumerGroup
 
 MINUTE_MS = 60_000
 
@@ -35,13 +38,14 @@ def decide_expiry(shard: GroupShard) -> Decision:
     now_ms = shard.clock.now_ms()
     retention_ms = shard.config.offsets_retention_minutes * MINUTE_MS
     records: list[CoordinatorRecord] = []
-    for group in shard.all_groups():
+    # A share group never expires: its places are kept elsewhere.
+    for group in (*shard.groups.values(), *shard.consumer_groups.values()):
         records += _expired(shard, group, now_ms, retention_ms)
     return Decision(records=records)
 
 
 def _expired(
-    shard: GroupShard, group: Group, now_ms: int, retention_ms: int
+    shard: GroupShard, group: Expiring, now_ms: int, retention_ms: int
 ) -> Iterable[CoordinatorRecord]:
     group_id, offsets = group.group_id, shard.offsets
     committed = offsets.of_group(group_id)
@@ -66,7 +70,7 @@ def _expired(
 
 
 def _rule(
-    group: Group, now_ms: int, retention_ms: int
+    group: Expiring, now_ms: int, retention_ms: int
 ) -> Callable[[str, CommittedOffset], bool]:
     """Whether an offset of this group, in this topic, has expired."""
 
@@ -100,11 +104,14 @@ def decide_forget_topic(
     topic of this name keeps the rest, which nobody is told any more.
     """
     offsets = shard.offsets
-    return Decision(
-        records=[
-            OffsetRecord(group_id, topic, partition, None)
-            for group_id, partition in offsets.of_topic(topic)
-            if topic_id is None
-            or offsets.topic_ids(group_id, topic, partition) == {topic_id}
-        ]
-    )
+    records: list[CoordinatorRecord] = [
+        OffsetRecord(group_id, topic, partition, None)
+        for group_id, partition in offsets.of_topic(topic)
+        if topic_id is None
+        or offsets.topic_ids(group_id, topic, partition) == {topic_id}
+    ]
+    if shard.share_groups:
+        from odradek.broker.coordinator.group.share.removal import forget_topic
+
+        records += forget_topic(shard, topic, topic_id)
+    return Decision(records=records)

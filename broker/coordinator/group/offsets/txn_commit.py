@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.coordinator.decision import Decision
-from odradek.protocol.errors import IllegalGeneration
+from odradek.protocol.errors import GroupIdNotFound, IllegalGeneration
 
 from .commit import check_consumer, check_membership, offset_records
 
@@ -38,13 +38,16 @@ def decide_txn_commit(
     ``guard`` was given before the transaction's coordinator was asked.
 
     Raises:
-        UnknownMemberId, FencedInstanceId, IllegalGeneration, CoordinatorNotAvailable.
+        UnknownMemberId, FencedInstanceId, IllegalGeneration, CoordinatorNotAvailable;
+        GroupIdNotFound: it is a share group.
     """
     group = shard.group(committer.group_id)
     if group is not None:
         check_membership(group, committer)
     elif committer.group_id in shard.consumer_groups:
         check_consumer(shard, committer, wanted)
+    elif committer.group_id in shard.share_groups:
+        raise GroupIdNotFound
     elif committer.generation_id >= 0:
         raise IllegalGeneration
     codes, records = offset_records(shard, committer.group_id, wanted)

@@ -1,9 +1,9 @@
 """What the group coordinator writes into ``__consumer_offsets``, in Kafka's format.
 
 The layouts are those of `protocol.group_records`; here is what they mean to a
-coordinator. Those of consumer groups (KIP-848) are in `consumer.records`. Records of
-other kinds (share groups, streams groups) are passed over when a log of Apache Kafka
-is loaded, and stay in the log.
+coordinator. Those of consumer groups (KIP-848) are in `consumer.records`, those of
+share groups (KIP-932) in `share.records`. Records of other kinds (streams groups) are
+passed over when a log of Apache Kafka is loaded, and stay in the log.
 """
 
 from __future__ import annotations
@@ -23,11 +23,13 @@ if TYPE_CHECKING:
     from odradek.storage.files.files import Buffer
 
     from .consumer.records import ConsumerRecord
+    from .share.records import ShareRecord
 
 OFFSET_KEYS = (0, 1)
 OFFSET_KEY = 1
 GROUP_KEY = 2
 CONSUMER_KEYS = frozenset((3, 4, 5, 6, 7, 8, 16))
+SHARE_KEYS = frozenset((10, 11, 12, 13, 14, 15))
 
 NO_EXPIRY = -1
 ZERO_UUID = bytes(16)
@@ -119,7 +121,7 @@ class GroupRecord(NamedTuple):
 
 def decode(
     key: Buffer, value: Buffer | None
-) -> OffsetRecord | GroupRecord | ConsumerRecord | None:
+) -> OffsetRecord | GroupRecord | ConsumerRecord | ShareRecord | None:
     """The record; None for one of another kind.
 
     Raises:
@@ -139,6 +141,10 @@ def decode(
             from .consumer.records import decode_consumer  # few logs have any
 
             return decode_consumer(kind, rest, value)
+        if kind in SHARE_KEYS:
+            from .share.records import decode_share  # fewer have these
+
+            return decode_share(kind, rest, value)
     except (MalformedRequest, error) as cause:
         raise InvalidRecord(f"a record of a coordinator: {cause}") from cause
     return None

@@ -6,10 +6,10 @@ Invariant: an id is that of one group, of one type.
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from odradek.broker.coordinator.decision import Decision
-from odradek.protocol.errors import KafkaError
+from odradek.protocol.errors import CoordinatorNotAvailable, KafkaError
 
 from . import records
 from .classic_group import ClassicGroup
@@ -24,17 +24,22 @@ if TYPE_CHECKING:
     from odradek.broker.config.options.broker_config import BrokerConfig
     from odradek.broker.coordinator.decision import Place
     from odradek.broker.coordinator.shard import Shard
+    from odradek.broker.coordinator.share.service import ShareCoordinator
     from odradek.broker.coordinator.timers import Timers
     from odradek.broker.metadata.topic import Topic
     from odradek.broker.metadata.topic_index import TopicIndex
     from odradek.broker.runtime.clock import Clock
+    from odradek.broker.runtime.parked import Parked, T
     from odradek.protocol.record_batch import BatchHeader
     from odradek.storage.files.files import Buffer
 
     from .consumer.group import ConsumerGroup
     from .consumer.records import ConsumerRecord
+    from .share.beginning import Beginning
+    from .share.group import ShareGroup
+    from .share.records import ShareRecord
 
-    Group = ClassicGroup | ConsumerGroup
+    Group = ClassicGroup | ConsumerGroup | ShareGroup
 
 
 class GroupShard:
@@ -59,6 +64,10 @@ class GroupShard:
         self.options_of = options_of
         self.groups: dict[str, ClassicGroup] = {}
         self.consumer_groups: dict[str, ConsumerGroup] = {}
+        self.share_groups: dict[str, ShareGroup] = {}
+        # Who keeps where share groups are; and what it was asked to begin.
+        self.share_states: Callable[[], ShareCoordinator] = _nobody
+        self.beginnings: dict[str, Beginning] = {}
         self.offsets = GroupOffsets()
         self._offset_loader = OffsetLoader(self.offsets)
         self.timers: Timers = shard.timers
@@ -74,11 +83,19 @@ class GroupShard:
 
     def group_of_any_type(self, group_id: str) -> Group | None:
         """The group, if there is one."""
-        return self.groups.get(group_id) or self.consumer_groups.get(group_id)
+        return (
+            self.groups.get(group_id)
+            or self.consumer_groups.get(group_id)
+            or self.share_groups.get(group_id)
+        )
 
     def all_groups(self) -> list[Group]:
         """The groups of all types."""
-        return [*self.groups.values(), *self.consumer_groups.values()]
+        return [
+            *self.groups.values(),
+            *self.consumer_groups.values(),
+            *self.share_groups.values(),
+        ]
 
     def known_topics(self, names: Iterable[str]) -> list[Topic]:
         """Those of the topics that are there."""
@@ -121,6 +138,18 @@ class GroupShard:
         """
         self._shard.apply(decision, _ignore)
 
+    def ask(
+        self,
+        decide: Callable[[GroupShard], Decision],
+        refuse: Callable[[KafkaError], T],
+    ) -> T | Parked[T]:
+        """The answer to what is decided now; see `Shard.act`."""
+        return self._shard.act(decide, refuse)
+
+    def run_soon(self, action: Callable[[], object]) -> None:
+        """Call ``action`` in a later turn of the loop."""
+        self._shard.run_soon(action)
+
     # ShardState
 
     def decode(self, key: Buffer, value: Buffer | None) -> Any:
@@ -136,7 +165,7 @@ class GroupShard:
                 self._begin_simple_groups((record.group_id,), place.timestamp)
             return
         if not isinstance(record, GroupRecord):
-            self._replay_consumer(record)
+            self._replay_modern(record)
             return
         if record.value is None:
             gone = self.groups.pop(record.group_id, None)
@@ -162,13 +191,21 @@ class GroupShard:
     def _begin_simple_groups(self, group_ids: Iterable[str], now_ms: int) -> None:
         """Groups of which nothing is known but their offsets."""
         for group_id in group_ids:
-            if group_id not in self.consumer_groups:
+            if not (group_id in self.consumer_groups or group_id in self.share_groups):
                 self.groups[group_id] = ClassicGroup(group_id, now_ms)
 
-    def _replay_consumer(self, record: ConsumerRecord) -> None:
-        from .consumer.replay import replay_consumer
+    def _replay_modern(self, record: ConsumerRecord | ShareRecord) -> None:
+        group: ConsumerGroup | ShareGroup | None
+        if record.key in records.SHARE_KEYS:
+            from .share.replay import replay_share
 
-        group = replay_consumer(self.consumer_groups, record)
+            group = replay_share(self.share_groups, cast("ShareRecord", record))
+        else:
+            from .consumer.replay import replay_consumer
+
+            group = replay_consumer(
+                self.consumer_groups, cast("ConsumerRecord", record)
+            )
         if group is None:
             return
         if group.is_gone:
@@ -202,6 +239,10 @@ class GroupShard:
         """Answer the members that wait."""
         for action in self.when_unloaded:
             action(self, error)
+
+
+def _nobody() -> ShareCoordinator:
+    raise CoordinatorNotAvailable
 
 
 def _ignore(error: KafkaError) -> None:

@@ -11,6 +11,7 @@ from odradek.protocol.consumer_protocol import encode_assignment
 from odradek.protocol.topic_partition import TopicPartition
 from tests.broker.coordinator.group.consumer.rig import GROUP, ConsumerGroups
 from tests.broker.coordinator.group.rig import FakeTopics
+from tests.broker.coordinator.group.share.rig import ShareGroups
 
 T1 = TopicPartition("t", 1)
 
@@ -50,3 +51,18 @@ def test_of_the_consumer_protocol() -> None:
     assert (generation_of(group), is_stable(group)) == (2, True)
     groups.topics.remove("t")
     assert places_of(member, topics) == [], "nobody reads what is deleted"
+
+
+def test_of_a_share_group() -> None:
+    groups = ShareGroups(t=2)
+    groups.join("a")
+    group = groups.share_group
+    (member,) = group.members.values()
+    assert places_of(member, groups.state.topics) == [TopicPartition("t", 0), T1]
+    assert client_of(member) == ("client", "127.0.0.1")
+    assert instance_of(member) is None
+    assert (generation_of(group), is_stable(group)) == (3, True)
+    groups.join("b")
+    assert not is_stable(group), "the first does not know yet that it has less"
+    groups.beat_as("a")
+    assert is_stable(group)

@@ -58,6 +58,8 @@ class FakeShard:
 
     def apply(self, decision: Decision, refuse: Callable[[KafkaError], Any]) -> Any:
         if not decision.records:
+            if decision.then is not None:
+                self._behind.append(lambda error: decision.then and decision.then())
             return decision.response
         if self.refusal is not None:
             if decision.undo is not None:
@@ -77,6 +79,17 @@ class FakeShard:
 
         self._behind.append(release)
         return decision.response
+
+    def act(
+        self, decide: Callable[[Any], Decision], refuse: Callable[[KafkaError], Any]
+    ) -> Any:
+        try:
+            return self.apply(decide(self.state), refuse)
+        except KafkaError as error:
+            return refuse(error)
+
+    def run_soon(self, action: Callable[[], object]) -> None:
+        self._clock.call_later(0, action)
 
     def flush(self, error: KafkaError | None = None) -> None:
         if error is None:

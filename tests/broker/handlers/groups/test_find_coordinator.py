@@ -86,7 +86,40 @@ async def test_transactions_have_a_topic_of_their_own(tmp_path: Path) -> None:
         assert broker.topics.get(OFFSETS) is None
 
 
-@pytest.mark.parametrize("key_type", [2, 9, -1])
+class TestSharePartitions:
+    GOOD = "g:grljpYqMTUSO29C1qszRng:0"
+
+    async def test_the_first_one_makes_the_topic(self, tmp_path: Path) -> None:
+        async with replicas(tmp_path) as broker:
+            asked = FindCoordinatorRequest(key_type=2, coordinator_keys=[self.GOOD])
+            (found,) = (await told(broker, asked, 6)).coordinators
+            assert (found.error_code, found.node_id, found.port) == (0, 1, 9092)
+            assert broker.topics.get("__share_group_state") is not None
+            assert broker.topics.get(OFFSETS) is None
+
+    async def test_what_is_no_share_partition_is_nowhere(self, tmp_path: Path) -> None:
+        async with replicas(tmp_path) as broker:
+            wrong = ["", "g", "g:x:0", "g:grljpYqMTUSO29C1qszRng:-1"]
+            asked = FindCoordinatorRequest(key_type=2, coordinator_keys=wrong)
+            answer = await told(broker, asked, 6)
+            codes = {each.error_code for each in answer.coordinators}
+            assert codes == {ErrorCode.INVALID_REQUEST}
+            assert broker.topics.get("__share_group_state") is None
+            asked = FindCoordinatorRequest(
+                key_type=2, coordinator_keys=[*wrong, self.GOOD]
+            )
+            answer = await told(broker, asked, 6)
+            codes = [each.error_code for each in answer.coordinators]
+            assert codes == [ErrorCode.INVALID_REQUEST] * 4 + [ErrorCode.NONE]
+
+    async def test_before_version_6_there_are_none(self, tmp_path: Path) -> None:
+        async with replicas(tmp_path) as broker:
+            asked = FindCoordinatorRequest(key_type=2, coordinator_keys=[self.GOOD])
+            (found,) = (await told(broker, asked, 5)).coordinators
+            assert found.error_code == ErrorCode.INVALID_REQUEST
+
+
+@pytest.mark.parametrize("key_type", [3, 9, -1])
 async def test_key_types_that_have_no_coordinator(
     tmp_path: Path, key_type: int
 ) -> None:

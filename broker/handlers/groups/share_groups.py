@@ -1,0 +1,131 @@
+"""ShareGroupHeartbeat, ShareGroupDescribe 1: who is in share groups (KIP-932)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from odradek.broker.coordinator.group.share.answers import refused_share_beat
+from odradek.broker.coordinator.group.share.check import check_member_id, check_request
+from odradek.broker.coordinator.group.share.heartbeat import ShareBeat
+from odradek.broker.handlers.authorized_operations import ALL_ON_GROUP
+from odradek.broker.metadata.features import SHARE_VERSION
+from odradek.broker.requests import needs
+from odradek.broker.requests.registry import handles
+from odradek.broker.runtime.parked import gathered
+from odradek.protocol.acls import Operation, ResourceType
+from odradek.protocol.errors import (
+    GroupAuthorizationFailed,
+    InvalidGroupId,
+    KafkaError,
+    TopicAuthorizationFailed,
+    UnsupportedVersion,
+)
+from odradek.protocol.messages.share_groups import (
+    DescribedShareGroup,
+    ShareGroupDescribeRequest,
+    ShareGroupDescribeResponse,
+    ShareGroupHeartbeatRequest,
+)
+
+if TYPE_CHECKING:
+    from odradek.broker.requests.context import RequestContext
+    from odradek.broker.requests.registry import Answer
+    from odradek.broker.runtime.parked import Parked
+
+
+@handles(
+    ShareGroupHeartbeatRequest,
+    versions=(1, 1),
+    needs=needs.inside(needs.group(Operation.READ), needs.topic(Operation.DESCRIBE)),
+)
+def handle_share_group_heartbeat(
+    ctx: RequestContext, request: ShareGroupHeartbeatRequest
+) -> Answer:
+    """Answered when everything that it tells is durable; mostly at once.
+
+    Raises:
+        UnsupportedVersion: share groups are switched off.
+        KafkaError: who asks may not, or asks for what cannot be.
+    """
+    _check_on(ctx)
+    ctx.require(Operation.READ, ResourceType.GROUP, request.group_id)
+    check_member_id(request.member_id)
+    if ctx.services.authorizer is not None:
+        for name in request.subscribed_topic_names or ():
+            if not ctx.may(Operation.DESCRIBE, ResourceType.TOPIC, name):
+                raise TopicAuthorizationFailed
+    check_request(request)
+    # Kafka writes hosts as Java does, with a slash before the address.
+    beat = ShareBeat(request, ctx.client_id or "", f"/{ctx.peer_host}")
+    return ctx.services.groups.shares.beat(beat, refused_share_beat)
+
+
+def _check_on(ctx: RequestContext) -> None:
+    if ctx.services.features.level_of(SHARE_VERSION) < 1:
+        raise UnsupportedVersion(
+            "Share groups (KIP-932) are off: set the feature share.version to 1"
+        )
+
+
+@handles(
+    ShareGroupDescribeRequest,
+    versions=(1, 1),
+    needs=needs.inside(
+        needs.group(Operation.DESCRIBE), needs.topic(Operation.DESCRIBE)
+    ),
+)
+def handle_share_group_describe(
+    ctx: RequestContext, request: ShareGroupDescribeRequest
+) -> Answer:
+    """Each group is described, or says why not."""
+
+    def describe(
+        group_id: str,
+    ) -> DescribedShareGroup | Parked[DescribedShareGroup]:
+        def refuse(error: KafkaError) -> DescribedShareGroup:
+            return DescribedShareGroup(
+                error_code=error.code, error_message=str(error), group_id=group_id
+            )
+
+        try:
+            _check_on(ctx)
+        except UnsupportedVersion as error:
+            return refuse(error)
+        if not ctx.may(Operation.DESCRIBE, ResourceType.GROUP, group_id):
+            return refuse(GroupAuthorizationFailed())
+        if not group_id:
+            return refuse(InvalidGroupId())
+        return ctx.services.groups.shares.describe(group_id, refuse)
+
+    def finish(found: list[DescribedShareGroup]) -> ShareGroupDescribeResponse:
+        groups = [_seen(ctx, each) for each in found]
+        if request.include_authorized_operations:
+            for each in groups:
+                if not each.error_code:
+                    each.authorized_operations = ctx.operations(
+                        ResourceType.GROUP, each.group_id, ALL_ON_GROUP
+                    )
+        return ShareGroupDescribeResponse(groups=groups)
+
+    # Those that cannot be come first, as in Apache Kafka.
+    group_ids = sorted(request.group_ids, key=bool)
+    return gathered([describe(each) for each in group_ids], finish)
+
+
+def _seen(ctx: RequestContext, group: DescribedShareGroup) -> DescribedShareGroup:
+    """The group; or that it reads topics of which the client may not know."""
+    if ctx.services.authorizer is None:
+        return group
+    names: set[str] = set()
+    for member in group.members:
+        names.update(member.subscribed_topic_names)
+        names.update(each.topic_name for each in member.assignment.topic_partitions)
+    if all(ctx.sees(Operation.DESCRIBE, ResourceType.TOPIC, name) for name in names):
+        return group
+    error = TopicAuthorizationFailed()
+    return DescribedShareGroup(
+        error_code=error.code,
+        error_message="The group has described topic(s) that the client is not "
+        "authorized to describe.",
+        group_id=group.group_id,
+    )
