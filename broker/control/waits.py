@@ -87,6 +87,9 @@ class Waits:
             async with asyncio.timeout(timeout_ms / 1000):
                 await self._services.groups.runtime.loaded()
                 await self._services.transactions.runtime.loaded()
+                share_states = self._services.share_states_in_use
+                if share_states is not None:
+                    await share_states.runtime.loaded()
                 while True:
                     places = list(condition.places())
                     watch.follow(places)

@@ -16,7 +16,7 @@ from odradek.storage.directory.disk_reserve import has_room
 from .shard import Phase
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from odradek.broker.config.options.broker_config import BrokerConfig
@@ -47,9 +47,10 @@ class Shortage:
         replica_manager: ReplicaManager,
         files: Files,
         disk_threads: DiskThreads,
-        coordinators: Sequence[CoordinatorRuntime[Any]],
+        coordinators: Callable[[], Iterable[CoordinatorRuntime[Any]]],
         measure: Callable[[Path], int] = free_bytes,
     ) -> None:
+        """``coordinators`` says which there are."""
         self.directories = tuple(
             dict.fromkeys((*config.log_dirs, config.catalog_directory))
         )
@@ -104,7 +105,7 @@ class Shortage:
         ]
 
     def _coordinators(self) -> Iterator[TopicPartition]:
-        for runtime in self._runtimes:
+        for runtime in self._runtimes():
             for shard in runtime.shards():
                 if shard.phase is Phase.ACTIVE:
                     yield shard.topic_partition

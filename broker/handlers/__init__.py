@@ -27,6 +27,8 @@ MODULES: Final = (
     "groups.offset_commit",
     "groups.offset_fetch",
     "groups.share_groups",
+    "groups.share_offsets",
+    "groups.share_state",
     "groups.txn_offset_commit",
     "options.alter_configs",
     "options.client_quotas",

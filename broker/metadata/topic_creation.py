@@ -17,11 +17,12 @@ from odradek.protocol.errors import (
 )
 
 from .topic import NewTopic
-from .topic_names import check_name
+from .topic_names import SHARE_GROUP_STATE, check_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from odradek.broker.config.chosen_options import ChosenOptions
     from odradek.broker.config.options.broker_config import BrokerConfig
 
 USE_DEFAULT = -1
@@ -45,12 +46,29 @@ def check_wanted(wanted: WantedTopic, config: BrokerConfig) -> NewTopic:
     """
     check_name(wanted.name)
     options = validate_topic_options(_given(wanted.options), config)
+    check_own_topic(wanted.name, options, config)
     if wanted.assignments:
         partition_count = _count_assigned(wanted, config.node_id)
     else:
         _check_replication_factor(wanted.replication_factor)
         partition_count = _partition_count(wanted.partition_count, config)
     return NewTopic(wanted.name, partition_count, options)
+
+
+def check_own_topic(name: str, options: ChosenOptions, config: BrokerConfig) -> None:
+    """See that a topic of the broker's own can do its work with these options.
+
+    Raises:
+        InvalidConfig: it would lose what it is there for.
+    """
+    if name != SHARE_GROUP_STATE:
+        return
+    if "compact" in options.parsed.get("cleanup.policy", config.log_cleanup_policy):
+        # Apache Kafka takes it, and forgets what was acknowledged.
+        raise InvalidConfig(
+            f"{name} cannot be compacted: its records say what has changed since those "
+            "before them"
+        )
 
 
 def check_brokers(broker_ids: Sequence[int], node_id: int) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from odradek.broker.memory.limits import LimitedLog
 from odradek.broker.metadata.client_quotas import ClientQuotas
@@ -19,11 +19,14 @@ from odradek.broker.metadata.topic_names import SHARE_GROUP_STATE
 from odradek.broker.runtime.bugs import Bugs
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from odradek.broker.access.authorizer import Authorizer
     from odradek.broker.compaction.cleaning import Cleaning
     from odradek.broker.config.live_config import LiveConfig
     from odradek.broker.config.options.broker_config import BrokerConfig
     from odradek.broker.coordinator.group.service import GroupCoordinator
+    from odradek.broker.coordinator.runtime import CoordinatorRuntime
     from odradek.broker.coordinator.share.service import ShareCoordinator
     from odradek.broker.coordinator.shortage import Shortage
     from odradek.broker.coordinator.transaction.service import TransactionCoordinator
@@ -203,8 +206,15 @@ class Parts:
             replica_manager=self.replica_manager,
             files=self.log_manager.files,
             disk_threads=self.disk_threads,
-            coordinators=(self.groups.runtime, self.transactions.runtime),
+            coordinators=self._coordinators,
         )
+
+    def _coordinators(self) -> Iterator[CoordinatorRuntime[Any]]:
+        yield self.groups.runtime
+        yield self.transactions.runtime
+        share_states = self.share_states_in_use
+        if share_states is not None:
+            yield share_states.runtime
 
     @cached_property
     def moving(self) -> Moving:

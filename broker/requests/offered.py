@@ -73,4 +73,12 @@ OFFERED: Final = {
     77: Offer(1, 1, ("groups.share_groups",)),
     80: Offer(0, 1, ("cluster.quorum",)),
     81: Offer(0, 0, ("cluster.quorum",)),
+    83: Offer(0, 0, ("groups.share_state",)),
+    84: Offer(0, 0, ("groups.share_state",)),
+    85: Offer(0, 1, ("groups.share_state",)),
+    86: Offer(0, 0, ("groups.share_state",)),
+    87: Offer(0, 1, ("groups.share_state",)),
+    90: Offer(0, 1, ("groups.share_offsets",)),
+    91: Offer(0, 0, ("groups.share_offsets",)),
+    92: Offer(0, 0, ("groups.share_offsets",)),
 }

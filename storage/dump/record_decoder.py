@@ -15,6 +15,7 @@ from odradek.protocol.consumer_protocol import (
 from odradek.protocol.errors import MalformedRequest
 from odradek.protocol.group_records import GROUP_RECORDS, GroupMetadataValue
 from odradek.protocol.schema import UNSET, Field, Message, Struct
+from odradek.protocol.share_records import SHARE_RECORDS
 from odradek.protocol.transaction_records import TRANSACTION_RECORDS
 from odradek.protocol.uuids import to_text
 
@@ -61,14 +62,14 @@ class RecordDecoder:
         return fields
 
 
-def offsets_decoder() -> RecordDecoder:
-    """For ``__consumer_offsets``."""
-    return RecordDecoder(GROUP_RECORDS, _open_members)
-
-
-def transaction_log_decoder() -> RecordDecoder:
-    """For ``__transaction_state``."""
-    return RecordDecoder(TRANSACTION_RECORDS)
+def decoder_of(topic: str) -> RecordDecoder:
+    """For one of the coordinators' own topics."""
+    if topic == "__consumer_offsets":
+        return RecordDecoder(GROUP_RECORDS, _open_members)
+    if topic == "__transaction_state":
+        return RecordDecoder(TRANSACTION_RECORDS)
+    assert topic == "__share_group_state", topic
+    return RecordDecoder(SHARE_RECORDS)
 
 
 def struct_fields(struct: Struct, version: int) -> Fields:

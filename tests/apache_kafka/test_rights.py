@@ -12,7 +12,8 @@ from odradek.protocol.acls import Operation
 from odradek.protocol.api_keys import ApiKey
 from tests.apache_kafka.guarded_nodes import GuardedNode, guarded_nodes
 from tests.apache_kafka.places import NEW, Place, places, renamed
-from tests.broker.handlers.needs_of_apis import ROWS, Need, Row, committing
+from tests.broker.handlers.needed_rows import Need, Row
+from tests.broker.handlers.needs_of_apis import ROWS, committing
 from tests.broker.handlers.test_needs_of_apis import EVERYTHING, IMPLYING, entries
 from tests.fakes.access import entry
 

@@ -71,6 +71,7 @@ def _parser() -> Parser:
     for name, topic in (
         ("--offsets-decoder", "__consumer_offsets"),
         ("--transaction-log-decoder", "__transaction_state"),
+        ("--share-group-state-decoder", "__share_group_state"),
     ):
         decoders.add_argument(
             name,
@@ -124,14 +125,9 @@ def _depth(options: argparse.Namespace) -> Depth:
 
     if options.decoder is None:
         return Depth(options.deep or options.data, options.data)
-    from odradek.storage.dump.record_decoder import (
-        offsets_decoder,
-        transaction_log_decoder,
-    )
+    from odradek.storage.dump.record_decoder import decoder_of
 
-    is_offsets = options.decoder == "__consumer_offsets"
-    decoder = offsets_decoder() if is_offsets else transaction_log_decoder()
-    return Depth(records=True, data=True, decoder=decoder)
+    return Depth(records=True, data=True, decoder=decoder_of(options.decoder))
 
 
 def _dump(paths: Iterable[Path], options: argparse.Namespace) -> int:

@@ -20,6 +20,7 @@ from odradek.protocol.errors import (
 from .merge import finished_count, merge
 from .records import Snapshot, SnapshotRecord, UpdateRecord
 from .state import (
+    FIRST_EPOCH,
     NO_COUNT,
     NO_EPOCH,
     NO_START,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from odradek.broker.coordinator.decision import CoordinatorRecord
+    from odradek.broker.metadata.topics import Topics
 
     from .shard import ShareStateShard
 
@@ -65,12 +67,12 @@ def _beginning(
     state = shard.states.get(key)
     if state is not None:
         _check_epoch(state.state_epoch, state_epoch, FencedStateEpoch)
-    check_partition(shard, key)
+    check_partition(shard.topics, key)
     now_ms = shard.clock.now_ms()
     snapshot = Snapshot(
         snapshot_epoch=0 if state is None else state.snapshot_epoch + 1,
         state_epoch=state_epoch,
-        leader_epoch=NO_EPOCH,
+        leader_epoch=FIRST_EPOCH,
         start=start,
         complete_count=NO_COUNT if start == NO_START else 0,
         created_ms=now_ms,
@@ -95,7 +97,7 @@ def decide_write(
     _check_batches(update.batches)
     state = _found(shard, key, update.leader_epoch)
     _check_epoch(state.state_epoch, update.state_epoch, FencedStateEpoch)
-    check_partition(shard, key)
+    check_partition(shard.topics, key)
     return Decision(records=[_written(shard, key, update, state.leader_epoch)])
 
 
@@ -158,7 +160,7 @@ def decide_read(shard: ShareStateShard, key: ShareKey, leader_epoch: int) -> Dec
         UnknownTopicOrPartition: there is no such partition any more.
     """
     state = _found(shard, key, leader_epoch)
-    check_partition(shard, key)
+    check_partition(shard.topics, key)
     if leader_epoch in (NO_EPOCH, state.leader_epoch):
         return Decision(response=state.stored(), reads_state=True)
     nothing_else = StateUpdate(
@@ -175,7 +177,7 @@ def decide_summary(shard: ShareStateShard, keys: Iterable[ShareKey]) -> Decision
     found: dict[ShareKey, StateSummary | KafkaError] = {}
     for key in keys:
         try:
-            check_partition(shard, key)
+            check_partition(shard.topics, key)
         except KafkaError as error:
             found[key] = error.as_value()
             continue
@@ -211,13 +213,13 @@ def decide_forget_topic(shard: ShareStateShard, topic_id: bytes) -> Decision:
 # Checks
 
 
-def check_partition(shard: ShareStateShard, key: ShareKey) -> None:
+def check_partition(topics: Topics, key: ShareKey) -> None:
     """See that the partition is there.
 
     Raises:
         UnknownTopicOrPartition: it is not.
     """
-    topic = shard.topics.by_id(key.topic_id)
+    topic = topics.by_id(key.topic_id)
     if topic is None or not 0 <= key.partition < len(topic.partitions):
         raise UnknownTopicOrPartition
 

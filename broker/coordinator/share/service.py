@@ -9,11 +9,11 @@ meanwhile with COORDINATOR_LOAD_IN_PROGRESS.
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from odradek.broker.coordinator.runtime import CoordinatorRuntime
-from odradek.broker.coordinator.shard import Phase
 from odradek.broker.metadata.auto_create import make_topic
 from odradek.broker.metadata.topic_names import SHARE_GROUP_STATE
 from odradek.broker.runtime.parked import Parked, gathered
@@ -30,7 +30,7 @@ from .decisions import (
 )
 from .shard import ShareStateShard
 from .state import ShareKey, StateSummary, StateUpdate, StoredState, key_text
-from .upkeep import cut_below, decide_cold_snapshots
+from .upkeep import cut_below, decide_cold_snapshots, decide_first_needed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -242,7 +242,7 @@ class ShareCoordinator:
         for key in keys:
             partition = self.runtime.partition_of(key_text(key))
             by_shard.setdefault(partition, []).append(key)
-        answers = []
+        answers: list[Any] = []
         for partition, some in by_shard.items():
             of_shard = tuple(some)
             try:
@@ -267,13 +267,23 @@ class ShareCoordinator:
             return
         self.runtime.schedule(decide_cold_snapshots)
         for shard in self.runtime.shards():
-            if shard.phase is not Phase.ACTIVE:
-                continue
-            try:
-                partition = self._replica_manager.partition(shard.topic_partition)
-            except KafkaError:  # the topic is being deleted
-                continue
-            cut_below(partition, shard.state.first_needed_offset)
+            found = shard.act(decide_first_needed, KafkaError.as_value)
+            if isinstance(found, Parked):
+                found.listen(partial(self._cut_soon, shard))
+            else:
+                self._cut(shard, found)
+
+    def _cut_soon(self, shard: Shard[ShareStateShard], found: Parked[Any]) -> None:
+        """It is told inside of another change."""
+        if found.error is None:
+            self.runtime.run_soon(partial(self._cut, shard, found.result()))
+
+    def _cut(self, shard: Shard[ShareStateShard], found: int | KafkaError) -> None:
+        if isinstance(found, KafkaError):  # it is loaded, or has failed
+            return
+        with suppress(KafkaError):  # the topic is being deleted
+            partition = self._replica_manager.partition(shard.topic_partition)
+            cut_below(partition, found)
 
     def forget_topic(self, name: str, topic_id: bytes) -> bool:
         """Forget what groups did with a deleted topic. Whether there was room for it.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import records
 from .merge import merge
-from .state import NO_EPOCH, NO_START, ShareKey, ShareState
+from .state import FIRST_EPOCH, NO_EPOCH, NO_START, ShareKey, ShareState
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,9 +74,17 @@ class ShareStateShard:
                 watcher(record.key)
 
     def _put(self, key: ShareKey, snapshot: records.Snapshot, place: Place) -> None:
-        *values, batches = snapshot
-        merged = merge((), batches, snapshot.start)
-        self.states[key] = ShareState(*values, place.offset, merged)
+        self.states[key] = ShareState(
+            snapshot.snapshot_epoch,
+            snapshot.state_epoch,
+            snapshot.leader_epoch,
+            snapshot.start,
+            snapshot.complete_count,
+            snapshot.created_ms,
+            snapshot.written_ms,
+            place.offset,
+            merge((), snapshot.batches, snapshot.start),
+        )
 
     def _update(self, record: records.UpdateRecord, place: Place) -> None:
         state = self.states.get(record.key)
@@ -85,7 +93,7 @@ class ShareStateShard:
             # is damaged: then this is better than nothing.
             state = self.states[record.key] = ShareState(
                 record.snapshot_epoch,
-                NO_EPOCH,
+                FIRST_EPOCH,
                 record.leader_epoch,
                 record.start,
                 record.complete_count,

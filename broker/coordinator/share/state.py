@@ -16,6 +16,7 @@ from odradek.protocol.uuids import from_text, to_text
 NO_START = -1
 """The group has read nothing of the partition yet."""
 NO_EPOCH = -1
+FIRST_EPOCH = 0
 NO_COUNT = -1
 
 AVAILABLE, ACKNOWLEDGED, ARCHIVED = 0, 2, 4
@@ -96,8 +97,8 @@ class StoredState(NamedTuple):
 class StateSummary(NamedTuple):
     """Where a share group is in a partition. By default: it has not begun."""
 
-    state_epoch: int = 0
-    leader_epoch: int = 0
+    state_epoch: int = FIRST_EPOCH
+    leader_epoch: int = FIRST_EPOCH
     start: int = NO_START
     complete_count: int = NO_COUNT
 

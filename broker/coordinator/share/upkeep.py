@@ -52,10 +52,15 @@ def _again(state: ShareState, now_ms: int) -> Snapshot:
     )
 
 
-def cut_below(partition: Partition, offset: int) -> bool:
-    """Let the log begin at ``offset``, once that is replicated. Whether it does."""
-    if partition.log is None or offset > partition.view.high_watermark:
-        return False
-    if offset > partition.view.log_start_offset:
+def decide_first_needed(shard: ShareStateShard) -> Decision:
+    """From where on records are needed; told when nothing of that can be lost.
+
+    A snapshot that a power cut takes is no reason to cut off the one before.
+    """
+    return Decision(shard.first_needed_offset, reads_state=True)
+
+
+def cut_below(partition: Partition, offset: int) -> None:
+    """Let the log begin at ``offset``, which is replicated."""
+    if partition.log is not None and offset > partition.view.log_start_offset:
         partition.log.increment_log_start(offset)
-    return True

@@ -41,6 +41,7 @@ from odradek.broker.config.topic_config import (
     validate_topic_options,
 )
 from odradek.broker.metadata.resource_options import Resource, ResourceKind
+from odradek.broker.metadata.topic_creation import check_own_topic
 from odradek.broker.metadata.topic_names import check_name
 from odradek.broker.requests import needs
 from odradek.broker.requests.registry import answers_errors, handles
@@ -232,7 +233,9 @@ async def _alter_topic(
         after = edit.apply(
             options, find_topic_option, lambda name: topic_default(name, config)
         )
-        return validate_topic_options(options.changed_to(after), config)
+        chosen = validate_topic_options(options.changed_to(after), config)
+        check_own_topic(name, chosen, config)
+        return chosen
 
     if not name:
         raise InvalidRequest("Default topic resources are not allowed.")

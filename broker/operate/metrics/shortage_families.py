@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from odradek.broker.metadata.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
+from odradek.broker.metadata.topic_names import INTERNAL_TOPICS
 
 from .exposition import Family, counter, gauge, labels
 
@@ -37,7 +37,7 @@ def shortage_families(services: Services) -> Iterator[Family]:
         "Partitions of a coordinator that take no writes for want of room.",
     )
     counts = Counter(each.topic for each in shortage.coordinators)
-    for topic in (CONSUMER_OFFSETS, TRANSACTION_STATE):
+    for topic in sorted(INTERNAL_TOPICS):
         stuck.add(counts[topic], labels(topic=topic))
     yield stuck
     refused = counter(

@@ -23,6 +23,16 @@ def test_without_metadata_everything_is_kept() -> None:
         assert options().of_topic(name) == keep | {"cleanup.policy": "compact"}
 
 
+def test_what_share_groups_have_done_is_not_compacted() -> None:
+    """Its records are increments."""
+    keep = {"retention.ms": "-1", "retention.bytes": "-1"}
+    metadata = ClusterMetadata()
+    metadata.topic_options["__share_group_state"] = {"retention.ms": "-1"}
+    for known in (None, metadata):
+        chosen = options(known).of_topic("__share_group_state")
+        assert chosen == keep | {"cleanup.policy": "delete"}
+
+
 def test_what_the_operator_says_is_stronger_and_a_name_strongest() -> None:
     chosen = options(
         every={"retention.ms": "1", "flush.ms": "5"}, t={"retention.ms": "2"}

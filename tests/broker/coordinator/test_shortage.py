@@ -29,7 +29,10 @@ class Disk:
             replica_manager=services.replica_manager,
             files=services.log_manager.files,
             disk_threads=services.disk_threads,
-            coordinators=(services.groups.runtime, services.transactions.runtime),
+            coordinators=lambda: (
+                services.groups.runtime,
+                services.transactions.runtime,
+            ),
             measure=self.measure,
         )
 

@@ -1,18 +1,25 @@
-"""What each API needs, and what is answered to who has nothing of it: Kafka's table.
+"""What each API needs, and what is answered to who has nothing of it: Kafka's table."""
 
-``denied`` are all error codes of that answer; where nothing is said but something left
-out, ``listed`` names the list. Each of ``alternatives`` is enough.
-"""
+from typing import Any
 
-from typing import Any, NamedTuple
-
-from odradek.protocol.acls import CLUSTER_NAME, Operation, ResourceType
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.records import NewRecord, build_batch
 
-TOPIC, GROUP = ResourceType.TOPIC, ResourceType.GROUP
-CLUSTER, TXN_ID = ResourceType.CLUSTER, ResourceType.TRANSACTIONAL_ID
-NO_TOPIC, NO_GROUP, NO_CLUSTER, NO_TXN_ID = 29, 30, 31, 53
+from .needed_rows import (
+    NO_CLUSTER,
+    NO_GROUP,
+    NO_TOPIC,
+    NO_TXN_ID,
+    Row,
+    c,
+    g,
+    of_cluster,
+    of_group,
+    t,
+    x,
+)
+from .needs_of_share_groups import SHARE_GROUPS
+
 NOT_ATTEMPTED = 55
 BATCH = build_batch([NewRecord(None, b"v")])
 IN_TRANSACTION = build_batch(
@@ -22,46 +29,6 @@ IN_TRANSACTION = build_batch(
     base_sequence=0,
     is_transactional=True,
 )
-
-Need = tuple[Operation, ResourceType, str]
-
-
-class Row(NamedTuple):
-    """One request, and what it needs."""
-
-    api: ApiKey
-    version: int
-    values: dict[str, Any]
-    denied: list[int]
-    alternatives: list[list[Need]]
-    listed: str = ""
-
-
-def t(*operations: str, name: str = "t") -> list[Need]:
-    return [(Operation[each], TOPIC, name) for each in operations]
-
-
-def g(*operations: str) -> list[Need]:
-    return [(Operation[each], GROUP, "g") for each in operations]
-
-
-def c(*operations: str) -> list[Need]:
-    return [(Operation[each], CLUSTER, CLUSTER_NAME) for each in operations]
-
-
-def x(*operations: str) -> list[Need]:
-    return [(Operation[each], TXN_ID, "x") for each in operations]
-
-
-def of_group(api: ApiKey, version: int, **more: Any) -> Row:
-    values = {"group_id": "g", **more}
-    return Row(api, version, values, [NO_GROUP], [g("READ")])
-
-
-def of_cluster(
-    api: ApiKey, version: int, values: dict[str, Any], *operations: str
-) -> Row:
-    return Row(api, version, values, [NO_CLUSTER], [c(each) for each in operations])
 
 
 def produce(batch: bytes, transactional_id: str | None = None) -> dict[str, Any]:
@@ -394,4 +361,4 @@ CLUSTERS = [
     *options(ApiKey.INCREMENTAL_ALTER_CONFIGS, 1, "ALTER_CONFIGS", validate_only=True),
 ]
 
-ROWS = [*RECORDS, *TOPICS, *GROUPS, *TRANSACTIONS, *CLUSTERS]
+ROWS = [*RECORDS, *TOPICS, *GROUPS, *SHARE_GROUPS, *TRANSACTIONS, *CLUSTERS]

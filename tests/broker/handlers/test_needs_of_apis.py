@@ -14,7 +14,8 @@ from tests.fakes.access import entry
 from tests.fakes.guarded_broker import ROOT, GuardedBroker, codes_in, guarded_broker
 from tests.fakes.requests_by_name import request_of
 
-from .needs_of_apis import ROWS, Need, Row, committing
+from .needed_rows import Need, Row
+from .needs_of_apis import ROWS, committing
 
 OF_RIGHTS = {29, 30, 31, 53, 55, 65}
 # What is over a listener without logins is refused to everybody: their own tests ask.

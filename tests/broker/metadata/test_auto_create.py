@@ -18,6 +18,20 @@ def test_topics_of_the_coordinators_are_compacted(name: str) -> None:
     validate_topic_options(topic.options, BrokerConfig())
 
 
+def test_what_share_groups_have_done_is_never_taken_away() -> None:
+    topic = new_topic("__share_group_state", BrokerConfig())
+    assert topic.partition_count == 50
+    assert topic.options == {
+        "cleanup.policy": "delete",
+        "compression.type": "producer",
+        "min.insync.replicas": "1",
+        "retention.bytes": "-1",
+        "retention.ms": "-1",
+        "segment.bytes": "104857600",
+    }
+    validate_topic_options(topic.options, BrokerConfig())
+
+
 def test_an_illegal_name_is_not_made() -> None:
     with pytest.raises(InvalidTopic):
         new_topic("a b", BrokerConfig())

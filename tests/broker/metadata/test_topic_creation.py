@@ -92,3 +92,21 @@ def test_what_cannot_be_is_refused(
 ) -> None:
     with pytest.raises(error, match=complaint):
         check_wanted(wanted(**more), CONFIG)
+
+
+@pytest.mark.parametrize(
+    ("options", "config"),
+    [
+        ({"cleanup.policy": "compact"}, CONFIG),
+        ({"cleanup.policy": "delete,compact"}, CONFIG),
+        ({}, BrokerConfig(log_cleanup_policy=("compact",))),
+    ],
+)
+def test_what_share_groups_have_done_cannot_be_compacted(
+    options: dict[str, str], config: BrokerConfig
+) -> None:
+    name = "__share_group_state"
+    with pytest.raises(InvalidConfig, match="cannot be compacted"):
+        check_wanted(wanted(name=name, options=options), config)
+    check_wanted(wanted(name=name, options={"cleanup.policy": "delete"}), config)
+    check_wanted(wanted(options=options), config)

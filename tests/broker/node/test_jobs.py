@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from odradek.broker.node.jobs import add_jobs, make_cleaning
+from odradek.broker.node.jobs import SHARE_UPKEEP_INTERVAL_MS, add_jobs, make_cleaning
 from odradek.broker.requests.dispatch import Dispatcher
 from tests.fakes.replicas import replicas
 
@@ -42,3 +42,19 @@ async def test_cleaning_gets_what_the_options_say(tmp_path: Path) -> None:
         assert limits.rate_of_round == 1000
         assert limits.rounds_max == 3
         assert limits.load_factor == 0.5
+
+
+async def test_share_states_are_kept_short_once_there_are_any(tmp_path: Path) -> None:
+    async with replicas(tmp_path) as broker:
+        services = broker.services
+        cleaning = make_cleaning(services, broker.files)
+        add_jobs(services, [], cleaning, Dispatcher(services, {}))
+        await broker.clock.tick(SHARE_UPKEEP_INTERVAL_MS)
+        assert "share_states" not in vars(services), "nobody uses them"
+        cut: list[None] = []
+        states = services.share_states
+        states.upkeep = lambda: cut.append(None)  # type: ignore[method-assign]
+        await broker.clock.tick(SHARE_UPKEEP_INTERVAL_MS)
+        assert cut == [None]
+        await services.scheduler.stop()
+        await states.close()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from odradek.storage.dump.dump_file import FileKind, dump_file, kind_of, known_names
 from odradek.storage.dump.line import json_lines, record_words, text_lines
 from odradek.storage.dump.log_dump import Depth
-from odradek.storage.dump.record_decoder import offsets_decoder, transaction_log_decoder
+from odradek.storage.dump.record_decoder import decoder_of
 from odradek.storage.dump.row import Row, RowKind
 from odradek.storage.files.read_only_files import ReadOnlyFiles
 from tests.fakes.files import FakeFiles
@@ -33,9 +33,9 @@ def on_disk(case: Path) -> Iterator[tuple[Path, list[dict[str, Any]]]]:
 
 def depth_of(path: Path) -> Depth:
     if path.parent.name.startswith("__consumer_offsets"):
-        return Depth(records=True, data=True, decoder=offsets_decoder())
+        return Depth(records=True, data=True, decoder=decoder_of("__consumer_offsets"))
     if path.parent.name.startswith("__transaction_state"):
-        return Depth(records=True, data=True, decoder=transaction_log_decoder())
+        return Depth(records=True, data=True, decoder=decoder_of("__transaction_state"))
     return Depth(records=True)
 
 

@@ -7,11 +7,15 @@ from odradek.protocol.group_records import (
     GroupMetadataKey,
     GroupMetadataValue,
 )
+from odradek.protocol.messages.share_state import ShareStateBatch
 from odradek.protocol.schema import Message
+from odradek.protocol.share_records import ShareStateKey, ShareUpdateValue
 from odradek.protocol.transaction_records import TransactionLogKey, TransactionLogValue
-from odradek.storage.dump.record_decoder import offsets_decoder, transaction_log_decoder
+from odradek.storage.dump.record_decoder import decoder_of
 
-OFFSETS, TRANSACTIONS = offsets_decoder(), transaction_log_decoder()
+OFFSETS = decoder_of("__consumer_offsets")
+TRANSACTIONS = decoder_of("__transaction_state")
+SHARE_STATES = decoder_of("__share_group_state")
 
 
 def packed(number: int, message: Message, version: int = 0) -> bytes:
@@ -38,6 +42,34 @@ def test_a_transaction_without_defaults_that_say_nothing() -> None:
             },
         },
     )
+
+
+def test_what_a_share_group_has_done() -> None:
+    key = packed(1, ShareStateKey(group_id="g", topic_id=bytes(16), partition=3))
+    batch = ShareStateBatch(
+        first_offset=6, last_offset=7, delivery_state=2, delivery_count=1
+    )
+    value = ShareUpdateValue(snapshot_epoch=1, start_offset=5, state_batches=[batch])
+    shown_key, shown = SHARE_STATES.decode(key, packed(0, value))
+    data = {"groupId": "g", "topicId": "A" * 22, "partition": 3}
+    assert shown_key == {"type": "1", "data": data}
+    assert shown == {
+        "version": "0",
+        "data": {
+            "snapshotEpoch": 1,
+            "leaderEpoch": 0,
+            "startOffset": 5,
+            "stateBatches": [
+                {
+                    "firstOffset": 6,
+                    "lastOffset": 7,
+                    "deliveryState": 2,
+                    "deliveryCount": 1,
+                }
+            ],
+        },
+    }
+    assert SHARE_STATES.decode(packed(0, ShareStateKey()), None)[1] is None
 
 
 def test_members_of_a_consumer_group_are_opened() -> None:

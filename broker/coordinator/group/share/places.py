@@ -65,6 +65,8 @@ def decide_move(
     """
     group = find_group(shard, group_id, is_joining=True)
     _check_empty(group)
+    if not offsets:
+        return Decision({})
     draft, answer = ShareDraft(shard, group), Parked[Any]()
     numbers: dict[bytes, set[int]] = {}
     for topic_id, number in offsets:
@@ -73,7 +75,10 @@ def decide_move(
         topic_id: TopicStates(names[topic_id], frozenset(some))
         for topic_id, some in numbers.items()
     }
-    if not group.epoch:
+    if group.epoch:
+        # Who has read the states before, and writes them from now on, is late.
+        draft.bump()
+    else:
         draft.write_epoch()
     draft.put_states(draft.states.beginning(topics))
     starts = {ShareKey(group_id, *place): at for place, at in offsets.items()}

@@ -203,6 +203,15 @@ async def test_bad_changes_are_refused_and_change_nothing(
         assert broker.topics.known("a").options == {}
 
 
+async def test_a_log_of_increments_cannot_be_compacted(tmp_path: Path) -> None:
+    async with topic_broker(tmp_path) as broker:
+        name = "__share_group_state"
+        await broker.topics.create_topic(name, 1)
+        compact = a_change(("cleanup.policy", SET, "compact"), name=name)
+        (result,) = await changed(broker, compact)
+        assert result.error_code == ErrorCode.INVALID_CONFIG
+
+
 async def test_a_topic_that_comes_twice_is_refused_twice(tmp_path: Path) -> None:
     async with topic_broker(tmp_path) as broker:
         await broker.topics.create_topic("a", 1)

@@ -1,13 +1,16 @@
+import asyncio
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from odradek.broker.coordinator.share.state import ShareKey
 from odradek.broker.handlers.topics.topic_deletion import (
     delete_topics,
     finish_deletions,
     finish_interrupted,
 )
+from odradek.broker.runtime.parked import Parked
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.storage.directory.checkpoints import DirectoryFailure
@@ -15,6 +18,7 @@ from odradek.storage.files.files import DiskFull, StorageFailure
 from tests.fakes.files import FakeFiles
 from tests.fakes.replicas import LOG_DIR, Replicas, batch_of, replicas
 from tests.fakes.topics import FakeLogManager, topic_broker
+from tests.patience import PATIENCE_S
 
 A0, A1, A2 = (TopicPartition("a", number) for number in range(3))
 
@@ -311,3 +315,49 @@ async def test_a_kill_before_the_renaming_leaves_nothing_of_the_topic(
         remove_all(broker)
         await finish_deletions(broker.services)
         assert broker.topics.deletions == {}
+
+
+async def begun_by_a_share_group(broker: Replicas, name: str) -> ShareKey:
+    """A share group has begun with a topic."""
+    key = ShareKey("g", broker.topics.known(name).topic_id, 0)
+    begun = broker.services.share_states.initialise({key: 0}, 1, dict)
+    assert isinstance(begun, Parked)
+    async with asyncio.timeout(PATIENCE_S):
+        while not begun.done():
+            await broker.commit()
+            await asyncio.sleep(0)
+    assert begun.result() == {key: None}
+    return key
+
+
+async def test_what_share_groups_did_with_a_topic_goes_with_it(tmp_path: Path) -> None:
+    async with replicas(tmp_path) as broker:
+        await load_groups(broker)
+        await broker.create_topic("a")
+        key = await begun_by_a_share_group(broker, "a")
+        states = broker.services.share_states
+        assert states.read(key, -1).start == 0
+        await delete_topics(broker.services, [key.topic_id])
+        assert not any(shard.state.states for shard in states.runtime.shards())
+        remove_all(broker)
+        await finish_deletions(broker.services)
+        assert not broker.topics.deletions
+        await states.close()
+
+
+async def test_share_groups_know_nothing_without_their_own_topic(
+    tmp_path: Path,
+) -> None:
+    async with replicas(tmp_path) as broker:
+        await load_groups(broker)
+        await broker.create_topic("a")
+        key = await begun_by_a_share_group(broker, "a")
+        await broker.commit()
+        states = broker.services.share_states
+        topic = broker.topics.known("__share_group_state")
+        await delete_topics(broker.services, [topic.topic_id])
+        assert not states.has_topic
+        assert not list(states.runtime.shards())
+        assert await begun_by_a_share_group(broker, "a") == key
+        assert states.read(key, -1).start == 0
+        await states.close()

@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from odradek.broker.metadata.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
+from odradek.broker.metadata.topic_names import CONSUMER_OFFSETS, INTERNAL_TOPICS
 from tests.broker.node.test_server import create_topic, produce, running, with_client
 from tests.broker.operate.metrics.served import HTTP, commit, get, scraped
 
@@ -16,7 +16,7 @@ async def test_a_full_disk_is_told_on_the_pages_until_it_is_over(
         found = await scraped(server)
         assert found["odradek_directory_full"] == {directory: 0}
         assert found["odradek_unrecorded_partitions"] == {(): 0}
-        topics = {(CONSUMER_OFFSETS,): 0, (TRANSACTION_STATE,): 0}
+        topics = {(topic,): 0 for topic in INTERNAL_TOPICS}
         assert found["odradek_coordinators_without_room"] == topics
         assert found["odradek_no_room_total"] == {("log",): 0, ("catalogue",): 0}
         shortage, appends = server.services.shortage, server.services.replica_manager

@@ -58,7 +58,7 @@ class TestMove:
         assert list(results.values()) == [None]
         at = {key.partition: start for key, start in groups.states.starts.items()}
         assert at == {0: 4, 1: -1}
-        assert groups.states.epochs[-1] == groups.share_group.epoch == 4
+        assert groups.states.epochs[-1] == groups.share_group.epoch == 5, "a new one"
         groups.join("b")
         assert len(groups.states.asked) == 2, "it has a state in both"
 
@@ -69,6 +69,11 @@ class TestMove:
         assert (group.epoch, group.is_empty) == (1, True)
         assert group.states.has(id_of(groups, "t"), 1)
         assert not group.states.has(id_of(groups, "t"), 0)
+
+    def test_nothing_is_made_for_nothing(self) -> None:
+        groups = ShareGroups(t=2)
+        assert move(groups, {}, "new") == {}
+        assert not groups.state.share_groups
 
     def test_not_one_of_another_type(self) -> None:
         groups = ShareGroups(t=2)
