@@ -18,6 +18,7 @@ from odradek.broker.operate.metrics.broker_families import broker_families
 from odradek.broker.operate.metrics.exposition import Family
 from odradek.broker.operate.metrics.group_families import group_families
 from odradek.broker.operate.metrics.partition_families import PartitionFamilies
+from odradek.broker.operate.metrics.share_families import share_families
 
 PAGE = Path(__file__).parent / "metrics.md"
 ROW = re.compile(r"\| `(\w+)` \| \w+ \| ([^|]*) \|")
@@ -64,6 +65,7 @@ async def gathered() -> list[Family]:
             assert sources.cleaning is not None
             found = list(broker_families(sources))
             found += PartitionFamilies(sources.services)
+            found += share_families(sources.services)
             for some in group_families(sources.services):
                 found += some
         finally:

@@ -56,6 +56,15 @@ class Waits:
             "assigned", timeout=timeout, group=group, members=members, reading=reading
         )
 
+    def acquired(
+        self, group: str, count: int = 1, *, timeout: float = TIMEOUT_S
+    ) -> None:
+        """Members of a share group have so many records, and have yet to say more.
+
+        ``count=0``: all that was handed out is acknowledged, or given back.
+        """
+        self.until("acquired", timeout=timeout, group=group, count=count)
+
     def lag(
         self, group: str, topic: str | None = None, *, timeout: float = TIMEOUT_S
     ) -> None:

@@ -8,6 +8,7 @@ is missing. The time is real, also while the broker's clock stands still.
 |---|---|---|
 | ``records`` | ``topic``, ``count``, ``partition`` | a committed reader sees so many |
 | ``assigned`` | ``group``, ``members``, ``reading`` | so many, stable, and reading |
+| ``acquired`` | ``group``, ``count`` | members of a share group have so many |
 | ``lag`` | ``group``, ``topic`` | all is read and committed |
 | ``committed`` | ``group``, ``topic``, ``partition``, ``offset`` | so far, at least |
 | ``transaction`` | ``id``, ``state`` | it is in that state, or came by it |

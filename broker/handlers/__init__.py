@@ -48,6 +48,8 @@ MODULES: Final = (
     "security.delegation_tokens",
     "security.sasl",
     "security.scram",
+    "share.share_acknowledge",
+    "share.share_fetch",
     "topics.create_topics",
     "topics.delete_topics",
     "topics.describe_topic_partitions",

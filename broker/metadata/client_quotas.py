@@ -11,10 +11,14 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
+from odradek.broker.config.options.option import INT_MAX
+
 from .resource_options import Resource, ResourceKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from odradek.broker.config.options.broker_config import BrokerConfig
 
     from .resource_options import ResourceOptions
 
@@ -103,6 +107,18 @@ class ClientQuotas:
             if own is not None and key in own:
                 return Quota(own[key], _shared(entity, user, client_id))
         return None
+
+    def fetch_bytes_max(self, user: str, client_id: str, config: BrokerConfig) -> int:
+        """The most that a client may be sent at once if it has read nothing of late.
+
+        More than its quota's windows hold would make it wait in any case, and the
+        longer, the more it is (Kafka's ``maxQuotaWindowBytes``).
+        """
+        quota = self.find(QuotaKey.FETCH, user, client_id)
+        if quota is None:
+            return INT_MAX
+        seconds = (config.quota_window_num - 1) * config.quota_window_size_seconds
+        return int(min(quota.limit * seconds, INT_MAX))
 
     def find_of_address(self, key: QuotaKey, address: str) -> Quota | None:
         """The quota that holds for connections from an address."""

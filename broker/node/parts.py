@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from odradek.broker.runtime.scheduler import Scheduler
     from odradek.broker.security.certificates.renewal import Renewal
     from odradek.broker.security.login.logins import Logins
+    from odradek.broker.share.sharing import Sharing
     from odradek.storage.directory.log_manager import LogManager
 
 
@@ -187,6 +188,28 @@ class Parts:
         if "share_states" in vars(self) or self.metadata.get(SHARE_GROUP_STATE):
             return self.share_states
         return None
+
+    @cached_property
+    def sharing(self) -> Sharing:
+        """What share groups are handed of records."""
+        from odradek.broker.share.sharing import Sharing
+
+        return Sharing(
+            live=self.live,
+            clock=self.clock,
+            topics=self.metadata,
+            resources=self.resources,
+            replica_manager=self.replica_manager,
+            states=self.share_states,
+            disk_threads=self.disk_threads,
+            answers=self.answer_memory,
+            bugs=self.bugs,
+        )
+
+    @property
+    def sharing_in_use(self) -> Sharing | None:
+        """The same. None: no share group reads anything, and it is not loaded."""
+        return self.sharing if "sharing" in vars(self) else None
 
     @cached_property
     def cleaning(self) -> Cleaning:

@@ -147,6 +147,8 @@ class Server:
             await services.committer.flush()
         # Who waits for a rebalance is sent elsewhere; who waits for records to come
         # gets what there is.
+        if services.sharing_in_use is not None:
+            await services.sharing_in_use.close()
         share_states = services.share_states_in_use
         if share_states is not None:
             await share_states.close()

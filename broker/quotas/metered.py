@@ -164,7 +164,7 @@ class Measuring:
         self._clock = clock
         self._request = verdict.request
         self._produce = verdict.produce if api_key == ApiKey.PRODUCE else None
-        self._is_fetch = api_key == ApiKey.FETCH
+        self._is_fetch = api_key in (ApiKey.FETCH, ApiKey.SHARE_FETCH)
         self._fetch = verdict.fetch
 
     def take(

@@ -80,7 +80,9 @@ class ReplicaManager:
     ) -> None:
         self.bounds_by_durability = config.durability == COMMIT
         self.cluster: Cluster | None = None  # there is no other broker
-        self.produces, self.fetches, self.deletions = purgatories_of(config, clock)
+        self.produces, self.fetches, self.deletions, self.share_fetches = (
+            purgatories_of(config, clock)
+        )
         self._config = config
         self._clock = clock
         self._topics = topics
@@ -185,6 +187,7 @@ class ReplicaManager:
         await self._opener.close()
         self.produces.close()
         self.fetches.close()
+        self.share_fetches.close()
         await self.log_starts.close()
         self.deletions.close()
         self.visible_ends.waiting.close()
@@ -333,6 +336,8 @@ class ReplicaManager:
             self.produces.check(partition.topic_partition)
         if self.fetches.watched_count:
             self.fetches.check(partition.topic_partition)
+        if self.share_fetches.watched_count:
+            self.share_fetches.check(partition.topic_partition)
 
     def check_all_waiting(self, partition: Partition) -> None:
         """The same, and for who waits for records to be deleted, or to be seen."""

@@ -48,6 +48,7 @@ class ConnectionInfo:
     principal: str = NOBODY
     is_by_token: bool = False  # logged in by a delegation token
     short_ways: ShortWays = NO_SHORT_WAYS
+    _when_lost: dict[Callable[[ConnectionInfo], object], None] | None = None
 
     @property
     def user(self) -> str:
@@ -82,6 +83,15 @@ class ConnectionInfo:
     def forget_connection(self) -> None:
         """The connection is gone, though some of its requests may still run."""
         self.close, self.mute = _nothing, _ignore
+        actions, self._when_lost = self._when_lost, None
+        for action in actions or ():
+            action(self)
+
+    def when_lost(self, action: Callable[[ConnectionInfo], object]) -> None:
+        """Call ``action`` with this once it is gone; it must leave work for later."""
+        if self._when_lost is None:
+            self._when_lost = {}
+        self._when_lost[action] = None
 
 
 class RequestContext:

@@ -71,6 +71,8 @@ OFFERED: Final = {
     75: Offer(0, 0, ("topics.describe_topic_partitions",)),
     76: Offer(1, 1, ("groups.share_groups",)),
     77: Offer(1, 1, ("groups.share_groups",)),
+    78: Offer(1, 2, ("share.share_fetch",)),
+    79: Offer(1, 2, ("share.share_acknowledge",)),
     80: Offer(0, 1, ("cluster.quorum",)),
     81: Offer(0, 0, ("cluster.quorum",)),
     83: Offer(0, 0, ("groups.share_state",)),

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from odradek.broker.runtime.clock import Clock
     from odradek.broker.runtime.disk_threads import DiskThreads
     from odradek.broker.runtime.scheduler import Scheduler
+    from odradek.broker.share.sharing import Sharing
     from odradek.storage.directory.log_manager import LogManager
 
 
@@ -127,6 +128,16 @@ class Services(Protocol):
     @property
     def share_states_in_use(self) -> ShareCoordinator | None:
         """The same. None: no share group has done anything, and it is not loaded."""
+        ...
+
+    @property
+    def sharing(self) -> Sharing:
+        """What share groups are handed of records."""
+        ...
+
+    @property
+    def sharing_in_use(self) -> Sharing | None:
+        """The same. None: no share group reads anything, and it is not loaded."""
         ...
 
     @property

@@ -10,10 +10,10 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from .record_states import RecordState
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from .record_states import RecordState
 
 NOBODY = ""
 NO_LOCK = -1
@@ -36,6 +36,16 @@ class Range:
     def size(self) -> int:
         """How many offsets."""
         return self.last - self.first + 1
+
+    @property
+    def is_free(self) -> bool:
+        """Whether somebody may be given it."""
+        return self.state is RecordState.AVAILABLE and self.update is None
+
+    @property
+    def is_held(self) -> bool:
+        """Whether a member has it, and has not said what became of it."""
+        return self.state is RecordState.ACQUIRED and self.update is None
 
     @property
     def state_then(self) -> RecordState:
@@ -95,9 +105,7 @@ class InFlight:
         for each in self._ranges:
             if joined:
                 left = joined[-1]
-                if left.last + 1 == each.first and left == replace(
-                    each, first=left.first, last=left.last
-                ):
+                if left.last + 1 == each.first and _are_alike(left, each):
                     left.last = each.last
                     continue
             joined.append(each)
@@ -106,3 +114,14 @@ class InFlight:
 
 def _first(each: Range) -> int:
     return each.first
+
+
+def _are_alike(left: Range, right: Range) -> bool:
+    return (
+        left.state is right.state
+        and left.count == right.count
+        and left.update == right.update
+        and left.lock_until_ms == right.lock_until_ms
+        and left.member_id == right.member_id
+        and left.after is right.after
+    )

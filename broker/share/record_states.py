@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import NamedTuple
 
 
 class RecordState(IntEnum):
@@ -35,15 +34,6 @@ class AcknowledgeType(IntEnum):
 
 ENDS = frozenset((RecordState.ACKNOWLEDGED, RecordState.ARCHIVED))
 """What nobody is given any more."""
-
-
-class StateBatch(NamedTuple):
-    """Offsets in one state, as they are written."""
-
-    first: int
-    last: int
-    state: int
-    delivery_count: int
 
 
 def state_after(kind: int, count: int, count_max: int) -> RecordState:

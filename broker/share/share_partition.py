@@ -12,60 +12,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from odradek.protocol.errors import InvalidRecordState, InvalidRequest
+from odradek.broker.coordinator.share.state import StateBatch
 
+from .acknowledge import by_type, check_held
+from .acquire import Acquisition, holes
 from .in_flight import NO_LOCK, NOBODY, InFlight, Range
-from .record_states import (
-    ENDS,
-    AcknowledgeType,
-    RecordState,
-    StateBatch,
-    state_after,
-)
+from .record_states import ENDS, AcknowledgeType, RecordState, state_after
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-
-class Limits(NamedTuple):
-    """The options of a share group that a partition goes by."""
-
-    lock_ms: int = 30_000
-    locks_max: int = 2_000
-    count_max: int = 5
-
-
-class Taking(NamedTuple):
-    """Who asks for records, and for how many; exactly so many, or whole batches."""
-
-    member_id: str
-    records_max: int
-    now_ms: int
-    is_exact: bool = False
-
-
-class Acquired(NamedTuple):
-    """Offsets that a member has now, and how often they were tried with this."""
-
-    first: int
-    last: int
-    delivery_count: int
-
-
-class Acknowledged(NamedTuple):
-    """What a member says of offsets: one type for all, or one for each."""
-
-    first: int
-    last: int
-    types: Sequence[int]
+    from .acknowledge import Acknowledged
+    from .acquire import Acquired, Batch, Limits, Taking
 
 
 class Update(NamedTuple):
-    """What is to be written: states that have changed, and where the group begins."""
+    """What is to be written: states that have changed, and where the group begins.
+
+    ``complete_count`` offsets from there on are finished.
+    """
 
     number: int
     start: int
-    batches: list[StateBatch]
+    batches: tuple[StateBatch, ...]
+    complete_count: int
 
 
 class SharePartition:
@@ -92,18 +62,19 @@ class SharePartition:
         for each in self._in_flight:
             if each.first > cursor:
                 return cursor
-            if each.state is RecordState.AVAILABLE and each.update is None:
+            if each.is_free:
                 return max(each.first, cursor)
             cursor = each.last + 1
         return cursor
 
+    def can_give(self, offset: int) -> bool:
+        """Whether somebody may be given what is at the next fetch ``offset``."""
+        return offset <= self.end or self.end - self.start + 1 < self.limits.locks_max
+
     @property
-    def is_full(self) -> bool:
-        """Whether nobody can be given anything before something is finished."""
-        return (
-            self.end - self.start + 1 >= self.limits.locks_max
-            and self.next_fetch_offset > self.end
-        )
+    def held_count(self) -> int:
+        """How many offsets members have."""
+        return sum(each.size for each in self._in_flight if each.is_held)
 
     def ranges(self) -> list[Range]:
         """All that is known of offsets from the start on."""
@@ -120,72 +91,34 @@ class SharePartition:
     # Acquire
 
     def acquire(
-        self, taking: Taking, batches: Iterable[tuple[int, int]]
+        self, taking: Taking, batches: Sequence[Batch], fetch_offset: int
     ) -> list[Acquired]:
         """Give a member what is free in these batches of the log, and lock it.
 
-        A record that has failed often may be why its batch fails: of such offsets only
-        a half is given, and on the last try one alone, and nothing behind it.
+        They were read from ``fetch_offset`` on. What is in none of them is not in the
+        log any more, and nobody is given it.
         """
-        given: list[Acquired] = []
-        count = 0
-        for first, last in batches:
-            for free_first, free_last, tried in self._free(first, last):
-                if count >= taking.records_max:
-                    return given
-                end, is_last = self._end(taking, count, free_first, free_last, tried)
-                given.append(self._take(taking, free_first, end, tried + 1))
-                count += end - free_first + 1
-                if is_last:
-                    return given
-        return given
-
-    def _free(self, first: int, last: int) -> list[tuple[int, int, int]]:
-        """What nobody has of a batch: first and last offset, and how often tried."""
-        free: list[tuple[int, int, int]] = []
-        cursor = max(first, self.start)
-        if cursor > last:
-            return free
-        for each in self._in_flight.within(cursor, last):
-            if each.first > cursor:
-                free.append((cursor, each.first - 1, 0))
-            if each.state is RecordState.AVAILABLE and each.update is None:
-                free.append((each.first, each.last, each.count))
-            cursor = each.last + 1
-        has_room = cursor <= self.end or (
-            self.end - self.start + 1 < self.limits.locks_max
+        for first, last in holes(max(fetch_offset, self.start), batches):
+            self._archive_free(first, last)
+        self._advance()
+        acquisition = Acquisition(
+            self._in_flight, self.start, self.limits, taking, batches
         )
-        if cursor <= last and has_room:
-            free.append((cursor, last, 0))
-        return free
+        return acquisition.run()
 
-    def _end(
-        self, taking: Taking, count: int, first: int, last: int, tried: int
-    ) -> tuple[int, bool]:
-        """The last offset that is given of some, and whether nothing is behind it."""
-        size, count_max = last - first + 1, self.limits.count_max
-        if tried and count_max > 2 and tried == count_max - 1:
-            return first, True
-        if tried >= max(2, (count_max + 1) // 2):
-            size = (size + 1) // 2
-        if taking.is_exact:
-            size = min(size, taking.records_max - count)
-        return first + size - 1, False
+    def _archive_free(self, first: int, last: int) -> None:
+        cursor = first
+        for each in self._in_flight.within(first, last):
+            if each.first > cursor:
+                self._add_archived(cursor, each.first - 1)
+            if each.is_free:
+                each.state = RecordState.ARCHIVED
+            cursor = each.last + 1
+        if cursor <= last:
+            self._add_archived(cursor, last)
 
-    def _take(self, taking: Taking, first: int, last: int, count: int) -> Acquired:
-        lock_until_ms = taking.now_ms + self.limits.lock_ms
-        known = self._in_flight.within(first, last)
-        if known:
-            assert len(known) == 1, known
-            (taken,) = known
-            taken.state, taken.count = RecordState.ACQUIRED, count
-            taken.member_id, taken.lock_until_ms = taking.member_id, lock_until_ms
-        else:
-            state = RecordState.ACQUIRED
-            self._in_flight.add(
-                Range(first, last, state, count, taking.member_id, lock_until_ms)
-            )
-        return Acquired(first, last, count)
+    def _add_archived(self, first: int, last: int) -> None:
+        self._in_flight.add(Range(first, last, RecordState.ARCHIVED, 0))
 
     # Acknowledge
 
@@ -195,18 +128,19 @@ class SharePartition:
         """What is to be written of what a member says; all of it counts, or nothing.
 
         What is below the start is finished, whatever is said of it. None: nothing has
-        to be written.
+        to be written. That it makes sense was seen before (`check_said`).
 
         Raises:
-            InvalidRequest: it is no sense, or beyond what was handed out.
+            InvalidRequest: it is beyond what was handed out.
             InvalidRecordState: the member does not have one of these.
         """
-        self._check(said)
-        self._check_held(member_id, said)
+        check_held(self._in_flight, self.start, member_id, said)
         number = self._next_update()
         changed: list[Range] = []
         for each in said:
-            for first, last, kind in _by_type(each):
+            for first, last, kind in by_type(each):
+                if last < self.start:
+                    continue
                 for held in self._in_flight.within(max(first, self.start), last):
                     if kind == AcknowledgeType.RENEW:
                         held.lock_until_ms = now_ms + self.limits.lock_ms
@@ -216,36 +150,6 @@ class SharePartition:
                         changed.append(held)
         return self._update(number, changed)
 
-    def _check(self, said: Sequence[Acknowledged]) -> None:
-        before = -1
-        for first, last, types in said:
-            if first > last:
-                raise InvalidRequest("An acknowledgement ends before it begins.")
-            if first <= before:
-                raise InvalidRequest("Acknowledgements overlap, or are in no order.")
-            if not types or len(types) not in (1, last - first + 1):
-                raise InvalidRequest("An acknowledgement needs one type, or one each.")
-            if any(kind not in _TYPES for kind in types):
-                raise InvalidRequest("There is no such type of acknowledgement.")
-            if last > self.end:
-                raise InvalidRequest("Nobody was given what is acknowledged.")
-            before = last
-
-    def _check_held(self, member_id: str, said: Sequence[Acknowledged]) -> None:
-        for first, last, _ in said:
-            cursor = max(first, self.start)
-            for each in self._in_flight.within(cursor, last) if cursor <= last else ():
-                if (
-                    each.first != cursor
-                    or each.state is not RecordState.ACQUIRED
-                    or each.member_id != member_id
-                    or each.update is not None
-                ):
-                    raise InvalidRecordState
-                cursor = each.last + 1
-            if cursor <= last:
-                raise InvalidRecordState
-
     def _after(self, kind: int, held: Range) -> RecordState:
         return state_after(kind, held.count, self.limits.count_max)
 
@@ -254,34 +158,32 @@ class SharePartition:
     def release(self, member_id: str) -> Update | None:
         """Give up all that a member has: it is gone."""
         return self._release(
-            each for each in self._in_flight if each.member_id == member_id
+            each
+            for each in self._in_flight
+            if each.is_held and each.member_id == member_id
         )
 
     def expire(self, now_ms: int) -> Update | None:
         """Give up all whose locks are over."""
         return self._release(
-            each for each in self._in_flight if each.lock_until_ms <= now_ms
+            each
+            for each in self._in_flight
+            if each.is_held and each.lock_until_ms <= now_ms
         )
 
     def next_expiry_ms(self) -> int | None:
         """When the first lock is over."""
         return min(
-            (
-                each.lock_until_ms
-                for each in self._in_flight
-                if each.state is RecordState.ACQUIRED and each.update is None
-            ),
+            (each.lock_until_ms for each in self._in_flight if each.is_held),
             default=None,
         )
 
     def _release(self, ranges: Iterable[Range]) -> Update | None:
         number = self._next_update()
-        changed = []
-        for each in list(ranges):
-            if each.state is RecordState.ACQUIRED and each.update is None:
-                each.after = self._after(AcknowledgeType.RELEASE, each)
-                each.update = number
-                changed.append(each)
+        changed = list(ranges)
+        for each in changed:
+            each.after = self._after(AcknowledgeType.RELEASE, each)
+            each.update = number
         return self._update(number, changed)
 
     # Updates
@@ -293,11 +195,17 @@ class SharePartition:
     def _update(self, number: int, changed: list[Range]) -> Update | None:
         if not changed:
             return None
-        batches = [
+        batches = tuple(
             StateBatch(each.first, each.last, each.state_then, each.count)
             for each in changed
-        ]
-        return Update(number, self._start_then(), batches)
+        )
+        start = self._start_then()
+        complete_count = sum(
+            each.size
+            for each in self._in_flight
+            if each.first >= start and each.state_then in ENDS
+        )
+        return Update(number, start, batches, complete_count)
 
     def _start_then(self) -> int:
         """Where the group begins when all is durable that was decided."""
@@ -333,15 +241,11 @@ class SharePartition:
         each.member_id, each.lock_until_ms = NOBODY, NO_LOCK
 
     def move_start(self, log_start: int) -> None:
-        """The log begins later now. What was handed out below stays so for its lock."""
-        if log_start <= self.start:
-            return
-        for each in self._in_flight.within(self.start, log_start - 1):
-            if each.state is RecordState.AVAILABLE and each.update is None:
-                each.state = RecordState.ARCHIVED
-        self.start = log_start
-        self._in_flight.drop_below(log_start)
-        self._advance()
+        """The log begins later now: what is below is finished, whoever has it."""
+        if log_start > self.start:
+            self.start = log_start
+            self._in_flight.drop_below(log_start)
+            self._advance()
 
     def _advance(self) -> None:
         """Move the start over what nobody is given any more."""
@@ -352,19 +256,3 @@ class SharePartition:
             self.start = each.last + 1
         self._in_flight.drop_below(self.start)
         self._in_flight.join_neighbours()
-
-
-_TYPES = frozenset(AcknowledgeType)
-
-
-def _by_type(said: Acknowledged) -> Iterable[tuple[int, int, int]]:
-    """Offsets in a row with one type: first, last, type."""
-    first, last, types = said
-    if len(types) == 1:
-        yield first, last, types[0]
-        return
-    begin = first
-    for offset in range(first + 1, last + 2):
-        if offset > last or types[offset - first] != types[begin - first]:
-            yield begin, offset - 1, types[begin - first]
-            begin = offset

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .formats import Write
     from .group_reading import GroupReading
     from .read_range import Edge
+    from .share_reading import ShareReading
 
 _COMMAND = "consume"
 _USUAL_FORMAT = r"%s\n"
@@ -43,6 +44,7 @@ _EXAMPLES = (
     "odradek consume orders -o @2026-01-31T12:00:00Z --until @2026-02-01",
     "odradek consume orders --value-format avro --registry http://localhost:8081 -e",
     "odradek consume orders payments --group billing   # shared with its other members",
+    "odradek consume jobs --share workers -c 10        # ten that nobody else gets",
 )
 
 
@@ -61,15 +63,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("topic", nargs="+", type=topic, metavar="TOPIC[:0,1]")
     _range_arguments(parser)
-    parser.add_argument(
-        "-g",
-        "--group",
-        type=_group,
-        metavar="GROUP",
-        help="share the topics with the other members of this group, go on where it"
-        " is, and commit what was written; --offset is for partitions where the group"
-        " has no offset",
-    )
+    _group_arguments(parser)
     parser.add_argument(
         "-f",
         "--format",
@@ -93,6 +87,10 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     )
     format_arguments(parser)
     options = parser.parse(arguments)
+    if options.share is not None:
+        _check_share(parser, options)
+    if options.offset is None:
+        options.offset = _edge("beginning")
     options.formats = formats_of(parser, _COMMAND, options)
     if options.json and (options.format or options.key_separator is not None):
         parser.error("--json has its own format; leave -f and -K out")
@@ -102,9 +100,24 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     if begin is not None and until is not None and until < begin:
         parser.error(f"--until {until} is before --offset {begin}")
     chosen = [name for name, numbers in options.topic if numbers is not None]
-    if options.group and chosen:
+    if (options.group or options.share) and chosen:
         parser.error(f"a group gives out partitions itself; write only {chosen[0]}")
     return options
+
+
+def _check_share(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    if options.group:
+        parser.error("--share and --group are two kinds of groups; leave one out")
+    if options.offset is not None or options.until is not None:
+        parser.error(
+            "a share group knows itself what is next; odradek group reset-offsets"
+            " moves it"
+        )
+    if options.uncommitted:
+        parser.error(
+            "what a share group shows of transactions is an option of the group:"
+            " share.isolation.level"
+        )
 
 
 def _group(text: str) -> str:
@@ -113,12 +126,30 @@ def _group(text: str) -> str:
     return text
 
 
+def _group_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "-g",
+        "--group",
+        type=_group,
+        metavar="GROUP",
+        help="share the topics with the other members of this group, go on where it"
+        " is, and commit what was written; --offset is for partitions where the group"
+        " has no offset",
+    )
+    parser.add_argument(
+        "--share",
+        type=_group,
+        metavar="GROUP",
+        help="be handed records by this share group (KIP-932), and accept what was"
+        " written; the rest is given back",
+    )
+
+
 def _range_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o",
         "--offset",
         type=_edge,
-        default="beginning",
         metavar="WHERE",
         help="where to begin: beginning (default), end, an offset, -N for N before the"
         " end, or @TIME",
@@ -172,19 +203,18 @@ def _consume(cluster: Cluster, options: argparse.Namespace) -> int:
 @contextmanager
 def _reading(
     cluster: Cluster, options: argparse.Namespace
-) -> Iterator[_Reading | GroupReading]:
+) -> Iterator[_Reading | GroupReading | ShareReading]:
     from odradek.client.fetcher import FetchLimits
     from odradek.terminal.ending import BY_ANYBODY, BY_KEYBOARD, ended_by
 
     limits = FetchLimits(max_bytes=_FETCH_SIZE, max_wait_ms=_WAIT_MS)
-    if options.group is None:
+    if options.group is None and options.share is None:
         with ended_by(BY_KEYBOARD) as ending:
             yield _Reading(cluster, options, limits, ending)
         return
-    from .group_reading import GroupReading
-
+    kind = _kind_of_reading(options)
     with ended_by(BY_ANYBODY) as ending:
-        group_reading = GroupReading(cluster, options, limits, ending)
+        group_reading = kind(cluster, options, limits, ending)
         try:
             with group_reading as reading:
                 yield reading
@@ -194,8 +224,20 @@ def _reading(
             raise
 
 
+def _kind_of_reading(
+    options: argparse.Namespace,
+) -> type[GroupReading] | type[ShareReading]:
+    if options.share is not None:
+        from .share_reading import ShareReading
+
+        return ShareReading
+    from .group_reading import GroupReading
+
+    return GroupReading
+
+
 def _copy(
-    reading: _Reading | GroupReading,
+    reading: _Reading | GroupReading | ShareReading,
     write: Write,
     count: int | None,
 ) -> None:

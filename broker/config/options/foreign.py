@@ -106,7 +106,6 @@ _WHY: tuple[tuple[str, str], ...] = (
         "share.coordinator.",
         "one thread keeps what share groups have done, and syncs are shared",
     ),
-    ("share.", "there are no share groups"),
     ("group.streams.", "there are no streams groups"),
     ("group.coordinator.", "one thread owns all groups, and syncs are shared"),
     ("num.io.threads", "one thread serves all connections; see disk.threads"),

@@ -162,7 +162,6 @@ share.coordinator.cached.buffer.max.bytes* INT 1048588
 share.coordinator.state.topic.compression.codec INT 0
 share.coordinator.threads INT 1
 share.coordinator.write.timeout.ms INT 5000
-share.fetch.purgatory.purge.interval.requests INT 1000
 socket.connection.setup.timeout.max.ms LONG 30000
 socket.connection.setup.timeout.ms LONG 10000
 ssl.endpoint.identification.algorithm* STRING https

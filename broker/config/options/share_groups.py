@@ -86,6 +86,12 @@ class ShareGroupOptions:
         "Most consumers of all share groups that may fetch at a time.",
         at_least=1,
     )
+    share_fetch_purgatory_purge_interval_requests: int = option(
+        1_000,
+        "share.fetch.purgatory.purge.interval.requests",
+        "Finished share fetches that may stay listed before they are cleared out.",
+        at_least=1,
+    )
     group_share_assignors: tuple[str, ...] = option(
         ("simple",),
         "group.share.assignors",

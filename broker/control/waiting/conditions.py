@@ -16,6 +16,7 @@ from odradek.protocol.topic_partition import TopicPartition
 
 from .group_conditions import AllRead, Committed, HasAssigned
 from .record_conditions import HasRecords
+from .share_conditions import HasAcquired
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -69,6 +70,10 @@ def conditions(
             must_read=fields.flag("reading", True),
         )
 
+    def acquired(fields: Fields) -> Condition:
+        count = fields.number("count", 1, at_least=0)
+        return HasAcquired(services, fields.text("group"), count, changes.tell)
+
     def lag(fields: Fields) -> Condition:
         group, topic = fields.text("group"), fields.text("topic", None)
         return AllRead(services, assignments, group, topic)
@@ -88,6 +93,7 @@ def conditions(
     return {
         "records": records,
         "assigned": assigned,
+        "acquired": acquired,
         "lag": lag,
         "committed": committed,
         "transaction": transaction,

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any
 
-from odradek.broker.config.options.option import INT_MAX
-from odradek.broker.metadata.client_quotas import QuotaKey
 from odradek.broker.replica.fetch_sessions import NO_SESSION, FetchSession
 from odradek.broker.replica.partition.fetch_reader import (
     FetchParams,
@@ -41,7 +39,6 @@ if TYPE_CHECKING:
 
     from odradek.broker.requests.context import RequestContext
     from odradek.broker.requests.registry import Answer, Body, Settled
-    from odradek.broker.requests.services import Services
     from odradek.protocol.messages.fetch import FetchPartition
     from odradek.storage.files.files import Buffer
 
@@ -127,7 +124,9 @@ class Fetch:
         isolation = ISOLATIONS.get(request.isolation_level)
         bytes_max = ctx.services.config.fetch_max_bytes
         if ctx.services.quotas:
-            quota = quota_bytes(ctx.services, ctx.connection.user, ctx.client_id)
+            quota = ctx.services.quotas.fetch_bytes_max(
+                ctx.connection.user, ctx.client_id or "", ctx.services.config
+            )
             bytes_max = min(bytes_max, quota)
         self._params = params_of(request, ctx.api_version, bytes_max)
         replica_id = request.replica_id
@@ -285,20 +284,6 @@ def params_of(request: FetchRequest, version: int, bytes_max: int) -> FetchParam
             version < FIRST_VERSION_OF_ANY_REPLICA,
         ),
     )
-
-
-def quota_bytes(services: Services, user: str, client_id: str | None) -> int:
-    """The most that a client may be sent at once if it has read nothing of late.
-
-    More than its quota's windows hold would make it wait in any case, and the longer,
-    the more it is (Kafka's ``maxQuotaWindowBytes``).
-    """
-    quota = services.quotas.find(QuotaKey.FETCH, user, client_id or "")
-    if quota is None:
-        return INT_MAX
-    config = services.config
-    seconds = (config.quota_window_num - 1) * config.quota_window_size_seconds
-    return int(min(quota.limit * seconds, INT_MAX))
 
 
 def partition_data(partition: int, result: FetchResult) -> PartitionData:

@@ -41,7 +41,6 @@ from .fetch import (
     NOT_ALLOWED,
     params_of,
     partition_data,
-    quota_bytes,
 )
 from .fetch_answers import NUMBERS, around_records, is_plain
 
@@ -227,8 +226,11 @@ class UsualFetch:
             Operation.READ, ResourceType.TOPIC, name
         ):
             return None
-        quota = quota_bytes(self._services, self._ways.user, client_id)
-        bytes_max = min(self._services.config.fetch_max_bytes, quota)
+        config = self._services.config
+        quota = self._services.quotas.fetch_bytes_max(
+            self._ways.user, client_id or "", config
+        )
+        bytes_max = min(config.fetch_max_bytes, quota)
         return PartitionAsk(self._version, request, name, bytes_max)
 
     def _has_its_offset_at(

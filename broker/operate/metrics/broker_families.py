@@ -153,6 +153,7 @@ def _purgatory_families(manager: ReplicaManager) -> Iterator[Family]:
         manager.produces,
         manager.fetches,
         manager.deletions,
+        manager.share_fetches,
         manager.visible_ends.waiting,
     ):
         name = labels(delayedOperation=purgatory.name)

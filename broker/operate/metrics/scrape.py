@@ -9,6 +9,7 @@ from .broker_families import broker_families
 from .exposition import exposition
 from .group_families import group_families
 from .partition_families import PartitionFamilies
+from .share_families import share_families
 
 if TYPE_CHECKING:
     from .broker_families import MetricSources
@@ -48,6 +49,7 @@ async def scrape(sources: MetricSources) -> bytes:
         for _ in partitions.add(topic):
             await turns.did()
     families += partitions
+    families += share_families(sources.services)
     for some in group_families(sources.services):
         families += some
         await turns.did()

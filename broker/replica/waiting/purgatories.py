@@ -8,17 +8,23 @@ from .delayed_fetch import WaitingFetches
 from .purgatory import Purgatory
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from odradek.broker.config.options.broker_config import BrokerConfig
     from odradek.broker.runtime.clock import Clock
     from odradek.protocol.topic_partition import TopicPartition
 
 
 class Purgatories(NamedTuple):
-    """Who waits for records to be durable, to come, and to be deleted."""
+    """Who waits for records to be durable, to come, and to be deleted.
+
+    ``share_fetches`` wait for share partitions, too.
+    """
 
     produces: Purgatory[TopicPartition]
     fetches: WaitingFetches
     deletions: Purgatory[TopicPartition]
+    share_fetches: Purgatory[Hashable]
 
 
 def purgatories_of(config: BrokerConfig, clock: Clock) -> Purgatories:
@@ -30,5 +36,8 @@ def purgatories_of(config: BrokerConfig, clock: Clock) -> Purgatories:
             "DeleteRecords",
             clock,
             config.delete_records_purgatory_purge_interval_requests,
+        ),
+        Purgatory(
+            "ShareFetch", clock, config.share_fetch_purgatory_purge_interval_requests
         ),
     )

@@ -109,6 +109,7 @@ public class Scenes {
             case "Groups" -> Groups.scene(words[2]).play();
             case "Logins" -> Logins.scene(words[2]).play();
             case "AssignedGroups" -> Groups.assigned(words[2]).play();
+            case "Shares" -> Shares.scene(words[2]).play();
             case "Topics" -> Topics.scene(words[2]).play();
             case "Transactions" -> Transactions.scene(words[2]).play();
             default -> throw new IllegalArgumentException(words[1]);

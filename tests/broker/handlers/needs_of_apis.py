@@ -204,6 +204,8 @@ GROUPS = [
     of_group(ApiKey.HEARTBEAT, 4, member_id="m"),
     of_group(ApiKey.LEAVE_GROUP, 5),
     of_group(ApiKey.CONSUMER_GROUP_HEARTBEAT, 1, member_id="m"),
+    of_group(ApiKey.SHARE_FETCH, 2, member_id="m", share_session_epoch=0),
+    of_group(ApiKey.SHARE_ACKNOWLEDGE, 2, member_id="m", share_session_epoch=1),
     Row(
         ApiKey.OFFSET_COMMIT,
         9,

@@ -2,6 +2,8 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from odradek.broker.config.options.broker_config import BrokerConfig
+from odradek.broker.config.options.option import INT_MAX
 from odradek.broker.metadata.catalog.catalog import Catalog
 from odradek.broker.metadata.client_quotas import (
     ClientQuotas,
@@ -92,3 +94,14 @@ async def test_a_removed_quota_holds_no_more(tmp_path: Path) -> None:
         await resources.alter(QuotaEntity.of({"user": "u"}).resource, lambda _: {})
         assert quotas.find(PRODUCE, "u", "c") is None
         assert list(quotas) == []
+
+
+async def test_what_a_reader_is_sent_at_once(tmp_path: Path) -> None:
+    config = BrokerConfig(quota_window_num=11, quota_window_size_seconds=1)
+    async with opened(tmp_path) as resources:
+        quotas = ClientQuotas(resources)
+        assert quotas.fetch_bytes_max("u", "c", config) == INT_MAX
+        user = QuotaEntity.of({"user": "u"}).resource
+        await resources.alter(user, lambda _: {str(QuotaKey.FETCH): "1000.0"})
+        assert quotas.fetch_bytes_max("u", "c", config) == 10_000
+        assert quotas.fetch_bytes_max("v", "c", config) == INT_MAX

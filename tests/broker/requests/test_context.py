@@ -46,3 +46,17 @@ def test_a_connection_is_open_until_it_is_forgotten() -> None:
     assert connection.is_open
     connection.forget_connection()
     assert not connection.is_open
+
+
+def test_who_wants_to_is_told_when_a_connection_is_lost() -> None:
+    connection, told = ConnectionInfo(), list[ConnectionInfo]()
+
+    def note(lost: ConnectionInfo) -> None:
+        told.append(lost)
+
+    for _ in range(3):
+        connection.when_lost(note)
+    connection.forget_connection()
+    connection.forget_connection()
+    assert len(told) == 1
+    assert told[0] is connection

@@ -3,20 +3,11 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.share.record_states import (
-    ENDS,
-    AcknowledgeType,
-    RecordState,
-    StateBatch,
-)
-from odradek.broker.share.share_partition import (
-    Acknowledged,
-    Acquired,
-    Limits,
-    SharePartition,
-    Taking,
-    Update,
-)
+from odradek.broker.coordinator.share.state import StateBatch
+from odradek.broker.share.acknowledge import Acknowledged
+from odradek.broker.share.acquire import Acquired, Limits, Taking
+from odradek.broker.share.record_states import ENDS, AcknowledgeType, RecordState
+from odradek.broker.share.share_partition import SharePartition, Update
 from odradek.protocol.errors import InvalidRecordState, InvalidRequest
 
 ACCEPT, RELEASE, REJECT, RENEW = (
@@ -37,8 +28,9 @@ class Rig:
         self, member_id: str = "a", records_max: int = 10, **fields: Any
     ) -> list[Acquired]:
         batches = fields.pop("batches", BATCHES)
+        offset = fields.pop("offset", self.partition.next_fetch_offset)
         taking = Taking(member_id, records_max, self.now_ms, **fields)
-        return self.partition.acquire(taking, batches)
+        return self.partition.acquire(taking, batches, offset)
 
     def say(self, first: int, last: int, types: Any, member_id: str = "a") -> Update:
         said = [Acknowledged(first, last, types)]
@@ -58,7 +50,7 @@ class Rig:
 def test_whole_batches_go_beyond_the_limit() -> None:
     rig = Rig()
     assert rig.acquire(records_max=5) == [(0, 9, 1)]
-    assert rig.acquire("b", records_max=11) == [(10, 19, 1), (20, 29, 1)]
+    assert rig.acquire("b", records_max=11) == [(10, 29, 1)]
     assert rig.acquire("c") == []
     assert rig.partition.next_fetch_offset == 30
 
@@ -66,18 +58,21 @@ def test_whole_batches_go_beyond_the_limit() -> None:
 def test_exactly_so_many() -> None:
     rig = Rig()
     assert rig.acquire(records_max=3, is_exact=True) == [(0, 2, 1)]
-    assert rig.acquire("b", records_max=9, is_exact=True) == [(3, 9, 1), (10, 11, 1)]
+    assert rig.acquire("b", records_max=9, is_exact=True) == [(3, 11, 1)]
 
 
 def test_what_is_accepted_moves_the_start_when_it_is_durable() -> None:
     rig = Rig()
     rig.acquire()
     update = rig.say(0, 4, ACCEPT)
-    assert update[1:] == (5, [StateBatch(0, 4, RecordState.ACKNOWLEDGED, 1)])
+    batches = (StateBatch(0, 4, RecordState.ACKNOWLEDGED, 1),)
+    assert update == Update(update.number, 5, batches, 0)
     assert rig.partition.start == 0
     rig.partition.confirm(update)
     assert rig.partition.start == 5
-    rig.end(8, 9, ACCEPT)
+    update = rig.say(8, 9, ACCEPT)
+    assert (update.start, update.complete_count) == (5, 2)
+    rig.partition.confirm(update)
     assert rig.partition.start == 5, "5 to 7 are not finished"
     rig.end(5, 7, REJECT)
     assert (rig.partition.start, rig.states) == (10, [])
@@ -110,22 +105,12 @@ def test_a_type_for_each() -> None:
     assert rig.states == [(2, 2, 0, 1), (3, 4, 4, 1), (5, 9, 1, 1)]
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        [Acknowledged(3, 2, ACCEPT)],
-        [Acknowledged(0, 3, ACCEPT), Acknowledged(3, 4, ACCEPT)],
-        [Acknowledged(0, 3, [])],
-        [Acknowledged(0, 3, [1, 1])],
-        [Acknowledged(0, 3, [5])],
-        [Acknowledged(0, 10, ACCEPT)],
-    ],
-)
-def test_what_makes_no_sense(said: list[Acknowledged]) -> None:
+def test_what_nobody_was_given_cannot_be_acknowledged() -> None:
     rig = Rig()
     rig.acquire()
-    with pytest.raises(InvalidRequest):
-        rig.partition.acknowledge("a", said, 0)
+    for said in ([Acknowledged(0, 10, ACCEPT)], [Acknowledged(20, 21, ACCEPT)]):
+        with pytest.raises(InvalidRequest, match="were not handed out"):
+            rig.partition.acknowledge("a", said, 0)
     assert rig.states == [(0, 9, 1, 1)]
 
 
@@ -162,7 +147,7 @@ def test_a_lock_ends_and_may_be_renewed() -> None:
     assert rig.partition.expire(99) is None
     update = rig.partition.expire(100)
     assert update is not None
-    assert update.batches == [StateBatch(0, 4, RecordState.AVAILABLE, 1)]
+    assert update.batches == (StateBatch(0, 4, RecordState.AVAILABLE, 1),)
     rig.partition.confirm(update)
     assert rig.acquire("b") == [(0, 4, 2), (10, 19, 1)]
     assert rig.partition.next_expiry_ms() == 160
@@ -190,10 +175,10 @@ def test_what_could_not_be_written_is_as_before() -> None:
 
 def test_no_more_than_so_many_are_out() -> None:
     rig = Rig(locks_max=15)
-    assert rig.acquire(records_max=100) == [(0, 9, 1), (10, 19, 1)]
-    assert rig.partition.is_full
+    assert rig.acquire(records_max=100) == [(0, 19, 1)]
+    assert not rig.partition.can_give(rig.partition.next_fetch_offset)
     rig.end(3, 3, RELEASE)
-    assert not rig.partition.is_full, "inside of it there is something"
+    assert rig.partition.can_give(3), "inside of it there is something"
     assert rig.acquire("b", records_max=100) == [(3, 3, 2)]
     rig.end(0, 2, ACCEPT)
     rig.end(3, 3, ACCEPT, "b")
@@ -214,12 +199,44 @@ def test_a_record_that_fails_again_and_again_is_found() -> None:
 
 def test_holes_of_what_was_loaded_are_filled() -> None:
     rig = Rig(start=5)
-    rig.partition.load([StateBatch(7, 8, 2, 1), StateBatch(10, 11, 0, 2)])
+    rig.partition.load([StateBatch(7, 8, 2, 1), StateBatch(10, 11, 0, 1)])
     assert (rig.partition.next_fetch_offset, rig.partition.end) == (5, 11)
-    assert rig.acquire() == [(5, 6, 1), (9, 9, 1), (10, 11, 3), (12, 19, 1)]
+    assert rig.acquire() == [(5, 6, 1), (9, 9, 1), (10, 11, 2), (12, 19, 1)]
     rig = Rig(start=5)
     rig.partition.load([StateBatch(5, 8, 2, 1)])
     assert rig.partition.start == 9
+
+
+def test_what_compaction_took_is_finished() -> None:
+    rig = Rig()
+    batches = [(3, 4), (8, 9)]
+    assert rig.acquire(batches=batches) == [(3, 4, 1), (8, 9, 1)]
+    assert (rig.partition.start, rig.partition.next_fetch_offset) == (3, 10)
+    update = rig.say(3, 4, ACCEPT)
+    assert (update.start, update.complete_count) == (8, 0)
+    rig.partition.confirm(update)
+    assert rig.partition.start == 8
+
+
+def test_what_was_given_back_and_is_gone_is_finished() -> None:
+    rig = Rig()
+    rig.acquire()
+    rig.acquire("b")
+    rig.end(0, 9, RELEASE)
+    assert rig.acquire("c", batches=[(15, 19), (20, 24)], offset=0) == [(20, 24, 1)]
+    assert rig.partition.start == 10
+    assert rig.partition.held_count == 15, "who has something keeps it"
+
+
+def test_how_much_members_have() -> None:
+    rig = Rig()
+    rig.acquire()
+    rig.acquire("b")
+    assert rig.partition.held_count == 20
+    update = rig.say(0, 4, ACCEPT)
+    assert rig.partition.held_count == 15
+    rig.partition.give_up(update, 0)
+    assert rig.partition.held_count == 20
 
 
 def test_the_log_begins_later() -> None:

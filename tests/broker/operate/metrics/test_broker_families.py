@@ -47,7 +47,7 @@ async def test_who_waits_is_told_beside_what_is_watched(tmp_path: Path) -> None:
         params = FetchParams(FetchIsolation.HIGH_WATERMARK, 60_000, 1, 1 << 20)
         place = TopicPartition("t", 0)
         same = [PartitionFetch(place, 0, 1 << 20)]
-        kinds = "Produce", "Fetch", "DeleteRecords", "VisibleEnd"
+        kinds = "Produce", "Fetch", "DeleteRecords", "ShareFetch", "VisibleEnd"
         nobody = {(kind,): 0.0 for kind in kinds}
         waiting = [manager.fetch_records(params, same) for _ in range(3)]
         found = await scraped(server)

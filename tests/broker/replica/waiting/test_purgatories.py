@@ -8,7 +8,9 @@ def test_each_has_its_own_name_and_interval() -> None:
         producer_purgatory_purge_interval_requests=1,
         fetch_purgatory_purge_interval_requests=2,
         delete_records_purgatory_purge_interval_requests=3,
+        share_fetch_purgatory_purge_interval_requests=4,
     )
     made = purgatories_of(config, FakeClock())
-    assert [each.name for each in made] == ["Produce", "Fetch", "DeleteRecords"]
-    assert [each._purge_interval for each in made] == [1, 2, 3]
+    names = [each.name for each in made]
+    assert names == ["Produce", "Fetch", "DeleteRecords", "ShareFetch"]
+    assert [each._purge_interval for each in made] == [1, 2, 3, 4]

@@ -1,0 +1,1 @@
+"""Records of share groups (KIP-932): handed out, and what became of them."""

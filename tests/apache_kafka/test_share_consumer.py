@@ -1,0 +1,54 @@
+"""Share groups (KIP-932), with the Java client's share consumers."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.apache_kafka.java_client import JavaClient
+from tests.apache_kafka.node import running_kafka
+from tests.apache_kafka.test_groups import create_topic
+from tests.broker_process import BrokerProcess, running_broker
+
+# So that locks and members are not waited for long.
+OPTIONS = {
+    "group.share.heartbeat.interval.ms": "200",
+    "group.share.min.heartbeat.interval.ms": "200",
+    "group.share.min.record.lock.duration.ms": "1000",
+}
+# What takes no longer on a slow machine than its locks.
+SCENES = ("accept", "release", "close", "limit", "aborted", "locks")
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
+    data_dir = tmp_path_factory.mktemp("java-share-consumer") / "data"
+    options = [f"-o{name}={value}" for name, value in OPTIONS.items()]
+    with running_broker(data_dir, *options) as process:
+        yield process
+        assert "Traceback" not in process.log()
+
+
+@pytest.mark.parametrize("scene", [*SCENES, "renew"])
+def test_g030_the_java_client(
+    broker: BrokerProcess, java: JavaClient, scene: str
+) -> None:
+    create_topic(broker, f"share-{scene}")
+    java.play("Shares", scene, broker, f"share-{scene}")
+
+
+def test_g022_what_was_accepted_never_comes_again(
+    tmp_path: Path, java: JavaClient
+) -> None:
+    options = [f"-o{name}={value}" for name, value in OPTIONS.items()]
+    with running_broker(tmp_path / "data", *options) as broker:
+        create_topic(broker, "share-restart")
+        java.play("Shares", "restart", broker, "share-restart")
+
+
+@pytest.mark.long
+def test_the_scenes_are_those_of_apache_kafka(tmp_path: Path, java: JavaClient) -> None:
+    with running_kafka(tmp_path, OPTIONS) as kafka:
+        for scene in SCENES:
+            create_topic(kafka, f"share-{scene}")
+            java.play("Shares", scene, kafka, f"share-{scene}")
