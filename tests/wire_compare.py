@@ -9,6 +9,13 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from odradek.protocol.messages.consumer_groups import ConsumerGroupMember
+from odradek.protocol.messages.group_admin import ListedGroup
+from odradek.protocol.messages.share_fetch import ShareAcknowledgePartitionData
+from odradek.protocol.messages.share_offsets import (
+    AlterShareGroupOffsetsResponseTopic,
+    DeleteShareGroupOffsetsResponseTopic,
+    DescribeShareGroupOffsetsResponseTopic,
+)
 from odradek.protocol.record_batch import read_header, restamp_time, scan
 from odradek.protocol.schema import Struct
 from odradek.protocol.uuids import ZERO_UUID
@@ -57,9 +64,16 @@ KEYED: Final = {
     "transaction_states": "transactional_id",
 }
 # Of those, the ones that Apache Kafka holds in no order: it goes through a hash map.
-UNORDERED: Final = {"active_producers", "transaction_states", "members"}
+UNORDERED: Final = {"active_producers", "transaction_states"}
 # The same, where the elements are of this kind.
-KEYED_STRUCTS: Final[Mapping[type[Struct], str]] = {ConsumerGroupMember: "member_id"}
+KEYED_STRUCTS: Final[Mapping[type[Struct], str]] = {
+    AlterShareGroupOffsetsResponseTopic: "topic_name",
+    ConsumerGroupMember: "member_id",
+    DeleteShareGroupOffsetsResponseTopic: "topic_name",
+    DescribeShareGroupOffsetsResponseTopic: "topic_name",
+    ListedGroup: "group_id",
+    ShareAcknowledgePartitionData: "partition_index",
+}
 # Ids to be learned, and the one that means none.
 LEARNED: Final = {"topic_id": ZERO_UUID, "producer_id": -1, "member_id": ""}
 # Fields that hold such an id under another name.
@@ -90,8 +104,10 @@ class Comparison:
         elif isinstance(theirs, list) and isinstance(ours, list):
             kind = type(theirs[0]) if theirs else None
             key = KEYED_STRUCTS.get(kind) if kind else None
-            if key := KEYED.get(name) or key:
-                yield from self._walk_keyed(path, key, theirs, ours)
+            if key or name in KEYED:
+                is_in_order = not key and name not in UNORDERED
+                key = key or KEYED[name]
+                yield from self._walk_keyed(path, key, theirs, ours, is_in_order)
             else:
                 yield from self._walk_list(path, theirs, ours)
         elif name in SEEN_AS:
@@ -109,18 +125,22 @@ class Comparison:
             yield from self._walk(f"{path}.{number}", *pair)
 
     def _walk_keyed(
-        self, path: str, key: str, theirs: list[Any], ours: list[Any]
+        self,
+        path: str,
+        key: str,
+        theirs: list[Any],
+        ours: list[Any],
+        is_in_order: bool,
     ) -> Iterator[Difference]:
         their_keys = [self._our(key, getattr(element, key)) for element in theirs]
         our_keys = [getattr(element, key) for element in ours]
-        name = path.rpartition(".")[2]
         missing = [found for found in their_keys if found not in our_keys]
         more = [found for found in our_keys if found not in their_keys]
         yield from (Difference(f"{path}.{one}", "listed", None) for one in missing)
         yield from (Difference(f"{path}.{one}", None, "listed") for one in more)
         in_their_order = [found for found in their_keys if found in our_keys]
         in_our_order = [found for found in our_keys if found in their_keys]
-        if in_their_order != in_our_order and name not in UNORDERED:
+        if is_in_order and in_their_order != in_our_order:
             yield Difference(f"{path}.order", their_keys, our_keys)
         by_key = dict(zip(our_keys, ours, strict=True))
         for found, element in zip(their_keys, theirs, strict=True):

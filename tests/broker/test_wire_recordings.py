@@ -45,15 +45,25 @@ GROUPS = (
     "no-auto-create",
     "sasl-handshake-plaintext",
 )
-NEXT_GROUPS = ("ng-consumer-basic", "ng-consumer-errors", "ng-consumer-static")
+NEXT_GROUPS = (
+    "ng-consumer-basic",
+    "ng-consumer-errors",
+    "ng-consumer-static",
+    "ng-share-admin",
+    "ng-share-basic",
+    "ng-share-errors",
+    "ng-share-locks",
+    "ng-share-modes",
+)
 # What is asked of groups of kinds that are not offered.
-NOT_ASKED = {"ng-consumer-errors": (28, 29)}
+NOT_ASKED = {"ng-consumer-errors": (29,)}
 # Groups of which nothing can be asked before more APIs are offered.
 LATER_GROUPS = ("share-groups",)
 ALL_OPTIONS = ("-o", "offsets.topic.num.partitions=1")
 OPTIONS = {
     "no-auto-create": ("-o", "auto.create.topics.enable=false"),
     "fetch-session-cache": ("-o", "max.incremental.fetch.session.cache.slots=3"),
+    "ng-share-locks": ("-o", "group.share.min.record.lock.duration.ms=1000"),
     # All of it must be within one interval, however slow the machine is.
     "ng-consumer-errors": (
         "-o",

@@ -8,7 +8,7 @@ from odradek.client.cluster import Cluster
 from odradek.client.fetcher import FetchLimits
 from odradek.client.producer import Producer
 from odradek.client.share_consumer import ShareConsumer
-from odradek.client.topics import NewTopic, create_topic, delete_topics
+from odradek.client.topics import NewTopic, create_topic, delete_topic
 from odradek.protocol.errors import InvalidRequest
 from odradek.protocol.records import NewRecord
 from odradek.protocol.topic_partition import TopicPartition
@@ -96,7 +96,7 @@ def test_what_is_gone_while_it_is_read(cluster: Cluster) -> None:
     one = ShareConsumer(cluster, "short-lived", ["short-lived"])
     assert list(values(one, 1)) == [0]
     one.accept()
-    delete_topics(cluster, ["short-lived"])
+    delete_topic(cluster, "short-lived")
     for records in one.fetch(LIMITS):
         assert list(records) == []
     one.leave()
