@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 CLASSIC = "classic"
 CONSUMER = "consumer"
+SHARE = "share"
 EMPTY = "Empty"
 DEAD = "Dead"
 _FIRST_VERSION_WITH_STATES = 4
@@ -58,7 +59,8 @@ class GroupListing(NamedTuple):
 class GroupMember(NamedTuple):
     """A member; ``assignment`` is None where it is not that of a consumer.
 
-    A member of a consumer group has an epoch, too, and what it shall read in the end.
+    A member of a consumer group has an epoch, too, and what it shall read in the end;
+    one of a share group an epoch alone.
     """
 
     member_id: str
@@ -73,7 +75,7 @@ class GroupMember(NamedTuple):
 class GroupDescription(NamedTuple):
     """A group and its members; ``assignor`` is the protocol of a classic group.
 
-    ``epoch`` is that of a consumer group, which its members are on the way to.
+    ``epoch`` is that of a consumer or share group, which its members are on the way to.
     """
 
     group_id: str
@@ -119,7 +121,7 @@ def _list_of_broker(
 
 
 def describe_group(cluster: Cluster, group_id: str) -> GroupDescription:
-    """What a group is doing: a consumer group (KIP-848) or a classic one.
+    """What a group is doing: a consumer group (KIP-848), a classic or a share group.
 
     Raises:
         GroupIdNotFound: there is none of this name, of these types.
@@ -129,9 +131,22 @@ def describe_group(cluster: Cluster, group_id: str) -> GroupDescription:
         try:
             return _describe_consumer_group(cluster, group_id, coordinator)
         except (GroupIdNotFound, UnsupportedVersion):
-            return _describe_classic_group(cluster, group_id, coordinator)
+            return _describe_other_group(cluster, group_id, coordinator)
 
     return cluster.at_coordinator(group_id, describe)
+
+
+def _describe_other_group(
+    cluster: Cluster, group_id: str, coordinator: Broker
+) -> GroupDescription:
+    try:
+        return _describe_classic_group(cluster, group_id, coordinator)
+    except GroupIdNotFound:
+        from .share_groups import describe_share_group  # few clusters have any
+
+        with suppress(GroupIdNotFound, UnsupportedVersion):
+            return describe_share_group(cluster, group_id, coordinator)
+        raise
 
 
 def _describe_consumer_group(

@@ -13,6 +13,8 @@ from odradek.broker.cli.arguments.cluster_options import (
 from odradek.broker.cli.arguments.refusals import Refused, refuse, refuse_named
 from odradek.terminal.failure import FAILED
 
+from .list import SHARE
+
 if TYPE_CHECKING:
     import argparse
 
@@ -29,7 +31,7 @@ def command(arguments: list[str]) -> int:
     """Forget what was committed for topics."""
     parser = cluster_parser(
         "group delete-offsets",
-        "Forget what a group has committed for topics that no member reads.",
+        "Forget where a group is in topics that no member reads.",
         _EXAMPLES,
     )
     parser.add_argument("group", metavar="GROUP")
@@ -48,16 +50,20 @@ def command(arguments: list[str]) -> int:
 
 
 def _delete(cluster: Cluster, options: argparse.Namespace) -> int:
-    from odradek.client.group_offsets import committed_offsets, delete_offsets
     from odradek.protocol.errors import KafkaError
 
     from .plan import scope
+    from .positions import positions_of, type_of
 
     group_id = options.group
     try:
         places = scope(cluster, options.topic, {})
-        committed = committed_offsets(cluster, group_id)
-        refused = delete_offsets(cluster, group_id, places)
+        kind = type_of(cluster, group_id)
+        if kind == SHARE and any(numbers is not None for _, numbers in options.topic):
+            raise Refused("a share group forgets whole topics: name no partitions")
+        positions = positions_of(cluster, group_id, kind)
+        committed = positions.known()
+        refused = positions.forget(places)
     except (Refused, KafkaError) as error:
         return refuse_named(_COMMAND, cluster, error, group_id)
     for place in places:
@@ -66,7 +72,7 @@ def _delete(cluster: Cluster, options: argparse.Namespace) -> int:
             "group": group_id,
             "topic": place.topic,
             "partition": place.partition,
-            "currentOffset": known and known.offset,
+            "currentOffset": known,
         }
         if place in refused:
             what = f"{group_id}: {place}"
@@ -74,6 +80,6 @@ def _delete(cluster: Cluster, options: argparse.Namespace) -> int:
         elif options.json:
             print_json({**row, "error": None})
         else:
-            was = "nothing was committed" if known is None else f"was {known.offset}"
+            was = "nothing was committed" if known is None else f"was {known}"
             print(f"{place}: forgotten ({was})")
     return FAILED if refused else 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from odradek.broker.cli.arguments.cluster_options import (
@@ -12,7 +13,7 @@ from odradek.broker.cli.arguments.cluster_options import (
 from odradek.broker.cli.arguments.refusals import refuse_named
 from odradek.terminal.table import marked, printable, table
 
-from .list import UNSETTLED
+from .list import SHARE, UNSETTLED
 from .waits import by_topic, waits
 
 if TYPE_CHECKING:
@@ -32,6 +33,14 @@ _OFFSETS_HEAD = (
     "CONSUMER-ID",
     "HOST",
     "CLIENT-ID",
+)
+_PLACES_HEAD = (
+    "TOPIC",
+    "PARTITION",
+    "START-OFFSET",
+    "LOG-END-OFFSET",
+    "LAG",
+    "#MEMBERS",
 )
 _MEMBERS_HEAD = (
     "CONSUMER-ID",
@@ -135,17 +144,36 @@ def _offsets_text(lag: GroupLag) -> Iterable[str]:
     if not lag.partitions:
         yield "nothing committed, nothing assigned"
         return
-    rows = []
-    for each in lag.partitions:
-        owner = each.owner
-        named = (owner.member_id, owner.host, owner.client_id) if owner else (None,) * 3
-        rows.append((*each.place, each.committed, each.log_end, each.lag, *named))
-    yield from table(_OFFSETS_HEAD, rows)
+    if lag.group.group_type == SHARE:
+        yield from _places_table(lag)
+    else:
+        yield from _offsets_table(lag)
     for each in lag.partitions:
         if each.error is not None:
             yield f"{each.place}: {each.error}"
     yield f"total lag: {lag.total}"
     yield from map(printable, waits(lag.group))
+
+
+def _offsets_table(lag: GroupLag) -> Iterable[str]:
+    rows = []
+    for each in lag.partitions:
+        owner = each.owner
+        named = (owner.member_id, owner.host, owner.client_id) if owner else (None,) * 3
+        rows.append((*each.place, each.committed, each.log_end, each.lag, *named))
+    return table(_OFFSETS_HEAD, rows)
+
+
+def _places_table(lag: GroupLag) -> Iterable[str]:
+    """Of a share group: the first record that is not done, and who shares the rest."""
+    readers = Counter(
+        place for member in lag.group.members for place in member.assignment or ()
+    )
+    rows = [
+        (*each.place, each.committed, each.log_end, each.lag, readers[each.place])
+        for each in lag.partitions
+    ]
+    return table(_PLACES_HEAD, rows)
 
 
 def _members_text(lag: GroupLag) -> Iterable[str]:

@@ -21,10 +21,14 @@ class PartitionLag(NamedTuple):
     log_end: int | None
     owner: GroupMember | None
     error: KafkaError | None
+    told_lag: int | None = None
+    """That of a share group, which has done some of the records behind its start."""
 
     @property
     def lag(self) -> int | None:
         """The offsets between the committed one and the end of the log."""
+        if self.told_lag is not None:
+            return self.told_lag
         if self.committed is None or self.log_end is None:
             return None
         return self.log_end - self.committed
@@ -70,12 +74,14 @@ def group_lag(cluster: Cluster, group_id: str, with_offsets: bool = True) -> Gro
         GroupIdNotFound: there is no such group.
     """
     from odradek.client.group_offsets import committed_offsets
-    from odradek.client.groups import describe_group
+    from odradek.client.groups import SHARE, describe_group
     from odradek.client.list_offsets import LATEST, list_offsets
 
     group = describe_group(cluster, group_id)
     if not with_offsets:
         return GroupLag(group, ())
+    if group.group_type == SHARE:
+        return _share_lag(cluster, group)
     committed = committed_offsets(cluster, group_id)
     owners = {
         place: member for member in group.members for place in member.assignment or ()
@@ -95,6 +101,25 @@ def group_lag(cluster: Cluster, group_id: str, with_offsets: bool = True) -> Gro
             for place in places
         ],
     )
+
+
+def _share_lag(cluster: Cluster, group: GroupDescription) -> GroupLag:
+    """A share group: several members may read a partition, so it has no owner."""
+    from odradek.client.list_offsets import LATEST, list_offsets
+    from odradek.client.share_groups import SharePlace, share_places
+
+    known = share_places(cluster, group.group_id)
+    read = {place for member in group.members for place in member.assignment or ()}
+    places = sorted({*known, *read})
+    ends = list_offsets(cluster, dict.fromkeys(places, LATEST))
+    nowhere = SharePlace(None, None)
+    rows = []
+    for place in places:
+        start, lag = known.get(place, nowhere)
+        end = ends.found[place].offset if place in ends.found else None
+        error = ends.failed.get(place)
+        rows.append(PartitionLag(place, start, end, None, error, lag))
+    return GroupLag(group, rows)
 
 
 def _member_json(member: GroupMember) -> dict[str, Any]:

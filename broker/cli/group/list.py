@@ -31,7 +31,8 @@ STATES = (
 )
 # Its members read nothing now.
 UNSETTLED = ("PreparingRebalance", "CompletingRebalance", "Dead", "NotReady")
-TYPES = ("classic", "consumer", "share", "streams")
+SHARE = "share"
+TYPES = ("classic", "consumer", SHARE, "streams")
 _EXAMPLES = (
     "odradek group list",
     "odradek group list --state Stable Empty --type consumer",

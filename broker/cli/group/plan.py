@@ -15,9 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from odradek.client.cluster import Cluster
-    from odradek.client.group_offsets import CommittedOffset
 
-    Committed = Mapping[TopicPartition, CommittedOffset]
+    Committed = Mapping[TopicPartition, int]
     Asked = Sequence[tuple[str, Sequence[int] | None]]
 
 
@@ -107,8 +106,7 @@ def plan(
         found = _listed(cluster, places, target.timestamp)
     moves = []
     for place in places:
-        known = committed.get(place)
-        current = None if known is None else known.offset
+        current = committed.get(place)
         wanted, note = _wanted(place, target, current, found.get(place, NO_OFFSET))
         bounds = Bounds(earliest[place], latest[place])
         moves.append(_within(Move(place, current, wanted, note), bounds))

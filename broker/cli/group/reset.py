@@ -100,23 +100,22 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
 
 
 def _reset(cluster: Cluster, options: argparse.Namespace) -> int:
-    from odradek.client.group_offsets import commit_offsets, committed_offsets
     from odradek.protocol.errors import KafkaError
 
     from .plan import plan, scope, target_of
+    from .positions import positions_of
 
     group_id = options.group
     try:
-        _refuse_members(cluster, group_id)
-        committed = committed_offsets(cluster, group_id)
+        positions = positions_of(cluster, group_id, _refuse_members(cluster, group_id))
+        committed = positions.known()
         places = scope(cluster, options.topic, committed)
         moves = plan(cluster, places, committed, target_of(options))
     except (Refused, KafkaError) as error:
         return refuse(_COMMAND, error, group_id)
     refused: Mapping[TopicPartition, KafkaError] = {}
     if options.execute:
-        changes = {move.place: move.offset for move in moves}
-        refused = commit_offsets(cluster, group_id, changes)
+        refused = positions.set({move.place: move.offset for move in moves})
     if not options.json:
         _show(moves, refused, options)
     answer = {
@@ -134,15 +133,15 @@ def _reset(cluster: Cluster, options: argparse.Namespace) -> int:
     return 0
 
 
-def _refuse_members(cluster: Cluster, group_id: str) -> None:
-    """A group that is not there has none: it begins with what is set for it."""
-    from odradek.client.groups import DEAD, EMPTY, describe_group
+def _refuse_members(cluster: Cluster, group_id: str) -> str:
+    """The group's type; one that is not there begins with what is set for it."""
+    from odradek.client.groups import CLASSIC, DEAD, EMPTY, describe_group
     from odradek.protocol.errors import GroupIdNotFound
 
     try:
         group = describe_group(cluster, group_id)
     except GroupIdNotFound:
-        return
+        return CLASSIC
     if group.state not in (EMPTY, DEAD):
         count = len(group.members)
         members = "1 member" if count == 1 else f"{count} members"
@@ -150,6 +149,7 @@ def _refuse_members(cluster: Cluster, group_id: str) -> None:
             f"the group has {members} and is {group.state}: stop them first, or they"
             " would overwrite what is set"
         )
+    return group.group_type
 
 
 def _show(

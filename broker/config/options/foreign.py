@@ -42,7 +42,6 @@ _MEANINGLESS_PREFIXES = (
     "replication.quota.",
     "sasl.kerberos.",
     "sasl.login.",
-    "share.",
     "socket.connection.setup.",
     "zookeeper.",
 )

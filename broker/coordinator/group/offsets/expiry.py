@@ -39,7 +39,8 @@ def decide_expiry(shard: GroupShard) -> Decision:
     retention_ms = shard.config.offsets_retention_minutes * MINUTE_MS
     records: list[CoordinatorRecord] = []
     # A share group never expires: its places are kept elsewhere.
-    for group in (*shard.groups.values(), *shard.consumer_groups.values()):
+    groups: list[Expiring] = [*shard.groups.values(), *shard.consumer_groups.values()]
+    for group in groups:
         records += _expired(shard, group, now_ms, retention_ms)
     return Decision(records=records)
 

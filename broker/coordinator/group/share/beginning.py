@@ -80,11 +80,11 @@ def _go_on(
         _give_up(shard, group_id, error)
         return
     del shard.beginnings[group_id]
-    error, group = first_error(results), shard.share_groups.get(group_id)
-    if error is not None and group is not None:
-        tell(group_id, group.epoch, f"some partitions cannot be read yet: {error}")
+    failed, group = first_error(results), shard.share_groups.get(group_id)
+    if failed is not None and group is not None:
+        tell(group_id, group.epoch, f"some partitions cannot be read yet: {failed}")
     # What went wrong is begun again by a later heartbeat, not by these.
-    decide = decide_share_beat if error is None else decide_share_beat_as_it_is
+    decide = decide_share_beat if failed is None else decide_share_beat_as_it_is
     for beat, answer in beginning.waiting:
         if not answer.done():
             again = partial(_again, decide, beat)

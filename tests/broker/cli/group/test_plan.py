@@ -6,7 +6,6 @@ import pytest
 from odradek.broker.cli.arguments.refusals import Refused
 from odradek.broker.cli.group.plan import Move, Target, plan, scope, target_of
 from odradek.client.cluster import Cluster
-from odradek.client.group_offsets import CommittedOffset
 from odradek.client.list_offsets import EARLIEST, LATEST
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.list_offsets import (
@@ -41,7 +40,7 @@ def a_log(script: ScriptedCluster) -> None:
 
 
 def planned(target: Target, current: int | None = 30) -> Move:
-    committed = {} if current is None else {PLACE: CommittedOffset(current, -1, "")}
+    committed = {} if current is None else {PLACE: current}
     with scripted_cluster() as script, script.client() as cluster:
         a_log(script)
         (move,) = plan(cluster, [PLACE], committed, target)
@@ -158,8 +157,8 @@ def test_a_topic_that_is_not_there_may_be_another_one() -> None:
 
 def test_all_topics_are_those_that_are_committed() -> None:
     committed = {
-        TopicPartition("b", 1): CommittedOffset(1, -1, ""),
-        TopicPartition("a", 3): CommittedOffset(1, -1, ""),
+        TopicPartition("b", 1): 1,
+        TopicPartition("a", 3): 1,
     }
     with Cluster([]) as nobody:
         assert scope(nobody, [], committed) == [("a", 3), ("b", 1)]

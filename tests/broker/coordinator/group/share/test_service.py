@@ -12,6 +12,7 @@ from tests.fakes.group_client import group_client
 
 async def settled(broker: Any, answer: Any) -> Any:
     while isinstance(answer, Parked) and not answer.done():
+        await broker.clock.tick()
         await broker.commit()
     return answer.result() if isinstance(answer, Parked) else answer
 
