@@ -60,6 +60,7 @@ REFUSES: Final = (
     "ng-consumer-errors",
     "ng-share-basic",
     "ng-share-errors",
+    "share-groups",
 )
 
 JUSTIFIED: Final = (

@@ -12,6 +12,7 @@ FIRST_JOINS: Final = {
     "ng-share-errors": (16,),
     "ng-share-locks": (8,),
     "ng-share-modes": (8,),
+    "share-groups": (2,),
 }
 
 OF_SHARE_GROUPS: Final = (
@@ -43,6 +44,18 @@ OF_SHARE_GROUPS: Final = (
         "a member is assigned partitions in the first answer, one epoch later",
         {group: steps[:1] for group, steps in FIRST_JOINS.items()},
         ".assignment.topic_partitions.length",
+        says(0, 1),
+    ),
+    Justified(
+        "so it is described",
+        {"share-groups": (3,)},
+        ".groups.0.*epoch",
+        behind(-1),
+    ),
+    Justified(
+        "so it is described",
+        {"share-groups": (3,)},
+        ".groups.0.members.*.assignment.topic_partitions.length",
         says(0, 1),
     ),
     Justified(
