@@ -8,8 +8,11 @@ import pytest
 from tests.apache_kafka.java_client import JavaClient
 from tests.apache_kafka.node import running_kafka
 from tests.apache_kafka.test_groups import create_topic
+from tests.apache_kafka.test_groups import produce as produce_to
 from tests.broker_process import BrokerProcess, running_broker
 
+CONSOLE_SHARE_CONSUMER = "org.apache.kafka.tools.consumer.ConsoleShareConsumer"
+CONFIGS = "kafka.admin.ConfigCommand"
 # So that locks and members are not waited for long.
 OPTIONS = {
     "group.share.heartbeat.interval.ms": "200",
@@ -52,3 +55,19 @@ def test_the_scenes_are_those_of_apache_kafka(tmp_path: Path, java: JavaClient) 
         for scene in SCENES:
             create_topic(kafka, f"share-{scene}")
             java.play("Shares", scene, kafka, f"share-{scene}")
+
+
+def test_g029_the_console_share_consumer(
+    broker: BrokerProcess, java: JavaClient
+) -> None:
+    create_topic(broker, "console")
+    produce_to(broker, "console", range(40))
+    there = ("--bootstrap-server", broker.address)
+    option = "share.auto.offset.reset=earliest"
+    group = ("--entity-type", "groups", "--entity-name", "workers")
+    java.tool(CONFIGS, *there, "--alter", *group, "--add-config", option)
+    some = ("--topic", "console", "--group", "workers", "--max-messages", "40")
+    read = java.tool(CONSOLE_SHARE_CONSUMER, *there, *some)
+    assert "Processed a total of 40 messages" in read
+    values = [int(line) for line in read.splitlines() if line.isdigit()]
+    assert sorted(values) == list(range(40))

@@ -272,7 +272,7 @@ public class Shares extends Scenes {
             member.checkTaken();
             member.hold(3);
             ask("restart");
-            member.held.clear();
+            member.say(AcknowledgeType.RELEASE); // nobody has them any more
             until("the rest", () -> accepted.size() == 20, () -> {
                 member.consumer.poll(Duration.ofMillis(100)).forEach(member.held::add);
                 member.told.clear();
