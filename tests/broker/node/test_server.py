@@ -290,6 +290,7 @@ async def test_every_periodic_job_has_a_name(tmp_path: Path) -> None:
             "expire offsets",
             "abort transactions",
             "expire transactional ids",
+            "share states",
             "delete old segments",
             "remove files",
             "forget producers",
