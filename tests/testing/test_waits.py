@@ -3,9 +3,10 @@
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, Producer
+from confluent_kafka import Consumer, Producer, ShareConsumer
 
 from odradek.client.connection import Connection
 from odradek.protocol.messages.api_versions import (
@@ -13,6 +14,8 @@ from odradek.protocol.messages.api_versions import (
     ApiVersionsResponse,
 )
 from odradek.testing import Broker, Refused, Topic, WaitTimeout
+from tests.client.live import connected_to
+from tests.client.share_groups import begin_with_the_first
 from tests.patience import PATIENCE_S
 
 # Of the 500 that the case has some are in every run.
@@ -163,3 +166,27 @@ def test_what_cannot_be_waited_for_is_refused(broker: Broker) -> None:
     assert not isinstance(caught.value, WaitTimeout)
     with pytest.raises(Refused, match="did you mean Ongoing"):
         broker.wait.transaction("x", "Onging")
+
+
+def test_members_of_a_share_group_have_records(broker: Broker) -> None:
+    topic = broker.topic("jobs")
+    topic.produce(["a", "b"])
+    with connected_to(broker) as cluster:
+        begin_with_the_first(cluster, "job-workers")
+    with pytest.raises(WaitTimeout, match="have 0 records of 2"):
+        broker.wait.acquired("job-workers", 2, timeout=0.01)
+    config = {
+        **broker.config("confluent"),
+        "group.id": "job-workers",
+        "share.acknowledgement.mode": "explicit",
+    }
+    with ShareConsumer(config) as consumer:
+        consumer.subscribe([topic])
+        found: list[Any] = []
+        while len(found) < 2:
+            found += consumer.poll(0.1)
+        broker.wait.acquired("job-workers", 2, timeout=PATIENCE_S)
+        for message in found:
+            consumer.acknowledge(message)
+        consumer.commit_sync()
+        broker.wait.acquired("job-workers", 0, timeout=PATIENCE_S)
