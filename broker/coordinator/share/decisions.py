@@ -17,8 +17,8 @@ from odradek.protocol.errors import (
     UnknownTopicOrPartition,
 )
 
-from .merge import finished_count, merge
-from .records import Snapshot, SnapshotRecord, UpdateRecord
+from .merge import finished_count, is_ordered, merge
+from .records import BATCHES_MAX, Snapshot, SnapshotRecord, UpdateRecord
 from .state import (
     FIRST_EPOCH,
     NO_COUNT,
@@ -98,45 +98,42 @@ def decide_write(
     state = _found(shard, key, update.leader_epoch)
     _check_epoch(state.state_epoch, update.state_epoch, FencedStateEpoch)
     check_partition(shard.topics, key)
-    return Decision(records=[_written(shard, key, update, state.leader_epoch)])
+    return Decision(records=_written(shard, key, update, state.leader_epoch))
 
 
 def _written(
     shard: ShareStateShard, key: ShareKey, update: StateUpdate, leader_epoch: int
-) -> CoordinatorRecord:
-    """The update, or after many of them the next snapshot."""
+) -> Sequence[CoordinatorRecord]:
+    """The update, or after many of them the next snapshot, if it is not too large."""
     state = shard.states[key]
     start = state.start if update.start == NO_START else update.start
     merged: list[StateBatch] | None = None
     count = update.complete_count
-    if count is None:
-        merged = merge(state.batches, update.batches, start)
-        count = finished_count(merged)
     updates_max = shard.config.share_coordinator_snapshot_update_records_per_snapshot
-    if state.update_count < updates_max:
-        batches = tuple(merge((), update.batches, start))
-        return UpdateRecord(
-            key,
-            state.snapshot_epoch,
-            leader_epoch,
-            update.start,
-            count,
-            batches,
-        )
-    if merged is None:
+    wants_snapshot = state.update_count >= updates_max
+    if count is None or wants_snapshot:
         merged = merge(state.batches, update.batches, start)
-    now_ms = shard.clock.now_ms()
-    snapshot = Snapshot(
-        state.snapshot_epoch + 1,
-        state.state_epoch,
-        leader_epoch,
-        start,
-        count,
-        now_ms,
-        now_ms,
-        tuple(merged),
-    )
-    return SnapshotRecord(key, snapshot)
+        count = finished_count(merged) if count is None else count
+    if merged is not None and wants_snapshot and len(merged) <= BATCHES_MAX:
+        now_ms = shard.clock.now_ms()
+        snapshot = Snapshot(
+            state.snapshot_epoch + 1,
+            state.state_epoch,
+            leader_epoch,
+            start,
+            count,
+            now_ms,
+            now_ms,
+            tuple(merged),
+        )
+        return [SnapshotRecord(key, snapshot)]
+    batches = merge((), update.batches, start)
+    epochs = state.snapshot_epoch, leader_epoch
+    return [
+        UpdateRecord(key, *epochs, update.start, count, tuple(batches[begin:end]))
+        for begin in range(0, max(len(batches), 1), BATCHES_MAX)
+        for end in (begin + BATCHES_MAX,)
+    ]
 
 
 def _check_batches(batches: Sequence[StateBatch]) -> None:
@@ -146,6 +143,8 @@ def _check_batches(batches: Sequence[StateBatch]) -> None:
                 f"offsets {first} to {last} in state {state}, handed out {count} "
                 "times, cannot be"
             )
+    if not is_ordered(batches):
+        raise InvalidRequest("offsets overlap, or are in no order")
 
 
 # Read
@@ -168,7 +167,7 @@ def decide_read(shard: ShareStateShard, key: ShareKey, leader_epoch: int) -> Dec
     )
     return Decision(
         response=state.stored()._replace(leader_epoch=leader_epoch),
-        records=[_written(shard, key, nothing_else, leader_epoch)],
+        records=_written(shard, key, nothing_else, leader_epoch),
     )
 
 

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
     from odradek.storage.files.files import Buffer
 
+# In one record, which with so many takes less than half of what a batch may.
+BATCHES_MAX = 20_000
+
 _INT16 = Struct(">h")
 _VERSION = _INT16.pack(0)
 _Value = TypeVar("_Value", ShareSnapshotValue, ShareUpdateValue)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from odradek.broker.coordinator.decision import Decision
 
-from .records import Snapshot, SnapshotRecord
+from .records import BATCHES_MAX, Snapshot, SnapshotRecord
 
 if TYPE_CHECKING:
     from odradek.broker.replica.partition.partition import Partition
@@ -35,6 +35,7 @@ def decide_cold_snapshots(shard: ShareStateShard) -> Decision:
             for key, state in shard.states.items()
             if now_ms - state.written_ms >= COLD_MS
             and shard.next_offset - state.snapshot_offset > held_count_max
+            and len(state.batches) <= BATCHES_MAX
         ]
     )
 

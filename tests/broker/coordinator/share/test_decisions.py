@@ -144,6 +144,26 @@ class TestWrite:
             states.write(0, batch)
         assert states.read().batches == ()
 
+    def test_batches_in_no_order(self) -> None:
+        states = States()
+        states.begin(0)
+        for second in ((3, 5, 0, 1), (0, 1, 0, 1)):
+            with pytest.raises(InvalidRequest, match="overlap"):
+                states.write(0, (2, 4, 2, 1), second)
+
+    def test_what_is_too_large_for_one_record_is_several(self) -> None:
+        """As when a consumer says something else of every other record."""
+        states = States(**{SNAPSHOTS: 1})
+        states.begin(0)
+        batches = [(each, each, 2 * (each % 2), 1) for each in range(1, 50_001)]
+        states.write(0, *batches)
+        states.write(1, (50_001, 50_001, 4, 1))
+        assert len(states.log) == 1 + 3 + 1, "no snapshot has room for it"
+        key, value = states.log[1]
+        assert len(key) + len(value or b"") < 1 << 19
+        assert states.read() == (1, 0, 1, 25_001, (*batches, (50_001, 50_001, 4, 1)))
+        assert states.reload().states[KEY].stored() == states.read()
+
 
 class TestRead:
     def test_a_new_leader_is_remembered(self) -> None:

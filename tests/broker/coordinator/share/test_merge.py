@@ -1,5 +1,6 @@
 """Batches over batches, beside a plain dictionary of offsets."""
 
+import random
 from itertools import pairwise
 
 from hypothesis import given
@@ -58,6 +59,22 @@ def test_the_later_wins_and_below_the_start_is_nothing(
             assert not (is_next and left[2:] == right[2:]), "they should be one"
 
 
+@given(st.integers(1, 60), st.integers(1, 60), st.randoms(use_true_random=False))
+def test_many_over_many(known: int, newer: int, draw: random.Random) -> None:
+    def ordered(count: int) -> list[StateBatch]:
+        cuts = sorted(draw.sample(range(200), 2 * count))
+        return [
+            StateBatch(first, last, draw.choice((0, 2, 4)), 1)
+            for first, last in zip(cuts[::2], cuts[1::2], strict=True)
+        ]
+
+    under, over = merge((), ordered(known), -1), ordered(newer)
+    start = draw.randrange(50)
+    merged = merge(under, over, start)
+    assert spread(merged) == plain([*under, *over], start)
+    assert merged == sorted(merged)
+
+
 def test_finished_is_what_was_accepted_or_archived() -> None:
     batches = [
         StateBatch(0, 4, 2, 1),
@@ -66,6 +83,7 @@ def test_finished_is_what_was_accepted_or_archived() -> None:
     ]
     assert finished_count(batches) == 6
     assert finished_count([]) == 0
+    assert finished_count([StateBatch(0, 1 << 40, 2, 1)]) == (1 << 31) - 1
 
 
 def test_what_is_known_is_left_as_it_is() -> None:
