@@ -59,7 +59,7 @@ def test_features(both: BothBrokers) -> None:
         {line.split()[1]: line.split("Epoch")[0] for line in printed.lines}
         for printed in both.run(tool, *THERE, "describe")
     )
-    same = ["group.version", "metadata.version", "transaction.version"]
+    same = ["group.version", "metadata.version", "share.version", "transaction.version"]
     assert sorted(ours) == sorted([*same, "kraft.version"])
     for name in same:
         assert ours[name] == kafka[name]

@@ -68,6 +68,7 @@ def conditions(
             fields.text("group"),
             fields.number("members", 1, at_least=0),
             must_read=fields.flag("reading", True),
+            tell=changes.tell,
         )
 
     def acquired(fields: Fields) -> Condition:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from odradek.broker.control.reading import count_records
 from odradek.broker.control.topics import missing_topic
+from odradek.broker.coordinator.group.state.share.group import ShareGroup
 from odradek.broker.coordinator.group.state.subscription import topics_read
 from odradek.broker.coordinator.shard import Phase
 from odradek.protocol.errors import KafkaError
@@ -15,10 +16,11 @@ from odradek.terminal.spelling import did_you_mean
 from .group_members import is_stable, places_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from odradek.broker.coordinator.group.state.shard import Group, GroupShard
     from odradek.broker.requests.services import Services
+    from odradek.broker.share.sharing import Sharing
 
     from .assignments import Assignments
 
@@ -92,11 +94,19 @@ class HasAssigned(OneGroup):
         member_count: int,
         *,
         must_read: bool,
+        tell: Callable[[], object],
     ) -> None:
         super().__init__(services, group_id)
         self._assignments = assignments
         self._member_count = member_count
         self._must_read = must_read
+        self._tell = tell
+        self._sharing: Sharing | None = None
+
+    def end(self) -> None:
+        """Nobody waits for it any more."""
+        if self._sharing is not None:
+            self._sharing.watchers.remove(self._tell)
 
     def missing(self) -> str:
         """What the group does instead, and what its members do not read."""
@@ -128,12 +138,26 @@ class HasAssigned(OneGroup):
         if unassigned:
             places = ", ".join(map(str, unassigned))
             return f"{self.group_id} is stable, and nobody is assigned {places} yet"
-        if assigned.unread:
-            places = ", ".join(map(str, sorted(assigned.unread)))
+        unread = assigned.unread
+        if isinstance(group, ShareGroup):
+            unread = assigned.clients.keys() - self._begun()
+        if unread:
+            places = ", ".join(map(str, sorted(unread)))
             return (
                 f"{self.group_id} is stable, and its members do not read {places} yet"
             )
         return ""
+
+    def _begun(self) -> set[TopicPartition]:
+        """The partitions in which it is settled where a share group begins."""
+        if self._sharing is None:
+            self._sharing = self.services.sharing
+            self._sharing.watchers.append(self._tell)
+        return {
+            served.topic_partition
+            for served in self._sharing.served()
+            if served.is_loaded and served.key.group_id == self.group_id
+        }
 
 
 class Committed(OneGroup):

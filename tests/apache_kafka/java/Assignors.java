@@ -10,10 +10,11 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
 import org.apache.kafka.common.Uuid;
-import org.apache.kafka.coordinator.group.api.assignor.ConsumerGroupPartitionAssignor;
+import org.apache.kafka.coordinator.group.api.assignor.PartitionAssignor;
 import org.apache.kafka.coordinator.group.api.assignor.SubscribedTopicDescriber;
 import org.apache.kafka.coordinator.group.api.assignor.SubscriptionType;
 import org.apache.kafka.coordinator.group.assignor.RangeAssignor;
+import org.apache.kafka.coordinator.group.assignor.SimpleAssignor;
 import org.apache.kafka.coordinator.group.assignor.UniformAssignor;
 import org.apache.kafka.coordinator.group.modern.Assignment;
 import org.apache.kafka.coordinator.group.modern.GroupSpecImpl;
@@ -31,10 +32,14 @@ public class Assignors {
     private final Map<Uuid, Integer> counts = new HashMap<>();
     private final Map<String, MemberSubscriptionAndAssignmentImpl> members = new TreeMap<>();
     private final Map<Uuid, Map<Integer, String>> owners = new HashMap<>();
-    private final ConsumerGroupPartitionAssignor assignor;
+    private final PartitionAssignor assignor;
 
     private Assignors(String name) {
-        assignor = name.equals("range") ? new RangeAssignor() : new UniformAssignor();
+        assignor = switch (name) {
+            case "range" -> new RangeAssignor();
+            case "simple" -> new SimpleAssignor();
+            default -> new UniformAssignor();
+        };
     }
 
     private static Uuid id(String number) {

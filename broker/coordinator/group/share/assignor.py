@@ -64,21 +64,36 @@ def _share(
     if not sharers or not places:
         return
     sharing = -(-len(sharers) // len(places))
-    least, extra = divmod(sharing * len(places), len(sharers))
     room = dict.fromkeys(places, sharing)
+    had = [_had(each, room) for each in sharers]
+    quotas = _quotas([len(each) for each in had], sharing * len(places))
     parts: list[dict[Place, None]] = []
-    for position, each in enumerate(sharers):
-        quota = least + (position < extra)
+    for before, quota in zip(had, quotas, strict=True):
         kept: dict[Place, None] = {}
-        for place in _had(each, room):
+        for place in before:
             if len(kept) < quota and room[place]:
                 room[place] -= 1
                 kept[place] = None
         parts.append(kept)
     free = deque(place for place in places for _ in range(room[place]))
-    for position, part in enumerate(parts):
-        _fill(part, free, least + (position < extra))
-        found[sharers[position].member_id] += part
+    for each, part, quota in zip(sharers, parts, quotas, strict=True):
+        _fill(part, free, quota)
+        found[each.member_id] += part
+
+
+def _quotas(had_counts: list[int], place_count: int) -> list[int]:
+    """How many each member gets: they differ by one at most.
+
+    Who had more than the least keeps one of those that are left over, as long as there
+    are some; those that nobody needs for that are for the first of the others.
+    """
+    least, extra = divmod(place_count, len(had_counts))
+    quotas = [least] * len(had_counts)
+    # The sort is stable: among equals the first comes first.
+    wanting = sorted(range(len(quotas)), key=lambda each: had_counts[each] <= least)
+    for position in wanting[:extra]:
+        quotas[position] += 1
+    return quotas
 
 
 def _had(sharer: Sharer, room: Mapping[Place, int]) -> list[Place]:

@@ -65,7 +65,11 @@ def _begin(shard: GroupShard, group_id: str, beginning: Beginning, epoch: int) -
     if shard.beginnings.get(group_id) is beginning:
         starts = starts_of(group_id, beginning.topics)
         go_on = partial(_go_on, shard, group_id, beginning)
-        begin_states(shard, starts, epoch, go_on)
+        try:
+            begin_states(shard, starts, epoch, go_on)
+        except BaseException:
+            _give_up(shard, group_id, KafkaError())
+            raise
 
 
 def _go_on(

@@ -50,7 +50,12 @@ class Rig:
 
     def assigned(self, members: int = 1, must_read: bool = True) -> str:
         return HasAssigned(
-            self.broker.services, self.assignments, GROUP, members, must_read=must_read
+            self.broker.services,
+            self.assignments,
+            GROUP,
+            members,
+            must_read=must_read,
+            tell=lambda: None,
         ).missing()
 
     def lag(self, topic: str | None = None) -> str:

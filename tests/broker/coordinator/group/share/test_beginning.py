@@ -1,5 +1,7 @@
 """Partitions get a state before anybody is assigned them."""
 
+import pytest
+
 from odradek.broker.runtime.parked import Parked
 from odradek.protocol.errors import (
     CoordinatorLoadInProgress,
@@ -126,3 +128,11 @@ def test_after_a_stop_in_between_they_begin_again() -> None:
     groups.states.is_slow = False
     assert groups.told(groups.beat_as("a", 0, ["t"])) == {"t": [0, 1]}
     assert not groups.share_group.states.initializing
+
+
+def test_a_bug_keeps_nobody_waiting() -> None:
+    groups = ShareGroups(t=1)
+    groups.states.initialise = None  # type: ignore[assignment]
+    with pytest.raises(TypeError):
+        groups.join("a")
+    assert not groups.state.beginnings
