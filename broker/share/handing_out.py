@@ -78,7 +78,11 @@ class HandingOut:
         size_max = max(1, terms.max_bytes // len(places))
         params = FetchParams(terms.isolation, 0, 0, terms.max_bytes)
         wanted = [
-            PartitionFetch(each.topic_partition, offset, size_max)
+            PartitionFetch(
+                each.topic_partition,
+                offset,
+                min(size_max, each.size_of(terms.records_max)),
+            )
             for each, offset in places
         ]
         answer: Any = self._replica_manager.fetch_records(
@@ -158,6 +162,9 @@ class HandingOut:
     ) -> ShareRead:
         terms, records = fetch.terms, result.records
         batches = read_batches(records)
+        if batches:
+            end = batches[-1]
+            served.note_size(end.position + end.size, end.last - batches[0].first + 1)
         taking = Taking(
             terms.member_id,
             left,

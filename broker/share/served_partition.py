@@ -46,6 +46,9 @@ _OUTDATED = (
 )
 
 
+_SIZE_MIN, _SIZE_MAX = 64 << 10, (1 << 31) - 1
+
+
 class StateStore(Protocol):
     """Where the states are written."""
 
@@ -94,6 +97,7 @@ class ServedPartition:
         self._state_epoch = self._leader_epoch = -1
         self._timer: TimerHandle | None = None
         self._due_ms = 0
+        self._record_size = 0.0
         self._is_closed = False
 
     # Its life
@@ -144,6 +148,19 @@ class ServedPartition:
             return None
         offset = self._state.next_fetch_offset
         return offset if self._state.can_give(offset) else None
+
+    def note_size(self, size: int, record_count: int) -> None:
+        """So many bytes were read, with so many records."""
+        self._record_size = size / record_count
+
+    def size_of(self, record_count: int) -> int:
+        """How many bytes of the log so many records take, by what was read last.
+
+        What is read beyond what a member is given is read again.
+        """
+        if not self._record_size:
+            return _SIZE_MAX
+        return max(_SIZE_MIN, int(record_count * self._record_size * 1.25))
 
     def acquire(
         self, taking: Taking, batches: Sequence[Batch], fetch_offset: int

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from odradek.broker.config.options.broker_config import BrokerConfig
     from odradek.broker.metadata.resource_options import ResourceOptions
 
+_KNOWN_MAX = 5_000
 _ISOLATIONS = {
     "read_uncommitted": FetchIsolation.HIGH_WATERMARK,
     "read_committed": FetchIsolation.TXN_COMMITTED,
@@ -81,6 +82,8 @@ class Settings:
         """Those of a group."""
         known = self._known.get(group_id)
         if known is None:
+            if len(self._known) >= _KNOWN_MAX:  # strangers may name any group
+                self._known.clear()
             options = self._resources.of(Resource(ResourceKind.GROUP, group_id))
             known = self._known[group_id] = share_settings(options, self._live.current)
         return known

@@ -1,4 +1,4 @@
-"""A broker is killed again and again while a share group works on its records.
+"""A broker, and members, are killed again and again while a share group works.
 
 Each record is accepted in the end, and none comes again whose acceptance was answered.
 """
@@ -72,6 +72,7 @@ class Worker(threading.Thread):
     def __init__(self, port: int, topic_id: bytes, ledger: Ledger) -> None:
         super().__init__()
         self._port, self._topic_id, self._ledger = port, topic_id, ledger
+        self._chance = random.Random(11)
 
     def run(self) -> None:
         while not self._ledger.is_over.is_set():
@@ -86,6 +87,8 @@ class Worker(threading.Thread):
             session = ShareSession(cluster, -1, GROUP, member_id)
             places = [(self._topic_id, each) for each in range(PARTITIONS)]
             while not self._ledger.is_over.is_set():
+                if self._chance.random() < 0.05:
+                    return  # without a word, as who was killed
                 told = dict(session.outcomes)
                 for place, outcomes in told.items():
                     for first, last, _ in outcomes:

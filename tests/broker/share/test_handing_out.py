@@ -185,3 +185,20 @@ async def test_g024_one_that_fails_is_found_among_a_hundred(tmp_path: Path) -> N
         assert tries == 3
         assert accepted == set(range(100)) - {42}
         assert rig.states.states[rig.key()].start == 100
+
+
+async def test_no_more_is_read_than_so_many_records_need(tmp_path: Path) -> None:
+    async with share_rig(tmp_path) as rig:
+        await rig.create_topic()
+        rig.states.begin(rig.key(), 0)
+        for _ in range(40):
+            rig.append(*[bytes(1000)] * 10)
+        await rig.broker.commit()
+        session, log = rig.open(), rig.broker.log_of(T0)
+        assert await rig.acquired(session, records_max=10) == [(0, 9, 1)]
+        whole = log.fetched_bytes
+        assert await rig.acquired(session, records_max=10) == [(10, 19, 1)]
+        assert log.fetched_bytes - whole <= 64 << 10 < whole
+        before = log.fetched_bytes
+        assert await rig.acquired(session, records_max=100) == [(20, 119, 1)]
+        assert 100_000 < log.fetched_bytes - before < 140_000

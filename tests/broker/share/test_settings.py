@@ -10,6 +10,7 @@ from odradek.broker.metadata.resource_options import (
     ResourceKind,
     ResourceOptions,
 )
+from odradek.broker.share import settings as module
 from odradek.broker.share.acquire import Limits
 from odradek.broker.share.settings import Settings, ShareSettings, share_settings
 from odradek.storage.values.log_read import FetchIsolation
@@ -57,6 +58,9 @@ async def test_they_follow_what_is_changed(tmp_path: Path) -> None:
         assert settings.of("other").limits.count_max == 5
         live.change({"group.share.delivery.count.limit": "9"}, {})
         assert settings.of("other").limits.count_max == 9
+        for number in range(module._KNOWN_MAX + 1):
+            settings.of(f"stranger-{number}")
+        assert len(settings._known) < 10
         settings.forget("g")
         assert settings.of("g").limits.count_max == 7
     finally:

@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 
+from odradek.broker.metadata.client_quotas import QuotaEntity, QuotaKey
 from odradek.broker.runtime.parked import Parked
 from odradek.protocol.errors import (
     ErrorCode,
@@ -184,3 +185,19 @@ async def test_the_answer_to_what_is_said_waits_until_it_is_durable(
         assert not answer.done(), "though there are records"
         rig.states.let_go()
         assert acquired(answer.result()) == [(10, 19, 1)]
+
+
+async def test_who_has_a_quota_gets_no_more_at_once(tmp_path: Path) -> None:
+    async with share_rig(tmp_path) as rig:
+        await begin(rig, batches=0)
+        for _ in range(20):
+            await rig.fill()
+        services = rig.broker.services
+        seconds = (services.config.quota_window_num - 1) * (
+            services.config.quota_window_size_seconds
+        )
+        entity = QuotaEntity.of({"client-id": "test"}).resource
+        options = {str(QuotaKey.FETCH): str(1024 / seconds)}
+        await services.resources.alter(entity, lambda _: options)
+        (data,) = data_of(await fetch(rig, 0, {0: []}))
+        assert 0 < len(data.records) <= 1024
