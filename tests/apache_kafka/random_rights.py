@@ -8,6 +8,7 @@ from odradek.protocol.acls import CLUSTER_NAME, Operation, ResourceType
 from odradek.protocol.api_keys import ApiKey
 from tests.apache_kafka.places import NEW, renamed
 from tests.broker.handlers.needs_of_apis import BATCH, ROWS
+from tests.broker.handlers.needs_of_share_groups import SHARE_GROUPS
 
 USERS = ("alice", "bob", "carol")
 TOPICS, MISSING = ("t", "ta", "tab", "u"), "missing"
@@ -17,6 +18,8 @@ GROUPS, IDS = ("g", "ga", "h"), ("x", "xa", "y")
 # group but the last an offset of this topic is kept.
 KEPT = "kept"
 _KEEPING = {ApiKey.OFFSET_DELETE, ApiKey.JOIN_GROUP}
+# Of share groups Apache Kafka knows nothing until somebody is in one: it says so.
+DRAWN = [row for row in ROWS if row not in SHARE_GROUPS]
 ID_OF = "id of "  # what stands for the id of a topic, which each broker has its own of
 
 Values = dict[str, Any]
@@ -70,7 +73,7 @@ def drawn_request(draw: random.Random, number: int) -> Asked:
     if draw.random() < 0.4:
         api, version, values = _of_several(draw)
         return Asked(user, api, version, values)
-    row = draw.choice(ROWS)
+    row = draw.choice(DRAWN)
     names = {
         "t": draw.choice((*TOPICS, MISSING)),
         "g": _group(draw, row.api),

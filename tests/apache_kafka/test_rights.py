@@ -19,6 +19,16 @@ from tests.fakes.access import entry
 
 # Of all users at once Apache Kafka never answers who may not see them.
 ONE_USER = {"users": [{"name": "nobody"}]}
+# What we say, and what Apache Kafka says. To who may not read a topic it tells its id,
+# and so that it is there.
+ID_OF_DENIED = ".responses[t].topic_id"
+JUSTIFIED = [
+    (
+        ApiKey.ALTER_SHARE_GROUP_OFFSETS,
+        [(ID_OF_DENIED, False)],
+        [(ID_OF_DENIED, True)],
+    )
+]
 
 
 class Case(NamedTuple):
@@ -106,5 +116,6 @@ def test_every_api_has_its_codes_where_apache_kafka_has_them(
         if ours != kafka:
             more = [each for each in ours if each not in kafka]
             less = [each for each in kafka if each not in ours]
-            differing.append((f"{row.api.name} v{row.version}", how, more, less))
+            if (row.api, more, less) not in JUSTIFIED:
+                differing.append((f"{row.api.name} v{row.version}", how, more, less))
     assert not differing, "\n".join(map(str, differing))
