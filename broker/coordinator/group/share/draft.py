@@ -92,11 +92,18 @@ class ShareDraft:
 
     def without_state(self) -> dict[bytes, TopicStates]:
         """The partitions of the group's topics that have no state yet."""
+        group, version = self.group, self._shard.topics.index_version
+        is_as_it_is = not (self.changed or self.gone) and self.states is group.states
+        whole_at = group.whole_at if is_as_it_is else None
+        if whole_at and whole_at[0] is self.states and whole_at[1] == version:
+            return {}  # as for nearly every heartbeat
         found = {}
         for topic in self._shard.known_topics(self.subscribed_topics()):
             missing = self.states.missing(topic.topic_id, len(topic.partitions))
             if missing:
                 found[topic.topic_id] = TopicStates(topic.name, missing)
+        if is_as_it_is and not found:
+            group.whole_at = self.states, version
         return found
 
     # Epochs

@@ -51,8 +51,10 @@ class ShareGroup:
         self.states: States = NO_STATES
         self.is_gone = False
         self._name_counts: Counter[str] = Counter()
-        # Not written: when its topics were last looked at.
+        # Not written: when its topics were last looked at, and when all that it reads
+        # had a state.
         self.seen_topics_version = NO_TIME
+        self.whole_at: tuple[States, int] | None = None
 
     def __repr__(self) -> str:
         return (

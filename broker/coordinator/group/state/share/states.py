@@ -39,11 +39,6 @@ class States(NamedTuple):
         """Whether there is nothing to remember."""
         return not (self.initializing or self.initialized or self.deleting)
 
-    def has(self, topic_id: bytes, partition: int) -> bool:
-        """Whether a partition has a state."""
-        topic = self.initialized.get(topic_id)
-        return topic is not None and partition in topic.partitions
-
     def missing(self, topic_id: bytes, count: int) -> frozenset[int]:
         """Those of a topic's partitions that have no state."""
         topic = self.initialized.get(topic_id)

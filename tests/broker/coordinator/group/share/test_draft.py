@@ -55,3 +55,17 @@ def test_a_clock_that_was_set_back_keeps_nobody_waiting() -> None:
     groups.join("a")
     groups.clock.jump_wall(-60_000)
     assert groups.told(groups.join("b")) == {"t": [1]}
+
+
+def test_what_has_a_state_is_not_looked_at_again() -> None:
+    groups = ShareGroups(t=2)
+    groups.join("a")
+    group = groups.share_group
+    assert not ShareDraft(groups.state, group).without_state()
+    assert group.whole_at == (group.states, groups.topics.index_version)
+    known = groups.topics.get
+    groups.topics.get = None  # type: ignore[assignment, method-assign]
+    assert not ShareDraft(groups.state, group).without_state()
+    groups.topics.get = known  # type: ignore[method-assign]
+    groups.topics.put("t", 3)
+    assert ShareDraft(groups.state, group).without_state()

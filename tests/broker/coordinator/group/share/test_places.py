@@ -67,8 +67,7 @@ class TestMove:
         move(groups, {1: 7}, "new")
         group = groups.state.share_groups["new"]
         assert (group.epoch, group.is_empty) == (1, True)
-        assert group.states.has(id_of(groups, "t"), 1)
-        assert not group.states.has(id_of(groups, "t"), 0)
+        assert list(group.states.places()) == [(id_of(groups, "t"), 1)]
 
     def test_nothing_is_made_for_nothing(self) -> None:
         groups = ShareGroups(t=2)
@@ -155,7 +154,7 @@ class TestForget:
         groups.states.answer_now()
         groups.clock.advance(0)
         assert groups.told(joining.result()) == {"t": [0]}
-        assert groups.share_group.states.has(t, 0)
+        assert list(groups.share_group.states.places()) == [(t, 0)]
 
 
 def test_where_it_has_a_place() -> None:

@@ -38,7 +38,7 @@ async def test_from_the_first_heartbeat_to_the_last_place(tmp_path: Path) -> Non
         moved = shares.move("g", {topic_id: "t"}, {(topic_id, 0): 4}, str)
         assert list((await settled(broker, moved)).values()) == [None]
         states = await settled(broker, shares.states("g", str))
-        assert states.has(topic_id, 0)
+        assert list(states.places()) == [(topic_id, 0)]
         forgotten = shares.forget("g", [topic_id], str)
         assert await settled(broker, forgotten) == {topic_id: None}
         assert await settled(broker, shares.states("g", str)) == NO_STATES

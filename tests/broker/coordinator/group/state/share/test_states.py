@@ -14,12 +14,10 @@ def topic(name: str, *numbers: int) -> TopicStates:
 def test_a_state_is_begun_and_then_there() -> None:
     beginning = NO_STATES.beginning({T: topic("t", 0, 1)})
     assert beginning.initializing == {T: topic("t", 0, 1)}
-    assert not beginning.has(T, 0)
+    assert beginning.missing(T, 2) == {0, 1}
     begun = beginning.begun({T: topic("t", 1)})
     assert begun == States({T: topic("t", 0)}, {T: topic("t", 1)})
-    assert begun.has(T, 1)
-    assert not begun.has(T, 0)
-    assert not begun.has(U, 1)
+    assert begun.missing(T, 2) == {0}
     assert begun.begun({T: topic("t", 0)}).initializing == {}
 
 
