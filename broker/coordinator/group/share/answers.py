@@ -27,13 +27,21 @@ def share_beat_answer(
     holding: ShareHolding,
     *,
     with_assignment: bool,
+    assigns_in_ms: int | None = None,
 ) -> ShareGroupHeartbeatResponse:
-    """The member's epoch; and what it may read, when it has to be told that."""
+    """The member's epoch; and what it may read, when it has to be told that.
+
+    Where there will be something else to tell in ``assigns_in_ms`` it is asked to come
+    again then: who has joined a moment after another one does not idle for long.
+    """
+    interval_ms = heartbeat_interval_ms(shard, request.group_id)
+    if assigns_in_ms is not None:
+        interval_ms = min(interval_ms, assigns_in_ms)
     return ShareGroupHeartbeatResponse(
         error_code=ErrorCode.NONE,
         member_id=request.member_id,
         member_epoch=holding.epoch,
-        heartbeat_interval_ms=heartbeat_interval_ms(shard, request.group_id),
+        heartbeat_interval_ms=interval_ms,
         assignment=_assignment(holding.assigned) if with_assignment else None,
     )
 

@@ -44,6 +44,7 @@ class ShareDraft:
         self.gone: set[str] = set()
         self.changed: dict[str, ShareMemberInfo] = {}
         self.targets: dict[str, Partitions] = {}
+        self.assigns_in_ms: int | None = None
         self._shard = shard
 
     def put(self, key: int, name: str = "", value: object = None) -> None:
@@ -152,7 +153,7 @@ class ShareDraft:
     def assign(self) -> None:
         """Find a target for the group's epoch, unless it is too soon after the last.
 
-        Then a later heartbeat finds it; until then the old one holds.
+        Then a heartbeat in ``assigns_in_ms`` finds it; until then the old one holds.
         """
         group, now_ms = self.group, self._shard.clock.now_ms()
         if self.epoch <= self.assignment_epoch:
@@ -161,6 +162,7 @@ class ShareDraft:
         interval_ms = assignment_interval_ms(self._shard, group.group_id)
         # A clock that was set back must not keep the group waiting.
         if group.assignment_time_ms >= 0 and 0 <= passed_ms < interval_ms:
+            self.assigns_in_ms = interval_ms - passed_ms
             return
         ids_of: dict[tuple[str, ...], frozenset[bytes]] = {}
         sharers = []

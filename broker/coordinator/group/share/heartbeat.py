@@ -141,7 +141,13 @@ def _advance(
         or request.subscribed_topic_names is not None
         or after.assigned != before.assigned
     )
-    answer = share_beat_answer(shard, request, after, with_assignment=is_told)
+    answer = share_beat_answer(
+        shard,
+        request,
+        after,
+        with_assignment=is_told,
+        assigns_in_ms=draft.assigns_in_ms,
+    )
     return Decision(answer, draft.records, reads_state=True)
 
 

@@ -143,11 +143,14 @@ class TestTopics:
         groups = ShareGroups(t=2)
         groups.options[GROUP] = {"share.assignment.interval.ms": "1000"}
         groups.join("a")
+        groups.clock.advance(100)
         second = groups.join("b")
         assert (second.member_epoch, groups.told(second)) == (3, {})
-        groups.clock.advance(1000)
+        assert second.heartbeat_interval_ms == 900, "it is to come again then"
+        groups.clock.advance(second.heartbeat_interval_ms)
         second = groups.beat_as("b")
         assert (second.member_epoch, groups.told(second)) == (4, {"t": [1]})
+        assert second.heartbeat_interval_ms == 5000
 
 
 def test_a_restart_goes_on() -> None:
