@@ -14,7 +14,7 @@ import select
 import socket
 import struct
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -54,6 +54,7 @@ from tests.wire_compare import (
 
 GOLDEN = Path(__file__).parent / "golden" / "wire"
 QUIET_S = 0.3  # no answer for so long is none
+STEP_MS = 50  # of a clock that stands still
 # When the steps about the clock were recorded, give or take half a second.
 RECORDED_AT_MS = 1_795_221_848_700
 # Too late, too early; and a producer, which is forgotten a day after its last record.
@@ -80,12 +81,19 @@ def recorded(name: str) -> list[Step]:
 
 
 class Replay:
-    """The connections of one conversation, and the ids learned so far."""
+    """The connections of one conversation, and the ids learned so far.
+
+    ``pass_ms`` moves the broker's clock, where that stands still.
+    """
 
     def __init__(
-        self, address: tuple[str, int], responses: Mapping[int, type[Response]]
+        self,
+        address: tuple[str, int],
+        responses: Mapping[int, type[Response]],
+        pass_ms: Callable[[int], object] | None = None,
     ) -> None:
         self.address = address
+        self._pass_ms = pass_ms
         self.responses = responses  # by API key
         self.comparison = Comparison()
         self._connections: dict[str, socket.socket] = {}
@@ -202,6 +210,9 @@ class Replay:
         """The answer's bytes, or "closed", or "timeout"."""
         if step["answer"] == "timeout":
             connection.settimeout(QUIET_S)
+        if self._pass_ms is not None and has_waited(step):
+            while not select.select([connection], [], [], QUIET_S)[0]:
+                self._pass_ms(STEP_MS)
         if step["answer"] == "closed" and "shut" in step["description"]:
             connection.shutdown(socket.SHUT_WR)
         try:
@@ -244,6 +255,12 @@ class Replay:
         # An unsupported version of ApiVersions is answered in another.
         field = "response_version" if "response_version" in step else "version"
         return decode_response(answer, response, step[field])[1]
+
+
+def has_waited(step: Step) -> bool:
+    """Whether Apache Kafka let time pass before it answered."""
+    wait_ms: int = step.get("request", {}).get("maxWaitMs", 0)
+    return 0 < wait_ms <= step["ms"] or "waits" in step["description"]
 
 
 def whole_request(step: Step) -> bytes:

@@ -13,6 +13,7 @@ from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.compiler import decoder
 from odradek.protocol.headers import decode_request_header, decode_response
 from odradek.protocol.schema import Response
+from odradek.testing import Broker
 from tests.broker_process import BrokerProcess, running_broker
 from tests.patience import PATIENCE_S
 from tests.wire_justified import Justifications
@@ -46,23 +47,25 @@ GROUPS = (
     "sasl-handshake-plaintext",
     "share-groups",
 )
-NEXT_GROUPS = (
-    "ng-consumer-basic",
-    "ng-consumer-errors",
-    "ng-consumer-static",
+NEXT_GROUPS = ("ng-consumer-basic", "ng-consumer-errors", "ng-consumer-static")
+SHARE_GROUPS = (
     "ng-share-admin",
     "ng-share-basic",
     "ng-share-errors",
     "ng-share-locks",
     "ng-share-modes",
 )
+OF_SHARE_GROUPS = {
+    "offsets.topic.num.partitions": "1",
+    "share.coordinator.state.topic.num.partitions": "1",
+    "group.share.min.record.lock.duration.ms": "1000",
+}
 # What is asked of groups of kinds that are not offered.
 NOT_ASKED = {"ng-consumer-errors": (29,), "share-groups": (5,)}
 ALL_OPTIONS = ("-o", "offsets.topic.num.partitions=1")
 OPTIONS = {
     "no-auto-create": ("-o", "auto.create.topics.enable=false"),
     "fetch-session-cache": ("-o", "max.incremental.fetch.session.cache.slots=3"),
-    "ng-share-locks": ("-o", "group.share.min.record.lock.duration.ms=1000"),
     # All of it must be within one interval, however slow the machine is.
     "ng-consumer-errors": (
         "-o",
@@ -108,13 +111,15 @@ def responses() -> Mapping[int, type[Response]]:
 
 def test_nothing_recorded_is_forgotten() -> None:
     assert {step["group"] for step in recorded("behaviours")} == {*GROUPS}
-    assert {step["group"] for step in recorded("next_groups")} == {*NEXT_GROUPS}
+    assert {step["group"] for step in recorded("next_groups")} == {
+        *NEXT_GROUPS,
+        *SHARE_GROUPS,
+    }
 
 
 @pytest.mark.parametrize("group", [*GROUPS, *NEXT_GROUPS])
 def test_answers_are_apache_kafkas(tmp_path: Path, group: str) -> None:
     offered = responses()
-    unexplained, justifications = [], Justifications(group)
     options = (*ALL_OPTIONS, *OPTIONS.get(group, ()))
     with (
         running_broker(tmp_path / "data", *options) as process,
@@ -122,20 +127,38 @@ def test_answers_are_apache_kafkas(tmp_path: Path, group: str) -> None:
     ):
         for name, number in BEFORE.get(group, ()):
             replay.play(recorded_group(name)[number - 1])
-        for step in recorded_group(group):
-            if step["step"] in NOT_ASKED.get(group, ()):
-                assert step["api_key"] not in offered, "it can be asked now"
-            elif step["answer"] == "restart":
-                replay.disconnect()
-                restart(process, step)
-            else:
-                for difference in replay.play(step):
-                    if "retried_until_ready" in step and group in NEXT_GROUPS:
-                        continue  # it only makes the scene
-                    if not justifications.explain(step["step"], difference):
-                        name = f"{step['step']} {step['description']}"
-                        unexplained.append(f"{name}: {difference}")
+        hold(replay, group, process)
         assert "Traceback" not in process.log()
+
+
+@pytest.mark.parametrize("group", SHARE_GROUPS)
+def test_answers_about_share_groups_are_apache_kafkas(group: str) -> None:
+    """With a clock that stands still: records are locked for a second."""
+    with Broker(config=OF_SHARE_GROUPS) as broker:
+        host, _, port = broker.bootstrap.rpartition(":")
+        broker.clock.freeze()
+        with Replay((host, int(port)), responses(), broker.clock.advance) as replay:
+            hold(replay, group)
+        assert "Traceback" not in broker.log()
+
+
+def hold(replay: Replay, group: str, process: BrokerProcess | None = None) -> None:
+    """Hold the conversation again; every difference must have its reason."""
+    unexplained, justifications = [], Justifications(group)
+    for step in recorded_group(group):
+        if step["step"] in NOT_ASKED.get(group, ()):
+            assert step["api_key"] not in replay.responses, "it can be asked now"
+        elif step["answer"] == "restart":
+            assert process is not None
+            replay.disconnect()
+            restart(process, step)
+        else:
+            for difference in replay.play(step):
+                if "retried_until_ready" in step and group not in GROUPS:
+                    continue  # it only makes the scene
+                if not justifications.explain(step["step"], difference):
+                    name = f"{step['step']} {step['description']}"
+                    unexplained.append(f"{name}: {difference}")
     assert not unexplained, "\n".join(unexplained)
     assert not list(justifications.stale()), "these differences are gone"
 
