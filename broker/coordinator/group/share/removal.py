@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from odradek.broker.coordinator.decision import Decision
 from odradek.broker.coordinator.group.state.share import records
 from odradek.broker.coordinator.share.state import ShareKey
+from odradek.broker.metadata.topic_names import SHARE_GROUP_STATE
 from odradek.broker.runtime.parked import Parked
 from odradek.protocol.errors import ErrorCode, NonEmptyGroup
 
@@ -97,8 +98,10 @@ def _records_gone(shard: GroupShard, group: ShareGroup) -> list[Any]:
 def forget_topic(shard: GroupShard, name: str, topic_id: bytes | None) -> list[Any]:
     """The records of groups that had a place in a topic that was deleted.
 
-    The share coordinator forgets the places themselves.
+    The share coordinator forgets the places themselves; with its own topic it knows
+    none any more, and the next heartbeats begin anew.
     """
+    has_all_states = name == SHARE_GROUP_STATE and topic_id is None
     found: list[Any] = []
     for group in shard.share_groups.values():
         states = group.states
@@ -108,7 +111,7 @@ def forget_topic(shard: GroupShard, name: str, topic_id: bytes | None) -> list[A
         gone = [
             key
             for key, each in known.items()
-            if each == name and topic_id in (None, key)
+            if has_all_states or (each == name and topic_id in (None, key))
         ]
         draft = ShareDraft(shard, group)
         draft.put_states(states.without(gone))

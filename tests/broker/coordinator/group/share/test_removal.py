@@ -105,6 +105,20 @@ def test_a_topic_that_is_deleted_is_forgotten() -> None:
     assert names == ["t"]
 
 
+def test_without_the_topic_of_states_groups_begin_anew() -> None:
+    groups = ShareGroups(t=2)
+    groups.join("a")
+    name = "__share_group_state"
+    groups.decide(lambda shard: decide_forget_topic(shard, name, bytes(16)))
+    assert groups.share_group.states.initialized, "of an earlier one of this name"
+    groups.decide(lambda shard: decide_forget_topic(shard, name, None))
+    assert groups.share_group.states.is_empty
+    groups.beat_as("a")
+    assert groups.share_group.states.initialized
+    assert [len(each) for each in groups.states.asked] == [2, 2]
+    assert groups.has("a") == {"t": [0, 1]}
+
+
 def test_a_group_never_expires() -> None:
     groups = ShareGroups(t=1)
     left(groups)
