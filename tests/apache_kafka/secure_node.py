@@ -9,6 +9,7 @@ from odradek.client.cluster import Cluster
 from odradek.client.scram import Mechanism, set_password
 from tests.apache_kafka.node import KafkaNode, free_ports
 from tests.authority import Authority
+from tests.patience import PATIENCE_S
 from tests.tokens import Issuer
 
 PASSWORD = 'open, "sesame" = ä'
@@ -85,7 +86,9 @@ def running_secure_kafka(
     allowed = f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={keys}"
     try:
         node.start([allowed])
-        with Cluster([Address("127.0.0.1", node.port)], timeout_s=60) as cluster:
+        with Cluster(
+            [Address("127.0.0.1", node.port)], timeout_s=PATIENCE_S
+        ) as cluster:
             for mechanism in Mechanism:
                 set_password(cluster, "alice", PASSWORD, mechanism)
         yield node

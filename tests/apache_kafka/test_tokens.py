@@ -181,7 +181,9 @@ def settle(cluster: Cluster, token: Token, expiry_ms: int | None) -> None:
 def codes_of(options: dict[str, str]) -> list[object]:
     """What a broker says to alice's requests, one after the other."""
     servers = parse_addresses(options["bootstrap.servers"])
-    with Cluster(servers, security=read_security(options), timeout_s=60) as cluster:
+    with Cluster(
+        servers, security=read_security(options), timeout_s=PATIENCE_S
+    ) as cluster:
         mine = create_token(cluster, None, [("User", "bob")])
         short = create_token(cluster, None, [], 60_000)
         bobs = create_token(cluster, ("User", "bob"))
@@ -244,6 +246,8 @@ def test_apache_kafka_says_the_same(kafka: SecureKafka, ours: Ours) -> None:
     assert 67 in said
     assert {62, 63, 66} <= {each for each in said if isinstance(each, int)}
     plain = {"bootstrap.servers": kafka.address}
-    with Cluster(parse_addresses(plain["bootstrap.servers"]), timeout_s=60) as cluster:
+    with Cluster(
+        parse_addresses(plain["bootstrap.servers"]), timeout_s=PATIENCE_S
+    ) as cluster:
         assert code_of(create_token, cluster) == 64
         assert code_of(describe_tokens, cluster) == 64

@@ -260,7 +260,9 @@ def test_a_delegation_token_logs_in(guarded: Guarded, topic: str) -> None:
     path.write_text(guarded.token())
     options = guarded.options(sasl_oauthbearer_token_endpoint_url=path.as_uri())
     servers = parse_addresses(guarded.broker.address)
-    with Cluster(servers, security=read_security(options), timeout_s=60) as cluster:
+    with Cluster(
+        servers, security=read_security(options), timeout_s=PATIENCE_S
+    ) as cluster:
         made = cluster.request(
             CreateDelegationTokenRequest(max_lifetime_ms=-1),
             CreateDelegationTokenResponse,
@@ -277,7 +279,9 @@ def test_a_delegation_token_logs_in(guarded: Guarded, topic: str) -> None:
         "sasl.mechanism": "SCRAM-SHA-256",
         "sasl.jaas.config": module,
     }
-    with Cluster(servers, security=read_security(lent), timeout_s=60) as cluster:
+    with Cluster(
+        servers, security=read_security(lent), timeout_s=PATIENCE_S
+    ) as cluster:
         refused = cluster.request(
             CreateDelegationTokenRequest(max_lifetime_ms=-1),
             CreateDelegationTokenResponse,

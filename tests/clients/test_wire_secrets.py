@@ -141,7 +141,9 @@ def lend(listening: Listening) -> str:
         for name, value in listening.confluent(Way("SASL_SSL", "PLAIN")).items()
     }
     where = [Address("127.0.0.1", listening.ports["SASL_SSL"])]
-    with Cluster(where, security=read_security(options), timeout_s=60) as cluster:
+    with Cluster(
+        where, security=read_security(options), timeout_s=PATIENCE_S
+    ) as cluster:
         token = create_token(cluster)
         renew_token(cluster, token.hmac, DAY_MS)
         with pytest.raises(KafkaError) as refused:
@@ -155,7 +157,7 @@ def lend(listening: Listening) -> str:
         "sasl.jaas.config": f'{module} required username="{token.token_id}"'
         f' password="{token.hmac.value}" tokenauth="true";',
     }
-    with Cluster(where, security=read_security(lent), timeout_s=60) as cluster:
+    with Cluster(where, security=read_security(lent), timeout_s=PATIENCE_S) as cluster:
         assert cluster.metadata().brokers
         with pytest.raises(KafkaError):
             create_token(cluster)  # not by a token

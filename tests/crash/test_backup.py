@@ -339,7 +339,15 @@ def filled(tmp_path: Path) -> Iterator[BrokerProcess]:
         create_topic(broker, "numbers")
         with Load(broker.address, "numbers") as load:
             progress(load, 20_000)
+            while not has_rolled(broker.data_dir):
+                progress(load, 1000)
         yield broker
+
+
+def has_rolled(data_dir: Path) -> bool:
+    """Each partition has a segment that is written no more: one to be linked."""
+    logs = [list(each.glob("*.log")) for each in data_dir.glob("numbers-*")]
+    return all(len(each) > 1 for each in logs)
 
 
 def test_a_backup_that_is_killed_leaves_nothing_that_is_called_one(

@@ -170,7 +170,7 @@ def create_topic(broker: BrokerProcess, topic: str, **config: str) -> None:
 def progress(load: Load, count: int) -> None:
     """Wait until ``count`` more records are acknowledged."""
     wanted = load.count + count
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE_S
     while load.count < wanted:
         assert time.monotonic() < deadline, f"stuck at {load.count} of {wanted}"
         time.sleep(0.002)

@@ -171,7 +171,7 @@ def strangers(broker: BrokerProcess, names: set[str]) -> list[Path]:
 
 def until_no_strangers(broker: BrokerProcess, names: set[str]) -> None:
     """Removal runs a moment after the start."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE_S
     while strangers(broker, names):
         assert time.monotonic() < deadline, strangers(broker, names)
         time.sleep(0.02)
