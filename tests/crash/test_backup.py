@@ -193,7 +193,7 @@ def read(address: str, topic: str, partitions: int = PARTITIONS) -> list[Any]:
     open_count = partitions
     try:
         while open_count:
-            for message in reader.consume(1000, 1):
+            for message in reader.consume(1000, 0.05):
                 if message.error() is not None:
                     assert message.error().code() == (
                         confluent_kafka.KafkaError._PARTITION_EOF
