@@ -58,7 +58,7 @@ class Keyed:
                 assert time.monotonic() < end_s
                 client.poll(0)  # where tokens and errors are handed over
                 try:
-                    return client.list_topics(timeout=1)
+                    return client.list_topics(timeout=0.2)
                 except confluent_kafka.KafkaException as error:
                     if error.args[0].name() != "_TRANSPORT":
                         failed.append(error)

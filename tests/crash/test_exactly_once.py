@@ -174,7 +174,7 @@ def read(address: str, isolation: str) -> Iterator[confluent_kafka.Message]:
     ended: set[int | None] = set()
     with contextlib.closing(consumer):
         while len(ended) < TARGET_PARTITIONS:
-            for message in consumer.consume(10_000, 1):
+            for message in consumer.consume(10_000, 0.05):
                 if message.error() is None:
                     yield message
                 else:
