@@ -9,15 +9,19 @@ Who goes round in a loop asks `Ending.check`.
 from __future__ import annotations
 
 import signal
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from types import FrameType
 
 BY_KEYBOARD = (signal.SIGINT,)
 BY_ANYBODY = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# `timeout` and the like tell a process, and then its group: the process hears it twice.
+# Nobody types these; who types SIGINT twice means it, however fast.
+_TOGETHER_S = 1.0
 
 
 class Ending:
@@ -27,10 +31,12 @@ class Ending:
     some seconds at most. With a second one it ``is_urgent``: nothing is left in order.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, now_s: Callable[[], float] = time.monotonic) -> None:
         self.is_leaving = False
         self.is_urgent = False
+        self._now_s = now_s
         self._number: int | None = None
+        self._told_at_s = 0.0
 
     def check(self) -> None:
         """Raise what the signal has raised, if there was any."""
@@ -39,7 +45,13 @@ class Ending:
 
     def tell(self, number: int, frame: FrameType | None) -> None:
         """A signal has come."""
-        self.is_urgent = self._number is not None
+        now_s = self._now_s()
+        if self._number is None:
+            self._told_at_s = now_s
+        elif number == signal.SIGINT or now_s - self._told_at_s >= _TOGETHER_S:
+            self.is_urgent = True
+        else:
+            return  # it is the first one, once more
         self._number = number
         if self.is_urgent or not self.is_leaving:
             self._raise(number)

@@ -163,6 +163,20 @@ def test_while_it_leaves_the_first_signal_waits_and_the_second_does_not() -> Non
         leave()
 
 
+def test_what_timeout_tells_twice_is_one_wish() -> None:
+    clock = iter([5.0, 5.4, 6.1])
+    ending = Ending(lambda: next(clock))
+    with pytest.raises(SystemExit):
+        ending.tell(signal.SIGTERM, None)
+    ending.tell(signal.SIGTERM, None)
+    assert not ending.is_urgent
+    with pytest.raises(SystemExit):
+        ending.check()
+    with pytest.raises(SystemExit):
+        ending.tell(signal.SIGTERM, None)
+    assert ending.is_urgent
+
+
 def test_who_is_in_a_hurry_does_not_wait_for_the_group(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
