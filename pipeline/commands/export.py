@@ -125,6 +125,13 @@ def _table_arguments(parser: Parser) -> None:
         default="zstd",
     )
     parser.add_argument(
+        "--partition-by",
+        type=_partitions,
+        default=(),
+        metavar="A,B",
+        help="divide the table by columns, or by times: kind,days(timestamp)",
+    )
+    parser.add_argument(
         "--catalog",
         action="append",
         default=[],
@@ -184,6 +191,10 @@ def _words(text: str) -> tuple[str, ...]:
     return words
 
 
+def _partitions(text: str) -> tuple[str, ...]:
+    return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
 def _find_brokers(parser: Parser, options: argparse.Namespace) -> None:
     """Set them; none for a data directory that was stopped cleanly."""
     is_stopped = False
@@ -229,6 +240,7 @@ def _run(
         _value(options),
         table_path=table,
         table_format=options.table_format,
+        partition_by=options.partition_by,
         partitions=partitions,
         starting=options.starting,
         ending=options.ending,

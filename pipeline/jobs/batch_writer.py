@@ -7,42 +7,34 @@ speculative one wrote is in no commit. A file has a temporary name until it is w
 
 from __future__ import annotations
 
-import os
-import socket
-import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from odradek.pipeline.job_errors import JobStopped
 from odradek.pipeline.records.columns import HEADERS, without_nulls
-from odradek.pipeline.security.places import is_task
-from odradek.pipeline.tables.evolution import aligned
-from odradek.pipeline.tables.table import DataFile, sync
+from odradek.pipeline.tables.partitions.partitioning import WHOLE
+from odradek.pipeline.tables.table import DataFile
 from odradek.pipeline.workers.garbage_collection import freeze_once
 from odradek.protocol.topic_partition import TopicPartition
 
 from .job_committer import Written
+from .row_files import PLAIN, RowFiles, Shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     import pyarrow
-    from pyarrow.parquet import ParquetWriter
     from pyspark.sql import DataFrame
 
-    from odradek.pipeline.values.decoding import RowMaker, ValueFormat
-    from odradek.pipeline.values.upsert_rows import UpsertMaker
+    from odradek.pipeline.values.decoding import Maker, ValueFormat
 
 # One row for each file, and one for each partition that a task had records of.
 REPORT = (
     "kind string, path string, rows bigint, size bigint, topic string, partition int,"
-    " first bigint, last bigint, reason string"
+    " first bigint, last bigint, reason string, place string"
 )
 _ROWS, _DEAD, _SEEN = "rows", "dead", "seen"
-_FILE_SIZE_MAX = 512 << 20
-# Rows are gathered up to this many for each row group.
-_ROW_GROUP_SIZE = 64 << 20
 
 
 @dataclass(frozen=True)
@@ -52,8 +44,7 @@ class BatchWriter:
     how: ValueFormat
     staging: str
     dead_staging: str | None
-    compression: str = "zstd"
-    schema: bytes = b""  # of the table's files, where they have more than the rows
+    shape: Shape = PLAIN
     upserts: bool = False
 
     def write(self, records: DataFrame) -> Written:
@@ -77,20 +68,22 @@ class BatchWriter:
         self, batches: Iterable[pyarrow.RecordBatch]
     ) -> list[dict[str, Any]]:
         """The reports of one task."""
-        maker, seen = None, _Seen()
-        rows = _Files(_ROWS, self.staging, self.compression, self.schema)
-        dead = _Files(_DEAD, self.dead_staging, self.compression)
+        maker, seen, reason = None, _Seen(), ""
+        rows = RowFiles(self.staging, self._files_shape())
+        dead = RowFiles(self.dead_staging, Shape(self.shape.compression))
         try:
             for batch in batches:
                 if not batch.num_rows:
                     continue
-                maker = maker or row_maker(self.how, batch.schema, self.upserts)
+                maker = maker or self._maker(batch.schema)
                 good, bad = maker.make(batch)
                 seen.add(batch)
                 rows.write(good)
+                if bad.num_rows and not reason:
+                    reason = _first_reason(bad)
                 if bad.num_rows and self.dead_staging is None:
                     raise JobStopped(
-                        f"a value cannot be decoded: {_first_reason(bad)}; "
+                        f"a value cannot be decoded: {reason}; "
                         "[dead_letters] enabled = true keeps such records in a table "
                         "of their own"
                     )
@@ -99,17 +92,27 @@ class BatchWriter:
             rows.abandon()
             dead.abandon()
             raise
-        return [*rows.finish(), *dead.finish(), *seen.reports()]
+        return [
+            *({"kind": _ROWS, **each} for each in rows.finish()),
+            *({"kind": _DEAD, "reason": reason, **each} for each in dead.finish()),
+            *seen.reports(),
+        ]
 
+    def _files_shape(self) -> Shape:
+        """Rows that take the place of others are divided when they do."""
+        return replace(self.shape, partitioning=WHOLE) if self.upserts else self.shape
 
-def row_maker(
-    how: ValueFormat, records: pyarrow.Schema, upserts: bool
-) -> RowMaker | UpsertMaker:
-    """What makes rows of records."""
-    from odradek.pipeline.values.decoding import RowMaker
-    from odradek.pipeline.values.upsert_rows import UpsertMaker
+    def _maker(self, records: pyarrow.Schema) -> Maker:
+        """What makes rows of records."""
+        from odradek.pipeline.values.decoding import RowMaker
+        from odradek.pipeline.values.partition_rows import PartitionedMaker
+        from odradek.pipeline.values.upsert_rows import UpsertMaker
 
-    return UpsertMaker(how, records) if upserts else RowMaker(how, records)
+        kind = UpsertMaker if self.upserts else RowMaker
+        maker: Maker = kind(self.how, records)
+        if not self.shape.partitioning:
+            return maker
+        return PartitionedMaker(maker, self.shape.partitioning)
 
 
 def listed(records: DataFrame) -> DataFrame:
@@ -157,111 +160,6 @@ class _Seen:
             yield {"kind": _SEEN, **place._asdict(), "first": first, "last": last}
 
 
-class _Files:
-    """The files that a task makes of its rows."""
-
-    def __init__(
-        self, kind: str, folder: str | None, compression: str, schema: bytes = b""
-    ) -> None:
-        self._schema = schema
-        self._kind = kind
-        self._folder = folder
-        self._compression = compression
-        self._pending: list[pyarrow.RecordBatch] = []
-        self._pending_size = 0
-        self._writer: ParquetWriter | None = None
-        self._path = ""
-        self._row_count = 0
-        self._reports: list[dict[str, Any]] = []
-        self._reason = ""
-
-    def write(self, rows: pyarrow.RecordBatch) -> None:
-        if not rows.num_rows:
-            return
-        if self._kind == _DEAD and not self._reason:
-            place = [
-                rows.column(n)[0].as_py() for n in ("topic", "partition", "offset")
-            ]
-            reason = rows.column("reason")[0].as_py()
-            self._reason = f"{place[0]}-{place[1]} at offset {place[2]}: {reason}"
-        self._pending.append(rows)
-        self._pending_size += rows.nbytes
-        if self._pending_size >= _ROW_GROUP_SIZE:
-            self._flush()
-
-    def _flush(self) -> None:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        if not self._pending:
-            return
-        table = pa.Table.from_batches(self._pending)
-        if self._schema:
-            table = aligned(table, pa.ipc.read_schema(pa.py_buffer(self._schema)))
-        self._pending, self._pending_size = [], 0
-        if self._writer is None:
-            assert self._folder is not None
-            self._path = os.path.join(self._folder, f"{uuid.uuid4().hex}.parquet")
-            try:
-                self._writer = pq.ParquetWriter(
-                    self._path + ".tmp", table.schema, compression=self._compression
-                )
-            except (FileNotFoundError, PermissionError) as error:
-                if not is_task():
-                    raise
-                raise JobStopped(not_shared(self._folder, error)) from None
-        self._writer.write_table(table)
-        self._row_count += table.num_rows
-        if os.path.getsize(self._path + ".tmp") >= _FILE_SIZE_MAX:
-            self._close()
-
-    def _close(self) -> None:
-        if self._writer is None:
-            return
-        self._writer.close()
-        self._writer = None
-        # Here, because the driver may be another machine: its sync writes nothing of
-        # what this one still has in memory.
-        sync(self._path + ".tmp")
-        os.rename(self._path + ".tmp", self._path)
-        size = os.path.getsize(self._path)
-        self._reports.append(
-            {
-                "kind": self._kind,
-                "path": self._path,
-                "rows": self._row_count,
-                "size": size,
-                "reason": self._reason or None,
-            }
-        )
-        self._row_count = 0
-
-    def finish(self) -> list[dict[str, Any]]:
-        self._flush()
-        self._close()
-        return self._reports
-
-    def abandon(self) -> None:
-        if self._writer is not None:
-            self._writer.close()
-
-
-def not_shared(folder: str, error: OSError) -> str:
-    """What to say where a task cannot write into a folder that the driver has made."""
-    host = socket.gethostname()
-    if isinstance(error, PermissionError):
-        return (
-            f"{host} may not write to {folder} (as user {os.getuid()}), which the"
-            " driver has made: run the executors as the driver's user, or give the"
-            " table's folder to a group that both are in"
-        )
-    return (
-        f"{host} does not see {folder}, which the driver has made: every machine of"
-        " Spark must have the table's folder under the same path, as one shared file"
-        " system; `odradek pipeline doctor --path FOLDER` asks every executor"
-    )
-
-
 def _first_reason(dead: pyarrow.RecordBatch) -> str:
     names = ("topic", "partition", "offset", "reason")
     topic, partition, offset, reason = (dead.column(n)[0].as_py() for n in names)
@@ -288,7 +186,8 @@ def read_reports(reports: Iterable[dict[str, Any]]) -> Written:
             known = offsets.get(place, (first, last))
             offsets[place] = min(known[0], first), max(known[1], last)
             continue
-        file = DataFile(report["path"], report["rows"], report["size"])
+        place = report.get("place") or ""
+        file = DataFile(report["path"], report["rows"], report["size"], place)
         files[report["kind"]].append(file)
         failure = failure or report["reason"] or ""
     rows, dead = files[_ROWS], files[_DEAD]

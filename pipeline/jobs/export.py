@@ -24,6 +24,7 @@ from odradek.pipeline.source.path_view import DirectoryView
 from odradek.pipeline.spark.executors import context_of
 from odradek.pipeline.spark.session import register_source
 from odradek.pipeline.tables.commit import NO_EPOCH, CommittedRange
+from odradek.pipeline.tables.partitions.partitioning import read_partitioning
 from odradek.pipeline.tables.table import local_path, open_table
 from odradek.pipeline.values.dead_letters import DeadLetterLimit
 from odradek.pipeline.values.decoding import HEADERS, RowMaker
@@ -33,6 +34,7 @@ from .batch_writer import BatchWriter, folders
 from .continuity import Continuity
 from .job_committer import JobCommitter, JobTables
 from .lost_position import check_nothing_twice
+from .row_files import Shape
 from .starting_offsets import moment_ms
 from .stream_failure import in_one_line
 
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
 
     from odradek.pipeline.source.log_view import LogView
     from odradek.pipeline.tables.commit import Commit
+    from odradek.pipeline.tables.partitions.partitioning import Partitioning
     from odradek.pipeline.values.decoding import ValueFormat
     from odradek.terminal.progress import Progress
 
@@ -79,6 +82,18 @@ class Export:
     dead_letters: str | None = None
     dlq_max_ratio: float = 0.5
     min_partitions: int | None = None
+    partition_by: tuple[str, ...] = ()
+
+    @property
+    def partitioning(self) -> Partitioning:
+        """What divides the table.
+
+        Raises:
+            JobError: it is said wrongly.
+        """
+        return read_partitioning(
+            "--partition-by", self.partition_by, self.table_format
+        )
 
     @property
     def name(self) -> str:
@@ -153,7 +168,8 @@ def _run(
     has_headers = HEADERS in export.value.columns
     records = RecordColumns.of(include_headers=has_headers).arrow_schema()
     maker = RowMaker(export.value, records)
-    table.create(maker.schema)
+    partitioning = export.partitioning
+    table.create(maker.schema, partitioning=partitioning)
     if dead is not None:
         dead.create(maker.dead_schema)
     limit = DeadLetterLimit(export.dlq_max_ratio)
@@ -175,9 +191,8 @@ def _run(
         nonlocal size
         with in_one_line():
             frame = _records(export, planned, spark)
-        writer = BatchWriter(
-            export.value, *folders(staging, dead_staging), export.compression
-        )
+        shape = Shape(export.compression, partitioning=partitioning)
+        writer = BatchWriter(export.value, *folders(staging, dead_staging), shape)
         with telling(spark, staging, progress), in_one_line():
             written = writer.write(frame)
         size = sum(file.size for file in written.files + written.dead_letters)

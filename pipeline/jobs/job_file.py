@@ -1,4 +1,4 @@
-"""The description of a streaming job: a TOML file, whose keys are listed here.
+"""The description of a streaming job: a TOML file.
 
 Paths are relative to the folder of the file.
 """
@@ -9,18 +9,22 @@ import re
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from odradek.client.security.references import has_reference
 from odradek.pipeline.errors import did_you_mean
 from odradek.pipeline.job_errors import JobError
 from odradek.pipeline.security.clear_secrets import INSTEAD
 from odradek.pipeline.spark.remote import is_remote
-from odradek.pipeline.tables.table import FORMATS as TABLE_FORMATS
+from odradek.pipeline.tables.partitions.partitioning import (
+    WHOLE,
+    Partitioning,
+    read_partitioning,
+)
 from odradek.pipeline.tables.upserts.last_rows import KeyColumns
-from odradek.pipeline.values.decoding import FORMATS as VALUE_FORMATS
 from odradek.pipeline.values.decoding import HEADERS, RECORD_COLUMNS, ValueFormat
 
+from .job_keys import KEYS, Key
 from .job_source import Source, as_text, read_source
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)", re.ASCII)
@@ -28,109 +32,6 @@ _MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,200}", re.ASCII)
 
 
-class Key(NamedTuple):
-    """A key of the file: its type, its default (None: must be given), its meaning."""
-
-    kind: type | tuple[type, ...]
-    default: Any
-    meaning: str
-    choices: tuple[str, ...] = ()
-    is_secret: bool = False
-
-
-KEYS: dict[str, dict[str, Key]] = {
-    "": {
-        "name": Key(str, None, "The job's name; the table's commits carry it."),
-        "checkpoint": Key(str, "", "Spark's folder; beside the table by default."),
-        "trigger": Key(str, "1s", "How often a micro-batch begins: 500ms, 10s, 1m."),
-    },
-    "source": {
-        "bootstrap_servers": Key(
-            str, "", "Brokers, with commas; else command_config's, or 127.0.0.1:9092."
-        ),
-        "command_config": Key(
-            str, "", "A file of client options for TLS and SASL; see docs/security.md."
-        ),
-        "topics": Key(list, [], "The topics to read."),
-        "topic_pattern": Key(str, "", "Or a pattern that their names match."),
-        "starting_offsets": Key(
-            (str, dict),
-            "earliest",
-            "Where a new job begins: earliest, latest, a time like"
-            " 2026-01-31T12:00:00Z, or a table of offsets.",
-        ),
-        "max_offsets_per_trigger": Key(int, 2_000_000, "Most offsets a micro-batch."),
-        "small_batch_records": Key(
-            int, 10_000, "Up to so many offsets the driver writes itself; 0: never."
-        ),
-        "isolation_level": Key(
-            str,
-            "read_uncommitted",
-            "Whether records of open and aborted transactions are left out.",
-            ("read_uncommitted", "read_committed"),
-        ),
-        "path": Key(str, "", "A broker's data directory, to read segments directly."),
-        "format": Key(str, "odradek", "Spark's data source.", ("odradek", "kafka")),
-        "options": Key(dict, {}, "More options of the source, as they are."),
-    },
-    "value": {
-        "format": Key(str, "none", "How values are written.", VALUE_FORMATS),
-        "schema": Key(str, "", "Columns of JSON values: id BIGINT, name STRING."),
-        "schema_file": Key(str, "", "An .avsc file, or a descriptor set of protoc."),
-        "message": Key(str, "", "The Protobuf message, with its package."),
-        "registry": Key(str, "", "The URL of a schema registry."),
-        "subject": Key(str, "", "Whose newest schema there has the columns."),
-        "registry_user": Key(
-            str, "", "user:password for the registry: ${env:NAME}.", is_secret=True
-        ),
-        "registry_config": Key(
-            str, "", "A file with its client options; [source] command_config's else."
-        ),
-        "confluent_prefix": Key(
-            bool, None, "Whether values begin with a schema id; true with a registry."
-        ),
-    },
-    "table": {
-        "path": Key(str, None, "The table's folder."),
-        "format": Key(str, "parquet", "The table's format.", TABLE_FORMATS),
-        "columns": Key(
-            list,
-            list(RECORD_COLUMNS),
-            "Columns of the record to keep: topic, partition, offset, timestamp, key,"
-            " timestampType, headers.",
-        ),
-        "compression": Key(
-            str, "zstd", "Of the files.", ("zstd", "snappy", "lz4", "gzip", "none")
-        ),
-        "catalog": Key(dict, {}, "Properties of an Iceberg catalog (pyiceberg's)."),
-        "mode": Key(
-            str,
-            "append",
-            "upsert: the last row of each key; a record without a value deletes.",
-            ("append", "upsert"),
-        ),
-        "compact_every": Key(
-            str, "", "Compact between two batches, so often: 1h, 1d; empty: never."
-        ),
-        "keep_removed": Key(
-            str, "7d", "With it: how long files stay that the table names no more."
-        ),
-        "evolve": Key(
-            bool, False, "Let the table follow the job's columns where they change."
-        ),
-    },
-    "dead_letters": {
-        "enabled": Key(bool, True, "Keep undecodable records; false stops the job."),
-        "path": Key(str, "", "Their table's folder; beside the table by default."),
-        "dlq_max_ratio": Key(
-            (int, float), 0.5, "Stop when more of the last records than this are bad."
-        ),
-    },
-    "spark": {
-        "master": Key(str, "local[*,4]", "Where Spark runs."),
-        "conf": Key(dict, {}, "Options of Spark."),
-    },
-}
 _OPTIONAL = ("confluent_prefix",)
 _COLUMNS = (*RECORD_COLUMNS, "timestampType", HEADERS)
 
@@ -154,6 +55,7 @@ class Job:
     conf: dict[str, str] = field(default_factory=dict)
     upserts: bool = False
     evolves: bool = False
+    partitioning: Partitioning = WHOLE
     compact_every_ms: int = 0
     keep_removed_ms: int = 7 * 86_400_000
 
@@ -319,6 +221,9 @@ def _job(found: dict[str, dict[str, Any]], folder: Path) -> Job:
         conf={name: as_text(value) for name, value in found["spark"]["conf"].items()},
         upserts=_upserts(table),
         evolves=table["evolve"],
+        partitioning=read_partitioning(
+            "[table] partition_by", table["partition_by"], table["format"]
+        ),
         compact_every_ms=_every(table["compact_every"]),
         keep_removed_ms=duration_ms("[table] keep_removed", table["keep_removed"]),
     )

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from odradek.pipeline.tables.compaction.compaction import open_file
+from odradek.pipeline.tables.partitions.places import values_of
 from odradek.protocol.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
@@ -77,8 +78,12 @@ def _spans_of(
     if "://" in path:
         return None  # of another file system, and of another writer
     with open_file(path) as file:
-        if not set(columns) <= set(file.schema_arrow.names):
+        divided = {n: v for n, v in values_of(path).items() if n in columns}
+        inside = [name for name in columns if name not in divided]
+        if not set(inside) <= set(file.schema_arrow.names):
             return None
+        if divided:  # they stand in the names of folders
+            return _by_rows(_with(divided, file.read(columns=inside), columns))
         # A column with columns in it counts as several in the file.
         named = {file.schema.column(n).path: n for n in range(len(file.schema))}
         places = [named[name] for name in columns]
@@ -104,6 +109,19 @@ def _by_statistics(
         return None
     place = TopicPartition(topic.min, partition.min)
     return place, OffsetSpan(offset.min, offset.max + 1)
+
+
+def _with(
+    divided: dict[str, str | None], rows: Any, columns: tuple[str, ...]
+) -> Any:
+    """The rows with the columns that divide the table."""
+    import pyarrow as pa
+
+    for name, text in divided.items():
+        kind = pa.string() if name == columns[0] else pa.int64()
+        values = pa.repeat(pa.scalar(text, pa.string()), len(rows)).cast(kind)
+        rows = rows.append_column(name, values)
+    return rows.select(list(columns))
 
 
 def _by_rows(rows: Any) -> list[tuple[TopicPartition, OffsetSpan]]:

@@ -11,6 +11,7 @@ import json
 import logging
 import time
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from odradek.client.address import parse_addresses
@@ -21,6 +22,7 @@ from odradek.pipeline.job_errors import JobError
 from odradek.pipeline.jobs.batch_writer import BatchWriter, folders
 from odradek.pipeline.jobs.continuity import Continuity
 from odradek.pipeline.jobs.job_committer import JobCommitter, JobTables
+from odradek.pipeline.jobs.row_files import Shape
 from odradek.pipeline.jobs.starting_offsets import listed
 from odradek.pipeline.jobs.stream_failure import JVM_ENDED, StreamFailure, failure_of
 from odradek.pipeline.records.columns import RecordColumns
@@ -103,7 +105,7 @@ class Sink:
             DeadLetterLimit(job.dlq_max_ratio),
         )
         self._small_batches: SmallBatches | None = None
-        self._schema = b""
+        self._shape = Shape(job.compression, partitioning=job.partitioning)
         self._upkeep = Upkeep(job, self._progress)
         self._failure: BaseException | None = None
         self._last_progress = time.monotonic()
@@ -131,10 +133,14 @@ class Sink:
         includes_headers = HEADERS in self._job.value.columns
         records = RecordColumns.of(include_headers=includes_headers).arrow_schema()
         maker = RowMaker(self._job.value, records)
-        schema = self._table.create(maker.schema, evolves=self._job.evolves)
+        schema = self._table.create(
+            maker.schema,
+            evolves=self._job.evolves,
+            partitioning=self._job.partitioning,
+        )
         if not schema.equals(maker.schema):
             files = with_deleted(schema) if self._job.upserts else schema
-            self._schema = bytes(files.serialize())
+            self._shape = replace(self._shape, schema=bytes(files.serialize()))
         if self._dead_letters is not None:
             self._dead_letters.create(maker.dead_schema)
         start = SinkStart(
@@ -266,8 +272,7 @@ class Sink:
                 writer = BatchWriter(
                     self._job.value,
                     *folders(staging, dead_staging),
-                    self._job.compression,
-                    self._schema,
+                    self._shape,
                     self._job.upserts,
                 )
                 written, small = None, self._small()

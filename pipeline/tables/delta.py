@@ -22,6 +22,8 @@ from odradek.pipeline.job_errors import CommitRefused, JobError, PositionLost
 from .commit import Commit, read_commit
 from .commit_note import CommitNote
 from .evolution import evolution
+from .partitions.partitioning import WHOLE, check_same
+from .partitions.places import values_of
 from .staging import remove_leftovers, staging_name
 from .table import (
     MODE,
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
 
     import pyarrow
     from deltalake import CommitProperties, DeltaTable
+
+    from .partitions.partitioning import Partitioning
 
 DATA = "data"
 # How far back the job's last entry is looked for, first.
@@ -61,6 +65,7 @@ class DeltaTableOfJob:
         self.location = location
         self._job = job
         self._table_id = ""  # of the table that was committed to
+        self._partitioning = WHOLE
 
     def exists(self) -> bool:
         """Whether there is a table."""
@@ -70,36 +75,50 @@ class DeltaTableOfJob:
         return self._deltalake.DeltaTable(str(self.location))
 
     def create(
-        self, schema: pyarrow.Schema, *, evolves: bool = False
+        self,
+        schema: pyarrow.Schema,
+        *,
+        evolves: bool = False,
+        partitioning: Partitioning = WHOLE,
     ) -> pyarrow.Schema:
         """Make the table if there is none, or let it have the job's columns, too.
 
         Raises:
-            JobError: there is one with another schema.
+            JobError: there is one with another schema or partitioning.
         """
         import pyarrow as pa
 
+        partitioning.check(schema)
+        self._partitioning = partitioning
+        schema = partitioning.with_made(schema)
         if not self.exists():
             self.location.mkdir(parents=True, exist_ok=True)
             self._deltalake.DeltaTable.create(
                 str(self.location),
                 schema=schema,
                 mode="ignore",
+                partition_by=partitioning.names,
                 description=_UPSERTS if self.mode else None,
             )
         table = self._table()
         mode = UPSERT if table.metadata().description == _UPSERTS else ""
         check_mode(self.location, mode, self.mode)
+        check_same(self.location, self._partitions_of(table), partitioning)
         there = pa.schema(table.schema())
         plain = pa.schema(self._deltalake.Schema.from_arrow(schema))
         if not evolves:
             check_schema(self.location, describe(there), describe(plain))
-            return schema
+            return partitioning.without_made(schema)
         change = evolution(self.location, there, schema, plain)
         if change.added:
             added = self._deltalake.Schema.from_arrow(pa.schema(change.added))
             self._alter(table, added.fields)
-        return change.files
+        return partitioning.without_made(change.files)
+
+    def _partitions_of(self, table: DeltaTable) -> list[str]:
+        """As the job would say them, if it does: the table knows names only."""
+        said = {field.name: str(field) for field in self._partitioning.fields}
+        return [said.get(n, n) for n in table.metadata().partition_columns]
 
     def _alter(self, table: DeltaTable, fields: list[Any]) -> None:
         from deltalake.exceptions import DeltaError
@@ -181,7 +200,7 @@ class DeltaTableOfJob:
         return self._deltalake.transaction.AddAction(
             path=os.path.relpath(file.path, self.location),
             size=status.st_size,
-            partition_values={},
+            partition_values=values_of(file.place),
             modification_time=status.st_mtime_ns // 1_000_000,
             data_change=True,
             stats=json.dumps({"numRecords": file.row_count}),
@@ -193,6 +212,7 @@ class DeltaTableOfJob:
                 actions=actions,
                 mode="append",
                 schema=table.schema(),
+                partition_by=self._partitioning.names,
                 commit_properties=self._properties(commit),
             )
 

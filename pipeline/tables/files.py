@@ -19,10 +19,14 @@ from urllib.parse import unquote, urlsplit
 
 from odradek.pipeline.job_errors import JobError, JobStopped
 
+from .partitions.reading import parts_of
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from pyspark.sql import DataFrame, SparkSession
+
+    from .partitions.reading import Part
 
 FORMATS = ("parquet", "delta", "iceberg", "json", "csv")
 _OTHER_FILE_SIZE = 16 << 20  # assumed for what is not in this file system
@@ -81,6 +85,18 @@ class TableSource(NamedTuple):
         return self._read(spark, [file.path for file in files])
 
     def _read(self, spark: SparkSession, paths: list[str]) -> DataFrame:
+        frames = [
+            self._read_part(spark, part)
+            for part in parts_of(self.kind, self.location, paths)
+        ]
+        if len(frames) == 1:
+            return frames[0]
+        first, *others = frames
+        for other in others:
+            first = first.unionByName(other, allowMissingColumns=True)
+        return first
+
+    def _read_part(self, spark: SparkSession, part: Part) -> DataFrame:
         from py4j.protocol import Py4JJavaError
         from pyspark.errors import PySparkException
 
@@ -89,8 +105,10 @@ class TableSource(NamedTuple):
         if self.kind in _PARTITIONED:
             options["basePath"] = self.location
         options |= self.options
+        if part.schema is not None:
+            reader = reader.schema(part.schema)
         try:
-            return reader.options(**options).load(paths)
+            return reader.options(**options).load(part.paths)
         except (PySparkException, Py4JJavaError) as error:
             raise JobError(f"{self.location} cannot be read: {_why(error)}") from error
 

@@ -22,6 +22,8 @@ from odradek.pipeline.job_errors import CommitRefused, JobError
 
 from . import carried_commits
 from .evolution import evolution
+from .partitions.iceberg_spec import iceberg_layout, partitions_of
+from .partitions.partitioning import WHOLE, check_same
 from .snapshot_history import SNAPSHOTS_MAX, expire, newest_only, to_expire
 from .staging import remove_leftovers, staging_name
 from .table import MODE, DataFile, check_mode, check_schema, describe, sync
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
 
     from .commit import Commit
     from .evolution import Evolution
+    from .partitions.partitioning import Partitioning
 
 DATA = "data"
 NAMESPACE = "odradek"
@@ -112,20 +115,25 @@ class IcebergTableOfJob:
         return self._catalog().load_table(self._name)
 
     def create(
-        self, schema: pyarrow.Schema, *, evolves: bool = False
+        self,
+        schema: pyarrow.Schema,
+        *,
+        evolves: bool = False,
+        partitioning: Partitioning = WHOLE,
     ) -> pyarrow.Schema:
         """Make the table if there is none, or let it follow the job's columns.
 
         Raises:
-            JobError: there is one with another schema.
+            JobError: there is one with another schema or partitioning.
         """
+        partitioning.check(schema)
         if not self.exists():
             self._catalog().create_namespace_if_not_exists(
                 self._name.rpartition(".")[0]
             )
             self._catalog().create_table_if_not_exists(
                 self._name,
-                schema=schema,
+                **iceberg_layout(schema, partitioning),
                 location=self.location.as_uri(),
                 properties=_PROPERTIES | ({MODE: self.mode} if self.mode else {}),
             )
@@ -138,6 +146,7 @@ class IcebergTableOfJob:
                 "would write rows twice; set it, or give the job a new table"
             )
         check_mode(self.location, table.properties.get(MODE), self.mode)
+        check_same(self.location, partitions_of(table), partitioning)
         there, plain = _arrow_schema(table), _plain(schema)
         if not evolves:
             check_schema(self.location, describe(there), describe(plain))

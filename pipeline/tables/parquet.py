@@ -2,6 +2,7 @@
 
 ```
 table/part-0000000007-00000-3f2a9c01.parquet   what readers see
+table/kind=a/part-....parquet                  the same of a table with partitions
 table/_log/table.json                          job and schema
 table/_log/00000000000000000007.json           batch 7: its `Commit`, and its files
 table/_stage/...                               what nobody sees
@@ -38,7 +39,9 @@ from odradek.pipeline.job_errors import CommitRefused, JobError
 
 from .commit import Commit, commit_of
 from .evolution import evolution
-from .parquet_note import noted_schema, table_note
+from .parquet_note import noted_partitioning, noted_schema, table_note
+from .partitions.partitioning import WHOLE, check_same
+from .partitions.places import files_in
 from .staging import batch_of, staging_name
 from .table import DataFile, check_schema, describe, sync
 
@@ -46,6 +49,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pyarrow
+
+    from .partitions.partitioning import Partitioning
 
 LOG = "_log"
 STAGE = "_stage"
@@ -78,7 +83,11 @@ class ParquetTable:
         return (self._log / _TABLE).exists()
 
     def create(
-        self, schema: pyarrow.Schema, *, evolves: bool = False
+        self,
+        schema: pyarrow.Schema,
+        *,
+        evolves: bool = False,
+        partitioning: Partitioning = WHOLE,
     ) -> pyarrow.Schema:
         """Make the table if there is none, and keep other drivers of the host out.
 
@@ -87,6 +96,7 @@ class ParquetTable:
         Raises:
             JobError: the folder is of another job or schema, or in use.
         """
+        partitioning.check(schema)
         if not self.exists() and self.location.exists():
             strange = [
                 name for name in os.listdir(self.location) if name[0] not in "_."
@@ -100,7 +110,9 @@ class ParquetTable:
         self._stage.mkdir(exist_ok=True)
         self.lock()
         with suppress(FileExistsError):
-            self._put(self._log / _TABLE, table_note(self._job, schema))
+            self._put(
+                self._log / _TABLE, table_note(self._job, schema, partitioning)
+            )
         there = json.loads((self._log / _TABLE).read_text())
         if there["job"] != self._job:
             raise JobError(
@@ -108,13 +120,15 @@ class ParquetTable:
                 f"{self._job!r}; a Parquet table has one job: give this one "
                 'a table of its own, or use format = "delta"'
             )
+        check_same(self.location, noted_partitioning(there), partitioning)
         if not evolves:
             check_schema(self.location, there["schema"], describe(schema))
             return schema
         noted = noted_schema(there, self.files()) or schema
         change = evolution(self.location, noted, schema)
         if change.changes_table:
-            self._put(self._log / _TABLE, table_note(self._job, change.files), new=True)
+            note = table_note(self._job, change.files, partitioning)
+            self._put(self._log / _TABLE, note, new=True)
         return change.files
 
     def lock(self) -> None:
@@ -200,7 +214,7 @@ class ParquetTable:
         moves = [
             [
                 os.path.relpath(file.path, self.location),
-                self._name(commit.batch, number),
+                os.path.join(file.place, self._name(commit.batch, number)),
             ]
             for number, file in enumerate(files)
         ]
@@ -250,15 +264,27 @@ class ParquetTable:
 
     def publish(self, commit: Commit) -> None:
         """Show the files of a committed batch to readers, and clean up behind it."""
+        folders = {self.location}
         for staged, name in self._manifest(commit.batch)["files"]:
+            path = self.location / name
+            folders |= self._folders_above(path)
             with suppress(FileNotFoundError):  # it was moved before
-                os.rename(self.location / staged, self.location / name)
-        sync(self.location)
+                os.rename(self.location / staged, path)
+        for folder in sorted(folders, reverse=True):  # what is in it first
+            sync(folder)
         for name in os.listdir(self._stage):
             batch = batch_of(name)
             if name == commit.staged or batch == commit.batch:
                 shutil.rmtree(self._stage / name, ignore_errors=True)
         self._fold(commit)
+
+    def _folders_above(self, path: Path) -> set[Path]:
+        """The folders of a file's partition, which are there then."""
+        if path.parent == self.location:
+            return set()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        inside = path.relative_to(self.location).parents
+        return {self.location / folder for folder in inside}
 
     def _fold(self, commit: Commit) -> None:
         """Remove what is old, the oldest first."""
@@ -282,7 +308,7 @@ class ParquetTable:
 
     def files(self) -> list[str]:
         """The paths of all files of the table as it is now."""
-        return sorted(str(path) for path in self.location.glob("*.parquet"))
+        return files_in(self.location)
 
     def _manifest(self, batch: int) -> dict[str, Any]:
         content: dict[str, Any] = json.loads(self._manifest_path(batch).read_text())

@@ -1,4 +1,4 @@
-"""What a Parquet table says of itself in ``_log/table.json``: its job, its columns.
+"""What a Parquet table says of itself in ``_log/table.json``: job, columns, partitions.
 
 The columns are there twice: as text, for people and for earlier versions, and as Arrow
 writes a schema, from which it is made again.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING, Any
 
+from .partitions.partitioning import WHOLE
 from .table import describe
 
 if TYPE_CHECKING:
@@ -16,13 +17,26 @@ if TYPE_CHECKING:
 
     import pyarrow
 
+    from .partitions.partitioning import Partitioning
+
 _ARROW = "arrow"
+_PARTITIONS = "partition_by"
 
 
-def table_note(job: str, schema: pyarrow.Schema) -> dict[str, Any]:
+def table_note(
+    job: str, schema: pyarrow.Schema, partitioning: Partitioning = WHOLE
+) -> dict[str, Any]:
     """The note of a table."""
     packed = base64.b64encode(schema.remove_metadata().serialize()).decode()
-    return {"version": 1, "job": job, "schema": describe(schema), _ARROW: packed}
+    note = {"version": 1, "job": job, "schema": describe(schema), _ARROW: packed}
+    if partitioning:
+        note[_PARTITIONS] = list(map(str, partitioning.fields))
+    return note
+
+
+def noted_partitioning(note: Mapping[str, Any]) -> list[str]:
+    """What the table is divided by; nothing of most tables."""
+    return [str(each) for each in note.get(_PARTITIONS, ())]
 
 
 def noted_schema(

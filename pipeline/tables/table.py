@@ -15,12 +15,15 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from odradek.pipeline.job_errors import JobError
 
+from .partitions.partitioning import WHOLE
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import pyarrow
 
     from .commit import Commit
+    from .partitions.partitioning import Partitioning
     from .upserts.last_rows import KeyColumns
 
 FORMATS = ("parquet", "delta", "iceberg")
@@ -28,11 +31,15 @@ _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:")
 
 
 class DataFile(NamedTuple):
-    """A Parquet file in the staging folder; ``size`` in bytes."""
+    """A Parquet file in the staging folder; ``size`` in bytes.
+
+    ``place`` names its partition; empty in a table that has none.
+    """
 
     path: str
     row_count: int
     size: int
+    place: str = ""
 
 
 class Table(Protocol):
@@ -42,14 +49,19 @@ class Table(Protocol):
     is_of_one_job: bool
 
     def create(
-        self, schema: pyarrow.Schema, *, evolves: bool = False
+        self,
+        schema: pyarrow.Schema,
+        *,
+        evolves: bool = False,
+        partitioning: Partitioning = WHOLE,
     ) -> pyarrow.Schema:
         """Make the table if there is none; returns what its new files have to be like.
 
         With ``evolves`` a table with other columns is changed, as far as it can be.
 
         Raises:
-            JobError: there is one with another schema, or of another job.
+            JobError: there is one with another schema, another partitioning, or of
+                another job.
         """
 
     def exists(self) -> bool:

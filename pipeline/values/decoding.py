@@ -33,6 +33,23 @@ class ValueDecoder(Protocol):
         """The columns of the good values, and the reasons of the others."""
 
 
+class Maker(Protocol):
+    """Makes rows of the table, and dead letters, of records."""
+
+    schema: pyarrow.Schema
+    dead_schema: pyarrow.Schema
+
+    def make(
+        self, records: pyarrow.RecordBatch
+    ) -> tuple[pyarrow.RecordBatch, pyarrow.RecordBatch]:
+        """Rows, and dead letters, of some records."""
+
+    def dead(
+        self, records: pyarrow.RecordBatch, reasons: dict[int, str]
+    ) -> pyarrow.RecordBatch:
+        """Dead letters of the records with these numbers."""
+
+
 @dataclass(frozen=True)
 class ValueFormat:
     """How values are written, and what is needed to read them; sent to the tasks."""

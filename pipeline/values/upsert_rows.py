@@ -49,6 +49,12 @@ class UpsertMaker:
             pa.concat_batches([bad, strange]),
         )
 
+    def dead(
+        self, records: pyarrow.RecordBatch, reasons: dict[int, str]
+    ) -> pyarrow.RecordBatch:
+        """Dead letters of the records with these numbers."""
+        return self._maker.dead(records, reasons)
+
     def _rows(self, rows: pyarrow.RecordBatch, *, deleted: bool) -> pyarrow.RecordBatch:
         import pyarrow as pa
 

@@ -148,6 +148,14 @@ def groups_of(files: Iterable[DataFile], file_size: int) -> list[Group]:
     return [group for group in groups if len(group.files) > 1]
 
 
+def groups_of_partitions(files: Iterable[DataFile], file_size: int) -> list[Group]:
+    """The same, of files of the same partition only."""
+    places: dict[str, list[DataFile]] = {}
+    for file in files:
+        places.setdefault(file.place, []).append(file)
+    return [g for each in places.values() for g in groups_of(each, file_size)]
+
+
 def rewrite_here(groups: Sequence[Group], folder: Path) -> list[Rewritten]:
     """Rewrite the groups in this process, a few at a time."""
     with ThreadPoolExecutor(os.cpu_count()) as threads:

@@ -27,7 +27,7 @@ from odradek.pipeline.tables.iceberg import (
 from odradek.pipeline.tables.snapshot_history import keep_snapshots, newest_only
 from odradek.pipeline.tables.table import DataFile, sync
 
-from .compaction import NOTHING, Compaction, groups_of
+from .compaction import NOTHING, Compaction, groups_of_partitions
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -104,10 +104,13 @@ def compact_iceberg(
             for task in table.scan().plan_files()
         }
         files = [
-            DataFile(path, each.record_count, each.file_size_in_bytes)
+            DataFile(path, each.record_count, each.file_size_in_bytes, _place(each))
             for path, each in sorted(old.items())
         ]
-        groups = groups_of(files, file_size)
+        spec = table.spec().spec_id
+        # Files of another partitioning, that somebody changed, stay as they are.
+        small = [file for file in files if old[file.path].spec_id == spec]
+        groups = groups_of_partitions(small, file_size)
         if not groups:
             return NOTHING._replace(files_before=len(files), files_after=len(files))
         folder = location / DATA / f"compact-{uuid.uuid4().hex[:12]}"
@@ -132,6 +135,11 @@ def compact_iceberg(
         size_before=sum(each.group.size for each in rewritten),
         size_after=sum(each.file.size for each in rewritten),
     )
+
+
+def _place(file: IcebergFile) -> str:
+    """What tells the file's partition from others."""
+    return repr(file.partition)
 
 
 def keep_iceberg_snapshots(location: Path, catalog: dict[str, str], count: int) -> int:

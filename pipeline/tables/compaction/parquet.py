@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING
 
 from odradek.pipeline.tables.directory_exchange import exchange
 from odradek.pipeline.tables.parquet import LOG, STAGE, ParquetTable
+from odradek.pipeline.tables.partitions.places import files_in
 from odradek.pipeline.tables.table import DataFile, sync
 
-from .compaction import NOTHING, Compaction, groups_of, open_file
+from .compaction import NOTHING, Compaction, groups_of_partitions, open_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,31 +51,37 @@ def compact_parquet(
 
 
 def _compact(location: Path, file_size: int, rewrite: Rewrite) -> Compaction:
-    paths = sorted(location.glob("*.parquet"))
     files = [
-        DataFile(str(path), open_file(path).metadata.num_rows, path.stat().st_size)
-        for path in paths
+        DataFile(
+            path,
+            open_file(path).metadata.num_rows,
+            os.path.getsize(path),
+            os.path.dirname(os.path.relpath(path, location)),
+        )
+        for path in files_in(location)
     ]
-    groups = groups_of(files, file_size)
+    groups = groups_of_partitions(files, file_size)
     if not groups:
         return NOTHING._replace(files_before=len(files), files_after=len(files))
     fresh = location.with_name(f".{location.name}.compact-{uuid.uuid4().hex}")
     fresh.mkdir()
     rewritten = rewrite(groups, fresh)
     replaced = {file.path for group in groups for file in group.files}
+    for place in {file.place for file in files}:
+        (fresh / place).mkdir(parents=True, exist_ok=True)
     for each in rewritten:
-        _name(each, fresh)
-    for path in paths:
-        if str(path) not in replaced:
-            os.link(path, fresh / path.name)
+        _name(each, fresh / each.group.files[0].place)
+    for file in files:
+        if file.path not in replaced:
+            os.link(file.path, fresh / os.path.relpath(file.path, location))
     for folder, _, names in os.walk(location / LOG):
         target = fresh / os.path.relpath(folder, location)
         target.mkdir()
         for name in names:
             os.link(os.path.join(folder, name), target / name)
-        sync(target)
     (fresh / STAGE).mkdir()
-    sync(fresh)
+    for path, _, _ in os.walk(fresh, topdown=False):
+        sync(path)
     exchange(location, fresh)
     sync(location.parent)
     shutil.rmtree(fresh, ignore_errors=True)

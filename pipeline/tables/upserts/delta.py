@@ -12,6 +12,7 @@ import shutil
 from typing import TYPE_CHECKING
 
 from odradek.pipeline.tables.delta import DATA, DeltaTableOfJob
+from odradek.pipeline.tables.partitions.splitting import laid_out
 from odradek.pipeline.tables.table import UPSERT, sync
 
 from .last_rows import DELETED, KeyColumns, last_rows, read_rows
@@ -42,6 +43,7 @@ class DeltaUpserts(DeltaTableOfJob):
         if rows is not None:
             with self._refusing(commit):
                 last = last_rows(rows, self._columns)
+                last = laid_out(self._partitioning, last)
                 self._merge(table, last, self._properties(commit))
         there = self._table()
         self._sync_new(there, files_before, version_before)

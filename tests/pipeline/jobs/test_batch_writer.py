@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from odradek.pipeline.job_errors import JobStopped
-from odradek.pipeline.jobs import batch_writer
+from odradek.pipeline.jobs import row_files
 from odradek.pipeline.jobs.batch_writer import (
     BatchWriter,
     listed,
@@ -75,7 +75,7 @@ def test_files_and_reports_of_several_tasks(staging: tuple[Path, Path]) -> None:
 def test_task_that_fails_leaves_no_file_that_looks_whole(
     staging: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batch_writer, "_ROW_GROUP_SIZE", 1)
+    monkeypatch.setattr(row_files, "_ROW_GROUP_SIZE", 1)
 
     def batches() -> Any:
         yield records(0, b'{"n":1}')
@@ -89,8 +89,8 @@ def test_task_that_fails_leaves_no_file_that_looks_whole(
 def test_files_end_when_they_are_large(
     staging: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batch_writer, "_ROW_GROUP_SIZE", 1)
-    monkeypatch.setattr(batch_writer, "_FILE_SIZE_MAX", 1)
+    monkeypatch.setattr(row_files, "_ROW_GROUP_SIZE", 1)
+    monkeypatch.setattr(row_files, "_FILE_SIZE_MAX", 1)
     batches = [records(n, b'{"n":%d}' % n) for n in range(3)]
     writer(staging).write_rows(batches)
     files = list(staging[0].glob("*.parquet"))
@@ -148,7 +148,7 @@ def test_a_machine_without_the_folder(
     monkeypatch.setattr(pq, "ParquetWriter", refuse)
     with pytest.raises(type(error)):
         writer(staging).write_rows([records(0, b'{"n":1}')])
-    monkeypatch.setattr(batch_writer, "is_task", lambda: True)
+    monkeypatch.setattr(row_files, "is_task", lambda: True)
     lake = BatchWriter(JSON, "/lake/t", "/lake/t")
     with pytest.raises(JobStopped, match=f"{socket.gethostname()} {said}"):
         lake.write_rows([records(0, b'{"n":1}')])
@@ -164,7 +164,7 @@ def test_file_is_durable_before_it_has_its_name(
         synced.append((path.removesuffix(".tmp"), pq.read_metadata(path).num_rows))
         assert not os.path.exists(path.removesuffix(".tmp"))
 
-    monkeypatch.setattr(batch_writer, "sync", sync)
+    monkeypatch.setattr(row_files, "sync", sync)
     reports = writer(staging).write_rows([records(0, b'{"n":1}', b"bad")])
     files = [each for each in reports if each["kind"] != "seen"]
     assert synced == [(each["path"], each["rows"]) for each in files]

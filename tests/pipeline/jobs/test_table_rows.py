@@ -60,6 +60,19 @@ def test_span_of_each_partition(options: dict[str, object], tmp_path: Path) -> N
     }
 
 
+def test_places_in_the_names_of_folders(tmp_path: Path) -> None:
+    folder = tmp_path / "_topic=t%2F1" / "_partition=3"
+    folder.mkdir(parents=True)
+    rows = pa.table({"_offset": pa.array([4, 9]), "n": pa.array([1, 2])})
+    pq.write_table(rows, folder / "a.parquet")
+    found = offset_spans([str(folder / "a.parquet")], COLUMNS)
+    assert found == {TopicPartition("t/1", 3): OffsetSpan(4, 10)}
+    lost = tmp_path / "_topic=t" / "a.parquet"
+    lost.parent.mkdir()
+    pq.write_table(rows, lost)
+    assert offset_spans([str(lost)], COLUMNS) is None
+
+
 def test_rows_that_do_not_say_it(tmp_path: Path) -> None:
     path = write(tmp_path, [("t", 0, 1)])
     assert offset_spans([path], None) is None

@@ -1,0 +1,1 @@
+"""Tables whose rows are divided by columns and by times. Over tables."""

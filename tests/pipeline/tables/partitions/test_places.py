@@ -1,0 +1,53 @@
+"""Names of partitions, and what is read of them."""
+
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from odradek.pipeline.tables.partitions.places import (
+    NAME_SIZE_MAX,
+    NULL,
+    files_in,
+    folder_name,
+    is_too_long,
+    place_of,
+    values_of,
+)
+
+TEXTS = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=60)
+VALUES = st.dictionaries(TEXTS, st.none() | TEXTS, max_size=3)
+
+
+@given(VALUES)
+def test_values_are_read_back(values: dict[str, str | None]) -> None:
+    place = place_of(values.items())
+    assert values_of(place) == values
+    assert values_of(f"/lake/t/{place}/part-1.parquet") == values
+    assert place.count("/") == max(len(values) - 1, 0)
+
+
+def test_names_are_those_of_hive() -> None:
+    assert place_of([("kind", "a b/c"), ("day", "2026-01-31")]) == (
+        "kind=a b%2Fc/day=2026-01-31"
+    )
+    assert folder_name("kind", None) == f"kind={NULL}"
+    assert values_of(folder_name("kind", NULL)) == {"kind": NULL}
+    assert folder_name("Straße", "größer") == "Straße=größer"
+
+
+def test_a_folder_cannot_have_every_name(tmp_path: Path) -> None:
+    longest = "x" * (NAME_SIZE_MAX - len("kind="))
+    (tmp_path / folder_name("kind", longest)).mkdir()
+    assert not is_too_long("kind", longest)
+    assert is_too_long("kind", longest + "x")
+    assert is_too_long("kind", "/" * 90)  # three bytes each
+
+
+def test_files_of_a_table_are_not_those_that_are_staged(tmp_path: Path) -> None:
+    shown = ["a.parquet", "kind=a/b.parquet", "kind=a/n=1/c.parquet"]
+    for name in [*shown, "_stage/x/d.parquet", "_log/e.parquet", "kind=a/f.tmp"]:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    assert files_in(tmp_path) == sorted(str(tmp_path / name) for name in shown)
