@@ -21,6 +21,7 @@ from odradek.pipeline.tables.partitions.partitioning import (
     Partitioning,
     read_partitioning,
 )
+from odradek.pipeline.tables.table import refuse_renamed
 from odradek.pipeline.tables.upserts.last_rows import KeyColumns
 from odradek.pipeline.values.decoding import HEADERS, RECORD_COLUMNS, ValueFormat
 
@@ -55,6 +56,7 @@ class Job:
     conf: dict[str, str] = field(default_factory=dict)
     upserts: bool = False
     evolves: bool = False
+    renamed: dict[str, str] = field(default_factory=dict)
     partitioning: Partitioning = WHOLE
     compact_every_ms: int = 0
     keep_removed_ms: int = 7 * 86_400_000
@@ -221,6 +223,7 @@ def _job(found: dict[str, dict[str, Any]], folder: Path) -> Job:
         conf={name: as_text(value) for name, value in found["spark"]["conf"].items()},
         upserts=_upserts(table),
         evolves=table["evolve"],
+        renamed=_renamed(table),
         partitioning=read_partitioning(
             "[table] partition_by", table["partition_by"], table["format"]
         ),
@@ -243,6 +246,25 @@ def _upserts(table: dict[str, Any]) -> bool:
             " which row is the last of a key"
         )
     return True
+
+
+def _renamed(table: dict[str, Any]) -> dict[str, str]:
+    renamed: dict[str, Any] = table["renamed"]
+    if renamed and not table["evolve"]:
+        raise JobError("[table] renamed needs evolve = true, too")
+    if table["format"] != "iceberg":
+        refuse_renamed(table["format"].capitalize(), renamed)
+    own = {f"_{name}" for name in _COLUMNS}
+    for old, new in renamed.items():
+        if not isinstance(new, str) or not new or old == new:
+            raise JobError(f'[table] renamed: {old} = {new!r}; write {old} = "new"')
+        if {old, new} & {*own}:
+            raise JobError(
+                f"[table] renamed: {old}: columns of the record keep their names"
+            )
+    if len(set(renamed.values())) < len(renamed):
+        raise JobError("[table] renamed gives two columns the same name")
+    return renamed
 
 
 def _every(text: str) -> int:

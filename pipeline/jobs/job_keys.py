@@ -90,6 +90,9 @@ KEYS: dict[str, dict[str, Key]] = {
             "upsert: the last row of each key; a record without a value deletes.",
             ("append", "upsert"),
         ),
+        "renamed": Key(
+            dict, {}, 'With evolve: columns with another name, { old = "new" }.'
+        ),
         "partition_by": Key(
             list, [], "Columns, or days(timestamp), that divide the table."
         ),

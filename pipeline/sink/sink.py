@@ -16,30 +16,26 @@ from typing import TYPE_CHECKING
 
 from odradek.client.address import parse_addresses
 from odradek.client.cluster import Cluster
-from odradek.client.group_offsets import commit_offsets
-from odradek.client.list_offsets import LATEST
 from odradek.pipeline.job_errors import JobError
 from odradek.pipeline.jobs.batch_writer import BatchWriter, folders
 from odradek.pipeline.jobs.continuity import Continuity
 from odradek.pipeline.jobs.job_committer import JobCommitter, JobTables
 from odradek.pipeline.jobs.row_files import Shape
-from odradek.pipeline.jobs.starting_offsets import listed
 from odradek.pipeline.jobs.stream_failure import JVM_ENDED, StreamFailure, failure_of
 from odradek.pipeline.records.columns import RecordColumns
 from odradek.pipeline.security.refusals import stopping
-from odradek.pipeline.security.words import GROUP, Need, told
-from odradek.pipeline.spark.executors import context_of
+from odradek.pipeline.spark.executors import context_of, describe
 from odradek.pipeline.spark.session import register_source
 from odradek.pipeline.spark.task_failures import text_of
 from odradek.pipeline.tables.table import open_table, open_upserts
 from odradek.pipeline.tables.upserts.last_rows import KeyColumns, with_deleted
 from odradek.pipeline.values.dead_letters import DeadLetterLimit
 from odradek.pipeline.values.decoding import HEADERS, RowMaker
-from odradek.protocol.errors import KafkaError
 from odradek.terminal.progress import Progress
 
 from .checkpoint import Checkpoint
 from .start import SinkStart
+from .telling import Telling
 from .upkeep import Upkeep
 
 if TYPE_CHECKING:
@@ -51,7 +47,6 @@ if TYPE_CHECKING:
 
     from odradek.pipeline.jobs.job_committer import Written
     from odradek.pipeline.jobs.job_file import Job
-    from odradek.pipeline.tables.commit import Commit
     from odradek.pipeline.tables.table import Table
     from odradek.protocol.topic_partition import TopicPartition
 
@@ -107,6 +102,7 @@ class Sink:
         self._small_batches: SmallBatches | None = None
         self._shape = Shape(job.compression, partitioning=job.partitioning)
         self._upkeep = Upkeep(job, self._progress)
+        self._telling = Telling(job, self._cluster, self._progress)
         self._failure: BaseException | None = None
         self._last_progress = time.monotonic()
         self._is_stopped = False
@@ -137,6 +133,7 @@ class Sink:
             maker.schema,
             evolves=self._job.evolves,
             partitioning=self._job.partitioning,
+            renamed=self._job.renamed,
         )
         if not schema.equals(maker.schema):
             files = with_deleted(schema) if self._job.upserts else schema
@@ -265,6 +262,7 @@ class Sink:
         """One micro-batch; in a thread of Spark's."""
         try:
             planned = self._checkpoint.planned(batch)
+            describe(self._open_spark(), self._telling.description(batch, planned))
             sizes = 0
 
             def write(staging: Path, dead_staging: Path | None) -> Written:
@@ -282,12 +280,13 @@ class Sink:
                 if written is None:
                     written = writer.write(records)
                 sizes = sum(f.size for f in written.files + written.dead_letters)
+                self._telling.dead_letters(written)
                 return written
 
             commit = self._committer.run(batch, planned, write)
             self._last_progress = time.monotonic()
             if commit is not None:
-                self._tell(commit, sizes)
+                self._telling.committed(commit, sizes)
                 self._upkeep.after_batch()
                 self._last_progress = time.monotonic()
         except BaseException as error:
@@ -310,28 +309,6 @@ class Sink:
                 source.small_batch_records,
             )
         return self._small_batches
-
-    def _tell(self, commit: Commit, size: int) -> None:
-        """Show how far the job is, where lag tools and people look."""
-        remaining = None
-        try:
-            commit_offsets(self._cluster, self._job.group, commit.ends)
-            remaining = self._remaining(commit.ends)
-        except (KafkaError, OSError) as error:
-            need = Need("Read", GROUP, self._job.group)
-            said = told(error, self._security, need)
-            _log.warning("the group %s: %s", self._job.group, said)
-        extra = {}
-        if commit.dead_letter_count:
-            extra["dead_letters"] = commit.dead_letter_count
-        count = commit.row_count + commit.dead_letter_count
-        self._progress.done(
-            "batch", count, size, remaining=remaining, batch=commit.batch, **extra
-        )
-
-    def _remaining(self, ends: Mapping[TopicPartition, int]) -> int:
-        latest = listed(self._cluster, dict.fromkeys(ends, LATEST), self._job.source)
-        return sum(max(latest[place] - end, 0) for place, end in ends.items())
 
 
 def table_of(job: Job) -> Table:

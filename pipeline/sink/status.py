@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from odradek.client.address import parse_addresses
 from odradek.client.cluster import Cluster
-from odradek.client.list_offsets import LATEST, list_offsets
+from odradek.client.list_offsets import LATEST, NO_OFFSET, list_offsets
 from odradek.pipeline.tables.table import open_table
 from odradek.protocol.errors import KafkaError
 
 from .checkpoint import Checkpoint
+from .rates import (
+    ARRIVAL_MS,
+    COMMITS_MAX,
+    Rates,
+    arriving_per_s,
+    rate_lines,
+    rates_of,
+    writing_of,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from odradek.pipeline.jobs.job_file import Job
-    from odradek.pipeline.tables.commit import Commit
+    from odradek.pipeline.tables.commit import Commit, CommittedRange
     from odradek.protocol.topic_partition import TopicPartition
 
 _TIMEOUT_S = 10
@@ -35,6 +45,7 @@ class JobStatus:
     planned: int | None
     done: int | None
     log_ends: dict[TopicPartition, int]
+    rates: Rates | None = None
     cluster_error: str = ""
 
     @property
@@ -42,8 +53,7 @@ class JobStatus:
         """Offsets that are in the log and not in the table."""
         if self.last is None or self.cluster_error:
             return None
-        ends = self.last.ends
-        return sum(max(end - ends.get(p, 0), 0) for p, end in self.log_ends.items())
+        return _lag(self.last, self.log_ends)
 
     def as_json(self) -> dict[str, Any]:
         """One object, for other programs."""
@@ -61,6 +71,7 @@ class JobStatus:
             ),
             "checkpoint": {"planned": self.planned, "done": self.done},
             "lag": self.lag,
+            "rates": self.rates and self.rates.as_json(),
             "cluster_error": self.cluster_error or None,
             "partitions": [
                 {
@@ -68,6 +79,7 @@ class JobStatus:
                     "partition": each.partition,
                     "committed": each.end,
                     "log_end_offset": self.log_ends.get(each.place),
+                    "lag": _lag_of(each, self.log_ends),
                     "leader_epoch": each.leader_epoch,
                     "topic_id": each.topic_id,
                 }
@@ -76,52 +88,88 @@ class JobStatus:
         }
 
 
-def job_status(job: Job) -> JobStatus:
+def _lag(last: Commit, log_ends: Mapping[TopicPartition, int]) -> int:
+    return sum(_lag_of(each, log_ends) or 0 for each in last.ranges)
+
+
+def _lag_of(
+    last: CommittedRange, log_ends: Mapping[TopicPartition, int]
+) -> int | None:
+    end = log_ends.get(last.place)
+    return None if end is None else max(end - last.end, 0)
+
+
+def job_status(
+    job: Job, now_ms: Callable[[], int] = lambda: int(time.time() * 1000)
+) -> JobStatus:
     """Ask table, checkpoint and cluster; changes nothing.
 
     Raises:
         JobError: the table cannot be read.
     """
-    last = _last_commit(job, job.table_path, job.catalog)
+    last, commits = _commits(job, job.table_path, job.catalog)
     dead = None
     if job.dead_letters is not None:
-        dead = _last_commit(job, job.dead_letters, job.dead_letters_catalog)
+        dead, _ = _commits(job, job.dead_letters, job.dead_letters_catalog)
     checkpoint = Checkpoint(job.checkpoint)
-    ends: dict[TopicPartition, int] = {}
-    reason = ""
+    found, reason, rates = _Found({}, {}), "", None
     if last is not None:
         try:
-            ends = _log_ends(job, last)
+            found = _ask(job, last, now_ms())
         except (KafkaError, OSError) as error:
             reason = str(error)
+        rates = rates_of(
+            writing_of(commits),
+            None if reason else arriving_per_s(*found),
+            None if reason else _lag(last, found.ends),
+            now_ms() - last.committed_ms,
+        )
     return JobStatus(
         job,
         last,
         dead,
         checkpoint.last_planned(),
         checkpoint.last_done(),
-        ends,
+        found.ends,
+        rates,
         reason,
     )
 
 
-def _last_commit(job: Job, location: str, catalog: dict[str, str]) -> Commit | None:
+def _commits(
+    job: Job, location: str, catalog: dict[str, str]
+) -> tuple[Commit | None, list[Commit]]:
+    """The last commit, and as many before it as say how fast the job is."""
     table = open_table(job.table_format, location, job.name, catalog)
     try:
-        return table.last_commit(job.name)
+        last = table.last_commit(job.name)
+        return last, table.recent(job.name, COMMITS_MAX + 1) if last else []
     finally:
         table.close()
 
 
-def _log_ends(job: Job, last: Commit) -> dict[TopicPartition, int]:
+class _Found(NamedTuple):
+    """Where partitions end, and where what came in the last minute begins."""
+
+    ends: dict[TopicPartition, int]
+    before: dict[TopicPartition, int]
+
+
+def _ask(job: Job, last: Commit, now_ms: int) -> _Found:
     bootstrap = parse_addresses(job.source.bootstrap_servers)
     security = job.source.security()
     with Cluster(bootstrap, timeout_s=_TIMEOUT_S, security=security) as cluster:
-        listing = list_offsets(
-            cluster,
-            dict.fromkeys(last.ends, LATEST),
-            committed=job.source.is_committed,
+        ends, before = (
+            _offsets(job, cluster, dict.fromkeys(last.ends, time_ms))
+            for time_ms in (LATEST, max(now_ms - ARRIVAL_MS, 0))
         )
+    return _Found(ends, {p: n for p, n in before.items() if n != NO_OFFSET})
+
+
+def _offsets(
+    job: Job, cluster: Cluster, times: dict[TopicPartition, int]
+) -> dict[TopicPartition, int]:
+    listing = list_offsets(cluster, times, committed=job.source.is_committed)
     for place, error in listing.failed.items():
         raise type(error)(f"{place}: {error}")
     return {place: each.offset for place, each in listing.found.items()}
@@ -164,6 +212,8 @@ def status_lines(status: JobStatus) -> Iterator[str]:
         yield f"the cluster does not say how far behind it is: {status.cluster_error}"
     else:
         yield f"total lag: {status.lag}"
+    if status.rates is not None:
+        yield from rate_lines(status.rates, status.lag, job.trigger_ms)
 
 
 def _table(rows: list[tuple[object, ...]]) -> Iterator[str]:

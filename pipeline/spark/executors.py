@@ -29,6 +29,13 @@ def context_of(spark: SparkSession) -> SparkContext | None:
         return None
 
 
+def describe(spark: SparkSession, text: str) -> None:
+    """Say on Spark's pages what the next jobs of this thread are for."""
+    context = context_of(spark)
+    if context is not None:
+        context.setJobDescription(text)
+
+
 class Executors:
     """Runs a function in tasks, one for each item."""
 

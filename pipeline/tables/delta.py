@@ -32,11 +32,12 @@ from .table import (
     check_mode,
     check_schema,
     describe,
+    refuse_renamed,
     sync,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     import pyarrow
@@ -80,6 +81,7 @@ class DeltaTableOfJob:
         *,
         evolves: bool = False,
         partitioning: Partitioning = WHOLE,
+        renamed: Mapping[str, str] | None = None,
     ) -> pyarrow.Schema:
         """Make the table if there is none, or let it have the job's columns, too.
 
@@ -88,6 +90,7 @@ class DeltaTableOfJob:
         """
         import pyarrow as pa
 
+        refuse_renamed("Delta", renamed)
         partitioning.check(schema)
         self._partitioning = partitioning
         schema = partitioning.with_made(schema)
@@ -138,6 +141,18 @@ class DeltaTableOfJob:
             PositionLost: there is one, but nothing says its offsets any more.
         """
         return self._last_of(self._table(), job) if self.exists() else None
+
+    def recent(self, job: str, count: int) -> list[Commit]:
+        """The job's last commits, among the last entries of the log."""
+        if not self.exists():
+            return []
+        found = {
+            commit.batch: commit
+            for entry in self._table().history(max(count, _HISTORY[-1]))
+            for commit in commits_of(entry)
+            if commit.job == job
+        }
+        return [found[batch] for batch in sorted(found, reverse=True)[:count]]
 
     def _last_of(self, table: DeltaTable, job: str) -> Commit | None:
         batch = table.transaction_version(job)

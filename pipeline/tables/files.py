@@ -19,11 +19,13 @@ from urllib.parse import unquote, urlsplit
 
 from odradek.pipeline.job_errors import JobError, JobStopped
 
+from .column_names import former_names, rows_with_new_names
 from .partitions.reading import parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
+    from pyiceberg.table import StaticTable
     from pyspark.sql import DataFrame, SparkSession
 
     from .partitions.reading import Part
@@ -81,8 +83,16 @@ class TableSource(NamedTuple):
         return in_order(_data_file(*each) for each in commits.items())
 
     def rows(self, spark: SparkSession, files: Sequence[DataFile]) -> DataFrame:
-        """The rows of some of the files."""
-        return self._read(spark, [file.path for file in files])
+        """The rows of some of the files.
+
+        Raises:
+            JobError: they cannot be read.
+        """
+        rows = self._read(spark, [file.path for file in files])
+        if self.kind != "iceberg":
+            return rows
+        former = former_names(self.location, _iceberg_table(self.location).metadata)
+        return rows_with_new_names(rows, former)
 
     def _read(self, spark: SparkSession, paths: list[str]) -> DataFrame:
         frames = [
@@ -287,11 +297,15 @@ def _iceberg_metadata(location: str) -> Path:
 _NUMBER = re.compile(r"v?(\d+)")
 
 
-def _iceberg_files(location: str) -> dict[str, int]:
-    """The files of the table, with the sequence numbers of their rows."""
+def _iceberg_table(location: str) -> StaticTable:
     from pyiceberg.table import StaticTable
 
-    table = StaticTable.from_metadata(str(_iceberg_metadata(location)))
+    return StaticTable.from_metadata(str(_iceberg_metadata(location)))
+
+
+def _iceberg_files(location: str) -> dict[str, int]:
+    """The files of the table, with the sequence numbers of their rows."""
+    table = _iceberg_table(location)
     snapshot = table.current_snapshot()
     numbers = {
         entry.data_file.file_path: entry.sequence_number or 0

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 import uuid
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
@@ -21,6 +22,7 @@ from urllib.parse import unquote, urlsplit
 from odradek.pipeline.job_errors import CommitRefused, JobError
 
 from . import carried_commits
+from .column_names import check_new_names, former_names, to_rename, with_new_names
 from .evolution import evolution
 from .partitions.iceberg_spec import iceberg_layout, partitions_of
 from .partitions.partitioning import WHOLE, check_same
@@ -29,7 +31,7 @@ from .staging import remove_leftovers, staging_name
 from .table import MODE, DataFile, check_mode, check_schema, describe, sync
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     import pyarrow
     from pyiceberg.catalog import Catalog
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table as IcebergTable
     from pyiceberg.table.metadata import TableMetadata
     from pyiceberg.table.snapshots import Snapshot
+    from pyiceberg.table.update.schema import UpdateSchema
 
     from .commit import Commit
     from .evolution import Evolution
@@ -120,6 +123,7 @@ class IcebergTableOfJob:
         *,
         evolves: bool = False,
         partitioning: Partitioning = WHOLE,
+        renamed: Mapping[str, str] | None = None,
     ) -> pyarrow.Schema:
         """Make the table if there is none, or let it follow the job's columns.
 
@@ -151,18 +155,36 @@ class IcebergTableOfJob:
         if not evolves:
             check_schema(self.location, describe(there), describe(plain))
             return schema
+        names = to_rename(self.location, there.names, schema.names, renamed or {})
+        there = with_new_names(there, names)
         change = evolution(self.location, there, schema, plain, widens=True)
+        former = former_names(self.location, table.metadata)
+        new_names = [field.name for field in change.added]
+        check_new_names(self.location, new_names, former | names)
+        if names:
+            self._rename(names)
         if change.changes_table:
-            self._change(table, change)
+            self._change(change)
         return change.files
 
-    def _change(self, table: IcebergTable, change: Evolution) -> None:
+    def _rename(self, names: Mapping[str, str]) -> None:
+        with self._changing() as update:
+            for old, new in names.items():
+                update.rename_column(old, new)
+
+    def _change(self, change: Evolution) -> None:
         import pyarrow as pa
+
+        with self._changing() as update:
+            update.union_by_name(pa.schema([*change.added, *change.widened]))
+
+    @contextmanager
+    def _changing(self) -> Iterator[UpdateSchema]:
         from pyiceberg.exceptions import CommitFailedException
 
         try:
-            with table.update_schema() as update:
-                update.union_by_name(pa.schema([*change.added, *change.widened]))
+            with self.load().update_schema() as update:
+                yield update
         except CommitFailedException:
             raise JobError(
                 f"another process committed to {self._name} while its columns were "
@@ -176,6 +198,18 @@ class IcebergTableOfJob:
         if table is None:
             return None
         return carried_commits.last_commit(table.metadata, job)
+
+    def recent(self, job: str, count: int) -> list[Commit]:
+        """The job's last commits that snapshots still say, the newest first."""
+        table = self._found()
+        found: dict[int, Commit] = {}
+        for snapshot in carried_commits.lineage(table.metadata) if table else ():
+            commit = carried_commits.commit_in(snapshot, job)
+            if commit is not None:
+                found[commit.batch] = commit
+            if len(found) == count:
+                break
+        return list(found.values())
 
     def staging(self, batch: int) -> Path:
         """A new folder for files of a batch, which no snapshot names."""

@@ -43,9 +43,10 @@ from .parquet_note import noted_partitioning, noted_schema, table_note
 from .partitions.partitioning import WHOLE, check_same
 from .partitions.places import files_in
 from .staging import batch_of, staging_name
-from .table import DataFile, check_schema, describe, sync
+from .table import DataFile, check_schema, describe, refuse_renamed, sync
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     import pyarrow
@@ -88,6 +89,7 @@ class ParquetTable:
         *,
         evolves: bool = False,
         partitioning: Partitioning = WHOLE,
+        renamed: Mapping[str, str] | None = None,
     ) -> pyarrow.Schema:
         """Make the table if there is none, and keep other drivers of the host out.
 
@@ -96,6 +98,7 @@ class ParquetTable:
         Raises:
             JobError: the folder is of another job or schema, or in use.
         """
+        refuse_renamed("Parquet", renamed)
         partitioning.check(schema)
         if not self.exists() and self.location.exists():
             strange = [
@@ -163,6 +166,17 @@ class ParquetTable:
             return None
         commit = commit_of(self._manifest(batch))
         return commit if commit.job == job else None
+
+    def recent(self, job: str, count: int) -> list[Commit]:
+        """The job's last commits that the log still has, the newest first."""
+        found: list[Commit] = []
+        last = self._last_batch()
+        for batch in range(-1 if last is None else last, -1, -1):
+            with suppress(FileNotFoundError):
+                found.append(commit_of(self._manifest(batch)))
+            if len(found) == count or not found or found[-1].batch != batch:
+                break
+        return [commit for commit in found if commit.job == job]
 
     def _last_batch(self) -> int | None:
         """Found from the last one known; what has one before it was never removed."""

@@ -54,10 +54,12 @@ class Table(Protocol):
         *,
         evolves: bool = False,
         partitioning: Partitioning = WHOLE,
+        renamed: Mapping[str, str] | None = None,
     ) -> pyarrow.Schema:
         """Make the table if there is none; returns what its new files have to be like.
 
-        With ``evolves`` a table with other columns is changed, as far as it can be.
+        With ``evolves`` a table with other columns is changed, as far as it can be;
+        ``renamed`` says which of them have another name now.
 
         Raises:
             JobError: there is one with another schema, another partitioning, or of
@@ -69,6 +71,9 @@ class Table(Protocol):
 
     def last_commit(self, job: str) -> Commit | None:
         """The job's last commit, as the table is now."""
+
+    def recent(self, job: str, count: int) -> list[Commit]:
+        """The job's last commits that the table still has, the newest first."""
 
     def staging(self, batch: int) -> Path:
         """A new folder for files of a batch, unseen by readers."""
@@ -182,6 +187,19 @@ def describe(schema: pyarrow.Schema) -> list[list[str]]:
 # A property of tables that have the last row of each key.
 MODE = "odradek.mode"
 UPSERT = "upsert"
+
+
+def refuse_renamed(kind: str, renamed: Mapping[str, str] | None) -> None:
+    """Refuse what takes ids of columns.
+
+    Raises:
+        JobError: there is something to rename.
+    """
+    if renamed:
+        raise JobError(
+            f"[table] renamed: a {kind} table knows its columns by their names, and a"
+            ' new name is a new column; format = "iceberg" renames'
+        )
 
 
 def check_mode(location: Path, there: str | None, wanted: str) -> None:

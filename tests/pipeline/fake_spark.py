@@ -33,7 +33,7 @@ class FakeSpark:
 
     def __getattr__(self, name: str) -> Any:
         """``spark.readStream.format(...)`` and so on: it is all one object."""
-        if name in ("readStream", "writeStream", "dataSource"):
+        if name in ("readStream", "writeStream", "dataSource", "sparkContext"):
             return self
         return self._said  # whatever is said
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from odradek.pipeline.job_errors import JobError
+from odradek.pipeline.tables.column_names import with_new_names
 from odradek.pipeline.tables.evolution import aligned, unified
 from odradek.pipeline.tables.table import DataFile, local_path, sync
 
@@ -32,9 +33,17 @@ _LARGE_ENOUGH = 0.75
 
 
 class Group(NamedTuple):
-    """Files that become one, in this order."""
+    """Files that become one, in this order.
+
+    ``names`` are columns that they call otherwise, and what these are called now.
+    """
 
     files: tuple[DataFile, ...]
+    names: tuple[tuple[str, str], ...] = ()
+
+    def renamed(self, schema: pyarrow.Schema) -> pyarrow.Schema:
+        """The columns of one of the files, under the names of now."""
+        return with_new_names(schema, dict(self.names))
 
     @property
     def row_count(self) -> int:
@@ -174,7 +183,9 @@ def rewrite_group(group: Group, folder: Path) -> Rewritten:
 
     path = Path(folder) / f"{uuid.uuid4().hex}.parquet"
     first = open_file(group.files[0].path)
-    schemas = [open_file(file.path).schema_arrow for file in group.files]
+    schemas = [
+        group.renamed(open_file(file.path).schema_arrow) for file in group.files
+    ]
     schema, compression = unified(Path(folder), schemas), _compression(first)
     with pq.ParquetWriter(path, schema, compression=compression) as writer:
         _copy(group, writer, schema)
@@ -216,7 +227,9 @@ def _copy(group: Group, writer: object, schema: pyarrow.Schema) -> None:
     count = 0
     for file in group.files:
         for batch in open_file(file.path).iter_batches():
-            pending.append(aligned(pa.Table.from_batches([batch]), schema))
+            rows = pa.Table.from_batches([batch])
+            rows = rows.rename_columns(group.renamed(rows.schema).names)
+            pending.append(aligned(rows, schema))
             count += batch.num_rows
             if count >= _ROW_GROUP_COUNT:
                 writer.write_table(pa.concat_tables(pending).combine_chunks())

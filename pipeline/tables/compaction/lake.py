@@ -17,6 +17,7 @@ from odradek.pipeline.tables.carried_commits import (
     in_summary,
     last_commits,
 )
+from odradek.pipeline.tables.column_names import former_names
 from odradek.pipeline.tables.delta import commits_of
 from odradek.pipeline.tables.iceberg import (
     DATA,
@@ -110,7 +111,11 @@ def compact_iceberg(
         spec = table.spec().spec_id
         # Files of another partitioning, that somebody changed, stay as they are.
         small = [file for file in files if old[file.path].spec_id == spec]
-        groups = groups_of_partitions(small, file_size)
+        names = tuple(former_names(location, table.metadata).items())
+        groups = [
+            group._replace(names=names)
+            for group in groups_of_partitions(small, file_size)
+        ]
         if not groups:
             return NOTHING._replace(files_before=len(files), files_after=len(files))
         folder = location / DATA / f"compact-{uuid.uuid4().hex[:12]}"

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import shutil
 import warnings
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from odradek.pipeline.tables import carried_commits
@@ -22,8 +23,6 @@ from .last_rows import DELETED, KeyColumns, last_rows, read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
-
     import pyarrow
     from pyiceberg.expressions import BooleanExpression
     from pyiceberg.table import Table as IcebergTable
@@ -66,7 +65,7 @@ class IcebergUpserts(IcebergTableOfJob):
         commits = carried_commits.last_commits(table.metadata) | {commit.job: commit}
         summary = carried_commits.in_summary(commits)
         based = newest_only(table)
-        before = set(os.listdir(self.location / DATA))
+        before = self._written()
         with based.transaction() as transaction, warnings.catch_warnings():
             # That a key was not there before is no wonder.
             warnings.simplefilter("ignore", UserWarning)
@@ -85,12 +84,25 @@ class IcebergUpserts(IcebergTableOfJob):
             self._sync_new(before)
         return based
 
+    def _written(self) -> set[str]:
+        """The files that are there, of all partitions."""
+        return {
+            os.path.join(folder, name)
+            for folder, _, names in os.walk(self.location / DATA)
+            for name in names
+        }
+
     def _sync_new(self, before: set[str]) -> None:
         """What was written is durable before it is committed."""
-        folder = self.location / DATA
-        for name in set(os.listdir(folder)) - before:
-            sync(folder / name)
-        sync(folder)
+        new = self._written() - before
+        for path in new:
+            sync(path)
+        folders = {self.location / DATA}
+        for path in new:
+            inside = Path(path).relative_to(self.location / DATA).parents
+            folders |= {self.location / DATA / folder for folder in inside}
+        for folder in sorted(folders, reverse=True):
+            sync(folder)
 
     def publish(self, commit: Commit) -> None:
         """Say where the newest state is, and remove what was merged."""

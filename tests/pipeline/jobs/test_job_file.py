@@ -123,6 +123,31 @@ def test_every_key_with_a_typo_is_answered_with_the_key(
         ('path = "rows"', 'path = "rows"\ntopics = ["t"]', r"belongs to \[source\]"),
         ('path = "rows"', 'path = "rows"\nname = "x"', "the top of the file"),
         ("[table]", "[dead_letters]\ndlq_max_ratio = 2\n[table]", "from 0 to 1"),
+        ('path = "rows"', 'path = "rows"\npartition_by = "a"', "must be a list"),
+        (
+            'path = "rows"',
+            'path = "rows"\npartition_by = ["day(timestamp)"]',
+            "Did you mean days?",
+        ),
+        ('path = "rows"', 'path = "rows"\nrenamed = { a = "b" }', "evolve = true"),
+        (
+            'path = "rows"',
+            'path = "rows"\nevolve = true\nrenamed = { a = "b" }',
+            "a Parquet table knows its columns by their names",
+        ),
+        *(
+            (
+                'path = "rows"',
+                'path = "rows"\nformat = "iceberg"\nevolve = true\nrenamed = ' + names,
+                said,
+            )
+            for names, said in (
+                ("{ a = 3 }", 'write a = "new"'),
+                ('{ a = "a" }', 'write a = "new"'),
+                ('{ _offset = "a" }', "keep their names"),
+                ('{ a = "c", b = "c" }', "two columns the same name"),
+            )
+        ),
         (
             'path = "rows"',
             'path = "rows"\ncompact_every = "often"',

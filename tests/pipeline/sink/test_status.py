@@ -40,3 +40,6 @@ def test_cluster_that_is_away(tmp_path: Path) -> None:
     assert "127.0.0.1:1" in lines[-1]
     assert status.as_json()["cluster_error"]
     assert status.as_json()["partitions"][0]["committed"] == 30
+    assert status.as_json()["partitions"][0]["lag"] is None
+    rates = status.as_json()["rates"]
+    assert (rates["eta_seconds"], rates["arriving_per_s"]) == (None, None)

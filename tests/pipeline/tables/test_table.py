@@ -8,11 +8,13 @@ import pytest
 from odradek.pipeline.job_errors import JobError
 from odradek.pipeline.tables.table import (
     FORMATS,
+    Table,
     check_schema,
     describe,
     local_path,
     open_table,
 )
+from tests.pipeline.fake_job import JOB, run_batches
 
 SCHEMA = pa.schema([("a", pa.int64()), ("b", pa.string())])
 
@@ -54,3 +56,19 @@ def test_table_of_another_schema(kind: str, tmp_path: Path) -> None:
         table.close()
     with pytest.raises(JobError, match="another schema"):
         open_table(kind, str(tmp_path / "t"), "j").create(SCHEMA.remove(1))
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_the_last_commits(kind: str, tmp_path: Path) -> None:
+    def made() -> tuple[Table, None]:
+        return open_table(kind, str(tmp_path / "t"), JOB), None
+
+    table, _ = made()
+    assert table.recent(JOB, 5) == []
+    run_batches(made, range(4))
+    found = table.recent(JOB, 3)
+    assert [each.batch for each in found] == [3, 2, 1]
+    assert found[0] == table.last_commit(JOB)
+    assert len(table.recent(JOB, 100)) == 4
+    assert table.recent("other", 3) == []
+    table.close()
