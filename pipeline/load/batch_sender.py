@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING
 from odradek.client.cluster import Cluster
 from odradek.client.delivery import DeliveryFailed
 from odradek.client.producer import Producer, ProducerSettings
+from odradek.pipeline.records.row_encoding import encoded
 from odradek.pipeline.security.access import OPEN, Access
 from odradek.pipeline.security.refusals import refusal_of
 from odradek.pipeline.workers.garbage_collection import freeze_once
 from odradek.protocol.topic_partition import TopicPartition
-
-from .row_encoding import encoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

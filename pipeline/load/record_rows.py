@@ -11,8 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from odradek.pipeline.job_errors import JobError
 from odradek.pipeline.records.columns import without_nulls
-
-from .row_encoding import HEADERS, KEY, PARTITION, TIME_MS, VALUE
+from odradek.pipeline.records.row_encoding import (
+    HEADERS,
+    KEY,
+    PARTITION,
+    TIME_MS,
+    VALUE,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -61,7 +66,7 @@ def record_rows(
     from pyspark.sql import functions as f
     from pyspark.sql.pandas.functions import arrow_udf
 
-    from .row_placement import placing
+    from odradek.pipeline.records.row_placement import placing
 
     # Of a row only what says its partition goes to Python and back.
     made = cast("Any", arrow_udf)(placing(partition_count), "int")  # by its hints

@@ -1,4 +1,4 @@
-"""``spark.read.format("odradek")`` and ``spark.readStream.format("odradek")``.
+"""``format("odradek")`` of ``spark.read``, ``readStream``, ``write``, ``writeStream``.
 
 What makes rows of batches is loaded only for them: it costs pandas, 0.3 s.
 """
@@ -26,7 +26,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import pyarrow
-    from pyspark.sql.datasource import DataSourceStreamReader, Filter
+    from pyspark.sql.datasource import (
+        DataSourceStreamReader,
+        DataSourceStreamWriter,
+        DataSourceWriter,
+        Filter,
+    )
     from pyspark.sql.types import StructType
 
     from odradek.client.fetcher import Fetched
@@ -67,6 +72,20 @@ class DefaultSource(DataSource):
 
         options = read_stream_options(self.options)
         return StreamReader(options, Decoding.of(options, schema))
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
+        """A writer of rows, to topics."""
+        from odradek.pipeline.writing.writers import batch_writer
+
+        return batch_writer(self.options, schema, overwrite=overwrite)
+
+    def streamWriter(
+        self, schema: StructType, overwrite: bool
+    ) -> DataSourceStreamWriter:
+        """A writer of the rows of a stream, to topics."""
+        from odradek.pipeline.writing.writers import stream_writer
+
+        return stream_writer(self.options, schema, overwrite=overwrite)
 
 
 @dataclass(frozen=True)

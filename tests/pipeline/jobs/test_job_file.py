@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from odradek.pipeline.job_errors import JobError
-from odradek.pipeline.jobs.job_file import KEYS, duration_ms, read_job, read_job_file
+from odradek.pipeline.jobs.job_file import duration_ms, read_job, read_job_file
+from odradek.pipeline.jobs.job_keys import KEYS
 from odradek.pipeline.values.decoding import ValueFormat
 
 ROOT = Path(__file__).parents[3]

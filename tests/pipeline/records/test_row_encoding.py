@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from odradek.client.batch_builder import NOBODY, BatchFormat, seal_records
-from odradek.pipeline.load.row_encoding import encoded, fields_of, partitions_of
+from odradek.pipeline.records.row_encoding import encoded, fields_of, partitions_of
 from odradek.protocol.murmur2 import partition_of_key
 from odradek.protocol.record_batch import read_header
 from odradek.protocol.records import iterate

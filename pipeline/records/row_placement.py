@@ -25,20 +25,40 @@ def placing(count: int) -> Place:
     """
 
     def place(batches: Iterator[tuple[pa.Array, pa.Array]]) -> Iterator[pa.Array]:
-        from pyspark import TaskContext
-
         freeze_once()
-        context = TaskContext.get()
-        turn = context.partitionId() if context else 0
+        turns = Turns(task_number())
         for keys, wanted in batches:
-            placed = _placed(keys, wanted, count)
-            is_free = placed < 0
-            free_count = int(is_free.sum())
-            placed[is_free] = np.arange(turn, turn + free_count) % count
-            turn += free_count
-            yield pa.array(placed, pa.int32())
+            yield pa.array(turns.place(keys, wanted, count), pa.int32())
 
     return place
+
+
+def task_number() -> int:
+    """Which of its stage's tasks this one is; 0 outside of Spark."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    return context.partitionId() if context else 0
+
+
+class Turns:
+    """Places the rows of one task, where those without key and wish take turns."""
+
+    def __init__(self, first: int = 0) -> None:
+        self._turn = first
+
+    def place(self, keys: pa.Array, wanted: pa.Array, count: int) -> Any:
+        """The partition of each row, of ``count``.
+
+        Raises:
+            ValueError: a row wants one that there is not.
+        """
+        placed = _placed(keys, wanted, count)
+        is_free = placed < 0
+        free_count = int(is_free.sum())
+        placed[is_free] = np.arange(self._turn, self._turn + free_count) % count
+        self._turn += free_count
+        return placed
 
 
 def _placed(keys: pa.Array, wanted: pa.Array, count: int) -> Any:

@@ -3,7 +3,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pytest
 
-from odradek.pipeline.load.row_placement import placing
+from odradek.pipeline.records.row_placement import Turns, placing, task_number
 from odradek.protocol.murmur2 import partition_of_key
 
 
@@ -32,3 +32,14 @@ def test_rows_without_both_take_turns_also_in_the_next_batch() -> None:
 def test_a_partition_that_there_is_not(wrong: int) -> None:
     with pytest.raises(ValueError, match=f"wants partition {wrong}; the topic has 4"):
         placed(([None, b"k"], [0, wrong]))
+
+
+def test_turns_go_on_where_a_task_says() -> None:
+    turns = Turns(3)
+    nothing = pa.nulls(3, pa.binary()), pa.nulls(3, pa.int32())
+    assert list(turns.place(*nothing, 4)) == [3, 0, 1]
+    assert list(turns.place(*nothing, 2)) == [0, 1, 0]  # another topic
+
+
+def test_outside_of_spark_it_is_the_first_task() -> None:
+    assert task_number() == 0

@@ -1,0 +1,1 @@
+"""Rows become records of topics by ``write.format("odradek")``."""
