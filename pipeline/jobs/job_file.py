@@ -24,6 +24,7 @@ from odradek.pipeline.tables.partitions.partitioning import (
 from odradek.pipeline.tables.table import refuse_renamed
 from odradek.pipeline.tables.upserts.last_rows import KeyColumns
 from odradek.pipeline.values.decoding import HEADERS, RECORD_COLUMNS, ValueFormat
+from odradek.pipeline.values.inference import INFER
 
 from .job_keys import KEYS, Key
 from .job_source import Source, as_text, read_source
@@ -287,10 +288,11 @@ def _value(
             "[value] registry_user: a secret does not belong in a job file; "
             f"{INSTEAD} (registry_config)"
         )
+    schema_file = path(given["schema_file"]) if given["schema_file"] else ""
     return ValueFormat(
         format=given["format"],
-        schema=given["schema"],
-        schema_file=path(given["schema_file"]) if given["schema_file"] else "",
+        schema=_columns(given, schema_file),
+        schema_file=schema_file,
         message=given["message"],
         subject=given["subject"],
         registry=given["registry"],
@@ -299,6 +301,32 @@ def _value(
         has_prefix=bool(given["registry"]) if prefix is None else prefix,
         columns=tuple(columns),
     )
+
+
+def _columns(given: dict[str, Any], schema_file: str) -> str:
+    """Of JSON values: those in the file, or how they are found."""
+    schema: str = given["schema"]
+    if given["format"] != "json":
+        return schema
+    if schema == INFER:
+        if schema_file:
+            return schema
+        raise JobError(
+            '[value] schema = "infer" needs schema_file, where the columns that are'
+            " found are kept"
+        )
+    if not schema_file:
+        return schema
+    if schema:
+        raise JobError("[value] has schema and schema_file; leave one of them out")
+    try:
+        return Path(schema_file).read_text().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise JobError(
+            f"[value] schema_file: {schema_file}: {reason}; it has columns like id"
+            ' BIGINT, name STRING. schema = "infer" makes it of the records'
+        ) from None
 
 
 def duration_ms(where: str, text: str) -> int:

@@ -56,8 +56,10 @@ KEYS: dict[str, dict[str, Key]] = {
     },
     "value": {
         "format": Key(str, "none", "How values are written.", VALUE_FORMATS),
-        "schema": Key(str, "", "Columns of JSON values: id BIGINT, name STRING."),
-        "schema_file": Key(str, "", "An .avsc file, or a descriptor set of protoc."),
+        "schema": Key(str, "", "Columns of JSON values: id BIGINT, name STRING; or infer."),
+        "schema_file": Key(
+            str, "", "Columns of JSON, an .avsc file, or a descriptor set of protoc."
+        ),
         "message": Key(str, "", "The Protobuf message, with its package."),
         "registry": Key(str, "", "The URL of a schema registry."),
         "subject": Key(str, "", "Whose newest schema there has the columns."),

@@ -34,12 +34,13 @@ from odradek.pipeline.values.decoding import HEADERS, RowMaker
 from odradek.terminal.progress import Progress
 
 from .checkpoint import Checkpoint
+from .pinned_schema import pinned, sampled
 from .start import SinkStart
 from .telling import Telling
 from .upkeep import Upkeep
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
@@ -128,6 +129,9 @@ class Sink:
         """
         includes_headers = HEADERS in self._job.value.columns
         records = RecordColumns.of(include_headers=includes_headers).arrow_schema()
+        with stopping(self._security, self._job.source.needs):
+            value = pinned(self._job.value, self._sampled, self._progress)
+        self._job = replace(self._job, value=value)
         maker = RowMaker(self._job.value, records)
         schema = self._table.create(
             maker.schema,
@@ -150,6 +154,10 @@ class Sink:
         )
         with stopping(self._security, self._job.source.needs):
             start.agree(self._committer, self._continuity, rebuild=rebuild_checkpoint)
+
+    def _sampled(self) -> Iterator[bytes | None]:
+        source = self._job.source
+        return sampled(self._cluster, source, self._stream_options())
 
     def run(self, *, once: bool) -> None:
         """Run until it is stopped; with ``once``, until it has what there is now.
@@ -229,6 +237,13 @@ class Sink:
         return writer.start()
 
     def _source_options(self) -> dict[str, str]:
+        starts = self._checkpoint.start()
+        begin = _offsets_text(starts) if starts else "earliest"
+        options = self._stream_options() | {"startingOffsets": begin}
+        return options | self._job.source.options
+
+    def _stream_options(self) -> dict[str, str]:
+        """Those that say what is read, and how."""
         source = self._job.source
         options = {
             "kafka.bootstrap.servers": source.bootstrap_servers,
@@ -246,9 +261,7 @@ class Sink:
             options["commandConfig"] = source.command_config
         if HEADERS in self._job.value.columns:
             options["includeHeaders"] = "true"
-        starts = self._checkpoint.start()
-        options["startingOffsets"] = _offsets_text(starts) if starts else "earliest"
-        return options | source.options
+        return options
 
     def _stop(self, query: StreamingQuery) -> None:
         """End at once: a batch in the middle is as if it had not begun."""

@@ -174,6 +174,16 @@ def test_every_key_with_a_typo_is_answered_with_the_key(
             '[spark]\nmaster = "sc://a:15002"\n[table]',
             "commits in the process that runs it",
         ),
+        (
+            "[table]",
+            '[value]\nformat = "json"\nschema = "infer"\n[table]',
+            "needs schema_file",
+        ),
+        (
+            "[table]",
+            '[value]\nformat = "json"\nschema = "a INT"\nschema_file = "x"\n[table]',
+            "leave one of them out",
+        ),
         ("[table]", "[table", "line 4"),
     ],
 )
