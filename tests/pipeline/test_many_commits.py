@@ -1,0 +1,51 @@
+"""A batch costs the same after many others: a sample always, all of it at length."""
+
+import statistics
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from odradek.pipeline.tables.table import FORMATS, open_table
+from tests.pipeline.fake_job import JOB
+from tests.pipeline.many_commits import ROWS, Cost, commits, rows_in
+
+# Tables tidy up each hundred commits or so: what is compared has whole rounds of it.
+WINDOW = 100
+GROWTH_MAX = 2.0
+
+
+def grown(costs: list[Cost], kind: str) -> float:
+    """How much more the last batches take than the first ones."""
+    first, last = costs[WINDOW : 2 * WINDOW], costs[-WINDOW:]
+    before, after = (statistics.mean(getattr(c, kind) for c in w) for w in (first, last))
+    return after / before
+
+
+def check(folder: Path, kind: str, count: int) -> None:
+    with closing(open_table(kind, str(folder), JOB)) as table:
+        last = table.last_commit(JOB)
+        assert last is not None
+        assert last.batch == count - 1
+        assert rows_in(table) == count * ROWS
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_a_few_hundred(kind: str, tmp_path: Path) -> None:
+    """By what is read and written, which no other load on the machine changes."""
+    count = 4 * WINDOW
+    costs = list(commits(kind, tmp_path / "t", count, WINDOW // 2))
+    check(tmp_path / "t", kind, count)
+    assert grown(costs, "moved") <= GROWTH_MAX
+
+
+@pytest.mark.long
+@pytest.mark.timeout(36_000)
+@pytest.mark.parametrize("kind", FORMATS)
+def test_a_hundred_thousand(kind: str, tmp_path: Path) -> None:
+    """By the time of the processor, too."""
+    count = 100_000
+    costs = list(commits(kind, tmp_path / "t", count, 1000))
+    check(tmp_path / "t", kind, count)
+    print({what: round(grown(costs, what), 2) for what in Cost._fields[1:]})
+    assert grown(costs, "cpu_s") <= GROWTH_MAX
