@@ -66,7 +66,7 @@ def record_rows(
     from pyspark.sql import functions as f
     from pyspark.sql.pandas.functions import arrow_udf
 
-    from odradek.pipeline.records.row_placement import placing
+    from odradek.pipeline.writing.row_placement import placing
 
     # Of a row only what says its partition goes to Python and back.
     made = cast("Any", arrow_udf)(placing(partition_count), "int")  # by its hints

@@ -24,7 +24,6 @@ from odradek.client.delivery import DeliveryFailed
 from odradek.client.producer import Producer
 from odradek.pipeline.errors import SourceError
 from odradek.pipeline.records.row_encoding import KEY, PARTITION, encoded
-from odradek.pipeline.records.row_placement import Turns, task_number
 from odradek.pipeline.security.refusals import refusal_of
 from odradek.pipeline.security.words import TOPIC, Need, told
 from odradek.pipeline.workers.garbage_collection import freeze_once
@@ -36,6 +35,7 @@ from odradek.protocol.errors import (
 from odradek.protocol.topic_partition import TopicPartition
 
 from .options import read_write_options
+from .row_placement import Turns, task_number
 from .rows import by_topic, check_schema
 
 if TYPE_CHECKING:

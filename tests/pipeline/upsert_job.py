@@ -10,7 +10,9 @@ import pyarrow as pa
 
 from odradek.pipeline.jobs.batch_writer import BatchWriter, folders, read_reports
 from odradek.pipeline.jobs.job_committer import JobCommitter, JobTables, Step, Written
+from odradek.pipeline.jobs.row_files import Shape
 from odradek.pipeline.records.offset_range import OffsetRange
+from odradek.pipeline.tables.partitions.partitioning import read_partitioning
 from odradek.pipeline.tables.table import Table, open_table, open_upserts
 from odradek.pipeline.tables.upserts.last_rows import KeyColumns
 from odradek.pipeline.values.decoding import ValueFormat
@@ -44,7 +46,8 @@ def put(key: bytes, number: int, partition: int = 0, timestamp: int = 0) -> Chan
 class UpsertJob:
     """The job, whose driver may die in a batch; its tables are in a folder."""
 
-    def __init__(self, folder: Path, kind: str) -> None:
+    def __init__(self, folder: Path, kind: str, by: Sequence[str] = ()) -> None:
+        self._partitioning = read_partitioning("", by, kind)
         self.table, self.letters = folder / "t", folder / "dead"
         self._kind = kind
         self._batch = 0
@@ -100,7 +103,8 @@ class UpsertJob:
     ) -> None:
         maker = UpsertMaker(HOW, RECORDS)
         columns = [name for name in maker.schema.names if name != "__deleted"]
-        table.create(pa.schema([maker.schema.field(name) for name in columns]))
+        schema = pa.schema([maker.schema.field(name) for name in columns])
+        table.create(schema, partitioning=self._partitioning)
         letters.create(maker.dead_schema)
 
         def write(staging: Path, dead_staging: Path | None) -> Written:
@@ -108,8 +112,9 @@ class UpsertJob:
             half = len(records) // 2  # as two tasks would
             reports = []
             for part in (records.slice(half), records.slice(0, half)):
-                made = BatchWriter(HOW, *places, upserts=True).write_rows([part])
-                reports += made
+                shape = Shape(partitioning=self._partitioning)
+                made = BatchWriter(HOW, *places, shape, upserts=True)
+                reports += made.write_rows([part])
             return read_reports(reports)
 
         committer = JobCommitter(

@@ -23,13 +23,16 @@ def check(job: UpsertJob, kind: str, model: dict[bytes, int]) -> None:
     assert [path for path in staged if not path.name.startswith("compact-")] == []
 
 
+@pytest.mark.parametrize("by", [(), ("text", "days(_timestamp)")])
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_table_is_what_a_dictionary_is(kind: str, tmp_path: Path) -> None:
+def test_a_table_is_what_a_dictionary_is(
+    kind: str, by: tuple[str, ...], tmp_path: Path
+) -> None:
     seed = random.randrange(1 << 32)
     print(f"seed {seed}")
     chance = random.Random(seed)
-    job, model = UpsertJob(tmp_path, kind), dict[bytes, int]()
-    for number in range(12):
+    job, model = UpsertJob(tmp_path, kind, by), dict[bytes, int]()
+    for number in range(6 if by else 12):
         changes = []
         for place in range(chance.randrange(1, 12)):
             key = chance.choice(KEYS)
@@ -38,7 +41,7 @@ def test_a_table_is_what_a_dictionary_is(kind: str, tmp_path: Path) -> None:
                 changes.append(Change(key, None, partition))
                 model.pop(key, None)
             else:
-                value = number * 100 + place
+                value = (number * 100 + place) % (3 if by else 10_000)
                 changes.append(put(key, value, partition))
                 model[key] = value
         dies_at = chance.choice([None, None, *Step])

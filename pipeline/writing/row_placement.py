@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from odradek.pipeline.records.row_encoding import partitions_of
 from odradek.pipeline.workers.garbage_collection import freeze_once
-
-from .row_encoding import partitions_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

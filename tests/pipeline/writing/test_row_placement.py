@@ -3,7 +3,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pytest
 
-from odradek.pipeline.records.row_placement import Turns, placing, task_number
+from odradek.pipeline.writing.row_placement import Turns, placing, task_number
 from odradek.protocol.murmur2 import partition_of_key
 
 
