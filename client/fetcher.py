@@ -106,6 +106,7 @@ class Fetcher:
         self.cluster = cluster
         self.committed = committed
         self._expected_ids: dict[str, bytes] = {}
+        self._names_of_ids: dict[bytes, str] = {}
         self._names: set[str] = set()  # of topics that will be asked for
         self._metadata: Metadata | None = None
         self.expect(topic_ids or {})
@@ -285,10 +286,9 @@ class Fetcher:
         self, response: FetchResponse, offsets: Mapping[TopicPartition, int]
     ) -> dict[TopicPartition, Fetched]:
         raise_for(response.error_code)
-        names = {topic_id: name for name, topic_id in self._expected_ids.items()}
         found: dict[TopicPartition, Fetched] = {}
         for topic in response.responses:
-            name = topic.topic or names[topic.topic_id]
+            name = topic.topic or self._names_of_ids[topic.topic_id]
             for each in topic.partitions:
                 place = TopicPartition(name, each.partition_index)
                 if each.error_code:
@@ -324,6 +324,7 @@ class Fetcher:
             raise TopicReplaced(
                 f"Topic {name} was deleted and created again: it is another topic now."
             )
+        self._names_of_ids[topic_id] = name
 
     def _may_pass(self, error: Exception) -> bool:
         """Whether it is worth another try, for which the leaders are asked for anew."""

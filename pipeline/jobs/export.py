@@ -21,7 +21,7 @@ from odradek.pipeline.records.offset_range import OffsetRange
 from odradek.pipeline.security.refusals import stopping
 from odradek.pipeline.source.log_view import BrokerView
 from odradek.pipeline.source.path_view import DirectoryView
-from odradek.pipeline.spark.executors import context_of
+from odradek.pipeline.spark.executors import context_of, describe
 from odradek.pipeline.spark.session import register_source
 from odradek.pipeline.tables.commit import NO_EPOCH, CommittedRange
 from odradek.pipeline.tables.partitions.partitioning import read_partitioning
@@ -184,6 +184,7 @@ def _run(
     count = sum(each.count for each in planned)
     progress.note("export", offsets=count, partitions=len(planned))
     spark = open_spark()
+    describe(spark, f"{export.name}: {count:,} offsets to {export.table_path}")
     progress.begin()
     size = 0
 

@@ -33,6 +33,7 @@ from odradek.client.transaction_steps import (
 from odradek.pipeline.job_errors import JobError, JobStopped
 from odradek.pipeline.security.access import OPEN, Access
 from odradek.pipeline.security.refusals import stopped_by, stopping
+from odradek.pipeline.spark.executors import describe
 from odradek.protocol.errors import (
     InvalidProducerEpoch,
     InvalidProducerIdMapping,
@@ -294,6 +295,7 @@ class Loader:
         self, prepared: DataFrame, batch: int, note: str, parts: Sequence[str]
     ) -> int:
         self._began_s = time.monotonic()
+        written = self._note._replace(batch=batch, note=note)
         sender = BatchSender(
             self._job.addresses,
             self._job.topic,
@@ -304,9 +306,10 @@ class Loader:
             self._job.timeout_s,
             self._job.access,
         )
+        where = f"{self._job.name}: batch {written.batch} to topic {self._job.topic}"
+        describe(self._spark, where)
         counts = sent_counts(prepared, sender)
         self._registry.end()
-        written = self._note._replace(batch=batch, note=note)
         self._write(written, parts)
         # For people, and for who looks at the lag of groups: nothing relies on it.
         place = TopicPartition(self._job.topic, 0)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
 from odradek.pipeline.records.columns import RecordColumns, check_types
+from odradek.pipeline.records.gathered import gathered
 from odradek.pipeline.records.records_arrow import RecordsToArrow
 from odradek.pipeline.segments.reader import read_segments
 from odradek.pipeline.workers.garbage_collection import freeze_once
@@ -210,4 +211,5 @@ def read_partition(
         yield from decoding.of_segment(partition.piece)
     elif isinstance(partition, WirePartition):
         wanted, topic_ids = partition.wanted, partition.topic_ids
-        yield from read_wire(wanted, topic_ids, options, decoding.of_answer)
+        rows = read_wire(wanted, topic_ids, options, decoding.of_answer)
+        yield from rows if len(wanted) == 1 else gathered(rows)

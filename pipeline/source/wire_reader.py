@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 from odradek.client.fetcher import Fetcher, FetchLimits
 from odradek.pipeline.errors import SourceError
 from odradek.pipeline.security.words import TOPIC, Need
-from odradek.protocol.errors import OffsetOutOfRange
+from odradek.protocol.errors import KafkaError, OffsetOutOfRange
 
 from .log_view import BrokerView, connected, in_plain_words
 from .planning import lose
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
     from odradek.protocol.topic_partition import TopicPartition
 
     from .options import SourceOptions
+
+
+# So many partitions are asked for in one request, at most.
+_ASKED_TOGETHER = 128
 
 
 class Decoder(Protocol):
@@ -55,9 +60,32 @@ def read_wire(
     """
     with connected(options) as cluster:
         fetcher = Fetcher(cluster, committed=options.committed, topic_ids=topic_ids)
-        for each in wanted:
+        for each, first in _begun(fetcher, wanted, options):
             with in_plain_words(cluster.security, Need("Read", TOPIC, each.topic)):
-                yield from read_fetched(fetcher, each, options, decoder_of)
+                yield from read_fetched(fetcher, each, options, decoder_of, first)
+
+
+def _begun(
+    fetcher: Fetcher, wanted: Sequence[OffsetRange], options: SourceOptions
+) -> Iterator[tuple[OffsetRange, Fetched | None]]:
+    """Stretches, with the first answer for each where many were asked for at once.
+
+    A request for each of a thousand small partitions takes longer than their records.
+    """
+    if len(wanted) == 1:
+        yield wanted[0], None
+        return
+    limits = FetchLimits(options.max_bytes, max_wait_ms=options.max_wait_ms)
+    for start in range(0, len(wanted), _ASKED_TOGETHER):
+        group = wanted[start : start + _ASKED_TOGETHER]
+        found: dict[TopicPartition, Fetched] = {}
+        # What is wrong with one of them is found, and told, when it is asked alone.
+        with suppress(KafkaError, OSError):
+            # Of two stretches of a partition the first.
+            places = {each.place: each.start for each in reversed(group)}
+            found = fetcher.fetch_many(places, limits)
+        for each in group:
+            yield each, found.pop(each.place, None)
 
 
 def read_fetched(
@@ -65,8 +93,11 @@ def read_fetched(
     wanted: OffsetRange,
     options: SourceOptions,
     decoder_of: Callable[[Fetched], Decoder],
+    first: Fetched | None = None,
 ) -> Iterator[pyarrow.RecordBatch]:
     """The same with a fetcher that there is, whose errors are its own.
+
+    ``first`` is what an answer had of them already, from their start on.
 
     Raises:
         DataLoss: as `read_wire`.
@@ -75,7 +106,8 @@ def read_fetched(
     offset: int | None = wanted.start
     while offset is not None and offset < wanted.end:
         try:
-            for fetched in _pieces(fetcher, wanted, offset, options):
+            for fetched in _pieces(fetcher, wanted, offset, options, first):
+                first = None
                 decoder = decoder_of(fetched)
                 yield from decoder.decode(fetched.records, offset, wanted.end)
                 expected = fetched.next_offset(offset)
@@ -91,10 +123,18 @@ def read_fetched(
 
 
 def _pieces(
-    fetcher: Fetcher, wanted: OffsetRange, offset: int, options: SourceOptions
+    fetcher: Fetcher,
+    wanted: OffsetRange,
+    offset: int,
+    options: SourceOptions,
+    first: Fetched | None,
 ) -> Iterator[Fetched]:
     limits = FetchLimits(options.max_bytes, max_wait_ms=options.max_wait_ms)
-    return fetcher.read(wanted.place, offset, wanted.end, limits)
+    if first is not None and first.next_offset(offset) > offset:
+        yield first
+        offset = first.next_offset(offset)
+    if offset < wanted.end:
+        yield from fetcher.read(wanted.place, offset, wanted.end, limits)
 
 
 def _first_after(

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow.parquet as pq
 import pytest
@@ -75,6 +75,14 @@ def once(job: Job, spark: "SparkSession", **options: bool) -> list[dict[str, Any
     return [json.loads(line) for line in said.getvalue().splitlines()]
 
 
+def descriptions(spark: "SparkSession") -> set[str]:
+    """What Spark's pages call its jobs."""
+    store = cast("Any", spark.sparkContext)._jsc.sc().statusStore()
+    jobs = store.jobsList(None)
+    found = (jobs.apply(number).description() for number in range(jobs.size()))
+    return {each.get() for each in found if each.isDefined()}
+
+
 def prepare(job: Job, **options: bool) -> None:
     sink = Sink(job, no_spark)
     try:
@@ -99,6 +107,8 @@ def test_rows_dead_letters_lag_and_all_that_stops_it(
     assert (step["records"], step["dead_letters"], step["remaining"]) == (300, 6, 0)
     assert rows_of("duckdb", tmp_path / "rows", "id") == good(300)
     assert rows_of("duckdb", tmp_path / "rows-dead-letters", "value") == bad(300)
+    said = f"{topic}: batch 0, 300 offsets of 3 partitions to {tmp_path / 'rows'}"
+    assert said in descriptions(spark)
     group = committed_offsets(cluster, this.group)
     assert sum(each.offset for each in group.values()) == 300
 

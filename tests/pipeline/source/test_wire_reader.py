@@ -10,6 +10,7 @@ from odradek.pipeline.records.columns import RecordColumns
 from odradek.pipeline.records.damage import CorruptData, OnCorrupt
 from odradek.pipeline.records.offset_range import OffsetRange
 from odradek.pipeline.records.records_arrow import RecordsToArrow
+from odradek.pipeline.source import wire_reader
 from odradek.pipeline.source.options import SourceOptions, read_options
 from odradek.pipeline.source.wire_reader import read_wire
 from odradek.protocol.errors import ErrorCode
@@ -65,6 +66,51 @@ def test_exactly_the_offsets_that_are_wanted(
     assert offsets(wanted, small, topic_id) == list(range(3, 411))
     large = options(broker_process.address)
     assert offsets(wanted, large, topic_id) == list(range(3, 411))
+
+
+@pytest.mark.parametrize("max_bytes", ["200", "3000", "2000000"])
+def test_many_small_stretches_are_asked_for_together(
+    broker_process: BrokerProcess,
+    cluster: Cluster,
+    topic: str,
+    monkeypatch: pytest.MonkeyPatch,
+    max_bytes: str,
+) -> None:
+    """Answers have all of some, a part of others, and nothing of the rest."""
+    monkeypatch.setattr(wire_reader, "_ASKED_TOGETHER", 5)
+    count = 12
+    feeding.create(broker_process.address, topic, count)
+    wanted, expected = [], []
+    for number in range(count):
+        values = [b"%d-%d" % (number, n) for n in range(3 * number)]
+        feeding.send(broker_process.address, topic, values, number)
+        if values:
+            wanted.append(OffsetRange(topic, number, 1, len(values)))
+            expected += values[1:]
+    wanted.append(OffsetRange(topic, 1, 0, 1))  # another one of a partition
+    expected.append(b"1-0")
+    topic_id = cluster.metadata([topic]).topics[topic].topic_id
+    small = options(broker_process.address, **{"kafka.fetch.max.bytes": max_bytes})
+    found = [
+        value
+        for rows in read_wire(wanted, {topic: topic_id}, small, decoder)
+        for value in rows.column("value").to_pylist()
+    ]
+    assert found == expected
+
+
+def test_one_of_many_that_is_gone(
+    broker_process: BrokerProcess, cluster: Cluster, topic: str
+) -> None:
+    feeding.create(broker_process.address, topic, 2)
+    feeding.send(broker_process.address, topic, [b"a", b"b"])
+    topic_id = cluster.metadata([topic]).topics[topic].topic_id
+    wanted = [OffsetRange(topic, 0, 0, 2), OffsetRange(topic, 1, 7, 9)]
+    read = options(broker_process.address)
+    rows = read_wire(wanted, {topic: topic_id}, read, decoder)
+    assert next(rows).column("value").to_pylist() == [b"a", b"b"]
+    with pytest.raises((DataLoss, SourceError), match=f"{topic}-1"):
+        list(rows)
 
 
 def test_a_topic_created_again_is_not_read(
