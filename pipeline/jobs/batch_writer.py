@@ -186,10 +186,10 @@ def read_reports(reports: Iterable[dict[str, Any]]) -> Written:
             known = offsets.get(place, (first, last))
             offsets[place] = min(known[0], first), max(known[1], last)
             continue
-        place = report.get("place") or ""
-        file = DataFile(report["path"], report["rows"], report["size"], place)
+        named = report["path"], report["rows"], report["size"]
+        file = DataFile(*named, report.get("place") or "")
         files[report["kind"]].append(file)
-        failure = failure or report["reason"] or ""
+        failure = failure or report.get("reason") or ""
     rows, dead = files[_ROWS], files[_DEAD]
     return Written(
         rows,

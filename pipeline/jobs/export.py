@@ -91,9 +91,7 @@ class Export:
         Raises:
             JobError: it is said wrongly.
         """
-        return read_partitioning(
-            "--partition-by", self.partition_by, self.table_format
-        )
+        return read_partitioning("--partition-by", self.partition_by, self.table_format)
 
     @property
     def name(self) -> str:

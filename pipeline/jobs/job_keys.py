@@ -56,7 +56,9 @@ KEYS: dict[str, dict[str, Key]] = {
     },
     "value": {
         "format": Key(str, "none", "How values are written.", VALUE_FORMATS),
-        "schema": Key(str, "", "Columns of JSON values: id BIGINT, name STRING; or infer."),
+        "schema": Key(
+            str, "", "Columns of JSON values: id BIGINT, name STRING; or infer."
+        ),
         "schema_file": Key(
             str, "", "Columns of JSON, an .avsc file, or a descriptor set of protoc."
         ),

@@ -111,9 +111,7 @@ def _by_statistics(
     return place, OffsetSpan(offset.min, offset.max + 1)
 
 
-def _with(
-    divided: dict[str, str | None], rows: Any, columns: tuple[str, ...]
-) -> Any:
+def _with(divided: dict[str, str | None], rows: Any, columns: tuple[str, ...]) -> Any:
     """The rows with the columns that divide the table."""
     import pyarrow as pa
 

@@ -7,6 +7,7 @@ knows what will be; what is said is what would be if all went on so.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -67,10 +68,7 @@ def writing_of(commits: Sequence[Commit]) -> Writing | None:
         return None
     newest = commits[0].committed_ms
     window = [each for each in commits if newest - each.committed_ms <= WINDOW_MS]
-    counts = [
-        _offsets(after, before)
-        for after, before in zip(window, window[1:], strict=False)
-    ]
+    counts = [_offsets(after, before) for after, before in pairwise(window)]
     took_ms = newest - window[-1].committed_ms
     if not counts or took_ms <= 0:
         return None

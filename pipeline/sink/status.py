@@ -92,9 +92,7 @@ def _lag(last: Commit, log_ends: Mapping[TopicPartition, int]) -> int:
     return sum(_lag_of(each, log_ends) or 0 for each in last.ranges)
 
 
-def _lag_of(
-    last: CommittedRange, log_ends: Mapping[TopicPartition, int]
-) -> int | None:
+def _lag_of(last: CommittedRange, log_ends: Mapping[TopicPartition, int]) -> int | None:
     end = log_ends.get(last.place)
     return None if end is None else max(end - last.end, 0)
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from pyiceberg.table import StaticTable
+    from pyiceberg.table.metadata import TableMetadata
     from pyspark.sql import DataFrame, SparkSession
 
     from .partitions.reading import Part
@@ -88,16 +89,22 @@ class TableSource(NamedTuple):
         Raises:
             JobError: they cannot be read.
         """
-        rows = self._read(spark, [file.path for file in files])
+        paths = [file.path for file in files]
         if self.kind != "iceberg":
-            return rows
-        former = former_names(self.location, _iceberg_table(self.location).metadata)
-        return rows_with_new_names(rows, former)
+            return self._read(spark, paths)
+        metadata = _iceberg_table(self.location).metadata
+        former = former_names(self.location, metadata)
+        return rows_with_new_names(self._read(spark, paths, metadata), former)
 
-    def _read(self, spark: SparkSession, paths: list[str]) -> DataFrame:
+    def _read(
+        self,
+        spark: SparkSession,
+        paths: list[str],
+        metadata: TableMetadata | None = None,
+    ) -> DataFrame:
         frames = [
             self._read_part(spark, part)
-            for part in parts_of(self.kind, self.location, paths)
+            for part in parts_of(self.kind, self.location, paths, metadata)
         ]
         if len(frames) == 1:
             return frames[0]

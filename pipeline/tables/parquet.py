@@ -113,9 +113,7 @@ class ParquetTable:
         self._stage.mkdir(exist_ok=True)
         self.lock()
         with suppress(FileExistsError):
-            self._put(
-                self._log / _TABLE, table_note(self._job, schema, partitioning)
-            )
+            self._put(self._log / _TABLE, table_note(self._job, schema, partitioning))
         there = json.loads((self._log / _TABLE).read_text())
         if there["job"] != self._job:
             raise JobError(

@@ -200,7 +200,5 @@ def _number(values: Mapping[str, str], name: str, usual: int) -> int:
     if text is None:
         return usual
     if not (text.strip().isascii() and text.strip().isdigit() and int(text)):
-        raise BadOption(
-            PREFIX + name, f"is a number of at least 1, and not {text!r}."
-        )
+        raise BadOption(PREFIX + name, f"is a number of at least 1, and not {text!r}.")
     return int(text)

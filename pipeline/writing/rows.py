@@ -1,7 +1,7 @@
 """Rows as Spark hands them over, as records: which columns they need, of which types.
 
-They are those of Spark's Kafka connector: ``value``, and, where they are there, ``key``,
-``topic``, ``partition`` and ``headers``. Other columns are passed over, as there.
+They are those of Spark's Kafka connector: ``value``, and, where they are there,
+``key``, ``topic``, ``partition`` and ``headers``. Other columns are passed over.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ def check_schema(schema: StructType, topic: str) -> None:
         found = schema[name].dataType.simpleString()
         if found not in kinds:
             raise SourceError(
-                f"The column {name} is {found}; it is {' or '.join(kinds)}. Cast it in a"
-                " select."
+                f"The column {name} is {found}; it is {' or '.join(kinds)}. Cast it in"
+                " a select."
             )
 
 

@@ -158,7 +158,9 @@ def send(options: WriteOptions, batches: Iterator[pyarrow.RecordBatch]) -> Sent:
         reason = refusal_of(error)
         if reason is None:
             raise SourceError(f"Records were not written: {error}") from error
-        raise SourceError(told(reason, security, Need("Write", TOPIC, topic))) from error
+        raise SourceError(
+            told(reason, security, Need("Write", TOPIC, topic))
+        ) from error
     except KafkaError as error:
         raise SourceError(told(error, security, Need("Write", TOPIC, topic))) from error
     except OSError as error:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from odradek.pipeline.jobs.job_committer import Written
-from odradek.pipeline.tables.compaction.compaction import compact
+from odradek.pipeline.tables.compaction.compaction import compact, keep_snapshots
 from odradek.pipeline.tables.compaction.removed_files import remove_old_files
 from odradek.pipeline.tables.table import DataFile, Table, open_table
 from tests.pipeline.fake_job import JOB, PLACE, SCHEMA, driver, range_of
@@ -35,12 +35,17 @@ class Cost(NamedTuple):
 
 
 def commits(
-    kind: str, folder: Path, count: int, compact_every: int
+    kind: str, folder: Path, count: int, compact_every: int, snapshots: int = 0
 ) -> Iterator[Cost]:
-    """Commit batches as one driver does, with its upkeep between them."""
+    """Commit batches as one driver does, with its upkeep between them.
+
+    An Iceberg table keeps so many ``snapshots``; 500 where none are said.
+    """
     table = open_table(kind, str(folder), JOB)
     with closing(table):
         table.create(SCHEMA)
+        if kind == "iceberg" and snapshots:
+            keep_snapshots(str(folder), snapshots, {})
         committer = driver(table)
         committer.recover()
         for batch in range(count):

@@ -18,7 +18,9 @@ GROWTH_MAX = 2.0
 def grown(costs: list[Cost], kind: str) -> float:
     """How much more the last batches take than the first ones."""
     first, last = costs[WINDOW : 2 * WINDOW], costs[-WINDOW:]
-    before, after = (statistics.mean(getattr(c, kind) for c in w) for w in (first, last))
+    before, after = (
+        statistics.mean(getattr(c, kind) for c in w) for w in (first, last)
+    )
     return after / before
 
 
@@ -34,7 +36,7 @@ def check(folder: Path, kind: str, count: int) -> None:
 def test_a_few_hundred(kind: str, tmp_path: Path) -> None:
     """By what is read and written, which no other load on the machine changes."""
     count = 4 * WINDOW
-    costs = list(commits(kind, tmp_path / "t", count, WINDOW // 2))
+    costs = list(commits(kind, tmp_path / "t", count, WINDOW // 2, 50))
     check(tmp_path / "t", kind, count)
     assert grown(costs, "moved") <= GROWTH_MAX
 

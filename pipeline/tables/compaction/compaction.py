@@ -183,9 +183,7 @@ def rewrite_group(group: Group, folder: Path) -> Rewritten:
 
     path = Path(folder) / f"{uuid.uuid4().hex}.parquet"
     first = open_file(group.files[0].path)
-    schemas = [
-        group.renamed(open_file(file.path).schema_arrow) for file in group.files
-    ]
+    schemas = [group.renamed(open_file(file.path).schema_arrow) for file in group.files]
     schema, compression = unified(Path(folder), schemas), _compression(first)
     with pq.ParquetWriter(path, schema, compression=compression) as writer:
         _copy(group, writer, schema)

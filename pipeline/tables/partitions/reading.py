@@ -1,8 +1,9 @@
-"""Partitioned tables are read with the types of their columns.
+"""Tables are read with the types of their columns, where Spark would guess others.
 
 Where values stand in the names of folders, Spark guesses types: a text like "007" would
 be a number. And a Delta table may have both, files of ours, which have all columns, and
-files whose partition stands in their path.
+files whose partition stands in their path. Files of an Iceberg table that has followed
+its job may have narrower types, and former names.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
+from odradek.pipeline.tables.column_names import former_names
 from odradek.pipeline.tables.parquet_note import noted_partitioning, noted_schema
 
 from .partitioning import read_partitioning
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pyarrow
+    from pyiceberg.table.metadata import TableMetadata
     from pyspark.sql.types import StructType
 
 
@@ -31,8 +34,16 @@ class Part(NamedTuple):
     schema: StructType | None = None
 
 
-def parts_of(kind: str, location: str, paths: Sequence[str]) -> list[Part]:
-    """How the files of a table, or its whole folder, are read."""
+def parts_of(
+    kind: str,
+    location: str,
+    paths: Sequence[str],
+    metadata: TableMetadata | None = None,
+) -> list[Part]:
+    """How the files of a table, or its whole folder, are read.
+
+    ``metadata`` are those of an Iceberg table.
+    """
     plain = [Part(list(paths))]
     if urlsplit(location).scheme:
         return plain
@@ -41,7 +52,27 @@ def parts_of(kind: str, location: str, paths: Sequence[str]) -> list[Part]:
         return plain if schema is None else [Part(list(paths), _spark(schema))]
     if kind == "delta":
         return _of_delta(location, paths) or plain
+    if metadata is not None and len(metadata.schemas) > 1:
+        return [Part(list(paths), _of_iceberg(location, metadata))]
     return plain
+
+
+def _of_iceberg(location: str, metadata: TableMetadata) -> StructType | None:
+    """The columns of a table that has had others: also those of their former names.
+
+    None where Spark has no such types.
+    """
+    import pyarrow as pa
+    from pyiceberg.io.pyarrow import schema_to_pyarrow
+    from pyspark.errors import PySparkTypeError
+
+    schema = schema_to_pyarrow(metadata.schema(), include_field_ids=False)
+    former = former_names(location, metadata)
+    older = [schema.field(new).with_name(old) for old, new in former.items()]
+    try:
+        return _spark(pa.schema([*schema, *older]))
+    except PySparkTypeError:
+        return None
 
 
 def _of_parquet(location: str) -> pyarrow.Schema | None:

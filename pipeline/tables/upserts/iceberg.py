@@ -11,11 +11,14 @@ from __future__ import annotations
 import os
 import shutil
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from odradek.pipeline.job_errors import JobError
 from odradek.pipeline.tables import carried_commits
 from odradek.pipeline.tables.iceberg import DATA, IcebergTableOfJob, local_name
+from odradek.pipeline.tables.partitions.partitioning import WHOLE
 from odradek.pipeline.tables.snapshot_history import newest_only
 from odradek.pipeline.tables.table import UPSERT, sync
 
@@ -23,12 +26,14 @@ from .last_rows import DELETED, KeyColumns, last_rows, read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
     import pyarrow
     from pyiceberg.expressions import BooleanExpression
     from pyiceberg.table import Table as IcebergTable
     from pyiceberg.table.metadata import TableMetadata
 
     from odradek.pipeline.tables.commit import Commit
+    from odradek.pipeline.tables.partitions.partitioning import Partitioning
 
 
 class IcebergUpserts(IcebergTableOfJob):
@@ -45,6 +50,29 @@ class IcebergUpserts(IcebergTableOfJob):
     ) -> None:
         super().__init__(location, job, options)
         self._columns = columns
+
+    def create(
+        self,
+        schema: pyarrow.Schema,
+        *,
+        evolves: bool = False,
+        partitioning: Partitioning = WHOLE,
+        renamed: Mapping[str, str] | None = None,
+    ) -> pyarrow.Schema:
+        """As of any Iceberg table.
+
+        Raises:
+            JobError: as there; or a package is missing.
+        """
+        if partitioning.made and find_spec("pyiceberg_core") is None:
+            raise JobError(
+                f"partition_by: {partitioning.made[0]}: pyiceberg writes rows of such"
+                " partitions anew with one more package: pip install"
+                " 'pyiceberg[pyiceberg-core]'; or divide the table by columns alone"
+            )
+        return super().create(
+            schema, evolves=evolves, partitioning=partitioning, renamed=renamed
+        )
 
     def _append(
         self, table: IcebergTable, commit: Commit, paths: list[str]

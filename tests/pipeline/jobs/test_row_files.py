@@ -52,7 +52,9 @@ def test_few_files_are_open_at_a_time(
         assert len(list(tmp_path.glob("*.tmp"))) <= 2
     assert whole == 4
     done = files.finish()
-    assert sorted(each["place"] for each in done) == sorted(["kind=" + k for k in "abc"] * 2)
+    assert sorted(each["place"] for each in done) == sorted(
+        ["kind=" + k for k in "abc"] * 2
+    )
     found = [n for e in done for n in pq.ParquetFile(e["path"]).read()["n"].to_pylist()]
     assert sorted(found) == list(range(6))
 

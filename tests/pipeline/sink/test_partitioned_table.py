@@ -30,7 +30,9 @@ def test_rows_dead_letters_and_a_lost_checkpoint(
     address = broker_process.address
     create(address, topic, 2)
 
-    def job(*, small: int = 0, by: tuple[str, ...] = ("kind", "days(_timestamp)")) -> Job:
+    def job(
+        *, small: int = 0, by: tuple[str, ...] = ("kind", "days(_timestamp)")
+    ) -> Job:
         source = {"bootstrap_servers": address, "topics": [topic]}
         content: dict[str, Any] = {
             "name": topic,

@@ -61,7 +61,7 @@ def test_a_job_that_looks_first(
         }
         return read_job(content, tmp_path)
 
-    with pytest.raises(JobError, match="schema_file: .*No such file"):
+    with pytest.raises(JobError, match=r"schema_file: .*No such file"):
         job()
     with pytest.raises(JobError, match="have no records yet"):
         prepare(job(schema="infer"))

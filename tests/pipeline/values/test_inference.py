@@ -30,7 +30,8 @@ def test_what_one_lacks_another_has() -> None:
 def test_objects_and_lists() -> None:
     value = {"at": {"x": 1, "y": {}}, "tags": ["a"], "rows": [{"n": 1}, {"m": 2}]}
     assert found(value, {"empty": []}) == (
-        "at STRUCT<x BIGINT>, tags ARRAY<STRING>, rows ARRAY<STRUCT<n BIGINT, m BIGINT>>"
+        "at STRUCT<x BIGINT>, tags ARRAY<STRING>,"
+        " rows ARRAY<STRUCT<n BIGINT, m BIGINT>>"
     )
 
 
@@ -70,7 +71,9 @@ def test_what_is_nested_without_end() -> None:
 NAMES = st.text("abcXYZ_ -é", min_size=1, max_size=5)
 LEAVES = st.booleans() | st.integers(-(2**40), 2**40) | st.text(max_size=5)
 VALUES = st.recursive(
-    LEAVES, lambda each: st.dictionaries(NAMES, each, min_size=1, max_size=3), max_leaves=6
+    LEAVES,
+    lambda each: st.dictionaries(NAMES, each, min_size=1, max_size=3),
+    max_leaves=6,
 )
 
 

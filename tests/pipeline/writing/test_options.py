@@ -52,7 +52,10 @@ def test_what_a_producer_is_told() -> None:
     [
         ({}, "Option kafka.bootstrap.servers: says where the brokers are"),
         ({BOOTSTRAP: "a:x"}, "Option kafka.bootstrap.servers: "),
-        ({"topc": "x"}, "Option topc: writing has none of this name. Did you mean topic"),
+        (
+            {"topc": "x"},
+            "Option topc: writing has none of this name. Did you mean topic",
+        ),
         ({"subscribe": "x"}, "writing has none of this name"),
         ({"kafka.ack": "1"}, "a producer has no such option. Did you mean kafka.acks?"),
         ({"kafka.acks": "2"}, "is one of all, -1, 1, 0, and not '2'"),

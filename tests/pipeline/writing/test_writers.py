@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
-from pyspark.sql.types import StructType
 
 from odradek.client.cluster import Cluster
 from odradek.pipeline.errors import SourceError
@@ -27,7 +26,9 @@ from tests.client.live import create_topic
 from tests.pipeline.feeding import create
 from tests.pipeline.feeding import send as feed
 
-SCHEMA = StructType.fromDDL("value string")
+from .test_rows import schema_of
+
+SCHEMA = schema_of("value string")
 
 
 @pytest.mark.parametrize("make", [batch_writer, stream_writer])
@@ -36,7 +37,7 @@ def test_what_is_refused_before_a_task_runs(make: Any) -> None:
     with pytest.raises(SourceError, match="are not replaced by others"):
         make(given, SCHEMA, overwrite=True)
     with pytest.raises(SourceError, match="Rows need a column value"):
-        make(given, StructType.fromDDL("id int"), overwrite=False)
+        make(given, schema_of("id int"), overwrite=False)
     make(given, SCHEMA, overwrite=False)
 
 
@@ -61,7 +62,7 @@ def test_a_task_sends_rows_of_many_batches(
 
 def test_a_broker_that_is_away() -> None:
     given = {BOOTSTRAP: "127.0.0.1:1", "topic": "t", "kafka.request.timeout.ms": "200"}
-    with pytest.raises(SourceError, match="127.0.0.1:1"):
+    with pytest.raises(SourceError, match=r"127\.0\.0\.1:1"):
         send(read_write_options(given), batches("x"))
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def test_values_are_not_guessed(
     spark: "SparkSession", tmp_path: Path, kind: str
 ) -> None:
-    folder = tmp_path / "a table"
+    folder = tmp_path / "t"
     with closing(filled(kind, folder)) as table:
         if kind == "delta":  # files of deltalake, and behind them files of ours
             compact(str(folder))

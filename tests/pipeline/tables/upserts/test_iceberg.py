@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from odradek.pipeline.job_errors import CommitRefused
+from odradek.pipeline.job_errors import CommitRefused, JobError
 from tests.pipeline.table_readers import READERS, rows_of
 from tests.pipeline.upsert_job import UpsertJob, put
 
@@ -34,3 +34,13 @@ def test_what_is_written_is_synced(
     files = {str(path) for path in job.table.rglob("*.parquet")}
     assert len(files) >= 2
     assert files <= synced
+
+
+def test_what_pyiceberg_needs_another_package_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "odradek.pipeline.tables.upserts.iceberg.find_spec"
+    monkeypatch.setattr(name, lambda _: None)
+    job = UpsertJob(tmp_path, KIND, ("days(_timestamp)",))
+    with pytest.raises(JobError, match="pip install 'pyiceberg"):
+        job.run([put(b"a", 1)])

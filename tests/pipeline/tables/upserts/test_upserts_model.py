@@ -23,8 +23,14 @@ def check(job: UpsertJob, kind: str, model: dict[bytes, int]) -> None:
     assert [path for path in staged if not path.name.startswith("compact-")] == []
 
 
-@pytest.mark.parametrize("by", [(), ("text", "days(_timestamp)")])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("kind", "by"),
+    [
+        *((kind, ()) for kind in KINDS),
+        ("delta", ("text", "days(_timestamp)")),
+        ("iceberg", ("text",)),
+    ],
+)
 def test_a_table_is_what_a_dictionary_is(
     kind: str, by: tuple[str, ...], tmp_path: Path
 ) -> None:
