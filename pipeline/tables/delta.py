@@ -22,7 +22,7 @@ from odradek.pipeline.job_errors import CommitRefused, JobError, PositionLost
 from .commit import Commit, read_commit
 from .commit_note import CommitNote
 from .evolution import evolution
-from .partitions.partitioning import WHOLE, check_same
+from .partitions.partitioning import WHOLE, check_same, said_of
 from .partitions.places import values_of
 from .staging import remove_leftovers, staging_name
 from .table import (
@@ -118,10 +118,14 @@ class DeltaTableOfJob:
             self._alter(table, added.fields)
         return partitioning.without_made(change.files)
 
-    def _partitions_of(self, table: DeltaTable) -> list[str]:
-        """As the job would say them, if it does: the table knows names only."""
-        said = {field.name: str(field) for field in self._partitioning.fields}
-        return [said.get(n, n) for n in table.metadata().partition_columns]
+    @staticmethod
+    def _partitions_of(table: DeltaTable) -> list[str]:
+        """As a job says them."""
+        import pyarrow as pa
+
+        schema = pa.schema(table.schema())
+        names = table.metadata().partition_columns
+        return [said_of(schema.field(name)) for name in names]
 
     def _alter(self, table: DeltaTable, fields: list[Any]) -> None:
         from deltalake.exceptions import DeltaError

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 TRANSFORMS = ("years", "months", "days", "hours")
 _CALL = re.compile(r"(\w+)\(([^()]+)\)")
+_MADE_OF = "odradek.partition"  # in a Delta table's schema
 _OF_TIME = "years(...), months(...), days(...) or hours(...)"
 
 
@@ -95,7 +96,8 @@ class Partitioning:
     def with_made(self, schema: pyarrow.Schema) -> pyarrow.Schema:
         """The columns of a Delta table with the job's rows."""
         for field in self.made:
-            schema = schema.append(made_field(field))
+            noted = made_field(field).with_metadata({_MADE_OF: str(field)})
+            schema = schema.append(noted)
         return schema
 
     def without_made(self, schema: pyarrow.Schema) -> pyarrow.Schema:
@@ -130,6 +132,12 @@ def read_partitioning(where: str, texts: Sequence[object], kind: str) -> Partiti
             )
         fields.append(PartitionField(call[2].strip(), call[1]))
     return Partitioning(tuple(fields), kind)
+
+
+def said_of(field: pyarrow.Field) -> str:
+    """A column that divides a Delta table, as a job says it."""
+    noted = (field.metadata or {}).get(_MADE_OF.encode())
+    return noted.decode() if noted else str(field.name)
 
 
 def check_same(location: Path, there: Sequence[str], wanted: Partitioning) -> None:

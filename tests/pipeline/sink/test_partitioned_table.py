@@ -48,7 +48,7 @@ def test_rows_dead_letters_and_a_lost_checkpoint(
 
     rows(0, 0)
     send(address, topic, [json.dumps({"id": 9, "kind": "x" * 300}).encode()])
-    (step,) = once(job(), spark)
+    *_, step = once(job(), spark)
     assert (step["records"], step["dead_letters"]) == (7, 1)
     rows(6, 1)
     once(job(small=100), spark)  # by the driver itself

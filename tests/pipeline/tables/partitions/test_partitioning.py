@@ -11,6 +11,7 @@ from odradek.pipeline.tables.partitions.partitioning import (
     Partitioning,
     check_same,
     read_partitioning,
+    said_of,
 )
 
 WHERE = "[table] partition_by"
@@ -44,6 +45,11 @@ def test_columns_and_times() -> None:
     found.check(SCHEMA)
     made = found.with_made(SCHEMA)
     assert made.field("timestamp_day").type == pa.date32()
+    assert [said_of(made.field(name)) for name in found.names] == [
+        "kind",
+        "days(_timestamp)",
+        "months(day)",
+    ]
     assert found.without_made(made) == SCHEMA
     assert not read()
 
