@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 from odradek.client.fetcher import Fetcher
 from odradek.pipeline.job_errors import JobError
 from odradek.pipeline.jobs.batch_writer import read_reports
+from odradek.pipeline.records.gathered import gathered
 from odradek.pipeline.source.data_source import Decoding
 from odradek.pipeline.source.log_view import cluster_of
 from odradek.pipeline.source.options import RECORDS, read_stream_options
-from odradek.pipeline.source.wire_reader import read_fetched
+from odradek.pipeline.source.wire_reader import begun, read_fetched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -85,7 +86,13 @@ class SmallBatches:
             cluster = cluster_of(replace(options, timeout_ms=timeout_ms))
             self._fetcher = Fetcher(cluster, committed=options.committed)
         self._fetcher.expect(topic_ids)
-        for each in planned:
-            yield from read_fetched(
-                self._fetcher, each, self._options, self._decoding.of_answer
-            )
+        filled = [each for each in planned if each.count > 0]
+        rows = self._read(self._fetcher, filled)
+        yield from rows if len(filled) == 1 else gathered(rows)
+
+    def _read(
+        self, fetcher: Fetcher, planned: Sequence[OffsetRange]
+    ) -> Iterator[pyarrow.RecordBatch]:
+        options, of_answer = self._options, self._decoding.of_answer
+        for each, first in begun(fetcher, planned, options):
+            yield from read_fetched(fetcher, each, options, of_answer, first)

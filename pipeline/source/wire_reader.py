@@ -60,12 +60,12 @@ def read_wire(
     """
     with connected(options) as cluster:
         fetcher = Fetcher(cluster, committed=options.committed, topic_ids=topic_ids)
-        for each, first in _begun(fetcher, wanted, options):
+        for each, first in begun(fetcher, wanted, options):
             with in_plain_words(cluster.security, Need("Read", TOPIC, each.topic)):
                 yield from read_fetched(fetcher, each, options, decoder_of, first)
 
 
-def _begun(
+def begun(
     fetcher: Fetcher, wanted: Sequence[OffsetRange], options: SourceOptions
 ) -> Iterator[tuple[OffsetRange, Fetched | None]]:
     """Stretches, with the first answer for each where many were asked for at once.
