@@ -28,7 +28,7 @@ PREFIX = "kafka."
 BOOTSTRAP = PREFIX + "bootstrap.servers"
 _OWN = ("topic", "commandConfig")
 # What Spark itself takes of a query, and hands on.
-_OF_SPARK = ("checkpointLocation", "includeHeaders", "path")
+_OF_SPARK = ("checkpointLocation", "includeHeaders", "path", "queryName")
 _Value = TypeVar("_Value")
 _CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 _ACKS = {"all": -1, "-1": -1, "1": 1, "0": 0}

@@ -39,22 +39,20 @@ print(json.dumps(found))
 """
 
 
-def test_the_example_runs_and_goes_on(tmp_path: Path) -> None:
+def test_the_example_runs(tmp_path: Path) -> None:
     if any(importlib.util.find_spec(name) is None for name in ("grpc", "yaml")):
         skip_or_fail("pip install '.[connect]' pyyaml")
     with running_broker(tmp_path / "data") as broker:
         create(broker.address, "orders", 2)
         create(broker.address, "large-orders")
         folder = _copied(tmp_path)
-        _send(broker, 0)
-        _run(folder, broker.address)
-        _send(broker, 100)
+        _send(broker)
         _run(folder, broker.address)
         found = _python(CHECK, str(folder), broker.address)
     assert json.loads(found.splitlines()[-1]) == {
-        "orders": 200,
+        "orders": 100,
         "customers": 10,
-        "large": 60,
+        "large": 30,
     }
 
 
@@ -68,11 +66,11 @@ def _copied(tmp_path: Path) -> Path:
     return folder
 
 
-def _send(broker: BrokerProcess, first: int) -> None:
+def _send(broker: BrokerProcess) -> None:
     """A hundred orders, of which thirty are large."""
     rows = [
         {"id": n, "customer": f"c{n % 10}", "amount": 1000 if n % 10 < 3 else 5}
-        for n in range(first, first + 100)
+        for n in range(100)
     ]
     send(broker.address, "orders", [json.dumps(row).encode() for row in rows])
 

@@ -118,6 +118,7 @@ def test_a_stream_goes_from_topic_to_topic(
         )
         query = changed.writeStream.format("odradek").option(BOOTSTRAP, address)
         query = query.option("checkpointLocation", str(tmp_path / "checkpoint"))
+        query = query.queryName("copies")
         query.trigger(availableNow=True).start().awaitTermination()
         read = spark.read.format("odradek").option(BOOTSTRAP, address)
         rows = read.option("subscribe", copy).load().collect()

@@ -7,7 +7,7 @@ see it; the rows of the sink are in their topic at least once.
 import os
 
 from pyspark import pipelines as dp
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession, functions
 
 BROKERS = os.environ.get("BROKERS", "127.0.0.1:9092")
 COLUMNS = "id BIGINT, customer STRING, amount DOUBLE"
@@ -31,8 +31,8 @@ def orders() -> DataFrame:
 @dp.materialized_view
 def customers() -> DataFrame:
     """What each customer has spent."""
-    spark = SparkSession.active()
-    return spark.table("orders").groupBy("customer").sum("amount")
+    each = SparkSession.active().table("orders").groupBy("customer")
+    return each.agg(functions.sum("amount").alias("amount"))
 
 
 dp.create_sink(
