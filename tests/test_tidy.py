@@ -14,6 +14,7 @@ PACKAGES = (
     "protocol",
     "storage",
     "client",
+    "objects",
     "broker",
     "pipeline",
     "terminal",

@@ -30,6 +30,7 @@ _EXTRAS = {
     "pyiceberg": "iceberg",
     "fastavro": "avro",
     "google": "protobuf",
+    "obstore": "objects",
 }
 _EXAMPLES = (
     "odradek pipeline doctor                  # what is missing here, if anything",

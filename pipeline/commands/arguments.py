@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from odradek.terminal.parser import Parser
 
 _SIZE = re.compile(r"(\d+)\s*([kKmMgG])?(?:i?[bB])?", re.ASCII)
+STORE_EXAMPLE = "endpoint=https://host:9000"
 _SHIFTS = {"": 0, "k": 10, "m": 20, "g": 30}
 
 
@@ -115,6 +116,19 @@ def conf_arguments(parser: Parser) -> None:
         "--properties-file",
         metavar="FILE",
         help="options of Spark, as spark-submit has them; --conf goes before",
+    )
+
+
+def store_argument(parser: Parser) -> None:
+    """Add the option for tables in stores."""
+    parser.add_argument(
+        "--store",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an option of the store of s3://, gs:// or az://: endpoint, region,"
+        " profile, account; may be given often. Credentials are found where the cloud's"
+        " own tools find them",
     )
 
 

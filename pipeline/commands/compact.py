@@ -8,12 +8,18 @@ from typing import TYPE_CHECKING
 from odradek.terminal.failure import FAILED, USAGE_ERROR, fail
 from odradek.terminal.parser import Parser, json_argument
 
-from .arguments import conf_arguments, size, spark_conf, spark_options
+from .arguments import (
+    STORE_EXAMPLE,
+    conf_arguments,
+    size,
+    spark_conf,
+    spark_options,
+    store_argument,
+)
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
-    from pathlib import Path
 
     from odradek.pipeline.tables.compaction.compaction import (
         Compaction,
@@ -21,6 +27,7 @@ if TYPE_CHECKING:
         Rewrite,
         Rewritten,
     )
+    from odradek.pipeline.tables.places.task_file import Folder
 
 _COMMAND = "pipeline compact"
 _EXAMPLES = (
@@ -38,7 +45,7 @@ def command(arguments: list[str]) -> int:
         " Exit code: 0 done, 1 failed, 2 usage.",
         _EXAMPLES,
     )
-    parser.add_argument("table", metavar="PATH", help="the table's folder")
+    parser.add_argument("table", metavar="PATH", help="the table's folder or URL")
     parser.add_argument(
         "--file-size",
         type=size,
@@ -60,6 +67,7 @@ def command(arguments: list[str]) -> int:
         metavar="KEY=VALUE",
         help="a property of an Iceberg table's catalog; may be given often",
     )
+    store_argument(parser)
     parser.add_argument(
         "--master",
         metavar="URL",
@@ -71,6 +79,7 @@ def command(arguments: list[str]) -> int:
     try:
         conf = spark_conf(options)
         catalog = spark_options(options.catalog, "--catalog", "type=sql")
+        options.store = spark_options(options.store, "--store", STORE_EXAMPLE)
     except ValueError as error:
         return fail(_COMMAND, USAGE_ERROR, error)
     if options.keep_snapshots is not None and options.keep_snapshots < 1:
@@ -91,15 +100,20 @@ def _run(
         with SparkOfCommand("compact", options.master, conf) as spark:
             rewrite = _on_spark(spark) if options.master else None
             done = compact(
-                options.table, options.file_size, catalog=catalog, rewrite=rewrite
+                options.table,
+                options.file_size,
+                catalog=catalog,
+                store=options.store,
+                rewrite=rewrite,
             )
             if (count := options.keep_snapshots) is not None:
-                expired = keep_snapshots(options.table, count, catalog)
+                expired = keep_snapshots(options.table, count, catalog, options.store)
                 progress.note("expired snapshots", count=expired)
     except JobError as error:
         return fail(_COMMAND, FAILED, error)
     except OSError as error:
-        return fail(_COMMAND, FAILED, f"{error.filename or ''} {error.strerror}")
+        said = f"{error.filename or ''} {error.strerror}".strip()
+        return fail(_COMMAND, FAILED, said if error.strerror else error)
     progress.done(
         "compact",
         done.row_count,
@@ -139,7 +153,7 @@ def _on_spark(spark: object) -> Rewrite:
 
     assert isinstance(spark, SparkOfCommand)
 
-    def rewrite(groups: Sequence[Group], folder: Path) -> list[Rewritten]:
+    def rewrite(groups: Sequence[Group], folder: Folder) -> list[Rewritten]:
         executors = Executors(spark.session())
         with in_one_line():
             return executors.run(lambda group: rewrite_group(group, folder), groups)

@@ -11,11 +11,13 @@ from odradek.terminal.failure import FAILED, USAGE_ERROR, fail
 from odradek.terminal.parser import Parser, json_argument
 
 from .arguments import (
+    STORE_EXAMPLE,
     check_no_secret,
     cluster_arguments,
     find_cluster,
     spark_conf,
     spark_options,
+    store_argument,
     told,
     whole_path,
 )
@@ -33,6 +35,7 @@ _EXAMPLES = (
     "odradek pipeline export orders ./typed --table-format delta --value-format json"
     " --schema 'id BIGINT, name STRING'",
     "odradek pipeline export orders ./orders --data-dir ./data",
+    "odradek pipeline export orders s3://lake/orders --store region=eu-west-1",
 )
 _SEGMENTS_HINT = (
     "; the broker of --data-dir says how far it goes (--bootstrap-server). Only a"
@@ -49,6 +52,7 @@ def command(arguments: list[str]) -> int:
         conf = spark_conf(options)
         catalog = spark_options(options.catalog, "--catalog", "type=sql")
         more = spark_options(options.option, "--option", "onCorrupt=skip")
+        options.store = spark_options(options.store, "--store", STORE_EXAMPLE)
         check_no_secret(more)
     except ValueError as error:
         return fail(_COMMAND, USAGE_ERROR, error)
@@ -65,7 +69,11 @@ def _parser() -> Parser:
     parser.add_argument(
         "topic", type=_topic, metavar="TOPIC", help="like orders, or orders:0,2"
     )
-    parser.add_argument("table", metavar="PATH", help="the folder of the table to make")
+    parser.add_argument(
+        "table",
+        metavar="PATH",
+        help="the folder of the table to make, or s3://BUCKET/FOLDER (gs://, az://)",
+    )
     cluster_arguments(parser)
     _source_arguments(parser)
     _value_arguments(parser)
@@ -138,6 +146,7 @@ def _table_arguments(parser: Parser) -> None:
         metavar="KEY=VALUE",
         help="a property of an Iceberg catalog; may be given often",
     )
+    store_argument(parser)
 
 
 def _value_arguments(parser: Parser) -> None:
@@ -250,6 +259,7 @@ def _run(
         if is_decoded
         else None,
         min_partitions=options.min_partitions,
+        store=tuple(options.store.items()),
     )
     try:
         with SparkOfCommand(f"export {topic}", options.master, conf) as spark:

@@ -39,7 +39,7 @@ def _show(options: argparse.Namespace) -> int:
 
     try:
         status = job_status(job_of(options))
-    except JobError as error:
+    except (JobError, OSError) as error:
         return fail("pipeline sink status", FAILED, error)
     if options.json:
         import json

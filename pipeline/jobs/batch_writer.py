@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from odradek.pipeline.job_errors import JobStopped
 from odradek.pipeline.records.columns import HEADERS, without_nulls
 from odradek.pipeline.tables.partitions.partitioning import WHOLE
+from odradek.pipeline.tables.places.task_file import as_told
 from odradek.pipeline.tables.table import DataFile
 from odradek.pipeline.workers.garbage_collection import freeze_once
 from odradek.protocol.topic_partition import TopicPartition
@@ -22,11 +23,12 @@ from .row_files import PLAIN, RowFiles, Shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
     import pyarrow
     from pyspark.sql import DataFrame
 
+    from odradek.pipeline.tables.places.place import StagingFolder
+    from odradek.pipeline.tables.places.task_file import Folder
     from odradek.pipeline.values.decoding import Maker, ValueFormat
 
 # One row for each file, and one for each partition that a task had records of.
@@ -42,8 +44,8 @@ class BatchWriter:
     """Writes the records of a micro-batch; goes to the tasks as it is."""
 
     how: ValueFormat
-    staging: str
-    dead_staging: str | None
+    staging: Folder
+    dead_staging: Folder | None
     shape: Shape = PLAIN
     upserts: bool = False
 
@@ -201,6 +203,8 @@ def read_reports(reports: Iterable[dict[str, Any]]) -> Written:
     )
 
 
-def folders(staging: Path, dead_staging: Path | None) -> tuple[str, str | None]:
+def folders(
+    staging: StagingFolder, dead_staging: StagingFolder | None
+) -> tuple[Folder, Folder | None]:
     """The staging folders as the tasks are told them."""
-    return str(staging), None if dead_staging is None else str(dead_staging)
+    return as_told(staging), None if dead_staging is None else as_told(dead_staging)

@@ -10,6 +10,7 @@ import json
 import threading
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from odradek.client.address import parse_addresses
@@ -40,7 +41,6 @@ from .stream_failure import in_one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from pyspark import SparkContext
     from pyspark.sql import DataFrame, SparkSession
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from odradek.pipeline.source.log_view import LogView
     from odradek.pipeline.tables.commit import Commit
     from odradek.pipeline.tables.partitions.partitioning import Partitioning
+    from odradek.pipeline.tables.places.place import Location, StagingFolder
     from odradek.pipeline.values.decoding import ValueFormat
     from odradek.terminal.progress import Progress
 
@@ -68,6 +69,7 @@ class Export:
 
     ``starting`` and ``ending`` are ``earliest``, ``latest``, an offset, or a time. A
     source without brokers is the data directory of one that was stopped cleanly.
+    ``store`` are options of the store where the table lies, if it lies in one.
     """
 
     source: Source
@@ -83,6 +85,7 @@ class Export:
     dlq_max_ratio: float = 0.5
     min_partitions: int | None = None
     partition_by: tuple[str, ...] = ()
+    store: tuple[tuple[str, str], ...] = ()
 
     @property
     def partitioning(self) -> Partitioning:
@@ -108,12 +111,12 @@ def run_export(
         JobError: it cannot be done, or has been done with other offsets.
         KafkaError: a leader does not answer in time.
     """
-    options = dict(export.catalog)
-    table = open_table(export.table_format, export.table_path, export.name, options)
+    options = dict(export.catalog), dict(export.store)
+    table = open_table(export.table_format, export.table_path, export.name, *options)
     dead = None
     if export.dead_letters is not None:
         path = export.dead_letters
-        dead = open_table(export.table_format, path, export.name, options)
+        dead = open_table(export.table_format, path, export.name, *options)
     tables = JobTables(table, dead)
     try:
         with _logs(export.source) as (view, log):
@@ -186,7 +189,7 @@ def _run(
     progress.begin()
     size = 0
 
-    def write(staging: Path, dead_staging: Path | None) -> Written:
+    def write(staging: StagingFolder, dead_staging: StagingFolder | None) -> Written:
         nonlocal size
         with in_one_line():
             frame = _records(export, planned, spark)
@@ -206,7 +209,7 @@ def _run(
 
 
 def _done_before(
-    last: Commit, planned: Sequence[OffsetRange], location: Path
+    last: Commit, planned: Sequence[OffsetRange], location: Location
 ) -> Commit:
     before = {each.place: (each.start, each.end) for each in last.ranges}
     if before == {each.place: (each.start, each.end) for each in planned}:
@@ -307,7 +310,9 @@ def _by_topic(values: dict[TopicPartition, int], kind: type) -> str:
 
 
 @contextmanager
-def telling(spark: SparkSession, staging: Path, progress: Progress) -> Iterator[None]:
+def telling(
+    spark: SparkSession, staging: StagingFolder, progress: Progress
+) -> Iterator[None]:
     """Show how many tasks are done, and the bytes written, while it lasts."""
     is_done = threading.Event()
     context = context_of(spark)
@@ -315,10 +320,7 @@ def telling(spark: SparkSession, staging: Path, progress: Progress) -> Iterator[
     def tell() -> None:
         while not is_done.wait(_TELL_S):
             tasks = {} if context is None else _tasks(context)
-            size = 0
-            with suppress(OSError):
-                size = sum(each.stat().st_size for each in staging.iterdir())
-            progress.show("exporting", **tasks, bytes=size)
+            progress.show("exporting", **tasks, bytes=_written_size(staging))
 
     thread = threading.Thread(target=tell, name="export-progress", daemon=True)
     thread.start()
@@ -327,6 +329,14 @@ def telling(spark: SparkSession, staging: Path, progress: Progress) -> Iterator[
     finally:
         is_done.set()
         thread.join()
+
+
+def _written_size(staging: StagingFolder) -> int:
+    """The bytes that tasks have written; a store is not asked every second."""
+    with suppress(OSError):
+        if isinstance(staging, Path):
+            return sum(each.stat().st_size for each in staging.iterdir())
+    return 0
 
 
 def _tasks(context: SparkContext) -> dict[str, int]:

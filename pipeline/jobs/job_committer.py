@@ -26,10 +26,10 @@ from odradek.pipeline.tables.commit import Commit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
     from odradek.pipeline.records.offset_range import OffsetRange
     from odradek.pipeline.tables.commit import CommittedRange
+    from odradek.pipeline.tables.places.place import StagingFolder
     from odradek.pipeline.tables.table import DataFile, Table
     from odradek.pipeline.values.dead_letters import DeadLetterLimit
     from odradek.protocol.topic_partition import TopicPartition
@@ -74,7 +74,7 @@ class Log(Protocol):
         """
 
 
-Write = "Callable[[Path, Path | None], Written]"
+Write = "Callable[[StagingFolder, StagingFolder | None], Written]"
 
 
 class JobTables(NamedTuple):
@@ -176,7 +176,7 @@ class JobCommitter:
             ) from None
 
     def _commit_dead_letters(
-        self, table: Table, staging: Path, commit: Commit, written: Written
+        self, table: Table, staging: StagingFolder, commit: Commit, written: Written
     ) -> None:
         before = table.last_commit(self._job)
         if before is not None and before.batch >= commit.batch:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from odradek.client.security.references import has_reference
+from odradek.objects.location import is_object_url
 from odradek.pipeline.errors import did_you_mean
 from odradek.pipeline.job_errors import JobError
 from odradek.pipeline.security.clear_secrets import INSTEAD
@@ -28,6 +29,7 @@ from odradek.pipeline.values.inference import INFER
 
 from .job_keys import KEYS, Key
 from .job_source import Source, as_text, read_source
+from .stored_tables import check_in_store
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)", re.ASCII)
 _MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
@@ -61,6 +63,7 @@ class Job:
     partitioning: Partitioning = WHOLE
     compact_every_ms: int = 0
     keep_removed_ms: int = 7 * 86_400_000
+    store: dict[str, str] = field(default_factory=dict)
 
     @property
     def group(self) -> str:
@@ -194,6 +197,8 @@ def _job(found: dict[str, dict[str, Any]], folder: Path) -> Job:
         return text if is_url else str(folder / Path(text).expanduser())
 
     table_path = path(table["path"]).rstrip("/")
+    if is_object_url(table_path):
+        check_in_store(top, table)
     source = read_source(found["source"], path)
     columns, config = table["columns"], source.command_config
     value = _value(found["value"], columns, config, path)
@@ -230,6 +235,7 @@ def _job(found: dict[str, dict[str, Any]], folder: Path) -> Job:
         ),
         compact_every_ms=_every(table["compact_every"]),
         keep_removed_ms=duration_ms("[table] keep_removed", table["keep_removed"]),
+        store={name: str(text) for name, text in table["store"].items()},
     )
 
 

@@ -88,6 +88,9 @@ KEYS: dict[str, dict[str, Key]] = {
             str, "zstd", "Of the files.", ("zstd", "snappy", "lz4", "gzip", "none")
         ),
         "catalog": Key(dict, {}, "Properties of an Iceberg catalog (pyiceberg's)."),
+        "store": Key(
+            dict, {}, "Of a table in a store: endpoint, region, profile, account."
+        ),
         "mode": Key(
             str,
             "append",

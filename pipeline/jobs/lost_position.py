@@ -129,7 +129,7 @@ def check_nothing_twice(
         JobStopped: it would, or nobody can know.
     """
     files = table.files()
-    rows = offset_spans(files, offset_columns(value))
+    rows = offset_spans(files, offset_columns(value), table.open)
     if rows is not None:
         check_rows(table.location, rows, planned, instead)
     elif table.is_of_one_job or any(is_of_job(path, job) for path in files):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import socket
-import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,13 +16,15 @@ from odradek.pipeline.security.places import is_task
 from odradek.pipeline.tables.evolution import aligned
 from odradek.pipeline.tables.partitions.partitioning import WHOLE, Partitioning
 from odradek.pipeline.tables.partitions.splitting import split
-from odradek.pipeline.tables.table import sync
+from odradek.pipeline.tables.places.task_file import new_task_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import pyarrow
     from pyarrow.parquet import ParquetWriter
+
+    from odradek.pipeline.tables.places.task_file import Folder
 
 _FILE_SIZE_MAX = 512 << 20
 # Rows are gathered up to this many bytes, for the row groups of all partitions.
@@ -51,7 +52,7 @@ PLAIN = Shape()
 class RowFiles:
     """The files of one task, in a folder that no reader sees."""
 
-    def __init__(self, folder: str | None, shape: Shape) -> None:
+    def __init__(self, folder: Folder | None, shape: Shape) -> None:
         """Without a folder there may be no rows."""
         self._folder = folder
         self._shape = shape
@@ -136,46 +137,46 @@ class _OpenFile:
     """A file that is being written."""
 
     def __init__(
-        self, folder: str, place: str, schema: pyarrow.Schema, compression: str
+        self, folder: Folder, place: str, schema: pyarrow.Schema, compression: str
     ) -> None:
         import pyarrow.parquet as pq
 
         self._place = place
         self._row_count = 0
-        self._path = os.path.join(folder, f"{uuid.uuid4().hex}.parquet")
         try:
+            self._file = new_task_file(folder)
             self._writer: ParquetWriter = pq.ParquetWriter(
-                self._path + ".tmp", schema, compression=compression
+                self._file.sink, schema, compression=compression
             )
         except (FileNotFoundError, PermissionError) as error:
             if not is_task():
                 raise
-            raise JobStopped(not_shared(folder, error)) from None
+            raise JobStopped(not_shared(str(folder), error)) from None
 
     @property
     def size(self) -> int:
         """The bytes that are in the file by now."""
-        return os.path.getsize(self._path + ".tmp")
+        return self._file.size
 
     def write(self, rows: pyarrow.Table) -> None:
-        self._writer.write_table(rows)
+        with self._file.telling():
+            self._writer.write_table(rows)
         self._row_count += rows.num_rows
 
     def finish(self) -> dict[str, Any]:
-        self._writer.close()
-        # Here, because the driver may be another machine: its sync writes nothing of
-        # what this one still has in memory.
-        sync(self._path + ".tmp")
-        os.rename(self._path + ".tmp", self._path)
+        with self._file.telling():
+            self._writer.close()
+        path, size = self._file.finish()
         return {
-            "path": self._path,
+            "path": path,
             "rows": self._row_count,
-            "size": os.path.getsize(self._path),
+            "size": size,
             "place": self._place,
         }
 
     def abandon(self) -> None:
         self._writer.close()
+        self._file.abandon()
 
 
 def not_shared(folder: str, error: OSError) -> str:

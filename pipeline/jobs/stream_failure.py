@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING
 
+from odradek.objects.errors import StoreError
 from odradek.pipeline import errors
 from odradek.pipeline.job_errors import JobError, JobStopped
 from odradek.pipeline.security.words import is_final
@@ -34,10 +35,19 @@ _FINAL = (
     "CorruptData",
     "JobError",
     "JobStopped",
+    "StoreRefused",
+    "NoSuchObject",
 )
 # By name, as most come as text; what an error inherits from counts as well.
 _AWAY = (
-    *("RegistryAway", "SourceAway", "Unreachable", "NoAnswer", "ConnectionClosed"),
+    *(
+        "StoreAway",
+        "RegistryAway",
+        "SourceAway",
+        "Unreachable",
+        "NoAnswer",
+        "ConnectionClosed",
+    ),
     *("ConnectionError", "ConnectionAbortedError", "ConnectionRefusedError"),
     *("ConnectionResetError", "BrokenPipeError", "TimeoutError"),
     # Catalogues, of pyiceberg and requests.
@@ -122,7 +132,7 @@ def _failure_of_ours(raised: BaseException) -> Exception:
         cause = cause.__cause__
     if isinstance(raised, JobError):
         return raised
-    if isinstance(raised, errors.SourceError):
+    if isinstance(raised, errors.SourceError | StoreError):
         return JobStopped(str(raised))
     said = f"{type(raised).__name__}: {raised}"
     return StreamFailure(said[:_LINE_MAX], may_pass=False)

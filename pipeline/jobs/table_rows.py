@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from odradek.pipeline.tables.compaction.compaction import open_file
 from odradek.pipeline.tables.partitions.places import values_of
+from odradek.pipeline.tables.places.place import local_or_none
 from odradek.protocol.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from odradek.pipeline.values.decoding import ValueFormat
 
@@ -44,9 +45,13 @@ def offset_columns(value: ValueFormat) -> tuple[str, ...] | None:
 
 
 def offset_spans(
-    paths: Sequence[str], columns: tuple[str, ...] | None
+    paths: Sequence[str],
+    columns: tuple[str, ...] | None,
+    opened: Callable[[str], Any] = local_or_none,
 ) -> dict[TopicPartition, OffsetSpan] | None:
     """The span of each partition; None if the rows do not say where they came from.
+
+    ``opened`` makes of a path what pyarrow takes, as the table knows.
 
     Raises:
         JobError: a file cannot be read.
@@ -57,7 +62,7 @@ def offset_spans(
         return None
     found: dict[TopicPartition, OffsetSpan] = {}
     with ThreadPoolExecutor(min(32, 4 * (os.cpu_count() or 1))) as threads:
-        for spans in threads.map(lambda path: _spans_of(path, columns), paths):
+        for spans in threads.map(lambda path: _spans_of(opened(path), columns), paths):
             if spans is None:
                 return None
             _join(found, spans)
@@ -73,11 +78,12 @@ def _join(
 
 
 def _spans_of(
-    path: str, columns: tuple[str, ...]
+    opened: Any, columns: tuple[str, ...]
 ) -> list[tuple[TopicPartition, OffsetSpan]] | None:
-    if "://" in path:
+    if opened is None:
         return None  # of another file system, and of another writer
-    with open_file(path) as file:
+    with open_file(opened) as file:
+        path = opened if isinstance(opened, str) else ""
         divided = {n: v for n, v in values_of(path).items() if n in columns}
         inside = [name for name in columns if name not in divided]
         if not set(inside) <= set(file.schema_arrow.names):

@@ -41,13 +41,13 @@ from .upkeep import Upkeep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
     from odradek.pipeline.jobs.job_committer import Written
     from odradek.pipeline.jobs.job_file import Job
+    from odradek.pipeline.tables.places.place import StagingFolder
     from odradek.pipeline.tables.table import Table
     from odradek.protocol.topic_partition import TopicPartition
 
@@ -92,6 +92,7 @@ class Sink:
                 job.dead_letters,
                 job.name,
                 job.dead_letters_catalog,
+                job.store,
             )
         self._continuity = Continuity(self._cluster)
         self._committer = JobCommitter(
@@ -278,7 +279,9 @@ class Sink:
             describe(self._open_spark(), self._telling.description(batch, planned))
             sizes = 0
 
-            def write(staging: Path, dead_staging: Path | None) -> Written:
+            def write(
+                staging: StagingFolder, dead_staging: StagingFolder | None
+            ) -> Written:
                 nonlocal sizes
                 writer = BatchWriter(
                     self._job.value,
@@ -332,9 +335,9 @@ def table_of(job: Job) -> Table:
     """
     given = job.table_format, job.table_path, job.name
     if not job.upserts:
-        return open_table(*given, job.catalog)
+        return open_table(*given, job.catalog, job.store)
     columns = KeyColumns.of("_" if job.value.is_typed else "")
-    return open_upserts(*given, columns, job.catalog)
+    return open_upserts(*given, columns, job.catalog, job.store)
 
 
 def _offsets_text(offsets: Mapping[TopicPartition, int]) -> str:

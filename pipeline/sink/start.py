@@ -164,7 +164,7 @@ class SinkStart:
         self, topics: Mapping[str, list[int]]
     ) -> dict[TopicPartition, OffsetSpan] | None:
         columns = offset_columns(self._job.value)
-        spans = offset_spans(self._table.files(), columns)
+        spans = offset_spans(self._table.files(), columns, self._table.open)
         if spans is None:
             return None
         return {

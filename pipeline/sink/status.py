@@ -138,7 +138,7 @@ def _commits(
     job: Job, location: str, catalog: dict[str, str]
 ) -> tuple[Commit | None, list[Commit]]:
     """The last commit, and as many before it as say how fast the job is."""
-    table = open_table(job.table_format, location, job.name, catalog)
+    table = open_table(job.table_format, location, job.name, catalog, job.store)
     try:
         last = table.last_commit(job.name)
         return last, table.recent(job.name, COMMITS_MAX + 1) if last else []

@@ -65,9 +65,15 @@ class Upkeep:
     def _tend(self, location: str, catalog: dict[str, str]) -> None:
         done, removed = NOTHING, 0
         try:
-            done = compact(location, FILE_SIZE, catalog=catalog, is_ours=True)
+            done = compact(
+                location,
+                FILE_SIZE,
+                catalog=catalog,
+                store=self._job.store,
+                is_ours=True,
+            )
             before_s = self._now_s() - self._job.keep_removed_ms / 1000
-            removed = remove_old_files(location, catalog, before_s)
+            removed = remove_old_files(location, catalog, before_s, self._job.store)
         except Exception as error:  # the libraries of tables have many
             _log.info("the upkeep of %s", location, exc_info=error)
             reason = " ".join(str(error).split()) or type(error).__name__

@@ -13,7 +13,6 @@ from odradek.pipeline.job_errors import JobError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
 
     import pyarrow
     from pyiceberg.table.metadata import TableMetadata
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def to_rename(
-    location: Path,
+    location: object,
     there: Sequence[str],
     wanted: Sequence[str],
     renamed: Mapping[str, str],
@@ -53,7 +52,7 @@ def _problem(old: str, new: str, there: Sequence[str], wanted: Sequence[str]) ->
     return "" if old in there or new in there else f"it has no column {old}"
 
 
-def former_names(location: str | Path, metadata: TableMetadata) -> dict[str, str]:
+def former_names(location: object, metadata: TableMetadata) -> dict[str, str]:
     """What columns were called before, and what they are called now.
 
     Raises:
@@ -82,7 +81,7 @@ def former_names(location: str | Path, metadata: TableMetadata) -> dict[str, str
 
 
 def check_new_names(
-    location: Path, added: Iterable[str], former: Mapping[str, str]
+    location: object, added: Iterable[str], former: Mapping[str, str]
 ) -> None:
     """A new column has a name that no other one had.
 

@@ -10,16 +10,16 @@ id of the table, so that another table in the same place is not taken for this o
 from __future__ import annotations
 
 import json
-import os
-import uuid
 from typing import TYPE_CHECKING
 
 from .commit import Commit, commit_of
+from .places.place import place_of
 from .staging import owner_name
-from .table import sync
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from .places.place import TablePlace
 
 FOLDER = "_odradek"
 
@@ -27,8 +27,9 @@ FOLDER = "_odradek"
 class CommitNote:
     """The note of one job about one table."""
 
-    def __init__(self, location: Path, job: str) -> None:
-        self._path = location / FOLDER / f"{owner_name(job)}.json"
+    def __init__(self, place: TablePlace | Path, job: str) -> None:
+        self._place = place_of(place)
+        self._name = f"{owner_name(job)}.json"
         self._job = job
 
     def read(self, table_id: str, batch: int | None) -> Commit | None:
@@ -37,7 +38,7 @@ class CommitNote:
         None if there is no such note, or one that cannot be read.
         """
         try:
-            fields = json.loads(self._path.read_text())
+            fields = json.loads(self._place.read(FOLDER, self._name))
             commit = commit_of(fields["commit"])
             is_of_table = fields["table"] == table_id
         except (FileNotFoundError, ValueError, KeyError, TypeError):
@@ -53,15 +54,6 @@ class CommitNote:
         After a loss of power it may be the former one, or none, unless ``durably``:
         then the log has the entry still, and the next driver writes the note again.
         """
-        self._path.parent.mkdir(exist_ok=True)
-        temporary = self._path.with_name(f".{self._path.name}.{uuid.uuid4().hex}")
         fields = {"table": table_id, "commit": json.loads(commit.as_json())}
-        try:
-            temporary.write_text(json.dumps(fields, separators=(",", ":")))
-            if durably:
-                sync(temporary)
-            os.replace(temporary, self._path)
-        finally:
-            temporary.unlink(missing_ok=True)
-        if durably:
-            sync(self._path.parent)
+        text = json.dumps(fields, separators=(",", ":"))
+        self._place.write(text, FOLDER, self._name, durably=durably)

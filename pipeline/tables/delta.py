@@ -13,10 +13,10 @@ and ``delta.logRetentionDuration``); then a note beside the table has them.
 from __future__ import annotations
 
 import json
-import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from odradek.objects.errors import StoreAway, StoreError
 from odradek.pipeline.job_errors import CommitRefused, JobError, PositionLost
 
 from .commit import Commit, read_commit
@@ -24,6 +24,7 @@ from .commit_note import CommitNote
 from .evolution import evolution
 from .partitions.partitioning import WHOLE, check_same, said_of
 from .partitions.places import values_of
+from .places.place import place_of, refuse_divided
 from .staging import remove_leftovers, staging_name
 from .table import (
     MODE,
@@ -33,7 +34,6 @@ from .table import (
     check_schema,
     describe,
     refuse_renamed,
-    sync,
 )
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from deltalake import CommitProperties, DeltaTable
 
     from .partitions.partitioning import Partitioning
+    from .places.place import StagingFolder, TablePlace
 
 DATA = "data"
 # How far back the job's last entry is looked for, first.
@@ -58,22 +59,37 @@ class DeltaTableOfJob:
     is_of_one_job = False
     mode = ""
 
-    def __init__(self, location: Path, job: str) -> None:
+    def __init__(self, place: TablePlace | Path, job: str) -> None:
         # Said here, and not when rows have been written.
         import deltalake
 
         self._deltalake = deltalake
-        self.location = location
+        self._place = place_of(place)
+        self.location = self._place.location
         self._job = job
         self._table_id = ""  # of the table that was committed to
         self._partitioning = WHOLE
 
     def exists(self) -> bool:
         """Whether there is a table."""
-        return bool(self._deltalake.DeltaTable.is_deltatable(str(self.location)))
+        if self._place.library_options is None:
+            is_table = self._deltalake.DeltaTable.is_deltatable
+            return bool(is_table(str(self.location)))
+        # That keeps the GIL while a store is asked; this does not.
+        from deltalake.exceptions import TableNotFoundError
+
+        try:
+            self._table()
+        except TableNotFoundError:
+            return False
+        return True
 
     def _table(self) -> DeltaTable:
-        return self._deltalake.DeltaTable(str(self.location))
+        with self._place.telling():
+            options = self._place.library_options
+            return self._deltalake.DeltaTable(
+                str(self.location), storage_options=options
+            )
 
     def create(
         self,
@@ -91,18 +107,22 @@ class DeltaTableOfJob:
         import pyarrow as pa
 
         refuse_renamed("Delta", renamed)
+        refuse_divided(self._place, partitioning)
         partitioning.check(schema)
         self._partitioning = partitioning
         schema = partitioning.with_made(schema)
+        self._place.check()
         if not self.exists():
-            self.location.mkdir(parents=True, exist_ok=True)
-            self._deltalake.DeltaTable.create(
-                str(self.location),
-                schema=schema,
-                mode="ignore",
-                partition_by=partitioning.names,
-                description=_UPSERTS if self.mode else None,
-            )
+            self._place.make()
+            with self._place.telling():
+                self._deltalake.DeltaTable.create(
+                    str(self.location),
+                    schema=schema,
+                    mode="ignore",
+                    partition_by=partitioning.names,
+                    description=_UPSERTS if self.mode else None,
+                    storage_options=self._place.library_options,
+                )
         table = self._table()
         mode = UPSERT if table.metadata().description == _UPSERTS else ""
         check_mode(self.location, mode, self.mode)
@@ -131,7 +151,8 @@ class DeltaTableOfJob:
         from deltalake.exceptions import DeltaError
 
         try:
-            table.alter.add_columns(fields)
+            with self._place.telling():
+                table.alter.add_columns(fields)
         except DeltaError as error:
             raise JobError(
                 f"the Delta table {self.location} could not be given new columns: "
@@ -144,7 +165,8 @@ class DeltaTableOfJob:
         Raises:
             PositionLost: there is one, but nothing says its offsets any more.
         """
-        return self._last_of(self._table(), job) if self.exists() else None
+        with self._place.telling():
+            return self._last_of(self._table(), job) if self.exists() else None
 
     def recent(self, job: str, count: int) -> list[Commit]:
         """The job's last commits, among the last entries of the log."""
@@ -160,7 +182,7 @@ class DeltaTableOfJob:
 
     def _last_of(self, table: DeltaTable, job: str) -> Commit | None:
         batch = table.transaction_version(job)
-        noted = CommitNote(self.location, job).read(_id_of(table), batch)
+        noted = CommitNote(self._place, job).read(_id_of(table), batch)
         if noted is not None and batch is not None:
             return noted
         for limit in (*_HISTORY, None):
@@ -186,11 +208,9 @@ class DeltaTableOfJob:
             return found.batch  # the identifier has expired
         return None if batch is None else int(batch)
 
-    def staging(self, batch: int) -> Path:
+    def staging(self, batch: int) -> StagingFolder:
         """A new folder for files of a batch, which no entry of the log names."""
-        folder = self.location / DATA / staging_name(self._job, batch)
-        folder.mkdir(parents=True)
-        return folder
+        return self._place.staging(DATA, staging_name(self._job, batch))
 
     def commit(self, commit: Commit, files: list[DataFile]) -> None:
         """Add the files: the commit point of a batch.
@@ -198,29 +218,26 @@ class DeltaTableOfJob:
         Raises:
             CommitRefused: another driver of the job did it.
         """
-        for folder in {os.path.dirname(file.path) for file in files}:
-            sync(folder)
-        if files:
-            sync(self.location / DATA)
-        table = self._table()
-        before = self._last_batch(table, commit.job)
-        if before is not None and before >= commit.batch:
-            raise self._refused(commit)
-        self._add(table, commit, files)
-        self._table_id = _id_of(table)
+        self._place.settle([file.path for file in files], DATA)
+        with self._place.telling():
+            table = self._table()
+            before = self._last_batch(table, commit.job)
+            if before is not None and before >= commit.batch:
+                raise self._refused(commit)
+            self._add(table, commit, files)
+            self._table_id = _id_of(table)
 
     def _add(self, table: DeltaTable, commit: Commit, files: list[DataFile]) -> None:
         """The files become a part of the table, with the commit, in one entry."""
         self._write(table, [self._action(file) for file in files], commit)
 
     def _action(self, file: DataFile) -> Any:
-        sync(file.path)
-        status = os.stat(file.path)
+        status = self._place.status(file.path)
         return self._deltalake.transaction.AddAction(
-            path=os.path.relpath(file.path, self.location),
-            size=status.st_size,
+            path=self._place.relative(file.path),
+            size=status.size,
             partition_values=values_of(file.place),
-            modification_time=status.st_mtime_ns // 1_000_000,
+            modification_time=status.changed_ms,
             data_change=True,
             stats=json.dumps({"numRecords": file.row_count}),
         )
@@ -246,18 +263,43 @@ class DeltaTableOfJob:
 
     @contextmanager
     def _refusing(self, commit: Commit) -> Iterator[None]:
-        """What deltalake raises says whether another driver was there first."""
+        """What deltalake raises says whether another driver was there first.
+
+        It may be this one's own commit, whose answer was lost: then all is well.
+        """
         from deltalake.exceptions import CommitFailedError, DeltaError
 
         try:
-            yield
-        except CommitFailedError as error:
-            raise self._refused(commit) from error
-        except DeltaError as error:
-            before = self._last_batch(self._table(), commit.job)
+            with self._place.telling():
+                yield
+        except (DeltaError, StoreError) as error:
+            table = self._table()
+            if self._has(table, commit):
+                return
+            before = self._last_batch(table, commit.job)
             if before is not None and before >= commit.batch:
                 raise self._refused(commit) from error
+            if isinstance(error, CommitFailedError):
+                raise self._conflict(commit) from error
+            if isinstance(error, StoreError):
+                raise
             raise JobError(f"the Delta table {self.location}: {error}") from error
+
+    def _has(self, table: DeltaTable, commit: Commit) -> bool:
+        """Whether this driver's commit is there: no two stage to the same folder."""
+        try:
+            return bool(commit.staged) and self._last_of(table, commit.job) == commit
+        except PositionLost:
+            return False
+
+    def _conflict(self, commit: Commit) -> Exception:
+        """Somebody has committed something else; or a store says so by mistake."""
+        if self._place.library_options is None:
+            return self._refused(commit)
+        return StoreAway(
+            f"batch {commit.batch} was not committed to {self.location}, as something"
+            " else was written there at the same moment; it is tried again"
+        )
 
     def _refused(self, commit: Commit) -> CommitRefused:
         return CommitRefused(
@@ -268,8 +310,8 @@ class DeltaTableOfJob:
     def publish(self, commit: Commit) -> None:
         """Note where the job is, and remove what nobody can commit any more."""
         table_id = self._table_id or _id_of(self._table())
-        CommitNote(self.location, commit.job).write(commit, table_id)
-        remove_leftovers(self.location / DATA, commit, self.files)
+        CommitNote(self._place, commit.job).write(commit, table_id)
+        remove_leftovers(self._place, DATA, commit, self.files)
 
     def restore(self, commit: Commit) -> None:
         """Say again where the job is; the table has no more rows than before.
@@ -280,11 +322,15 @@ class DeltaTableOfJob:
         table = self._table()
         if table.transaction_version(commit.job) != commit.batch:
             self.commit(commit, [])
-        CommitNote(self.location, commit.job).write(commit, _id_of(table), durably=True)
+        CommitNote(self._place, commit.job).write(commit, _id_of(table), durably=True)
 
     def files(self) -> list[str]:
         """The paths of all files of the table as it is now."""
         return self._table().file_uris() if self.exists() else []
+
+    def open(self, path: str) -> Any:
+        """One of them, as pyarrow takes it; None if it lies somewhere else."""
+        return self._place.open(path)
 
     def close(self) -> None:
         """Nothing is held."""

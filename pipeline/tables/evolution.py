@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from odradek.pipeline.job_errors import JobError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import pyarrow
 
 
@@ -31,7 +29,7 @@ class Evolution(NamedTuple):
 
 
 def evolution(
-    location: Path,
+    location: object,
     there: pyarrow.Schema,
     wanted: pyarrow.Schema,
     plain: pyarrow.Schema | None = None,
@@ -114,7 +112,7 @@ def aligned(rows: pyarrow.Table, schema: pyarrow.Schema) -> pyarrow.Table:
     return pa.Table.from_arrays(columns, schema=schema)
 
 
-def unified(location: Path, schemas: list[pyarrow.Schema]) -> pyarrow.Schema:
+def unified(location: object, schemas: list[pyarrow.Schema]) -> pyarrow.Schema:
     """A schema for the rows of several files of a table.
 
     Raises:

@@ -12,11 +12,8 @@ without the catalog find the newest state.
 
 from __future__ import annotations
 
-import os
-import uuid
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from odradek.pipeline.job_errors import CommitRefused, JobError
@@ -26,12 +23,14 @@ from .column_names import check_new_names, former_names, to_rename, with_new_nam
 from .evolution import evolution
 from .partitions.iceberg_spec import iceberg_layout, partitions_of
 from .partitions.partitioning import WHOLE, check_same
+from .places.place import place_of, refuse_divided
 from .snapshot_history import SNAPSHOTS_MAX, expire, newest_only, to_expire
 from .staging import remove_leftovers, staging_name
-from .table import MODE, DataFile, check_mode, check_schema, describe, sync
+from .table import MODE, DataFile, check_mode, check_schema, describe
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
 
     import pyarrow
     from pyiceberg.catalog import Catalog
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
     from .commit import Commit
     from .evolution import Evolution
     from .partitions.partitioning import Partitioning
+    from .places.place import StagingFolder, TablePlace
 
 DATA = "data"
 NAMESPACE = "odradek"
@@ -67,11 +67,14 @@ class IcebergTableOfJob:
     is_of_one_job = False
     mode = ""
 
-    def __init__(self, location: Path, job: str, options: Mapping[str, str]) -> None:
+    def __init__(
+        self, place: TablePlace | Path, job: str, options: Mapping[str, str]
+    ) -> None:
         # Said here, and not when rows have been written.
         import pyiceberg.catalog  # noqa: F401
 
-        self.location = location
+        self._place = place_of(place)
+        self.location = location = self._place.location
         self._job = job
         self._options = dict(options)
         self._is_given = bool(self._options)
@@ -85,17 +88,9 @@ class IcebergTableOfJob:
         from pyiceberg.catalog import load_catalog
 
         if self._catalog_found is None:
-            options = (
-                self._options
-                if self._is_given
-                else {
-                    "type": "sql",
-                    "uri": f"sqlite:///{self.location}/catalog.db",
-                    "warehouse": self.location.parent.as_uri(),
-                }
+            options = self._place.catalog(
+                self._options if self._is_given else None, self._catalog_name
             )
-            if not self._is_given:
-                self.location.mkdir(parents=True, exist_ok=True)
             self._catalog_found = load_catalog(self._catalog_name, **options)
         return self._catalog_found
 
@@ -106,7 +101,7 @@ class IcebergTableOfJob:
     def _found(self) -> IcebergTable | None:
         from pyiceberg.exceptions import NoSuchTableError
 
-        if not self._is_given and not (self.location / "catalog.db").exists():
+        if not self._is_given and not self._place.has_catalog():
             return None
         try:
             return self.load()
@@ -130,6 +125,7 @@ class IcebergTableOfJob:
         Raises:
             JobError: there is one with another schema or partitioning.
         """
+        refuse_divided(self._place, partitioning)
         partitioning.check(schema)
         if not self.exists():
             self._catalog().create_namespace_if_not_exists(
@@ -138,7 +134,7 @@ class IcebergTableOfJob:
             self._catalog().create_table_if_not_exists(
                 self._name,
                 **iceberg_layout(schema, partitioning),
-                location=self.location.as_uri(),
+                location=self._place.uri,
                 properties=_PROPERTIES | ({MODE: self.mode} if self.mode else {}),
             )
             self.write_hint()
@@ -211,11 +207,9 @@ class IcebergTableOfJob:
                 break
         return list(found.values())
 
-    def staging(self, batch: int) -> Path:
+    def staging(self, batch: int) -> StagingFolder:
         """A new folder for files of a batch, which no snapshot names."""
-        folder = self.location / DATA / staging_name(self._job, batch)
-        folder.mkdir(parents=True)
-        return folder
+        return self._place.staging(DATA, staging_name(self._job, batch))
 
     def commit(self, commit: Commit, files: list[DataFile]) -> None:
         """Add the files: the commit point of a batch.
@@ -223,26 +217,28 @@ class IcebergTableOfJob:
         Raises:
             CommitRefused: another driver of the job did it.
         """
-        from pyiceberg.exceptions import CommitFailedException
+        from pyiceberg.exceptions import (
+            CommitFailedException,
+            CommitStateUnknownException,
+        )
 
-        for folder in {os.path.dirname(file.path) for file in files}:
-            sync(folder)
-        for file in files:
-            sync(file.path)
-        if files:
-            sync(self.location / DATA)
-        paths = [Path(file.path).as_uri() for file in files]
+        self._place.settle([file.path for file in files], DATA)
+        paths = [self._place.uri_of(file.path) for file in files]
         for tries_left in reversed(range(_TRIES)):
             table = self.load()
             before = carried_commits.last_commit(table.metadata, commit.job)
+            if before == commit and commit.staged:  # the answer was lost
+                self._committed = table
+                return
             if before is not None and before.batch >= commit.batch:
                 raise self._refused(commit)
             try:
                 self._committed = self._append(table, commit, paths)
                 self._check(self._committed, commit)
                 return
-            except CommitFailedException:
+            except (CommitFailedException, CommitStateUnknownException):
                 # Of another job, of a compaction, or of another driver of this job.
+                # What comes too late of an earlier try is refused by the catalog.
                 if not tries_left:
                     raise self._refused(commit) from None
 
@@ -285,7 +281,7 @@ class IcebergTableOfJob:
             expire(table, old)
             table = self.load()
         self.write_hint(table)
-        remove_leftovers(self.location / DATA, commit, self.all_files)
+        remove_leftovers(self._place, DATA, commit, self.all_files)
 
     def restore(self, commit: Commit) -> None:
         """Say again where the job is; the table has no more rows than before.
@@ -310,10 +306,12 @@ class IcebergTableOfJob:
     def write_hint(self, table: IcebergTable | None = None) -> None:
         """Let readers without the catalog find the newest state."""
         metadata = (table or self.load()).metadata_location.rpartition("/")[2]
-        hint = self.location / "metadata" / "version-hint.text"
-        temporary = hint.with_name(f".{uuid.uuid4().hex}")
-        temporary.write_text(metadata.removesuffix(".metadata.json"))
-        os.replace(temporary, hint)
+        hint = metadata.removesuffix(".metadata.json")
+        self._place.write(hint, "metadata", "version-hint.text")
+
+    def open(self, path: str) -> Any:
+        """One of them, as pyarrow takes it; None if it lies somewhere else."""
+        return self._place.open(path)
 
     def close(self) -> None:
         """Close the catalog."""
@@ -344,8 +342,9 @@ def _files_of(table: IcebergTable, snapshots: Iterable[Snapshot]) -> set[str]:
 
 
 def local_name(uri: str) -> str:
-    """The path in a file's URI."""
-    return unquote(urlsplit(uri).path)
+    """The path in a file's URI; one of a store stays as it is."""
+    parts = urlsplit(uri)
+    return unquote(parts.path) if parts.scheme in ("", "file") else uri
 
 
 def _plain(schema: pyarrow.Schema) -> pyarrow.Schema:

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     import pyarrow
 
     from .partitions.partitioning import Partitioning
+    from .places.place import Location, StagingFolder
 
 LOG = "_log"
 STAGE = "_stage"
@@ -69,13 +70,17 @@ class ParquetTable:
     is_of_one_job = True
 
     def __init__(self, location: Path, job: str, *, takes_lock: bool = True) -> None:
-        self.location = location
-        self._job = job
+        self._start(location, job)
+        self._folder = location
         self._log = location / LOG
         self._stage = location / STAGE
         self._takes_lock = takes_lock
+
+    def _start(self, location: Location, job: str) -> None:
+        self.location = location
+        self._job = job
         self._lock: int | None = None
-        self._known: tuple[int, tuple[int, int] | None] = (-1, None)
+        self._known: tuple[int, object] = (-1, None)
         self._folded_end: int | None = None
         self._backlog: list[int] = []
 
@@ -99,22 +104,18 @@ class ParquetTable:
             JobError: the folder is of another job or schema, or in use.
         """
         refuse_renamed("Parquet", renamed)
+        self._check_divided(partitioning)
         partitioning.check(schema)
-        if not self.exists() and self.location.exists():
-            strange = [
-                name for name in os.listdir(self.location) if name[0] not in "_."
-            ]
-            if strange:
-                raise JobError(
-                    f"{self.location} is not a table of odradek, and not empty (there "
-                    f"is {strange[0]}); give the job a folder of its own"
-                )
-        self._log.mkdir(parents=True, exist_ok=True)
-        self._stage.mkdir(exist_ok=True)
+        if not self.exists() and (strange := self._strangers()):
+            raise JobError(
+                f"{self.location} is not a table of odradek, and not empty (there "
+                f"is {strange[0]}); give the job a folder of its own"
+            )
+        self._make()
         self.lock()
         with suppress(FileExistsError):
-            self._put(self._log / _TABLE, table_note(self._job, schema, partitioning))
-        there = json.loads((self._log / _TABLE).read_text())
+            self._put(_TABLE, table_note(self._job, schema, partitioning))
+        there = self._read(_TABLE)
         if there["job"] != self._job:
             raise JobError(
                 f"the table {self.location} is of the job {there['job']!r}, this is "
@@ -129,8 +130,21 @@ class ParquetTable:
         change = evolution(self.location, noted, schema)
         if change.changes_table:
             note = table_note(self._job, change.files, partitioning)
-            self._put(self._log / _TABLE, note, new=True)
+            self._put(_TABLE, note, new=True)
         return change.files
+
+    def _strangers(self) -> list[str]:
+        """What readers would take for a part of the table, where there is none."""
+        with suppress(FileNotFoundError):
+            return [name for name in os.listdir(self._folder) if name[0] not in "_."]
+        return []
+
+    def _check_divided(self, partitioning: Partitioning) -> None:
+        """A folder may be divided."""
+
+    def _make(self) -> None:
+        self._log.mkdir(parents=True, exist_ok=True)
+        self._stage.mkdir(exist_ok=True)
 
     def lock(self) -> None:
         """Keep other drivers on this host, and compactions, out.
@@ -162,7 +176,7 @@ class ParquetTable:
         batch = self._last_batch()
         if batch is None:
             return None
-        commit = commit_of(self._manifest(batch))
+        commit = commit_of(self._read(_manifest(batch)))
         return commit if commit.job == job else None
 
     def recent(self, job: str, count: int) -> list[Commit]:
@@ -171,7 +185,7 @@ class ParquetTable:
         last = self._last_batch()
         for batch in range(-1 if last is None else last, -1, -1):
             with suppress(FileNotFoundError):
-                found.append(commit_of(self._manifest(batch)))
+                found.append(commit_of(self._read(_manifest(batch))))
             if len(found) == count or not found or found[-1].batch != batch:
                 break
         return [commit for commit in found if commit.job == job]
@@ -190,10 +204,10 @@ class ParquetTable:
         batch, identity = self._known
         return identity is not None and identity == self._identity(batch)
 
-    def _identity(self, batch: int) -> tuple[int, int] | None:
+    def _identity(self, batch: int) -> object:
         """What tells a commit from one made later; None where there is none."""
         try:
-            status = os.stat(self._manifest_path(batch))
+            status = os.stat(self._log / _manifest(batch))
         except FileNotFoundError:
             return None
         return status.st_ino, status.st_mtime_ns
@@ -204,7 +218,7 @@ class ParquetTable:
             return [int(n[:-5]) for n in os.listdir(self._log) if n[:-5].isdigit()]
         return []
 
-    def staging(self, batch: int) -> Path:
+    def staging(self, batch: int) -> StagingFolder:
         """A new folder for files of a batch, unseen by readers."""
         folder = self._stage / staging_name(self._job, batch)
         folder.mkdir(parents=True)
@@ -216,6 +230,26 @@ class ParquetTable:
         Raises:
             CommitRefused: another driver of the job did it.
         """
+        self._settle(files)
+        moves = [
+            [
+                self._relative(file.path),
+                os.path.join(file.place, self._name(commit.batch, number)),
+            ]
+            for number, file in enumerate(files)
+        ]
+        manifest = {**json.loads(commit.as_json()), "files": moves}
+        try:
+            self._put(_manifest(commit.batch), manifest)
+        except FileExistsError:
+            raise self._refused(commit) from None
+        is_next = commit.batch == self._known[0] + 1 and self._is_known_there()
+        if not is_next and max(self._batches()) > commit.batch:
+            self._remove(_manifest(commit.batch))
+            raise self._refused(commit)
+
+    def _settle(self, files: list[DataFile]) -> None:
+        """Make what the tasks have written durable."""
         folders = set()
         for file in files:
             sync(file.path)
@@ -223,23 +257,9 @@ class ParquetTable:
         for folder in folders:
             sync(folder)
         sync(self._stage)
-        moves = [
-            [
-                os.path.relpath(file.path, self.location),
-                os.path.join(file.place, self._name(commit.batch, number)),
-            ]
-            for number, file in enumerate(files)
-        ]
-        manifest = {**json.loads(commit.as_json()), "files": moves}
-        path = self._manifest_path(commit.batch)
-        try:
-            self._put(path, manifest)
-        except FileExistsError:
-            raise self._refused(commit) from None
-        is_next = commit.batch == self._known[0] + 1 and self._is_known_there()
-        if not is_next and max(self._batches()) > commit.batch:
-            path.unlink()
-            raise self._refused(commit)
+
+    def _relative(self, path: str) -> str:
+        return os.path.relpath(path, self._folder)
 
     def _refused(self, commit: Commit) -> CommitRefused:
         return CommitRefused(
@@ -251,8 +271,14 @@ class ParquetTable:
     def _name(batch: int, number: int) -> str:
         return f"part-{batch:010d}-{number:05d}-{uuid.uuid4().hex[:8]}.parquet"
 
-    def _put(self, path: Path, content: dict[str, Any], *, new: bool = False) -> None:
-        """Make a durable file, whole at once, unless there is one; or in its place."""
+    def _put(self, name: str, content: dict[str, Any], *, new: bool = False) -> None:
+        """Make a durable file of the log, whole at once, unless there is one; or in its
+        place, where it is ``new``.
+
+        Raises:
+            FileExistsError: there is one.
+        """
+        path = self._log / name
         temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
         try:
             with temporary.open("w") as file:
@@ -276,27 +302,34 @@ class ParquetTable:
 
     def publish(self, commit: Commit) -> None:
         """Show the files of a committed batch to readers, and clean up behind it."""
-        folders = {self.location}
-        for staged, name in self._manifest(commit.batch)["files"]:
-            path = self.location / name
+        self._show(self._read(_manifest(commit.batch))["files"])
+        self._clear(commit)
+        self._fold(commit)
+
+    def _show(self, moves: list[list[str]]) -> None:
+        folders = {self._folder}
+        for staged, name in moves:
+            path = self._folder / name
             folders |= self._folders_above(path)
             with suppress(FileNotFoundError):  # it was moved before
-                os.rename(self.location / staged, path)
+                os.rename(self._folder / staged, path)
         for folder in sorted(folders, reverse=True):  # what is in it first
             sync(folder)
+
+    def _clear(self, commit: Commit) -> None:
+        """Remove what was staged of a batch that is whole."""
         for name in os.listdir(self._stage):
             batch = batch_of(name)
             if name == commit.staged or batch == commit.batch:
                 shutil.rmtree(self._stage / name, ignore_errors=True)
-        self._fold(commit)
 
     def _folders_above(self, path: Path) -> set[Path]:
         """The folders of a file's partition, which are there then."""
-        if path.parent == self.location:
+        if path.parent == self._folder:
             return set()
         path.parent.mkdir(parents=True, exist_ok=True)
-        inside = path.relative_to(self.location).parents
-        return {self.location / folder for folder in inside}
+        inside = path.relative_to(self._folder).parents
+        return {self._folder / folder for folder in inside}
 
     def _fold(self, commit: Commit) -> None:
         """Remove what is old, the oldest first."""
@@ -307,7 +340,7 @@ class ParquetTable:
         self._backlog += range(self._folded_end, end)
         self._folded_end = max(self._folded_end, end)
         for batch in self._backlog[:_REMOVED_MAX]:
-            self._manifest_path(batch).unlink(missing_ok=True)
+            self._remove(_manifest(batch))
         del self._backlog[:_REMOVED_MAX]
 
     def restore(self, commit: Commit) -> None:
@@ -320,11 +353,19 @@ class ParquetTable:
 
     def files(self) -> list[str]:
         """The paths of all files of the table as it is now."""
-        return files_in(self.location)
+        return files_in(self._folder)
 
-    def _manifest(self, batch: int) -> dict[str, Any]:
-        content: dict[str, Any] = json.loads(self._manifest_path(batch).read_text())
+    def open(self, path: str) -> Any:
+        """One of them, as pyarrow takes it."""
+        return path
+
+    def _read(self, name: str) -> dict[str, Any]:
+        content: dict[str, Any] = json.loads((self._log / name).read_text())
         return content
 
-    def _manifest_path(self, batch: int) -> Path:
-        return self._log / f"{batch:020d}.json"
+    def _remove(self, name: str) -> None:
+        (self._log / name).unlink(missing_ok=True)
+
+
+def _manifest(batch: int) -> str:
+    return f"{batch:020d}.json"

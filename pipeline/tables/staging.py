@@ -13,15 +13,14 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import shutil
 import uuid
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from pathlib import Path
 
     from .commit import Commit
+    from .places.place import TablePlace
 
 _SLUG_LENGTH = 60  # a name of a file has 255 bytes, a name of a topic may have 249
 _DIGEST_LENGTH = 20
@@ -56,21 +55,23 @@ def leftovers(names: Iterable[str], job: str, commit: Commit) -> list[str]:
 
 
 def remove_leftovers(
-    folder: Path, commit: Commit, files: Callable[[], Iterable[str]]
+    place: TablePlace,
+    folder: str,
+    commit: Commit,
+    files: Callable[[], Iterable[str]],
 ) -> None:
     """Remove the batch's folders that came to nothing, and cannot any more.
 
     ``files`` says the paths of all files of the table; it is asked only when there is
     something to remove.
     """
-    names = os.listdir(folder) if folder.exists() else []
-    found = leftovers(names, commit.job, commit)
+    found = leftovers(place.folders_in(folder), commit.job, commit)
     if not found:
         return
     kept = {os.path.basename(os.path.dirname(path)) for path in files()}
     for name in found:
         if name not in kept:
-            shutil.rmtree(folder / name, ignore_errors=True)
+            place.remove_folder(folder, name)
 
 
 def batch_of(name: str) -> int | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from odradek.pipeline.job_errors import JobError
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from .commit import Commit
     from .partitions.partitioning import Partitioning
+    from .places.place import Location, StagingFolder
     from .upserts.last_rows import KeyColumns
 
 FORMATS = ("parquet", "delta", "iceberg")
@@ -45,8 +46,11 @@ class DataFile(NamedTuple):
 class Table(Protocol):
     """What a committer needs of a table."""
 
-    location: Path
     is_of_one_job: bool
+
+    @property
+    def location(self) -> Location:
+        """Where it is, for messages."""
 
     def create(
         self,
@@ -75,7 +79,7 @@ class Table(Protocol):
     def recent(self, job: str, count: int) -> list[Commit]:
         """The job's last commits that the table still has, the newest first."""
 
-    def staging(self, batch: int) -> Path:
+    def staging(self, batch: int) -> StagingFolder:
         """A new folder for files of a batch, unseen by readers."""
 
     def commit(self, commit: Commit, files: list[DataFile]) -> None:
@@ -98,6 +102,9 @@ class Table(Protocol):
     def files(self) -> list[str]:
         """The paths of all files that the table has now."""
 
+    def open(self, path: str) -> Any:
+        """One of them, as pyarrow takes it; None if it lies somewhere else."""
+
     def close(self) -> None:
         """Let others have it."""
 
@@ -108,21 +115,24 @@ def open_upserts(
     job: str,
     columns: KeyColumns,
     options: Mapping[str, str] | None = None,
+    store: Mapping[str, str] | None = None,
 ) -> Table:
     """A table that has the last row of each key.
 
     Raises:
         JobError, ModuleNotFoundError: as `open_table`; a format can only append.
     """
-    path = local_path(location)
+    from .places.place import open_place
+
+    place = open_place(location, store)
     if kind == "delta":
         from .upserts.delta import DeltaUpserts
 
-        return DeltaUpserts(path, job, columns)
+        return DeltaUpserts(place, job, columns)
     if kind == "iceberg":
         from .upserts.iceberg import IcebergUpserts
 
-        return IcebergUpserts(path, job, options or {}, columns)
+        return IcebergUpserts(place, job, options or {}, columns)
     raise JobError(
         f'[table] mode = "upsert" is for format = "delta" and "iceberg": to a {kind}'
         " table rows are only added"
@@ -130,27 +140,41 @@ def open_upserts(
 
 
 def open_table(
-    kind: str, location: str, job: str, options: Mapping[str, str] | None = None
+    kind: str,
+    location: str,
+    job: str,
+    options: Mapping[str, str] | None = None,
+    store: Mapping[str, str] | None = None,
 ) -> Table:
-    """The table at a path, which need not be there yet.
+    """The table at a path or a URL, which need not be there yet.
+
+    ``options`` are of a catalog, ``store`` of the store where it lies.
 
     Raises:
-        JobError: there is no such format, or the place is not a file system's.
-        ModuleNotFoundError: the format's library is not installed.
+        JobError: there is no such format, or no such place.
+        ModuleNotFoundError: the library of the format or of stores is not installed.
     """
-    path = local_path(location)
+    from .places.place import LocalPlace, open_place
+
+    place = open_place(location, store)
     if kind == "delta":
         from .delta import DeltaTableOfJob
 
-        return DeltaTableOfJob(path, job)
+        return DeltaTableOfJob(place, job)
     if kind == "iceberg":
         from .iceberg import IcebergTableOfJob
 
-        return IcebergTableOfJob(path, job, options or {})
-    if kind == "parquet":
+        return IcebergTableOfJob(place, job, options or {})
+    if kind == "parquet" and isinstance(place, LocalPlace):
         from .parquet import ParquetTable
 
-        return ParquetTable(path, job)
+        return ParquetTable(place.folder, job)
+    if kind == "parquet":
+        from .places.parquet_in_store import ParquetInStore
+        from .places.store_place import StorePlace
+
+        assert isinstance(place, StorePlace)
+        return ParquetInStore(place, job)
     raise JobError(f"there is no table format {kind!r}; there are {', '.join(FORMATS)}")
 
 
@@ -164,8 +188,9 @@ def local_path(location: str) -> Path:
         location = location.removeprefix("file://").removeprefix("file:")
     elif _SCHEME.match(location):
         raise JobError(
-            f"{location}: tables are written to paths of a file system that all of "
-            "Spark's machines share; mount the store, or write to a path and copy"
+            f"{location}: this is written to a path of a file system that all of "
+            "Spark's machines share; of stores there are s3://, gs:// and az://, for"
+            " tables"
         )
     return Path(os.path.abspath(os.path.expanduser(location)))
 
@@ -202,7 +227,7 @@ def refuse_renamed(kind: str, renamed: Mapping[str, str] | None) -> None:
         )
 
 
-def check_mode(location: Path, there: str | None, wanted: str) -> None:
+def check_mode(location: object, there: str | None, wanted: str) -> None:
     """Refuse to mix rows that are added and rows that take the place of others.
 
     Raises:
@@ -222,7 +247,7 @@ def check_mode(location: Path, there: str | None, wanted: str) -> None:
 
 
 def check_schema(
-    location: Path, there: list[list[str]], wanted: list[list[str]]
+    location: object, there: list[list[str]], wanted: list[list[str]]
 ) -> None:
     """Refuse to mix rows of different shapes.
 

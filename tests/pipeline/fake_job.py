@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -11,13 +10,15 @@ import pyarrow.parquet as pq
 from odradek.pipeline.jobs.job_committer import JobCommitter, JobTables, Step, Written
 from odradek.pipeline.records.offset_range import OffsetRange
 from odradek.pipeline.tables.commit import Commit, CommittedRange
+from odradek.pipeline.tables.places.task_file import as_told, new_task_file
 from odradek.pipeline.tables.table import DataFile, Table
 from odradek.pipeline.values.dead_letters import dead_letter_schema
 from odradek.protocol.topic_partition import TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
+
+    from odradek.pipeline.tables.places.place import StagingFolder
 
 JOB = "job-a"
 PLACE = TopicPartition("t", 0)
@@ -77,10 +78,10 @@ def range_of(batch: int, count: int = 10) -> list[OffsetRange]:
 
 def writer(
     planned: Sequence[OffsetRange], file_count: int = 2
-) -> Callable[[Path, Path | None], Written]:
+) -> Callable[[StagingFolder, StagingFolder | None], Written]:
     """Writes the offsets of the range; each that ends with 7 is a dead letter."""
 
-    def write(staging: Path, dead_staging: Path | None) -> Written:
+    def write(staging: StagingFolder, dead_staging: StagingFolder | None) -> Written:
         offsets = [n for each in planned for n in range(each.start, each.end)]
         good = [n for n in offsets if n % 10 != 7 or dead_staging is None]
         files = []
@@ -106,10 +107,11 @@ def _letters(offsets: list[int]) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=LETTERS)
 
 
-def _file(folder: Path, rows: pa.Table) -> DataFile:
-    path = folder / f"{uuid.uuid4().hex}.parquet"
-    pq.write_table(rows, path)
-    return DataFile(str(path), rows.num_rows, path.stat().st_size)
+def _file(folder: StagingFolder, rows: pa.Table) -> DataFile:
+    made = new_task_file(as_told(folder))
+    pq.write_table(rows, made.sink)
+    path, size = made.finish()
+    return DataFile(path, rows.num_rows, size)
 
 
 def run_batches(

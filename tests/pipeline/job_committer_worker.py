@@ -2,18 +2,21 @@
 
 ``python -m tests.pipeline.job_committer_worker FORMAT FOLDER BATCHES``: goes on
 from the table's last commit, as a new driver does, and ends when all is committed.
+FOLDER may be the URL of a store; the variable CATALOG names a file for Iceberg's.
 """
 
+import os
 import sys
-from pathlib import Path
 
 from odradek.pipeline.tables.table import open_table
 from tests.pipeline.fake_job import JOB, LETTERS, SCHEMA, driver, range_of, writer
 
 
-def main(kind: str, folder: Path, batches: int) -> None:
-    table = open_table(kind, str(folder / "rows"), JOB)
-    dead = open_table(kind, str(folder / "letters"), JOB)
+def main(kind: str, folder: str, batches: int) -> None:
+    catalog = os.environ.get("CATALOG", "")
+    options = {"type": "sql", "uri": f"sqlite:///{catalog}"} if catalog else {}
+    table = open_table(kind, f"{folder}/rows", JOB, options)
+    dead = open_table(kind, f"{folder}/letters", JOB, options)
     table.create(SCHEMA)
     dead.create(LETTERS)
     committer = driver(table, dead)
@@ -28,4 +31,4 @@ def main(kind: str, folder: Path, batches: int) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]))
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))

@@ -25,7 +25,10 @@ from tests.pipeline import feeding
 from tests.testing.inner import WITHOUT_HYPOTHESIS
 
 ROOT = Path(__file__).parents[2]
-TAKEN = ("protocol", "client", "storage", "broker", "pipeline", "terminal", "testing")
+TAKEN = (
+    *("protocol", "client", "storage", "objects", "broker", "pipeline", "terminal"),
+    "testing",
+)
 
 SCRIPT = """
 import json, sys

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from odradek.pipeline.tables.commit import Commit
+    from odradek.pipeline.tables.places.place import StagingFolder
     from odradek.pipeline.tables.table import DataFile
 
 HOW = ValueFormat("json", schema="id BIGINT NOT NULL, text STRING")
@@ -107,7 +108,9 @@ class UpsertJob:
         table.create(schema, partitioning=self._partitioning)
         letters.create(maker.dead_schema)
 
-        def write(staging: Path, dead_staging: Path | None) -> Written:
+        def write(
+            staging: StagingFolder, dead_staging: StagingFolder | None
+        ) -> Written:
             places = folders(staging, dead_staging)
             half = len(records) // 2  # as two tasks would
             reports = []

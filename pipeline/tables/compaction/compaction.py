@@ -8,22 +8,24 @@ take the place of the old is a matter of the table's format.
 from __future__ import annotations
 
 import os
-import uuid
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from odradek.pipeline.job_errors import JobError
 from odradek.pipeline.tables.column_names import with_new_names
 from odradek.pipeline.tables.evolution import aligned, unified
-from odradek.pipeline.tables.table import DataFile, local_path, sync
+from odradek.pipeline.tables.places.place import local_folder, open_place
+from odradek.pipeline.tables.places.task_file import Folder, new_task_file, opened
+from odradek.pipeline.tables.table import DataFile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import pyarrow
 
-    Rewrite = Callable[[Sequence["Group"], Path], list["Rewritten"]]
+    from odradek.pipeline.tables.places.place import TablePlace
+
+    Rewrite = Callable[[Sequence["Group"], Folder], list["Rewritten"]]
 
 FILE_SIZE = 128 << 20
 # Smaller row groups of several files are gathered to this many rows.
@@ -73,22 +75,27 @@ class Compaction(NamedTuple):
     size_after: int
 
 
+# What each format has in its folder.
+_SIGNS = {
+    "_log": "parquet",
+    "_delta_log": "delta",
+    "metadata": "iceberg",
+    "catalog.db": "iceberg",
+}
 NOTHING = Compaction(0, 0, 0, 0, 0)
 
 
-def format_of(location: Path) -> str:
-    """The format of the table at a path.
+def format_of(place: TablePlace) -> str:
+    """The format of the table at a place.
 
     Raises:
         JobError: there is none.
     """
-    if (location / "_log" / "table.json").exists():
-        return "parquet"
-    if (location / "_delta_log").is_dir():
-        return "delta"
-    if (location / "metadata").is_dir() or (location / "catalog.db").exists():
-        return "iceberg"
-    raise JobError(f"{location} is not a table of odradek, Delta or Iceberg")
+    names = place.folders_in("")
+    for sign, kind in _SIGNS.items():
+        if sign in names:
+            return kind
+    raise JobError(f"{place.location} is not a table of odradek, Delta or Iceberg")
 
 
 def compact(
@@ -96,6 +103,7 @@ def compact(
     file_size: int = FILE_SIZE,
     *,
     catalog: dict[str, str] | None = None,
+    store: Mapping[str, str] | None = None,
     rewrite: Rewrite | None = None,
     is_ours: bool = False,
 ) -> Compaction:
@@ -106,30 +114,43 @@ def compact(
     Raises:
         JobError: there is no table, or somebody writes to it.
     """
-    path = local_path(location)
-    kind = format_of(path)
+    place = open_place(location, store)
+    kind = format_of(place)
     rewrite = rewrite or rewrite_here
     if kind == "parquet":
         from .parquet import compact_parquet
 
+        path = local_folder(place, _NO_EXCHANGE)
         return compact_parquet(path, file_size, rewrite, is_ours=is_ours)
     if kind == "delta":
         from .lake import compact_delta
 
-        return compact_delta(path, file_size)
+        return compact_delta(place, file_size)
     from .lake import compact_iceberg
 
-    return compact_iceberg(path, file_size, catalog or {}, rewrite)
+    return compact_iceberg(place, file_size, catalog or {}, rewrite)
 
 
-def keep_snapshots(location: str, count: int, catalog: dict[str, str]) -> int:
+_NO_EXCHANGE = (
+    "a Parquet table in a store cannot be compacted, because no store exchanges two"
+    " folders in one step, and without that readers would see rows twice; Delta and"
+    " Iceberg tables can"
+)
+
+
+def keep_snapshots(
+    location: str,
+    count: int,
+    catalog: dict[str, str],
+    store: Mapping[str, str] | None = None,
+) -> int:
     """Let an Iceberg table keep so many snapshots; how many were expired.
 
     Raises:
         JobError: it is none, or somebody commits all the time.
     """
-    path = local_path(location)
-    if (kind := format_of(path)) != "iceberg":
+    place = open_place(location, store)
+    if (kind := format_of(place)) != "iceberg":
         raise JobError(
             f"{location} is a {kind.capitalize()} table; snapshots are of Iceberg. "
             "A Parquet table's log is bounded, and Delta has "
@@ -137,7 +158,7 @@ def keep_snapshots(location: str, count: int, catalog: dict[str, str]) -> int:
         )
     from .lake import keep_iceberg_snapshots
 
-    return keep_iceberg_snapshots(path, catalog, count)
+    return keep_iceberg_snapshots(place, catalog, count)
 
 
 def groups_of(files: Iterable[DataFile], file_size: int) -> list[Group]:
@@ -165,13 +186,13 @@ def groups_of_partitions(files: Iterable[DataFile], file_size: int) -> list[Grou
     return [g for each in places.values() for g in groups_of(each, file_size)]
 
 
-def rewrite_here(groups: Sequence[Group], folder: Path) -> list[Rewritten]:
+def rewrite_here(groups: Sequence[Group], folder: Folder) -> list[Rewritten]:
     """Rewrite the groups in this process, a few at a time."""
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         return list(threads.map(lambda group: rewrite_group(group, folder), groups))
 
 
-def rewrite_group(group: Group, folder: Path) -> Rewritten:
+def rewrite_group(group: Group, folder: Folder) -> Rewritten:
     """Write the rows of a group to one file in a folder, and make it durable.
 
     Here, because the driver may be another machine.
@@ -181,25 +202,25 @@ def rewrite_group(group: Group, folder: Path) -> Rewritten:
     """
     import pyarrow.parquet as pq
 
-    path = Path(folder) / f"{uuid.uuid4().hex}.parquet"
-    first = open_file(group.files[0].path)
-    schemas = [group.renamed(open_file(file.path).schema_arrow) for file in group.files]
-    schema, compression = unified(Path(folder), schemas), _compression(first)
-    with pq.ParquetWriter(path, schema, compression=compression) as writer:
-        _copy(group, writer, schema)
-    row_count = pq.read_metadata(path).num_rows
+    files = [opened(file.path, folder) for file in group.files]
+    first = open_file(files[0])
+    schemas = [group.renamed(open_file(file).schema_arrow) for file in files]
+    schema, compression = unified(folder, schemas), _compression(first)
+    made = new_task_file(folder)
+    with pq.ParquetWriter(made.sink, schema, compression=compression) as writer:
+        _copy(group, files, writer, schema)
+    path, size = made.finish()
+    row_count = pq.read_metadata(opened(path, folder)).num_rows
     if row_count != group.row_count:
         raise JobError(
             f"{len(group.files)} files have {group.row_count} rows, what was written "
             f"of them has {row_count}; the table is as it was"
         )
-    sync(path)
-    size = path.stat().st_size
-    return Rewritten(group, DataFile(str(path), row_count, size))
+    return Rewritten(group, DataFile(path, row_count, size))
 
 
-def open_file(path: str | Path) -> Any:
-    """A Parquet file of the table.
+def open_file(path: Any) -> Any:
+    """A Parquet file of the table, by its path or as it is open.
 
     Raises:
         JobError: it is none.
@@ -216,15 +237,17 @@ def open_file(path: str | Path) -> Any:
         ) from None
 
 
-def _copy(group: Group, writer: object, schema: pyarrow.Schema) -> None:
+def _copy(
+    group: Group, files: Sequence[Any], writer: object, schema: pyarrow.Schema
+) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     assert isinstance(writer, pq.ParquetWriter)
     pending: list[pa.Table] = []
     count = 0
-    for file in group.files:
-        for batch in open_file(file.path).iter_batches():
+    for file in files:
+        for batch in open_file(file).iter_batches():
             rows = pa.Table.from_batches([batch])
             rows = rows.rename_columns(group.renamed(rows.schema).names)
             pending.append(aligned(rows, schema))

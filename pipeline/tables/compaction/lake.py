@@ -25,32 +25,41 @@ from odradek.pipeline.tables.iceberg import (
     data_files_of,
     local_name,
 )
+from odradek.pipeline.tables.places.task_file import as_told
 from odradek.pipeline.tables.snapshot_history import keep_snapshots, newest_only
-from odradek.pipeline.tables.table import DataFile, sync
+from odradek.pipeline.tables.table import DataFile
 
 from .compaction import NOTHING, Compaction, groups_of_partitions
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
+    from deltalake import DeltaTable
     from pyiceberg.manifest import DataFile as IcebergFile
     from pyiceberg.table import Table as IcebergTable
 
     from odradek.pipeline.tables.commit import Commit
+    from odradek.pipeline.tables.places.place import TablePlace
 
     from .compaction import Rewrite
 
 
-def compact_delta(location: Path, file_size: int) -> Compaction:
+def compact_delta(place: TablePlace, file_size: int) -> Compaction:
     """Compact a Delta table, by deltalake's own means.
 
     Raises:
         JobError: somebody else compacted it at the same time.
     """
-    from deltalake import CommitProperties, DeltaTable
+    from deltalake import DeltaTable
+
+    location = str(place.location)
+    with place.telling():
+        table = DeltaTable(location, storage_options=place.library_options)
+        return _compact_delta(table, location, file_size)
+
+
+def _compact_delta(table: DeltaTable, location: str, file_size: int) -> Compaction:
+    from deltalake import CommitProperties
     from deltalake.exceptions import DeltaError
 
-    table = DeltaTable(str(location))
     jobs: dict[str, Commit] = {}
     for entry in table.history():
         for commit in commits_of(entry):
@@ -88,7 +97,7 @@ def _total(metrics: Any) -> int:
 
 
 def compact_iceberg(
-    location: Path, file_size: int, catalog: dict[str, str], rewrite: Rewrite
+    place: TablePlace, file_size: int, catalog: dict[str, str], rewrite: Rewrite
 ) -> Compaction:
     """Compact an Iceberg table.
 
@@ -97,7 +106,7 @@ def compact_iceberg(
     """
     from pyiceberg.exceptions import CommitFailedException
 
-    opened = IcebergTableOfJob(location, "", catalog)
+    opened = IcebergTableOfJob(place, "", catalog)
     try:
         table = opened.load()
         old = {
@@ -111,24 +120,23 @@ def compact_iceberg(
         spec = table.spec().spec_id
         # Files of another partitioning, that somebody changed, stay as they are.
         small = [file for file in files if old[file.path].spec_id == spec]
-        names = tuple(former_names(location, table.metadata).items())
+        names = tuple(former_names(place.location, table.metadata).items())
         groups = [
             group._replace(names=names)
             for group in groups_of_partitions(small, file_size)
         ]
         if not groups:
             return NOTHING._replace(files_before=len(files), files_after=len(files))
-        folder = location / DATA / f"compact-{uuid.uuid4().hex[:12]}"
-        folder.mkdir(parents=True)
-        rewritten = rewrite(groups, folder)
-        sync(folder)
+        folder = place.staging(DATA, f"compact-{uuid.uuid4().hex[:12]}")
+        rewritten = rewrite(groups, as_told(folder))
+        place.settle([each.file.path for each in rewritten], DATA)
         replaced = [old[file.path] for group in groups for file in group.files]
         try:
             _replace(table, replaced, [each.file.path for each in rewritten])
         except CommitFailedException:
             raise JobError(
-                f"another process committed to {location} while it was compacted; "
-                "nothing was changed, try it again"
+                f"another process committed to {place.location} while it was"
+                " compacted; nothing was changed, try it again"
             ) from None
         opened.write_hint()
     finally:
@@ -147,13 +155,15 @@ def _place(file: IcebergFile) -> str:
     return repr(file.partition)
 
 
-def keep_iceberg_snapshots(location: Path, catalog: dict[str, str], count: int) -> int:
+def keep_iceberg_snapshots(
+    place: TablePlace, catalog: dict[str, str], count: int
+) -> int:
     """Bound the history of an Iceberg table; how many snapshots were expired.
 
     Raises:
         JobError: somebody commits all the time.
     """
-    opened = IcebergTableOfJob(location, "", catalog)
+    opened = IcebergTableOfJob(place, "", catalog)
     try:
         expired = keep_snapshots(opened.load, count)
         opened.write_hint()

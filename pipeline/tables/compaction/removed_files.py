@@ -7,68 +7,71 @@ when they are old, and no state that the table still has names them.
 
 from __future__ import annotations
 
-import os
 import time
 from typing import TYPE_CHECKING
 
 from odradek.pipeline.job_errors import JobError
 from odradek.pipeline.tables.iceberg import DATA, IcebergTableOfJob
-from odradek.pipeline.tables.table import local_path
+from odradek.pipeline.tables.places.place import open_place
 
 from .compaction import format_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Mapping
+
+    from odradek.pipeline.tables.places.place import TablePlace
 
 _HOUR_S = 3600
 
 
-def remove_old_files(location: str, catalog: dict[str, str], before_s: float) -> int:
+def remove_old_files(
+    location: str,
+    catalog: dict[str, str],
+    before_s: float,
+    store: Mapping[str, str] | None = None,
+) -> int:
     """Remove data files of a table that changed before then; how many it were.
 
     Raises:
         JobError: there is no table.
     """
-    path = local_path(location)
-    kind = format_of(path)
+    place = open_place(location, store)
+    kind = format_of(place)
     if kind == "iceberg":
-        return _of_iceberg(path, catalog, before_s)
+        return _of_iceberg(place, catalog, before_s)
     # A Parquet table has no other files than those that it shows.
-    return _of_delta(path, before_s) if kind == "delta" else 0
+    return _of_delta(place, before_s) if kind == "delta" else 0
 
 
-def _of_delta(location: Path, before_s: float) -> int:
+def _of_delta(place: TablePlace, before_s: float) -> int:
     """By deltalake's own means, which know files of earlier versions by their log."""
     from deltalake import DeltaTable
 
     hours = max(int((time.time() - before_s) // _HOUR_S), 0)
-    removed = DeltaTable(str(location)).vacuum(
-        retention_hours=hours, dry_run=False, enforce_retention_duration=False
-    )
+    with place.telling():
+        table = DeltaTable(str(place.location), storage_options=place.library_options)
+        removed = table.vacuum(
+            retention_hours=hours, dry_run=False, enforce_retention_duration=False
+        )
     return len(removed)
 
 
-def _of_iceberg(location: Path, catalog: dict[str, str], before_s: float) -> int:
-    table = IcebergTableOfJob(location, "", catalog)
+def _of_iceberg(place: TablePlace, catalog: dict[str, str], before_s: float) -> int:
+    table = IcebergTableOfJob(place, "", catalog)
     try:
-        there = list((location / DATA).rglob("*.parquet"))
-        old = [path for path in there if path.stat().st_mtime < before_s]
+        there = place.data_files(DATA)
+        old = [path for path, changed_s in there.items() if changed_s < before_s]
         if not old:
             return 0
         # Asked for after the files were found: what is committed now is named now.
-        named = {os.path.realpath(path) for path in table.all_files()}
+        named = {place.real(path) for path in table.all_files()}
     finally:
         table.close()
-    if named.isdisjoint(map(os.path.realpath, there)):
+    if named.isdisjoint(map(place.real, there)):
         raise JobError(
-            f"none of the files in {location / DATA} is one of the table's: is it the"
-            " folder of another? Nothing was removed"
+            f"none of the files in {place.location}/{DATA} is one of the table's: is it"
+            " the folder of another? Nothing was removed"
         )
-    return sum(_remove(path) for path in old if os.path.realpath(path) not in named)
-
-
-def _remove(path: Path) -> bool:
-    path.unlink(missing_ok=True)
-    if not os.listdir(path.parent):
-        path.parent.rmdir()
-    return True
+    unnamed = [path for path in old if place.real(path) not in named]
+    place.remove_files(unnamed)
+    return len(unnamed)

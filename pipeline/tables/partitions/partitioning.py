@@ -16,7 +16,6 @@ from odradek.pipeline.job_errors import JobError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     import pyarrow
 
@@ -140,7 +139,7 @@ def said_of(field: pyarrow.Field) -> str:
     return noted.decode() if noted else str(field.name)
 
 
-def check_same(location: Path, there: Sequence[str], wanted: Partitioning) -> None:
+def check_same(location: object, there: Sequence[str], wanted: Partitioning) -> None:
     """The partitioning of a table that is there stays.
 
     Raises:

@@ -8,7 +8,7 @@ without files. What the tasks have written is no part of the table, and removed.
 from __future__ import annotations
 
 import os
-import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from odradek.pipeline.tables.delta import DATA, DeltaTableOfJob
@@ -18,12 +18,11 @@ from odradek.pipeline.tables.table import UPSERT, sync
 from .last_rows import DELETED, KeyColumns, last_rows, read_rows
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import pyarrow
     from deltalake import CommitProperties, DeltaTable
 
     from odradek.pipeline.tables.commit import Commit
+    from odradek.pipeline.tables.places.place import TablePlace
     from odradek.pipeline.tables.table import DataFile
 
 
@@ -32,12 +31,12 @@ class DeltaUpserts(DeltaTableOfJob):
 
     mode = UPSERT
 
-    def __init__(self, location: Path, job: str, columns: KeyColumns) -> None:
-        super().__init__(location, job)
+    def __init__(self, place: TablePlace | Path, job: str, columns: KeyColumns) -> None:
+        super().__init__(place, job)
         self._columns = columns
 
     def _add(self, table: DeltaTable, commit: Commit, files: list[DataFile]) -> None:
-        rows = read_rows([file.path for file in files])
+        rows = read_rows([self._place.open(file.path) for file in files])
         # Merged, the table that is given is the one behind the merge.
         files_before, version_before = set(table.file_uris()), table.version()
         if rows is not None:
@@ -72,6 +71,8 @@ class DeltaUpserts(DeltaTableOfJob):
 
     def _sync_new(self, there: DeltaTable, files: set[str], version: int) -> None:
         """What the merge has written, before Spark is told that the batch is done."""
+        if not isinstance(self.location, Path):
+            return  # a store has what it has said that it has
         log = self.location / "_delta_log"
         for path in set(there.file_uris()) - files:
             sync(path)
@@ -85,5 +86,4 @@ class DeltaUpserts(DeltaTableOfJob):
         """Note where the job is, and remove what was merged."""
         super().publish(commit)
         if commit.staged:
-            staged = self.location / DATA / os.path.basename(commit.staged)
-            shutil.rmtree(staged, ignore_errors=True)
+            self._place.remove_folder(DATA, os.path.basename(commit.staged))

@@ -9,7 +9,6 @@ no part of the table, and removed.
 from __future__ import annotations
 
 import os
-import shutil
 import warnings
 from importlib.util import find_spec
 from pathlib import Path
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
 
     from odradek.pipeline.tables.commit import Commit
     from odradek.pipeline.tables.partitions.partitioning import Partitioning
+    from odradek.pipeline.tables.places.place import TablePlace
 
 
 class IcebergUpserts(IcebergTableOfJob):
@@ -43,12 +43,12 @@ class IcebergUpserts(IcebergTableOfJob):
 
     def __init__(
         self,
-        location: Path,
+        place: TablePlace | Path,
         job: str,
         options: Mapping[str, str],
         columns: KeyColumns,
     ) -> None:
-        super().__init__(location, job, options)
+        super().__init__(place, job, options)
         self._columns = columns
 
     def create(
@@ -78,7 +78,7 @@ class IcebergUpserts(IcebergTableOfJob):
         self, table: IcebergTable, commit: Commit, paths: list[str]
     ) -> IcebergTable:
         """The table with the last rows of the files."""
-        rows = read_rows([local_name(path) for path in paths])
+        rows = read_rows([self._place.open(local_name(path)) for path in paths])
         if rows is None:
             return super()._append(table, commit, [])
         return self._upsert(table, commit, last_rows(rows, self._columns))
@@ -113,7 +113,9 @@ class IcebergUpserts(IcebergTableOfJob):
         return based
 
     def _written(self) -> set[str]:
-        """The files that are there, of all partitions."""
+        """The files that may have to be synced, of all partitions; none in a store."""
+        if not isinstance(self.location, Path):
+            return set()
         return {
             os.path.join(folder, name)
             for folder, _, names in os.walk(self.location / DATA)
@@ -122,6 +124,8 @@ class IcebergUpserts(IcebergTableOfJob):
 
     def _sync_new(self, before: set[str]) -> None:
         """What was written is durable before it is committed."""
+        if not isinstance(self.location, Path):
+            return
         new = self._written() - before
         for path in new:
             sync(path)
@@ -136,8 +140,7 @@ class IcebergUpserts(IcebergTableOfJob):
         """Say where the newest state is, and remove what was merged."""
         super().publish(commit)
         if commit.staged:
-            staged = self.location / DATA / os.path.basename(commit.staged)
-            shutil.rmtree(staged, ignore_errors=True)
+            self._place.remove_folder(DATA, os.path.basename(commit.staged))
 
 
 def _one_of(name: str, values: list[bytes]) -> BooleanExpression:

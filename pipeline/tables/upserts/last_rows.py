@@ -6,7 +6,7 @@ has moved, because the topic was given more partitions, the later time counts.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,12 +39,12 @@ def with_deleted(schema: pyarrow.Schema) -> pyarrow.Schema:
     return schema.append(pa.field(DELETED, pa.bool_()))
 
 
-def read_rows(paths: Sequence[str]) -> pyarrow.Table | None:
-    """The rows in files of tasks; None for no files."""
+def read_rows(files: Sequence[Any]) -> pyarrow.Table | None:
+    """The rows in files of tasks, as a table's place opens them; None for no files."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    tables = [pq.read_table(path, partitioning=None) for path in paths]
+    tables = [pq.read_table(path, partitioning=None) for path in files]
     return pa.concat_tables(tables) if tables else None
 
 

@@ -39,8 +39,20 @@ def test_what_is_wrong_is_said_without_spark(
     away = ["--bootstrap-server", "127.0.0.1:1"]
     assert export.command(["orders", str(tmp_path / "rows"), *away]) == 1
     assert "127.0.0.1:1" in capsys.readouterr().err
-    assert export.command(["orders", "s3a://b/rows", *away]) == 1
-    assert "paths of a file system" in capsys.readouterr().err
+    for url, what in (
+        ("hdfs://b/rows", "path of a file system"),
+        ("s3a://b/rows", "write s3://BUCKET/FOLDER"),
+        ("s3://b", "is a whole bucket"),
+    ):
+        assert export.command(["orders", url, *away]) == 1
+        assert what in capsys.readouterr().err
+    secret = ["--store", "secret_access_key=secret-shown"]
+    assert export.command(["orders", "s3://b/rows", *secret, *away]) == 1
+    said = capsys.readouterr().err
+    assert "a secret does not belong here" in said
+    assert "secret-shown" not in said
+    assert export.command(["orders", "rows", "--store", "region=r", *away]) == 1
+    assert "lies in no store" in capsys.readouterr().err
     assert export.command(["orders", "rows", "--conf", "x"]) == 2
     assert "write it like" in capsys.readouterr().err
     assert export.command(["orders", "rows", "--option", "x"]) == 2

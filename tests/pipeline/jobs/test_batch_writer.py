@@ -18,6 +18,7 @@ from odradek.pipeline.jobs.batch_writer import (
     unlisted,
 )
 from odradek.pipeline.records.columns import RecordColumns
+from odradek.pipeline.tables.places import task_file
 from odradek.pipeline.values.decoding import ValueFormat
 from odradek.protocol.topic_partition import TopicPartition
 
@@ -164,7 +165,7 @@ def test_file_is_durable_before_it_has_its_name(
         synced.append((path.removesuffix(".tmp"), pq.read_metadata(path).num_rows))
         assert not os.path.exists(path.removesuffix(".tmp"))
 
-    monkeypatch.setattr(row_files, "sync", sync)
+    monkeypatch.setattr(task_file, "sync", sync)
     reports = writer(staging).write_rows([records(0, b'{"n":1}', b"bad")])
     files = [each for each in reports if each["kind"] != "seen"]
     assert synced == [(each["path"], each["rows"]) for each in files]

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from odradek.pipeline.tables.commit import Commit
+from odradek.pipeline.tables.places.place import LocalPlace
 from odradek.pipeline.tables.staging import (
     batch_of,
     is_of_job,
@@ -54,15 +55,15 @@ def test_job_named_like_a_folder() -> None:
 def test_folder_with_a_file_of_the_table_stays(
     is_in_table: bool, tmp_path: Path
 ) -> None:
-    paths = []
+    place, paths = LocalPlace(tmp_path), []
     for _ in range(2):
-        folder = tmp_path / staging_name("j", 7)
-        folder.mkdir()
+        folder = tmp_path / "data" / staging_name("j", 7)
+        folder.mkdir(parents=True)
         paths.append(folder / "x.parquet")
         paths[-1].touch()
     commit = Commit("j", 7, (), staged=paths[0].parent.name)
     named = [str(path) for path in paths[: 2 if is_in_table else 1]]
-    remove_leftovers(tmp_path, commit, lambda: named)
+    remove_leftovers(place, "data", commit, lambda: named)
     assert [path.exists() for path in paths] == [True, is_in_table]
 
 
@@ -70,11 +71,12 @@ def test_table_is_not_asked_when_nothing_is_left_over(tmp_path: Path) -> None:
     def asked() -> list[str]:
         raise AssertionError("a table of a million files would be listed")
 
-    remove_leftovers(tmp_path / "none", Commit("j", 7, ()), asked)
+    place = LocalPlace(tmp_path)
+    remove_leftovers(place, "data", Commit("j", 7, ()), asked)
     name = staging_name("j", 7)
-    (tmp_path / name).mkdir()
-    remove_leftovers(tmp_path, Commit("j", 7, (), staged=name), asked)
-    assert (tmp_path / name).exists()
+    place.staging("data", name)
+    remove_leftovers(place, "data", Commit("j", 7, (), staged=name), asked)
+    assert (tmp_path / "data" / name).exists()
 
 
 def test_whose_file_it_is() -> None:

@@ -8,7 +8,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from odradek.pipeline.job_errors import JobError
-from odradek.pipeline.tables.compaction import compaction
 from odradek.pipeline.tables.compaction.compaction import (
     Group,
     compact,
@@ -16,6 +15,8 @@ from odradek.pipeline.tables.compaction.compaction import (
     groups_of,
     rewrite_group,
 )
+from odradek.pipeline.tables.places import task_file
+from odradek.pipeline.tables.places.place import LocalPlace
 from odradek.pipeline.tables.table import FORMATS, DataFile, Table, open_table
 from tests.pipeline.fake_job import JOB, run_batches
 from tests.pipeline.table_readers import READERS, rows_of
@@ -40,7 +41,7 @@ def test_many_files_become_one(kind: str, tmp_path: Path) -> None:
     location = tmp_path / "t"
     fill(kind, location)
     before = open_table(kind, str(location), JOB).last_commit(JOB)
-    assert format_of(location) == kind
+    assert format_of(LocalPlace(location)) == kind
     done = compact(str(location))
     assert (done.files_before, done.files_after) == (2 * BATCHES, 1)
     assert done.row_count == len(ROWS)
@@ -117,9 +118,9 @@ def test_a_new_file_is_durable_before_it_is_told_of(
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"n": [1, 2]}), path)
     synced: list[str] = []
-    monkeypatch.setattr(compaction, "sync", lambda path: synced.append(str(path)))
+    monkeypatch.setattr(task_file, "sync", lambda path: synced.append(str(path)))
     done = rewrite_group(Group((DataFile(str(path), 2, 10),)), tmp_path)
-    assert synced == [done.file.path]
+    assert synced == [f"{done.file.path}.tmp"]  # it has its name behind that
 
 
 def test_groups_are_neighbours_up_to_the_size() -> None:

@@ -1,0 +1,1 @@
+"""Where tables lie: in folders, and in stores of objects. Over objects."""
