@@ -213,6 +213,10 @@ def _warnings(config: BrokerConfig) -> Iterable[str]:
             yield from login_warnings(SecurityOptions(config, listener))
         elif not listener.is_loopback:
             yield f"{listener} serves everybody who can reach it, unauthenticated"
+    if config.sasl_oauthbearer_jwks_endpoint_url or config.of_listeners:
+        from .options.security.unused_logins import unused_warnings
+
+        yield from unused_warnings(config)
     opened = {listener.name for listener in config.client_listeners}
     dropped = [x for x in config.listeners if x.name not in opened]
     if dropped:

@@ -9,7 +9,8 @@ again. Without ``config.providers`` they have these names; with it, the names th
 no others. What names them may be printed and sent to others; they may not.
 
 What has the name of no provider stays as it is: a rule or a pattern may look like this.
-Where Kafka leaves in place what is not found, it is refused here.
+Where Kafka leaves in place what is not found, it is refused here; so is a name that is
+nearly one of a provider.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from odradek.protocol.properties import parse_properties
+from odradek.terminal.spelling import did_you_mean
 
 from .names import SecurityOptionError
 
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 PROVIDERS: Final = "config.providers"
 _SIZE_MAX = 1 << 20
+_NEARLY = 0.65  # so alike two letters of three are, or these in another order
 _REFERENCE = re.compile(r"\$\{([^}]*?):(?:([^}]*?):)?([^}]*?)\}")
 _PACKAGE = "org.apache.kafka.common.config.provider."
 _KINDS = {
@@ -131,6 +134,7 @@ class References:
         name, path, key = reference[1], reference[2] or "", reference[3]
         provider = self._providers.get(name)
         if provider is None:
+            self._see_that_it_is_meant(name)
             return reference[0]
         try:
             if provider.kind == "env":
@@ -141,6 +145,12 @@ class References:
             raise BadReference(reason, reference[0]) from None
         except ValueError as error:
             raise BadReference(str(error), reference[0]) from None
+
+    def _see_that_it_is_meant(self, name: str) -> None:
+        meant = did_you_mean(name.lower(), self._providers, _NEARLY)
+        if meant is not None:  # what follows the name is not said: who knows what it is
+            reason = f"there is no provider {name}; did you mean {meant}?"
+            raise BadReference(reason, f"${{{name}:...}}")
 
     def _of_environment(self, provider: Provider, path: str, name: str) -> str:
         if path or not name:

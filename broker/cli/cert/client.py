@@ -18,6 +18,7 @@ from odradek.terminal.password import (
 )
 
 from .folder import folder_of, refused, renew_argument
+from .shown_broker import USUAL, ShownBroker, shown_broker
 
 _COMMAND = "cert client"
 _EXAMPLES = (
@@ -40,14 +41,17 @@ def command(arguments: list[str]) -> int:
     parser.add_argument(
         "--bootstrap-server",
         metavar="HOST:PORT",
-        default="127.0.0.1:9093",
-        help="what is shown for clients has this broker (default: 127.0.0.1:9093)",
+        help="what is shown for clients has this broker (default: that of the folder,"
+        f" or {USUAL})",
     )
     password_arguments(parser, asks=True)
     json_argument(parser, "one JSON object a line")
     options = parser.parse(arguments)
     folder = folder_of(options)
     try:
+        broker = ShownBroker(options.bootstrap_server)
+        if not options.bootstrap_server:
+            broker = shown_broker(folder)
         password = made_password()
         if options.password_file or options.password_stdin or options.ask:
             password = password_of(options, f"{options.name}.p12").text
@@ -66,6 +70,14 @@ def command(arguments: list[str]) -> int:
     print(f"whose password is in {files.password}")
     print(f"the broker knows this client as {principal}")
     print()
-    client = Client(options.bootstrap_server, folder.ca, certificate=files.pem)
+    if broker.missing:
+        print(
+            "# the broker of this folder lets nobody in by a certificate yet; what it"
+        )
+        print("# needs for that, for its file of options:")
+        for name, value in broker.missing:
+            print(f"{name}={value}")
+        print()
+    client = Client(broker.bootstrap, folder.ca, certificate=files.pem)
     print(as_text(snippets(client)))
     return 0

@@ -21,6 +21,7 @@ def test_a_reference_says_what_is_wrong_with_it(secrets: Path) -> None:
         "${env:NONE}": r"\$\{env:NONE\} cannot be looked up: there is no environment",
         f"${{file:{secrets}:none}}": "secrets.properties has no none",
         "${file:~/x:key}": "~/x: No such file",  # a server has no home
+        "${fiel:/x:y}": r"\$\{fiel:\.\.\.\} cannot be looked up: .* mean file\?$",
         "a${dir:/run/secrets:../x}b": r"num\.partitions: \$\{dir:/run/secrets:../x\} c",
     }.items():
         with pytest.raises(OptionError, match=complaint):

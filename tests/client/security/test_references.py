@@ -82,6 +82,26 @@ def test_what_is_not_there_is_said(secrets: Path, text: str, complaint: str) -> 
     assert of_client.value.option == "sasl.password"
 
 
+@pytest.mark.parametrize(
+    ("name", "meant"), [("fiel", "file"), ("File", "file"), ("evn", "env"), ("d", "")]
+)
+def test_a_provider_that_is_nearly_there_was_meant(name: str, meant: str) -> None:
+    """What follows its name is not repeated: it may be a secret after all."""
+    text = f"a${{{name}:/run/{MARKER}:key}}b"
+    references = References({}, {})
+    if not meant:
+        assert references.resolved(text) == text
+        return
+    with pytest.raises(BadReference) as refused:
+        references.resolved(text)
+    assert str(refused.value) == f"there is no provider {name}; did you mean {meant}?"
+    assert refused.value.reference == f"${{{name}:...}}"
+    with pytest.raises(SecurityOptionError, match="did you mean") as of_client:
+        resolved({"sasl.password": text}, environ={})
+    assert of_client.value.option == "sasl.password"
+    assert MARKER not in f"{refused.value}{of_client.value}"
+
+
 def test_providers_have_the_names_and_the_limits_that_they_are_given(
     secrets: Path, tmp_path: Path
 ) -> None:

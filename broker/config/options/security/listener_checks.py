@@ -41,6 +41,10 @@ def check_listeners(config: BrokerConfig) -> None:
         if is_open and not config.allow_unauthenticated:
             raise OptionError(_open_to_all(listener))
         _check_steered(config, listener)
+    if config.plain_users_file or config.of_listeners:
+        from .unused_logins import check_used
+
+        check_used(config)
     has_tls = any(listener.has_tls for listener in config.client_listeners)
     has_tls = has_tls or SecurityOptions.of_http(config) is not None
     if config.ssl_client_auth != "none" and not has_tls:

@@ -25,6 +25,22 @@ def test_a_client_gets_its_files(
     assert "cannot be the name of its files" in capsys.readouterr().err
 
 
+def test_what_is_shown_has_the_broker_of_the_folder(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["secure", "init", "kafka.example.com", "--port", "19092"]) == 0
+    capsys.readouterr()
+    assert main(["cert", "client", "alice"]) == 0
+    shown = capsys.readouterr().out
+    assert "bootstrap_servers='kafka.example.com:19093'" in shown
+    assert "listeners=SASL_SSL://0.0.0.0:19092,SSL://0.0.0.0:19093\n" in shown
+    assert ":9093" not in shown
+    (here / "secure" / "server.properties").write_text("listeners=SSL//x")
+    assert main(["cert", "client", "bob"]) == 1
+    assert "server.properties: 'SSL//x' is not like" in capsys.readouterr().err
+    assert not (here / "secure" / "bob.pem").exists()
+
+
 def test_the_store_may_have_a_password_of_ones_own(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
