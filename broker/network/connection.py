@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from odradek.broker.requests.dispatch import Exchange
 
+    from .busy_poll import AtOnce, BusyPoll
     from .listener import Listener
 
     Dispatch = Callable[[ConnectionInfo, memoryview], Exchange | bytes]
@@ -77,7 +78,7 @@ class Connection(asyncio.BufferedProtocol):
         network = listener.network
         self._listener = listener
         self._network = network
-        self._busy_poll = network.busy_poll
+        self._busy_poll: BusyPoll | AtOnce | None = network.busy_poll
         self._reader = FrameReader(
             network.options.socket_request_max_bytes,
             network.chunk,
@@ -100,9 +101,9 @@ class Connection(asyncio.BufferedProtocol):
         if not self._listener.admits(peer[0]):
             transport.abort()
             return
-        self.info = ConnectionInfo.of(
-            transport, self._listener.name, self.finish, self.mute
-        )
+        own = transport.get_extra_info("sockname") or ("", 0)
+        name = self._listener.name
+        self.info = ConnectionInfo.of(name, own, peer, self.finish, self.mute)
         self.gate = ReadingGate(transport)
         self._memory = HeldMemory(network, peer[0])
         self._responses = ResponseQueue(

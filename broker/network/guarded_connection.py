@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from odradek.broker.requests.in_pieces import InPieces
 
+from .busy_poll import AtOnce
 from .connection import Connection
 from .pre_auth import CONNECTED_MS
 
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from .connection import Dispatch
     from .listener import Listener
     from .pre_auth import PreAuth
+
+
+_AT_ONCE = AtOnce()
 
 
 class Guard(Protocol):
@@ -60,6 +64,7 @@ class GuardedConnection(Connection):
         self._guards = guards
         self._guard = guards.make(self._let_in)
         self._is_in = False
+        self._busy_poll = _AT_ONCE
         self._reader.size_min = 0
         self._reader.max_size = min(guards.frame_size_max, self._reader.max_size)
 
@@ -111,6 +116,7 @@ class GuardedConnection(Connection):
         if self._is_in:
             return
         self._is_in = True
+        self._busy_poll = self._network.busy_poll
         self._guards.pre_auth.leave(self)
         self._reader.size_min = 1
         self._reader.max_size = self._network.options.socket_request_max_bytes

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from odradek.protocol.primitives import Buffer
     from odradek.protocol.schema import Request, Response
 
-    from .busy_poll import BusyPoll
+    from .busy_poll import AtOnce, BusyPoll
 
 # Past this, what is encoded goes to the transport before more is encoded, for whomever:
 # it is the transport that notices a client which does not read, and then it counts.
@@ -269,7 +269,7 @@ class ResponseQueue:
             transport.writelines(out)
         self._flushing = []
 
-    def flush_soon(self, busy_poll: BusyPoll | None) -> None:
+    def flush_soon(self, busy_poll: BusyPoll | AtOnce | None) -> None:
         """Send what is encoded, with what other connections have when this turn ends.
 
         At once while the loop looks for the next request of a client that waits for

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from odradek.broker.metadata.client_quotas import ANONYMOUS
 from odradek.protocol.api_keys import ApiKey
@@ -12,7 +12,6 @@ from .needs import DENIED
 from .short_ways import NO_SHORT_WAYS
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Callable
 
     from odradek.broker.access.access import Access
@@ -68,17 +67,15 @@ class ConnectionInfo:
     @classmethod
     def of(
         cls,
-        transport: asyncio.BaseTransport,
         listener_name: str,
+        own: Any,
+        peer: Any,
         close: Callable[[], None],
         mute: Callable[[int], None],
     ) -> ConnectionInfo:
-        """Of a connection that has just been opened."""
-        peer = transport.get_extra_info("peername") or ("unknown", 0)
-        local = transport.get_extra_info("sockname") or ("", 0)
-        return cls(
-            listener_name, local[0], local[1], peer[0], peer[1], close=close, mute=mute
-        )
+        """Of a connection that has just been opened, by the addresses of both ends."""
+        ends = own[0], own[1], peer[0], peer[1]
+        return cls(listener_name, *ends, close=close, mute=mute)
 
     def forget_connection(self) -> None:
         """The connection is gone, though some of its requests may still run."""

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from odradek.broker.runtime.clock import Clock
 
 ACCEPTED_A_TURN: Final = 64
+ACCEPTING_MS_MAX: Final = 1  # then those who are in have their turn
 _PAUSE_MS: Final = 1000  # after the system had no more files
 
 
@@ -63,6 +64,7 @@ class Acceptor:
         self.sockets = ()
 
     def _accept(self, listening: socket.socket) -> None:
+        end_ms = self._clock.monotonic_ms() + ACCEPTING_MS_MAX
         for _ in range(ACCEPTED_A_TURN):
             try:
                 sock, peer = listening.accept()
@@ -72,6 +74,8 @@ class Acceptor:
                 self._pause(listening, error)
                 return
             self._meet(sock, peer)
+            if self._clock.monotonic_ms() >= end_ms:
+                return
 
     def _pause(self, listening: socket.socket, error: OSError) -> None:
         self._log.warn(f"no connection is accepted for a second: {error}", None)

@@ -2,10 +2,18 @@
 
 Until the first bytes are here a client costs a socket and a few hundred bytes. They
 are looked at before OpenSSL sees any: of who speaks something else the log says what
-helps. Of handshakes, which take most of a millisecond each, a few are made in a turn of
-the loop; with a key of RSA-4096, which signs in six, as many as are begun in three. A
-thread would free the loop of that one as well: ECDSA, a fortieth of a millisecond, does
-it better. How many may be at the door, and how long, `pre_auth` says.
+helps. A handshake takes most of a millisecond, in two steps: one is made as soon as its
+client's bytes are there, and of those that then wait for the next turn of the loop as
+many as are begun in the time that all others had since the last of these turns, which
+is taken for one millisecond at least, for three at most. So a crowd makes a neighbour
+wait for one or two of them, and a busy broker lets clients in all the same. A key of
+RSA-4096 signs in six milliseconds; a thread would free the loop of that as well: ECDSA,
+a fortieth of a millisecond, does it better. How many may be at the door, and how long,
+`pre_auth` says.
+
+The loop watches the socket from the first moment to the end of the connection, which
+takes the watch over: with uvloop, to begin and to end one is six system calls. Only who
+waits for a turn is not watched meanwhile.
 """
 
 from __future__ import annotations
@@ -20,7 +28,7 @@ from odradek.broker.security.certificates.certificate import subject_of
 from odradek.broker.security.certificates.der import DerError
 
 from .accepting import Acceptor
-from .first_bytes import PEEKED_SIZE, advice_for, hello_size, speaks_tls
+from .first_bytes import HELLO_SIZE_MAX, advice_for, hello_size, speaks_tls
 from .transport import Ends, TlsTransport
 
 if TYPE_CHECKING:
@@ -32,7 +40,8 @@ if TYPE_CHECKING:
     from odradek.broker.security.certificates.context import ServerTls
     from odradek.broker.security.certificates.identity import Identity
 
-HANDSHAKES_A_TURN: Final = 8
+STEPS_A_TURN: Final = 16
+HANDSHAKES_MS_MIN: Final = 1
 HANDSHAKES_MS_MAX: Final = 3
 _USER: Final = "User:"
 
@@ -60,6 +69,8 @@ class Door:
         self._make_connection = make_connection
         self._waiting: set[Handshake] = set()
         self._ready: deque[Handshake] = deque()
+        self._has_made_one = False  # in this turn of the loop
+        self._left_ms = 0  # when a turn of theirs was over
 
     @property
     def sockets(self) -> tuple[socket.socket, ...]:
@@ -86,10 +97,18 @@ class Door:
         return len(self._waiting)
 
     def add_ready(self, handshake: Handshake) -> None:
-        """Something has come from this client: its turn comes."""
-        if not self._ready:
-            asyncio.get_running_loop().call_soon(self._shake_hands)
-        self._ready.append(handshake)
+        """Something has come from this client: it goes on now, or when its turn comes.
+
+        In each turn of the loop the first one goes on at once.
+        """
+        if self._has_made_one:
+            handshake.wait()
+            self._ready.append(handshake)
+            return
+        self._has_made_one = True
+        asyncio.get_running_loop().call_soon(self._shake_hands)
+        handshake.go_on()
+        self._left_ms = self.network.clock.monotonic_ms()
 
     def let_in(self, handshake: Handshake, sock: ssl.SSLSocket, tls: ServerTls) -> None:
         """The handshake is made: from here on it is a connection like any other."""
@@ -97,8 +116,8 @@ class Door:
             principal = self._principal_of(sock, tls)
         except DerError as error:
             self.refuse(handshake, f"its certificate is not accepted: {error}")
-            sock.close()
             return
+        handshake.hand_over()
         self._leave(handshake)
         connection = self._make_connection()
         transport = TlsTransport(sock, connection, handshake.ends)
@@ -165,13 +184,19 @@ class Door:
 
     def _shake_hands(self) -> None:
         ready, clock = self._ready, self.network.clock
-        end_ms = clock.monotonic_ms() + HANDSHAKES_MS_MAX
-        for _ in range(min(HANDSHAKES_A_TURN, len(ready))):
+        self._has_made_one = bool(ready)
+        if not ready:
+            return
+        now_ms = clock.monotonic_ms()
+        others_ms = now_ms - self._left_ms
+        end_ms = now_ms + max(HANDSHAKES_MS_MIN, min(others_ms, HANDSHAKES_MS_MAX))
+        for _ in range(min(STEPS_A_TURN, len(ready))):
             ready.popleft().go_on()
-            if clock.monotonic_ms() >= end_ms:
+            now_ms = clock.monotonic_ms()
+            if now_ms >= end_ms:
                 break
-        if ready:
-            asyncio.get_running_loop().call_soon(self._shake_hands)
+        self._left_ms = now_ms
+        asyncio.get_running_loop().call_soon(self._shake_hands)
 
 
 class Handshake:
@@ -180,6 +205,7 @@ class Handshake:
     __slots__ = (
         "_awaited_size",
         "_door",
+        "_fd",
         "_is_watched",
         "_is_writing",
         "_sock",
@@ -190,6 +216,7 @@ class Handshake:
     def __init__(self, door: Door, sock: socket.socket, ends: Ends) -> None:
         self._door = door
         self._sock: socket.socket | ssl.SSLSocket | None = sock
+        self._fd = sock.fileno()
         self._tls: ServerTls | None = None
         self._is_watched = self._is_writing = False
         self._awaited_size = 0  # of a hello; 0: it was not waited for
@@ -210,7 +237,7 @@ class Handshake:
         """Close the connection, unless it is somebody else's by now."""
         sock, self._sock = self._sock, None
         if sock is not None:
-            self._unwatch(sock)
+            self._unwatch()
             sock.close()
         self._door.forget(self)
 
@@ -236,12 +263,21 @@ class Handshake:
         except OSError:
             self.end()
         else:
-            self._sock = None
             self._door.let_in(self, sock, self._tls)
+
+    def wait(self) -> None:
+        """Others are first: what has come has been seen."""
+        self._unwatch()
+
+    def hand_over(self) -> None:
+        """The socket is the connection's, which watches it from here on."""
+        if self._is_writing:
+            self._unwatch()
+        self._sock = None
 
     def _look(self, sock: socket.socket) -> ssl.SSLSocket | None:
         """The socket with TLS, if this is what its client wants."""
-        beginning = sock.recv(PEEKED_SIZE, socket.MSG_PEEK)
+        beginning = sock.recv(HELLO_SIZE_MAX, socket.MSG_PEEK)
         if not beginning:
             self.end()
             return None
@@ -249,7 +285,7 @@ class Handshake:
             protocol = self._door.identity.options.listener.security_protocol
             self._door.refuse(self, advice_for(beginning, protocol))
             return None
-        if self._lacks(sock, hello_size(beginning)):
+        if self._lacks(sock, hello_size(beginning), len(beginning)):
             raise BlockingIOError
         self._tls = tls = self._door.identity.current
         self._sock = wrapped = tls.context.wrap_socket(
@@ -257,14 +293,14 @@ class Handshake:
         )
         return wrapped
 
-    def _lacks(self, sock: socket.socket, size: int) -> bool:
+    def _lacks(self, sock: socket.socket, size: int, count: int) -> bool:
         """Whether the hello is not here yet; OpenSSL takes 40 KB for half of one.
 
         The system wakes us when all of it has come. If it does so before, the rest
         never comes, or this system does not wait: OpenSSL then sees for itself.
         """
         is_asked = size <= self._awaited_size
-        if not is_asked and len(sock.recv(size, socket.MSG_PEEK)) < size:
+        if not is_asked and count < size:
             self._awaited_size = size
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, size)
             return True
@@ -273,29 +309,29 @@ class Handshake:
         return False
 
     def _on_ready(self) -> None:
-        sock = self._sock
-        if sock is not None:
-            self._unwatch(sock)
+        if self._sock is not None:
             self._door.add_ready(self)
 
     def _watch(self, *, for_writing: bool) -> None:
-        assert self._sock is not None
-        loop, fd = asyncio.get_running_loop(), self._sock.fileno()
+        if self._is_watched and self._is_writing == for_writing:
+            return
+        self._unwatch()
+        loop = asyncio.get_running_loop()
         self._is_watched, self._is_writing = True, for_writing
         if for_writing:
-            loop.add_writer(fd, self._on_ready)
+            loop.add_writer(self._fd, self._on_ready)
         else:
-            loop.add_reader(fd, self._on_ready)
+            loop.add_reader(self._fd, self._on_ready)
 
-    def _unwatch(self, sock: socket.socket) -> None:
+    def _unwatch(self) -> None:
         if not self._is_watched:
             return
-        self._is_watched = False
-        loop, fd = asyncio.get_running_loop(), sock.fileno()
+        loop = asyncio.get_running_loop()
         if self._is_writing:
-            loop.remove_writer(fd)
+            loop.remove_writer(self._fd)
         else:
-            loop.remove_reader(fd)
+            loop.remove_reader(self._fd)
+        self._is_watched = self._is_writing = False
 
 
 _REASONS: Final = {

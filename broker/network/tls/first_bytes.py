@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Final
 
-PEEKED_SIZE: Final = 8
+PEEKED_SIZE: Final = 8  # enough to see what it is
+HELLO_SIZE_MAX: Final = 8 << 10  # longer than any client's
 _HEADER_SIZE: Final = 5  # 16, the version, the size of what follows
-_HELLO_SIZE_MAX: Final = 8 << 10
 _HANDSHAKE: Final = 0x16
 _METHODS = tuple(b"GET ,HEAD,POST,PUT ,DELE,OPTI,PATC,TRAC,CONN,PRI ".split(b","))
 
@@ -33,7 +33,7 @@ def hello_size(beginning: bytes) -> int:
     """
     if len(beginning) < _HEADER_SIZE:
         return _HEADER_SIZE
-    return min(_HEADER_SIZE + int.from_bytes(beginning[3:5]), _HELLO_SIZE_MAX)
+    return min(_HEADER_SIZE + int.from_bytes(beginning[3:5]), HELLO_SIZE_MAX)
 
 
 def advice_for(beginning: bytes, security_protocol: str) -> str:

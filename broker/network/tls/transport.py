@@ -21,12 +21,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from odradek.broker.network.pre_auth import CONNECTED_MS
 
+from .records import RECORD_SIZE, records
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from odradek.protocol.primitives import Buffer
 
-RECORD_SIZE: Final = 16 << 10  # the most that one record holds
 TURN_SIZE_MAX: Final = 256 << 10  # read of one client before others have their turn
 SENT_SIZE_MAX: Final = 1 << 20  # likewise sent
 _MORE_SIZE_MIN: Final = 4 << 10  # after so much in a record there are mostly more
@@ -48,6 +49,7 @@ class TlsTransport:
     __slots__ = (
         "_ends",
         "_fd",
+        "_has_ended",
         "_has_turn",
         "_high",
         "_is_closing",
@@ -70,7 +72,7 @@ class TlsTransport:
     def __init__(
         self, sock: ssl.SSLSocket, protocol: asyncio.BufferedProtocol, ends: Ends
     ) -> None:
-        """``sock`` does not block, and its handshake is made."""
+        """``sock`` does not block, its handshake is made, and it may be watched."""
         self._loop = asyncio.get_running_loop()
         self._sock = sock
         self._fd = sock.fileno()
@@ -84,11 +86,12 @@ class TlsTransport:
         self._is_paused = self._is_reading = self._is_writing = False
         self._is_protocol_paused = self._has_turn = False
         self._is_closing = self._is_ending = self._is_lost = False
+        self._has_ended = False  # the client sends nothing more
 
     def begin(self) -> None:
-        """Tell the protocol, and read."""
-        self._protocol.connection_made(self)  # type: ignore[arg-type]
+        """Watch the socket in the place of who did until now; tell the protocol."""
         self._read_on()
+        self._protocol.connection_made(self)  # type: ignore[arg-type]
 
     # What a protocol may ask of its transport.
 
@@ -201,6 +204,9 @@ class TlsTransport:
                 del room  # the protocol may want its memory for itself
                 if count:
                     self._protocol.buffer_updated(count)
+                if self._has_ended:  # what it has asked is answered first
+                    self._loop.call_soon(self._on_end)
+                    return
                 if not has_more:
                     return
                 left -= count
@@ -226,7 +232,7 @@ class TlsTransport:
                 self._watch_writable()
                 return filled, False
             if not count:
-                self._loop.call_soon(self._on_end)
+                self._has_ended = True
                 return filled, False
             filled += count
             view = view[count:]
@@ -237,8 +243,11 @@ class TlsTransport:
     def _on_end(self) -> None:
         """The client sends nothing more."""
         self._stop_reading()
-        if not self._is_closing and not self._protocol.eof_received():
-            self.close()
+        if self._is_closing or self._protocol.eof_received():
+            return
+        self._is_closing = True
+        if not self._out:
+            self._lose(None)
 
     # Writing.
 
@@ -350,27 +359,3 @@ class TlsTransport:
             # Nothing of it refers to the other any more.
             del self._protocol, self._read, self._write
             sock.close()
-
-
-def records(buffers: Iterable[Buffer]) -> Iterator[Buffer]:
-    """The same bytes in pieces that fill whole records, as few copied as that takes."""
-    small: list[Buffer] = []
-    size = 0
-    for data in buffers:
-        view = memoryview(data)
-        if size:
-            part = view[: RECORD_SIZE - size]
-            small.append(part)
-            size += len(part)
-            view = view[len(part) :]
-            if size == RECORD_SIZE:
-                yield b"".join(small)
-                small, size = [], 0
-        whole = len(view) - len(view) % RECORD_SIZE
-        if whole:
-            yield view[:whole]
-        if len(view) > whole:
-            small.append(view[whole:])
-            size += len(view) - whole
-    if small:
-        yield small[0] if len(small) == 1 else b"".join(small)

@@ -14,6 +14,8 @@ from odradek.broker.requests.context import ConnectionInfo
 from odradek.broker.requests.in_pieces import PIECE_COUNT, PIECE_INTERVAL_MS
 from odradek.broker.runtime.parked import Parked
 from odradek.broker.security.login.gate import GateState
+from odradek.protocol.headers import encode_request
+from odradek.protocol.messages.api_versions import ApiVersionsRequest
 from odradek.protocol.messages.metadata import MetadataRequest
 from odradek.protocol.messages.sasl import SaslHandshakeRequest
 from tests.broker.security.certificates.options import tls_options
@@ -21,6 +23,7 @@ from tests.fakes.login import LoginBroker, LoginClient, login_broker, plain_toke
 from tests.fakes.network import settle
 
 METADATA = MetadataRequest(topics=[])
+VERSIONS = ApiVersionsRequest(client_software_name="t", client_software_version="1")
 HANDSHAKE = SaslHandshakeRequest(mechanism="PLAIN")
 SESSION_MS = 60_000
 IN_FLIGHT = 5  # of Java's producer
@@ -44,6 +47,33 @@ async def test_who_sends_a_byte_a_second_is_cut_off(tmp_path: Path) -> None:
         await settle()
         assert client.transport.is_aborted
         assert "it has not logged in" in broker.log[0]
+
+
+async def test_before_the_login_an_answer_waits_for_nobody(tmp_path: Path) -> None:
+    """Afterwards those of one turn of the loop leave together."""
+    async with login_broker(tmp_path) as broker:
+        client = broker.connect()
+        receive(client, VERSIONS, 3)
+        assert client.transport.write_count == 1
+        receive(client, HANDSHAKE, 1)
+        assert client.transport.write_count == 2
+        client.connection._responses.flush()
+        client._read_size = len(client.transport.sent)
+        assert (await client.authenticate(plain_token("alice", "secret"))) is not None
+        count = client.transport.write_count
+        receive(client, VERSIONS, 3)
+        receive(client, VERSIONS, 3)
+        assert client.transport.write_count == count
+        await settle()
+        assert client.transport.write_count == count + 1
+
+
+def receive(client: LoginClient, request: Any, version: int) -> None:
+    """A request in a turn of the loop that is not over."""
+    data = encode_request(request, version, 1, "test")
+    room = client.connection.get_buffer(-1)
+    room[: len(data)] = data
+    client.connection.buffer_updated(len(data))
 
 
 async def test_a_crowd_crowds_out_itself_and_nobody_else(tmp_path: Path) -> None:

@@ -21,12 +21,14 @@ class Met:
         self.clock = FakeClock()
         self.log: list[str] = []
         self.peers: list[Any] = []
+        self.took_ms = 0
         self.acceptor = Acceptor(
             LimitedLog(self.clock, self.log.append), self.clock, self._meet
         )
 
     def _meet(self, sock: socket.socket, peer: Any) -> None:
         self.peers.append(peer)
+        self.clock.advance(self.took_ms)
         sock.close()
 
     @property
@@ -59,6 +61,23 @@ async def test_who_connects_is_met_until_it_is_closed() -> None:
     assert met.acceptor.sockets == ()
     with pytest.raises(ConnectionRefusedError):
         await connect(port)
+
+
+@pytest.mark.parametrize(("took_ms", "a_turn"), [(0, 3), (1, 1)])
+async def test_a_crowd_leaves_time_for_others(took_ms: int, a_turn: int) -> None:
+    async with accepting() as met:
+        (sock,) = met.acceptor.sockets
+        asyncio.get_running_loop().remove_reader(sock.fileno())
+        met.took_ms = took_ms
+        clients = [socket.create_connection(("127.0.0.1", met.port)) for _ in range(3)]
+        counts = []
+        while len(met.peers) < len(clients):
+            before = len(met.peers)
+            met.acceptor._accept(sock)
+            counts.append(len(met.peers) - before)
+        assert max(counts) == a_turn
+        for client in clients:
+            client.close()
 
 
 async def test_all_addresses_have_the_same_port() -> None:

@@ -4,6 +4,7 @@ import socket
 import ssl
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -157,8 +158,13 @@ async def test_who_speaks_no_tls_is_told_in_the_log() -> None:
         writer.close()
 
 
-@pytest.mark.parametrize(("took_ms", "a_turn"), [(0, 8), (1, 3), (6, 1)])
-async def test_slow_handshakes_are_fewer_in_a_turn(took_ms: int, a_turn: int) -> None:
+@pytest.mark.parametrize(
+    ("took_ms", "others_ms", "a_turn"),
+    [(0, 9, 16), (1, 9, 3), (6, 9, 1), (1, 2, 2), (1, 0, 1), (6, 0, 1)],
+)
+async def test_slow_handshakes_are_fewer_in_a_turn(
+    took_ms: int, others_ms: int, a_turn: int
+) -> None:
     """A key of RSA-4096 takes six milliseconds: the loop serves others in between."""
     async with tls_broker() as broker:
         door = Door(broker.listener.network, broker.tls, pytest.fail)
@@ -178,9 +184,59 @@ async def test_slow_handshakes_are_fewer_in_a_turn(took_ms: int, a_turn: int) ->
         counts = []
         while len(made) < 20:
             before = len(made)
+            broker.clock.advance(others_ms)
             await asyncio.sleep(0)
             counts.append(len(made) - before)
         assert max(counts) == a_turn
+
+
+async def test_of_those_who_come_in_a_turn_one_goes_on_at_once() -> None:
+    """The others wait for the next turns, and are not watched meanwhile."""
+    async with tls_broker() as broker:
+        door = Door(broker.listener.network, broker.tls, pytest.fail)
+        made: list[str] = []
+
+        class Noted(Handshake):
+            __slots__ = ("name",)
+
+            def go_on(self) -> None:
+                made.append(f"{self.name}, watched: {self._is_watched}")
+
+        pairs = [socket.socketpair() for _ in "abc"]
+        come = []
+        for name, (sock, _) in zip("abc", pairs, strict=True):
+            each = Noted(door, sock, Ends(("127.0.0.1", 1), ("127.0.0.1", 2), 0))
+            each.name = name
+            each.begin()
+            come.append(each)
+        for each in come[:2]:
+            door.add_ready(each)
+        assert made == ["a, watched: True"]
+        await asyncio.sleep(0)
+        assert made == ["a, watched: True", "b, watched: False"]
+        for _ in range(2):
+            await asyncio.sleep(0)
+        door.add_ready(come[2])
+        assert made[2:] == ["c, watched: True"]
+        for each, (sock, other) in zip(come, pairs, strict=True):
+            each.wait()
+            sock.close()
+            other.close()
+
+
+async def test_who_comes_while_nobody_is_read_is_read_afterwards() -> None:
+    """The connection takes the watch over, and nobody is called for nothing."""
+    async with tls_broker() as broker:
+        broker.listener.freeze()
+        async with connected(broker) as client:
+            client.send("now:1")
+            await until(lambda: broker.listener.connections)
+            (connection,) = broker.listener.connections
+            loop = asyncio.get_running_loop()
+            transport: Any = connection._transport
+            assert not loop.remove_reader(transport._fd), "it is watched"
+            broker.listener.thaw()
+            assert await client.answer() == "now:1"
 
 
 async def test_who_is_silent_is_cut_off_and_the_oldest_goes() -> None:

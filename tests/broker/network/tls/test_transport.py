@@ -1,7 +1,15 @@
-import pytest
+import asyncio
+import contextlib
+import ssl
+from collections.abc import AsyncIterator
 
-from odradek.broker.network.tls.transport import RECORD_SIZE, records
-from tests.broker.network.tls.words import connected, tls_broker
+from tests.broker.network.tls.words import (
+    TlsBroker,
+    client_context,
+    connected,
+    tls_broker,
+)
+from tests.fakes.network import frame
 
 
 async def test_megabytes_arrive_and_leave_whole() -> None:
@@ -25,12 +33,50 @@ async def test_who_says_bye_gets_its_answer_first() -> None:
         assert await client.reader.read() == b""
 
 
-@pytest.mark.parametrize(
-    "sizes",
-    [[], [5], [10, 20_000, 7], [16_384], [1, 16_384, 16_383], [40_000, 3, 3, 70_000]],
-)
-def test_pieces_fill_records(sizes: list[int]) -> None:
-    buffers = [bytes([number]) * size for number, size in enumerate(sizes)]
-    pieces = [bytes(piece) for piece in records(buffers)]
-    assert b"".join(pieces) == b"".join(buffers)
-    assert all(len(piece) % RECORD_SIZE == 0 for piece in pieces[:-1])
+class Bytes:
+    """A client whose bytes the test sends by hand, once the handshake is made."""
+
+    def __init__(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        self.reader, self.writer = reader, writer
+        self.out, self.into = ssl.MemoryBIO(), ssl.MemoryBIO()
+        context = client_context()
+        self.tls = context.wrap_bio(self.into, self.out, server_hostname="localhost")
+
+    async def shake_hands(self) -> None:
+        is_made = False
+        while not is_made:
+            with contextlib.suppress(ssl.SSLWantReadError):
+                self.tls.do_handshake()
+                is_made = True
+            self.writer.write(self.out.read())
+            if not is_made:
+                self.into.write(await self.reader.read(1 << 16))
+
+    def say_goodbye(self) -> None:
+        with contextlib.suppress(ssl.SSLWantReadError):
+            self.tls.unwrap()
+
+
+@contextlib.asynccontextmanager
+async def by_hand(broker: TlsBroker) -> AsyncIterator[Bytes]:
+    client = Bytes(*await asyncio.open_connection("127.0.0.1", broker.listener.port))
+    try:
+        await client.shake_hands()
+        yield client
+    finally:
+        client.writer.close()
+
+
+async def test_what_comes_with_the_goodbye_is_answered_first() -> None:
+    async with tls_broker() as broker, by_hand(broker) as client:
+        asked = frame("now:1") + frame("now:" + "x" * 5000)
+        client.tls.write(asked)
+        client.say_goodbye()
+        client.writer.write(client.out.read())
+        client.into.write(await client.reader.read())
+        answers = bytearray()
+        while len(answers) < len(asked):
+            answers += client.tls.read(1 << 16)
+        assert answers == asked
