@@ -76,6 +76,7 @@ class Features:
             SHARE_VERSION: 1,
             TRANSACTION_VERSION: transaction_version,
         }
+        self._levels_of: tuple[Mapping[str, str] | None, tuple[int, ...]] = None, ()
 
     @property
     def epoch(self) -> int:
@@ -85,6 +86,16 @@ class Features:
     def level_of(self, name: str) -> int:
         """The level of a feature; 0: it is off."""
         return int(self._stored.get(name, self._defaults[name]))
+
+    @property
+    def levels(self) -> tuple[int, ...]:
+        """Those of `SUPPORTED`, in its order: every client asks for them."""
+        stored = self._stored  # another one after a change
+        seen, levels = self._levels_of
+        if seen is not stored:
+            levels = tuple(self.level_of(name) for name, _, _ in SUPPORTED)
+            self._levels_of = stored, levels
+        return levels
 
     async def update(self, levels: Mapping[str, int]) -> None:
         """Let levels that were checked hold from now on, all of them."""

@@ -63,20 +63,31 @@ class ScramCredentials:
 
     def __init__(self, resources: ResourceOptions) -> None:
         self._resources = resources
+        # Those of users who have logged in since they were changed last.
+        self._read: dict[str, dict[Mechanism, ScramCredential]] = {}
+        resources.watch(self._forget)
 
     def users(self) -> list[str]:
         """Who has a credential."""
         return [name for name, _ in self._resources.all_of(ResourceKind.SCRAM)]
 
     def of(self, user: str) -> dict[Mechanism, ScramCredential]:
-        """A user's credentials, by mechanism."""
-        stored = self._resources.of(Resource(ResourceKind.SCRAM, user))
-        found = {
-            mechanism: ScramCredential.read(stored[mechanism.title])
-            for mechanism in Mechanism
-            if mechanism.title in stored
-        }
+        """A user's credentials, by mechanism; not to be changed."""
+        found = self._read.get(user)
+        if found is None:
+            stored = self._resources.of(Resource(ResourceKind.SCRAM, user))
+            found = {
+                mechanism: ScramCredential.read(stored[mechanism.title])
+                for mechanism in Mechanism
+                if mechanism.title in stored
+            }
+            if found:  # strangers may ask for any name
+                self._read[user] = found
         return found
+
+    def _forget(self, changed: Resource) -> None:
+        if changed.kind == ResourceKind.SCRAM:
+            self._read.pop(changed.name, None)
 
     async def put(
         self, user: str, mechanism: Mechanism, credential: ScramCredential | None

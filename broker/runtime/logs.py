@@ -118,6 +118,10 @@ def configure_logs(
 
     ``form`` is "text" or "json".
     """
+    # No line says from which of our lines it comes, nor thread or process: to find it
+    # out is a quarter of what a line costs, and strangers can have lines written.
+    logging._srcfile = None
+    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     handler = logging.StreamHandler(stream or sys.stderr)
     formatter = _JsonFormatter() if form == JSON else _LineFormatter(_FORMAT)
     handler.setFormatter(formatter)

@@ -50,9 +50,8 @@ def handle_api_versions(ctx: RequestContext, request: ApiVersionsRequest) -> byt
         ctx.connection.client_software_name = name
         ctx.connection.client_software_version = version
     features = ctx.services.features
-    levels = tuple(features.level_of(name) for name, _, _ in SUPPORTED)
     has_telemetry = ctx.services.wants_client_metrics
-    return _body(ctx.api_version, has_telemetry, features.epoch, levels)
+    return _body(ctx.api_version, has_telemetry, features.epoch, features.levels)
 
 
 @lru_cache(maxsize=16)  # of each version that clients speak, and a few older levels

@@ -121,6 +121,41 @@ class PartitionAsk:
         return [head, records, self._after]
 
 
+class GuardedAsk(PartitionAsk):
+    """One of clients that may not do everything: may they still, when it is answered?
+
+    Those who come from where ``asker`` is are answered alike: one answer is for all of
+    them who wait.
+    """
+
+    __slots__ = ("_services", "_version", "_ways", "asker")
+
+    _services: Services
+    _version: int
+    _ways: ShortWays
+    asker: ConnectionInfo  # who has asked so first
+
+    def guard(self, services: Services, version: int, ways: ShortWays) -> None:
+        """Find out by ``ways`` whether something has changed."""
+        self._services, self._version, self._ways = services, version, ways
+
+    def respond(self, results: Sequence[FetchResult]) -> FetchResponse | list[Buffer]:
+        """The answer to who comes from where ``asker`` is."""
+        if self._ways.is_stale:  # something has changed while it waited
+            return self.respond_to(self.asker, results)
+        return PartitionAsk.respond(self, results)
+
+    def respond_to(
+        self, asker: ConnectionInfo, results: Sequence[FetchResult]
+    ) -> FetchResponse | list[Buffer]:
+        """The answer, to who may still read when it is there."""
+        if self._ways.is_stale:
+            ctx = RequestContext(self._services, asker, ApiKey.FETCH, self._version)
+            if not ctx.may(Operation.READ, ResourceType.TOPIC, self.key[0]):
+                results = [NOT_ALLOWED]
+        return PartitionAsk.respond(self, results)
+
+
 @shortcut(FetchRequest, first_version=FIRST_VERSION)
 class UsualFetch:
     """Answers requests of one version; knows them by all their bytes but the offset."""
@@ -166,35 +201,24 @@ class UsualFetch:
         try:
             ask = self._asks[around]
         except KeyError:
-            ask = self._learn(frame, position, around)
+            ask = self._learn(connection, frame, position, around)
         if ask is None:
             return None
         metadata = self._services.metadata
         if self._by_id and not is_current(metadata, ask.topic_id, ask.key[0]):
             return None
         respond: Finish = ask.respond
-        if self._ways.access is not None:
-            respond = partial(self._respond_if_allowed, ask, connection)
+        if type(ask) is GuardedAsk and ask.asker.peer_host != connection.peer_host:
+            respond = partial(ask.respond_to, connection)
         executor = self._services.replica_manager.fetch_executor
         return executor.fetch_one(ask.params, ask.at(offset), respond)
 
-    def _respond_if_allowed(
-        self,
-        ask: PartitionAsk,
-        connection: ConnectionInfo,
-        results: Sequence[FetchResult],
-    ) -> FetchResponse | list[Buffer]:
-        """The answer, to who may still read when it is there."""
-        if self._ways.is_stale:  # something has changed while it waited
-            ctx = RequestContext(
-                self._services, connection, ApiKey.FETCH, self._version
-            )
-            if not ctx.may(Operation.READ, ResourceType.TOPIC, ask.key[0]):
-                results = [NOT_ALLOWED]
-        return ask.respond(results)
-
     def _learn(
-        self, frame: memoryview, position: int, around: bytes
+        self,
+        connection: ConnectionInfo,
+        frame: memoryview,
+        position: int,
+        around: bytes,
     ) -> PartitionAsk | None:
         """What these bytes say; None, and known as such, if it is not the usual."""
         if not self._known.has_room():
@@ -211,12 +235,12 @@ class UsualFetch:
             and self._ways.admits(client_id, request)
             and self._has_its_offset_at(position, frame, client_id, request)
         ):
-            ask = self._ask_of(request, client_id)
+            ask = self._ask_of(connection, request, client_id)
         self._asks[around] = ask
         return ask
 
     def _ask_of(
-        self, request: FetchRequest, client_id: str | None
+        self, connection: ConnectionInfo, request: FetchRequest, client_id: str | None
     ) -> PartitionAsk | None:
         name: str | None = request.topics[0].topic
         if self._by_id:
@@ -231,7 +255,12 @@ class UsualFetch:
             self._ways.user, client_id or "", config
         )
         bytes_max = min(config.fetch_max_bytes, quota)
-        return PartitionAsk(self._version, request, name, bytes_max)
+        if self._ways.access is None:
+            return PartitionAsk(self._version, request, name, bytes_max)
+        ask = GuardedAsk(self._version, request, name, bytes_max)
+        ask.guard(self._services, self._version, self._ways)
+        ask.asker = connection
+        return ask
 
     def _has_its_offset_at(
         self,

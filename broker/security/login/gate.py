@@ -55,6 +55,9 @@ class GateState(Enum):
     REAUTH = "is in, and logs in once more"
     SHUT = "was refused, or is late: nothing more is read"
 
+    # Python's own hashes the name, for half a microsecond.
+    __hash__ = object.__hash__
+
 
 class GateAction(Enum):
     """What becomes of a request."""
@@ -166,16 +169,13 @@ class Gate:
     def _ask_versions(self, frame: memoryview) -> None:
         if not self._may_ask_versions:
             raise MalformedRequest("it asks for versions again in place of logging in")
-        header, _ = self._dispatcher.read_header(frame)
-        self._may_ask_versions = header.api_version > ApiVersionsRequest.max_version
+        self._may_ask_versions = _version(frame) > ApiVersionsRequest.max_version
 
     def _handshake(self, connection: ConnectionInfo, frame: memoryview) -> Exchange:
-        header, _ = self._dispatcher.read_header(frame)
-        if not 0 <= header.api_version <= 1:
-            raise MalformedRequest(
-                f"SaslHandshake v{header.api_version} before a login"
-            )
-        route, _, request = self._dispatcher.read(frame)
+        version = _version(frame)
+        if not 0 <= version <= 1:
+            raise MalformedRequest(f"SaslHandshake v{version} before a login")
+        route, header, request = self._dispatcher.read(frame)
         wanted: str = request.mechanism  # type: ignore[attr-defined]
         logins = self._logins
         mechanism = logins.mechanisms.get(wanted)
@@ -348,6 +348,11 @@ class Gate:
             return False
         self._began_ms = now_ms
         return True
+
+
+def _version(frame: memoryview) -> int:
+    """The version of the request; whatever else may be wrong is seen later."""
+    return int.from_bytes(frame[2:4], "big", signed=True)
 
 
 def _has_error(route: Route) -> bool:

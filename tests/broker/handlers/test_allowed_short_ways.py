@@ -151,6 +151,34 @@ async def test_a_fetch_that_waits_is_asked_again_when_it_answers(
             assert not topic.partitions[0].records
 
 
+async def test_those_who_wait_for_the_same_are_asked_again_each_by_its_host(
+    tmp_path: Path,
+) -> None:
+    async with guarded_broker(tmp_path, "t") as broker:
+        for rules, expected in (
+            ([entry(READ, "t", host=OTHER)], {ONE: [NO_TOPIC], OTHER: []}),
+            ([entry(READ, "t")], {ONE: [], OTHER: []}),
+        ):
+            broker.become(entry(READ, "t"))  # hosts are not known apart
+            waiting = fetching(max_wait_ms=60_000, min_bytes=1)
+            begun = [
+                (host, broker.begin(waiting, 12, ALICE, host))
+                for host in (ONE, OTHER, ONE, OTHER)
+            ]
+            answers = [
+                (host, asyncio.ensure_future(broker.finish(each, waiting, 12)))
+                for host, each in begun
+            ]
+            await asyncio.sleep(0)
+            broker.become(*rules)
+            assert await codes(broker, producing(), ROOT, version=9) == []
+            for host, answer in answers:
+                found = await answer
+                assert codes_in(found) == expected[host]
+                [topic] = found.responses
+                assert bool(topic.partitions[0].records) is not expected[host]
+
+
 async def test_what_one_may_not_see_looks_the_same_whether_it_is_there(
     tmp_path: Path,
 ) -> None:

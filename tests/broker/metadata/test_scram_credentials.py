@@ -49,5 +49,22 @@ async def test_credentials_are_kept(tmp_path: Path) -> None:
     await catalog.close()
 
 
+async def test_a_changed_credential_is_the_one_that_holds(tmp_path: Path) -> None:
+    catalog = Catalog.open(tmp_path)
+    credentials = ScramCredentials(ResourceOptions(catalog))
+    mechanism, before = Mechanism.SCRAM_SHA_256, example()
+    for name in ("u", "v"):
+        await credentials.put(name, mechanism, before)
+        assert credentials.of(name) is credentials.of(name) == {mechanism: before}
+    after = before._replace(stored_key=bytes(32))
+    await credentials.put("u", mechanism, after)
+    assert credentials.of("u") == {mechanism: after}
+    assert credentials.of("v") == {mechanism: before}
+    await credentials.put("u", mechanism, None)
+    assert credentials.of("u") == {}
+    assert set(credentials._read) == {"v"}, "nothing is kept of who is not there"
+    await catalog.close()
+
+
 def test_mechanisms_have_the_names_of_sasl() -> None:
     assert [each.title for each in Mechanism] == ["SCRAM-SHA-256", "SCRAM-SHA-512"]
