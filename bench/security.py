@@ -8,7 +8,7 @@
 Loads take turns on the listeners SASL_PLAINTEXT and SASL_SSL of one broker, as a user
 with one entry; what TLS adds is the difference. With ``--before`` two brokers without
 any of it take turns: this one, and one of the revision, which is checked out and
-compiled for it. Medians of ``--rounds``. Takes six minutes with both.
+compiled for it. Medians of ``--rounds``. Takes eight minutes with both.
 """
 
 import argparse
@@ -17,8 +17,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -28,11 +27,14 @@ sys.path[:0] = [str(HERE.parent)]
 sys.path.append(str(HERE / "parts"))
 sys.path.append(str(HERE / "hot_paths"))
 
+import connecting  # noqa: E402
 import secured  # noqa: E402
+import strangers  # noqa: E402
 from before import before_and_now  # noqa: E402
 from guarded import (  # noqa: E402
     SASL_PLAINTEXT,
     SASL_SSL,
+    Certificate,
     Guarded,
     kafka_guarded,
     make_certificate,
@@ -56,10 +58,12 @@ class Size(NamedTuple):
     logins: int
     idle: int
     starts: int
+    strangers: int
+    seconds: float  # of a neighbour's requests
 
 
-FULL = Size(rounds=5, batches=2_000, requests=20_000, logins=300, idle=500, starts=7)
-QUICK = Size(rounds=1, batches=200, requests=2_000, logins=40, idle=100, starts=1)
+FULL = Size(5, 2_000, 20_000, logins=300, idle=500, starts=7, strangers=5000, seconds=8)
+QUICK = Size(1, 200, 2_000, logins=40, idle=100, starts=1, strangers=500, seconds=1)
 
 
 class Aim(NamedTuple):
@@ -78,9 +82,11 @@ AIMS = {
     "produce 1 KiB records, TLS: CPU s/GB": Aim(1.0, is_ratio=True),
     "consume 1 KiB records, TLS: CPU s/GB": Aim(0.8, is_ratio=True),
     "produce 100 B: TLS adds, CPU µs": Aim(14),
-    "a connection with TLS: CPU µs": Aim(800),
-    "SCRAM login, plain: CPU µs": Aim(300),
-    "SCRAM login, TLS: CPU µs": Aim(1100),
+    connecting.TLS: Aim(800),
+    connecting.RATIO[connecting.TLS]: Aim(1.0),
+    connecting.LOGIN: Aim(300),
+    connecting.LOGIN_TLS: Aim(1100),
+    **{strangers.times_row(kind): Aim(2.0) for kind in strangers.SLOW},
     "an idle connection with TLS, KB": Aim(24),
     "ready with SASL_SSL, later than without by ms": Aim(30),
     "the authorizer on the short way, Produce, µs": Aim(0.5),
@@ -146,13 +152,32 @@ def _measure(
                 found[broker.name].append(_loads(broker, size, size.rounds))
         for name, rounds in found.items():
             yield name, _medians(rounds)
-        for broker in brokers:
-            yield broker.name, _connections(broker, size)
-            with _frozen(other for other in brokers if other is not broker):
-                yield broker.name, secured.idle(broker, size.idle)
+        yield from _all_alone(brokers, certificate, size)
     if args.before:
         for figures in before_and_now(root, args.before, size.rounds, size.requests):
             yield "odradek", figures
+
+
+def _all_alone(
+    brokers: list[Guarded], certificate: Certificate, size: Size
+) -> Iterator[tuple[str, Figures]]:
+    for broker in brokers:
+        with _frozen(other for other in brokers if other is not broker):
+            for figures in _alone(broker, certificate, size):
+                yield broker.name, figures
+
+
+def _alone(broker: Guarded, certificate: Certificate, size: Size) -> Iterator[Figures]:
+    """What is measured while the other broker does nothing."""
+    if broker.name != "odradek":
+        yield _connections(broker, size)
+        yield secured.idle(broker, size.idle)
+        return
+    yield connecting.beside_bare_servers(broker, certificate, size.logins)
+    yield secured.idle(broker, size.idle)
+    for kind in strangers.KINDS:
+        count, seconds = size.strangers, size.seconds
+        yield strangers.beside_strangers(broker, kind, count, seconds)
 
 
 @contextmanager
@@ -215,25 +240,7 @@ def _medians(rounds: list[Figures]) -> Figures:
 
 def _connections(broker: Guarded, size: Size) -> Figures:
     """What it costs the broker to be connected to, and to be logged in to."""
-
-    def logging_in(protocol: str) -> Callable[[], object]:
-        return lambda: broker.connect(protocol, "SCRAM-SHA-256").close()
-
-    ports = {name: broker.at(protocol).port for name, protocol in PROTOCOLS.items()}
-    works = {
-        "a connection with TLS: CPU µs": lambda: secured.greet(ports[TLS]),
-        "SCRAM login, plain: CPU µs": logging_in(SASL_PLAINTEXT),
-        "SCRAM login, TLS: CPU µs": logging_in(SASL_SSL),
-    }
-    found: Figures = {}
-    for row, work in works.items():
-        work()
-        before = broker.cpu_seconds()
-        for _ in range(size.logins):
-            work()
-        time.sleep(0.05)  # the last one is closed
-        found[row] = (broker.cpu_seconds() - before) / size.logins * 1e6
-    return found
+    return connecting.connections(broker, size.logins)
 
 
 def _table(rows: dict[str, Figures]) -> str:

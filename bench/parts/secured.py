@@ -133,13 +133,18 @@ def _ready_seconds(data_dir: Path, options: list[str]) -> float:
     return took
 
 
-def _open(port: int) -> ssl.SSLSocket:
-    """A connection that has asked for versions, which anybody may."""
+def connect(port: int) -> ssl.SSLSocket:
+    """A connection of who believes any certificate."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     sock = socket.create_connection(("127.0.0.1", port))
-    wrapped = context.wrap_socket(sock)
+    return context.wrap_socket(sock)
+
+
+def _open(port: int) -> ssl.SSLSocket:
+    """One that has asked for versions, which anybody may."""
+    wrapped = connect(port)
     wrapped.sendall(ASK_VERSIONS)
     if not wrapped.recv(4096):
         raise SystemExit("the broker closed a connection")
