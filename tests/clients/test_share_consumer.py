@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -105,3 +106,26 @@ def test_who_is_closed_gives_back(broker: BrokerProcess) -> None:
         assert polled(one, count=5) == list(range(5))
     with member(broker, "closed") as other:
         assert polled(other, count=5) == list(range(5))
+
+
+def test_a_broker_that_stops_and_starts_again(tmp_path: Path) -> None:
+    options = [part for each in OPTIONS.items() for part in ("-o", "=".join(each))]
+    with running_broker(tmp_path / "data", *options) as broker:
+        begin(broker, "stopped", 5)
+        explicit = {"share_acknowledgement_mode": "explicit"}
+        with member(broker, "stopped", **explicit) as consumer:
+            accepted: list[int] = []
+            deadline = time.monotonic() + PATIENCE_S
+            while len(accepted) < 5:
+                assert time.monotonic() < deadline
+                for message in consumer.poll(0.1):
+                    consumer.acknowledge(message)
+                    accepted.append(int(message.value()))
+                consumer.commit_sync()
+            consumer.poll(0.1)  # it waits for more
+            broker.terminate()
+            broker.start()
+            produce(broker, "stopped", range(5, 10))
+            assert polled(consumer, count=5) == list(range(5, 10))
+        assert sorted(accepted) == list(range(5))
+        assert "Traceback" not in broker.log()
