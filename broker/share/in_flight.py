@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from .record_states import RecordState
@@ -76,6 +77,13 @@ class InFlight:
         assert at == 0 or self._ranges[at - 1].last < new.first, new
         assert at == len(self._ranges) or new.last < self._ranges[at].first, new
         self._ranges.insert(at, new)
+
+    def since(self, offset: int) -> Iterator[Range]:
+        """The ranges that end at ``offset`` or behind it."""
+        at = bisect_right(self._ranges, offset, key=_first)
+        if at and self._ranges[at - 1].last >= offset:
+            at -= 1
+        return islice(self._ranges, at, None)
 
     def within(self, first: int, last: int) -> list[Range]:
         """The ranges of these offsets; cut in two where they go beyond."""

@@ -46,6 +46,7 @@ class SharePartition:
         self.limits = limits
         self._in_flight = InFlight()
         self._update_number = 0
+        self._free_from = start  # nothing below it is free
 
     # Questions
 
@@ -58,13 +59,15 @@ class SharePartition:
     @property
     def next_fetch_offset(self) -> int:
         """The first offset that somebody could be given."""
-        cursor = self.start
-        for each in self._in_flight:
+        cursor = max(self.start, self._free_from)
+        for each in self._in_flight.since(cursor):
             if each.first > cursor:
-                return cursor
+                break
             if each.is_free:
-                return max(each.first, cursor)
+                cursor = max(each.first, cursor)
+                break
             cursor = each.last + 1
+        self._free_from = cursor
         return cursor
 
     def can_give(self, offset: int) -> bool:
@@ -98,9 +101,11 @@ class SharePartition:
         They were read from ``fetch_offset`` on. What is in none of them is not in the
         log any more, and nobody is given it.
         """
-        for first, last in holes(max(fetch_offset, self.start), batches):
-            self._archive_free(first, last)
-        self._advance()
+        lost = list(holes(max(fetch_offset, self.start), batches))
+        if lost:
+            for first, last in lost:
+                self._archive_free(first, last)
+            self._advance()
         acquisition = Acquisition(
             self._in_flight, self.start, self.limits, taking, batches
         )
@@ -237,6 +242,8 @@ class SharePartition:
         return [each for each in self._in_flight if each.update == update.number]
 
     def _settle(self, each: Range) -> None:
+        if each.state is RecordState.AVAILABLE:
+            self._free_from = min(self._free_from, each.first)
         each.update = each.after = None
         each.member_id, each.lock_until_ms = NOBODY, NO_LOCK
 

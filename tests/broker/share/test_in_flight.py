@@ -34,6 +34,15 @@ def test_what_is_asked_for_is_cut_out() -> None:
     assert made.within(10, 19) == []
 
 
+def test_what_ends_at_an_offset_or_behind_it() -> None:
+    made = in_flight((0, 9, FREE), (20, 29, HAD), (30, 30, FREE))
+    assert places(made.since(0)) == [(0, 9), (20, 29), (30, 30)]
+    assert places(made.since(9)) == [(0, 9), (20, 29), (30, 30)]
+    assert places(made.since(10)) == [(20, 29), (30, 30)]
+    assert places(made.since(30)) == [(30, 30)]
+    assert places(made.since(31)) == []
+
+
 def test_what_is_below_is_forgotten() -> None:
     made = in_flight((0, 9, FREE), (20, 29, HAD))
     made.drop_below(5)

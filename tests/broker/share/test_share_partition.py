@@ -324,6 +324,12 @@ class World:
         assert self.partition.start == update.start
 
     def check(self) -> None:
+        free = self.partition.start
+        for each in self.partition.ranges():
+            if each.first > free or each.is_free:
+                break
+            free = each.last + 1
+        assert self.partition.next_fetch_offset == free
         assert self.ended.issuperset(range(self.partition.start))
         held = {
             offset
