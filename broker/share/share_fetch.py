@@ -54,30 +54,50 @@ class ShareRead(NamedTuple):
 class FetchState:
     """One share fetch: of which partitions, and what it has got of each.
 
-    ``is_over``: nobody wants it any more, and nothing is given to it.
+    ``is_over``: nobody wants it any more, and nothing is given to it. Once it is
+    answered it holds no records: it may stay in lists of the purgatory for long.
     """
 
-    __slots__ = ("answer", "is_over", "results", "served", "terms", "when_answered")
+    __slots__ = (
+        "_is_answered",
+        "answer",
+        "is_over",
+        "results",
+        "served",
+        "terms",
+        "when_answered",
+    )
 
     def __init__(self, terms: FetchTerms, served: Sequence[ServedPartition]) -> None:
         self.terms = terms
         self.served = served
         self.answer: Parked[dict[ShareKey, ShareRead]] = Parked()
         self.results: dict[ShareKey, ShareRead] = {}
-        self.is_over = False
+        self.is_over = self._is_answered = False
         self.when_answered: Callable[[], object] = _nothing
 
     def finish(self) -> None:
         """Answer with what there is."""
-        if not self.answer.done():
-            self.when_answered()
-            self.answer.set_result(self.results)
+        results = self.results
+        answer = self._let_go()
+        if answer is not None:
+            answer.set_result(results)
 
     def fail(self, error: Exception) -> None:
         """There is no answer, but a bug."""
-        if not self.answer.done():
-            self.when_answered()
-            self.answer.set_exception(error)
+        answer = self._let_go()
+        if answer is not None:
+            answer.set_exception(error)
+
+    def _let_go(self) -> Parked[dict[ShareKey, ShareRead]] | None:
+        """The answer, which is to be given now; None: it was."""
+        if self._is_answered:
+            return None
+        self._is_answered = True
+        self.when_answered()
+        answer, self.answer = self.answer, Parked()
+        self.results, self.served = {}, ()
+        return answer
 
 
 def _nothing() -> None:

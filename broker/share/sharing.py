@@ -129,16 +129,17 @@ class Sharing:
         wants_some = terms.records_max > 0 and terms.max_bytes > 0
         served = [self._serve(key) for key in keys] if wants_some else []
         fetch = FetchState(terms, served)
+        answer = fetch.answer
         if not served:
             fetch.finish()
-            return fetch.answer
+            return answer
         waiting = DelayedShareFetch(fetch, self._replica_manager, self.handing_out.read)
         fetch.when_answered = partial(self._forget_waiting, member, waiting)
         self._waiting[member] = waiting
         self._replica_manager.share_fetches.try_complete_else_watch(
             waiting, waiting.keys, terms.max_wait_ms
         )
-        return fetch.answer
+        return answer
 
     def _forget_waiting(self, member: MemberKey, waiting: DelayedShareFetch) -> None:
         if self._waiting.get(member) is waiting:

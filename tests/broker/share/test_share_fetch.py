@@ -1,6 +1,7 @@
 """When a share fetch is answered."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -108,13 +109,29 @@ def test_it_is_answered_once() -> None:
     terms = FetchTerms("m", FetchIsolation.HIGH_WATERMARK, 0, 0, 0, 0, 0)
     told: list[int] = []
     fetch = FetchState(terms, [])
-    fetch.when_answered = lambda: told.append(1)
+    answer, fetch.when_answered = fetch.answer, lambda: told.append(1)
     fetch.finish()
     fetch.finish()
     fetch.fail(RuntimeError())
-    assert (fetch.answer.result(), told) == ({}, [1])
+    assert (answer.result(), told) == ({}, [1])
     failed = FetchState(terms, [])
+    answer = failed.answer
     failed.fail(RuntimeError("oh"))
     failed.finish()
     with pytest.raises(RuntimeError, match="oh"):
-        failed.answer.result()
+        answer.result()
+
+
+async def test_who_was_answered_holds_no_records(tmp_path: Path) -> None:
+    """Of two partitions one stays quiet: in its list the fetch stays for long."""
+    async with share_rig(tmp_path) as rig:
+        await begun(rig, partitions=2)
+        waiting = rig.ask(rig.open("m", 0, 1))
+        await settle()
+        await rig.fill()
+        assert waiting.result()[rig.key()].records
+        watchers: Any = rig.broker.manager.share_fetches._watchers
+        left = [each.fetch for of_key in watchers.values() for each in of_key]
+        assert left
+        assert all((each.results, each.served) == ({}, ()) for each in left)
+        assert not any(each.answer.done() for each in left)
