@@ -1,5 +1,11 @@
 """``consume --share``: what is written is accepted, the rest is given back."""
 
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from odradek.client.cluster import Cluster
@@ -7,7 +13,10 @@ from odradek.client.producer import Producer
 from odradek.client.topics import NewTopic, create_topic
 from odradek.protocol.records import NewRecord
 from tests.broker.cli.conftest import Shell
+from tests.broker_process import BrokerProcess, ended
+from tests.client.live import wait_until
 from tests.client.share_groups import begin_with_the_first
+from tests.patience import PATIENCE_S
 
 
 def write(cluster: Cluster, topic: str, count: int) -> None:
@@ -62,3 +71,31 @@ def test_a_group_hands_out_partitions_itself(
     with pytest.raises(SystemExit):
         shell.run("consume", "jobs:0", "--share", "workers")
     assert "a group gives out partitions itself" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 128 + signal.SIGTERM)]
+)
+def test_what_was_written_before_a_signal_is_accepted(
+    cluster: Cluster,
+    shell: Shell,
+    group_broker: BrokerProcess,
+    tmp_path: Path,
+    number: signal.Signals,
+    code: int,
+) -> None:
+    topic = f"signal-{number}"
+    write(cluster, topic, 5)
+    begin_with_the_first(cluster, topic)
+    command = [sys.executable, "-m", "odradek", "consume", topic, "--json"]
+    command += ["--share", topic, "--bootstrap-server", group_broker.address]
+    output = tmp_path / "output"
+    with output.open("wb") as file:
+        process = subprocess.Popen(command, stdout=file)
+    with ended(process):
+        wait_until(lambda: output.read_bytes().count(b"\n") == 5)
+        process.send_signal(number)
+        assert process.wait(PATIENCE_S) == code
+    found = [json.loads(line)["offset"] for line in output.read_bytes().splitlines()]
+    assert found == list(range(5))
+    assert shell.run("consume", topic, "--share", topic, "-e") == []
