@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from odradek.broker.metadata.resource_options import Resource, ResourceKind
 from odradek.broker.network.reading_gate import MUTED
 from odradek.broker.node.server import Server
 from odradek.client.connection import Connection
@@ -24,6 +25,16 @@ from odradek.protocol.messages.produce import (
     ProduceRequest,
     ProduceResponse,
     TopicProduceData,
+)
+from odradek.protocol.messages.share_fetch import (
+    ShareFetchPartition,
+    ShareFetchRequest,
+    ShareFetchResponse,
+    ShareFetchTopic,
+)
+from odradek.protocol.messages.share_groups import (
+    ShareGroupHeartbeatRequest,
+    ShareGroupHeartbeatResponse,
 )
 from odradek.protocol.messages.topics import (
     CreatableTopic,
@@ -206,6 +217,36 @@ async def test_who_reads_too_much_is_told_and_muted(tmp_path: Path) -> None:
         assert answer.throttle_time_ms > 9_000
         records = answer.responses[0].partitions[0].records
         assert len(records) > len(VALUE)
+        assert muted(broker.server) == [True]
+
+
+async def test_who_is_handed_too_much_is_told_and_muted(tmp_path: Path) -> None:
+    member: dict[str, Any] = {"group_id": "g", "member_id": "m"}
+    async with served(tmp_path) as broker:
+        await broker.produce(-1)
+        group = Resource(ResourceKind.GROUP, "g")
+        first = {"share.auto.offset.reset": "earliest"}
+        await broker.server.services.resources.alter(group, lambda _: first)
+        await broker.server.services.groups.create_topic()
+        join = ShareGroupHeartbeatRequest(subscribed_topic_names=["t"], **member)
+        joined = await broker.ask(join, ShareGroupHeartbeatResponse, 1)
+        ((topic,),) = [joined.assignment.topic_partitions]
+        await broker.set_quota("consumer_byte_rate", 1000)
+        wanted = ShareFetchTopic(
+            topic_id=topic.topic_id, partitions=[ShareFetchPartition()]
+        )
+        request = ShareFetchRequest(
+            max_wait_ms=PATIENCE_S * 1000,
+            min_bytes=1,
+            max_bytes=1 << 20,
+            max_records=500,
+            topics=[wanted],
+            **member,
+        )
+        answer = await broker.ask(request, ShareFetchResponse, 2)
+        assert answer.throttle_time_ms > 0
+        ((handed,),) = [each.partitions for each in answer.responses]
+        assert len(handed.records) > len(VALUE)
         assert muted(broker.server) == [True]
 
 
