@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -83,23 +83,18 @@ def repeated(*actions: Callable[[int], None]) -> Iterator[None]:
 
 def read(address: str, topic: str, partitions: int = PARTITIONS) -> list[Any]:
     """What committed readers see of a topic, partition by partition."""
-    reader, found = consumer(address, "read_committed"), []
-    reader.assign(
-        [confluent_kafka.TopicPartition(topic, p, 0) for p in range(partitions)]
-    )
-    open_count = partitions
-    try:
+    found, open_count = [], partitions
+    with closing(consumer(address, "read_committed")) as reader:
+        at = confluent_kafka.TopicPartition
+        reader.assign([at(topic, number, 0) for number in range(partitions)])
         while open_count:
             for message in reader.consume(1000, 0.05):
-                if message.error() is not None:
-                    assert message.error().code() == (
-                        confluent_kafka.KafkaError._PARTITION_EOF
-                    )
-                    open_count -= 1
-                else:
+                error = message.error()
+                if error is None:
                     found.append(message)
-    finally:
-        reader.close()
+                else:
+                    assert error.code() == confluent_kafka.KafkaError._PARTITION_EOF
+                    open_count -= 1
     return found
 
 
@@ -122,12 +117,9 @@ def short_topics(address: str) -> set[int]:
 
 
 def committed_offset(address: str) -> int:
-    reader = consumer(address, "read_committed", GROUP)
-    try:
-        places = [confluent_kafka.TopicPartition("left", 0)]
+    places = [confluent_kafka.TopicPartition("left", 0)]
+    with closing(consumer(address, "read_committed", GROUP)) as reader:
         return int(reader.committed(places, PATIENCE_S)[0].offset)
-    finally:
-        reader.close()
 
 
 class Promise(NamedTuple):
