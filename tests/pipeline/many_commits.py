@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from deltalake import DeltaTable
 
 from odradek.pipeline.jobs.job_committer import Written
 from odradek.pipeline.tables.compaction.compaction import compact, keep_snapshots
@@ -35,17 +36,18 @@ class Cost(NamedTuple):
 
 
 def commits(
-    kind: str, folder: Path, count: int, compact_every: int, snapshots: int = 0
+    kind: str, folder: Path, count: int, compact_every: int, kept: str = ""
 ) -> Iterator[Cost]:
     """Commit batches as one driver does, with its upkeep between them.
 
-    An Iceberg table keeps so many ``snapshots``; 500 where none are said.
+    A Delta table keeps the entries of its log for ``kept``, like ``1 minutes``, and an
+    Iceberg table its last 50 snapshots; without, 30 days, and 500.
     """
     table = open_table(kind, str(folder), JOB)
     with closing(table):
         table.create(SCHEMA)
-        if kind == "iceberg" and snapshots:
-            keep_snapshots(str(folder), snapshots, {})
+        if kept:
+            bound(kind, folder, kept)
         committer = driver(table)
         committer.recover()
         for batch in range(count):
@@ -54,6 +56,15 @@ def commits(
             before = _now()
             committer.run(batch, range_of(batch, ROWS), _writer(batch))
             yield _since(batch, before)
+
+
+def bound(kind: str, folder: Path, kept: str) -> None:
+    """Let a table keep less of its history than is usual."""
+    if kind == "iceberg":
+        keep_snapshots(str(folder), 50, {})
+    elif kind == "delta":
+        properties = {"delta.logRetentionDuration": f"interval {kept}"}
+        DeltaTable(folder).alter.set_table_properties(properties)
 
 
 def tend(folder: Path) -> None:
