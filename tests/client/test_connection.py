@@ -14,6 +14,7 @@ from odradek.broker.config.live_config import LiveConfig
 from odradek.broker.config.options.broker_config import BrokerConfig
 from odradek.broker.memory.answer_memory import AnswerMemory
 from odradek.broker.memory.limits import LimitedLog, RequestMemory
+from odradek.broker.metadata.features import SUPPORTED
 from odradek.broker.network.admission import Admission
 from odradek.broker.network.listener import Listener
 from odradek.broker.network.network import Network
@@ -43,7 +44,7 @@ def real_listener() -> Listener:
         config=config,
         live=LiveConfig(config),
         wants_client_metrics=False,
-        features=SimpleNamespace(epoch=0, level_of=lambda name: 0),
+        features=SimpleNamespace(epoch=0, levels=(0,) * len(SUPPORTED)),
     )
     network = Network(
         options=config,

@@ -37,6 +37,7 @@ ONLY_PARSED = ("serve", "health", "adopt", "fsck", "dump-log", "pipeline", "trac
 # Those that would go on for ever, or for long.
 SHORTENED = {
     "consume orders -o end": ["-c", "0"],
+    "consume jobs --share": ["-e"],
     "consume orders payments --group billing": ["-e"],
     "bench": ["--records", "100"],
 }
@@ -89,7 +90,7 @@ def stop_there(parser: Parser, arguments: list[str]) -> NoReturn:
 
 def fill(cluster: Cluster) -> None:
     """What the examples speak of."""
-    for name in ("payments", "returns", "a", "scratch-1"):
+    for name in ("payments", "returns", "a", "jobs", "scratch-1"):
         create_topic(cluster, NewTopic(name))
     create_topic(cluster, NewTopic("users", configs={"cleanup.policy": "compact"}))
     with Producer(cluster) as producer:
