@@ -14,7 +14,6 @@
 import argparse
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -25,15 +24,12 @@ sys.path.append(str(HERE / "parts"))
 
 import confluent_kafka  # noqa: E402
 from computed_members import ComputedMember, first_record, joined  # noqa: E402
-from peers import kafka  # noqa: E402
-from tables import machine, replace_section, short, table  # noqa: E402
-from targets import Broker, Target, odradek  # noqa: E402
+from side_by_side import Figures, compare  # noqa: E402
+from targets import Broker  # noqa: E402
 from work import topic  # noqa: E402
 
 SECTION = "consumer groups"
 BEAT_EVERY_S = 5.0
-
-Figures = dict[str, float]
 
 
 def joining(broker: Broker, args: argparse.Namespace) -> Figures:
@@ -137,46 +133,15 @@ SCENARIOS = {each.__name__: each for each in (joining, heartbeats, gathering)}
 
 
 def main() -> None:
-    args = _arguments()
-    targets: list[Target] = [odradek("commit")]
-    if args.kafka:
-        targets.append(kafka(args.kafka))
-    results: dict[str, Figures] = {}
-    with tempfile.TemporaryDirectory(prefix="bench-", dir=args.dir) as root:
-        for target in targets:
-            broker = Broker(target, Path(root))
-            try:
-                broker.start()
-                for name in args.scenarios.split(","):
-                    for row, figure in SCENARIOS[name](broker, args).items():
-                        print(target.name, row, short(figure), file=sys.stderr)
-                        results.setdefault(row, {})[target.name] = figure
-            finally:
-                broker.remove()
-    rows = [
-        [row, *(short(by[each.name]) if each.name in by else "" for each in targets)]
-        for row, by in results.items()
-    ]
-    text = table(["", *(each.name for each in targets)], rows)
-    print(text)
-    if args.markdown:
-        replace_section(args.markdown, SECTION, f"{machine()}\n\n{text}")
-
-
-def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--scenarios", default=",".join(SCENARIOS))
     parser.add_argument("--joins", type=int, default=20)
     parser.add_argument("--groups", type=int, default=500)
     parser.add_argument("--members", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=10)
-    parser.add_argument("--kafka", type=Path, metavar="LIBS", help="measure it as well")
-    parser.add_argument("--dir", help="where data goes (default: a temporary one)")
-    parser.add_argument("--markdown", type=Path, metavar="PAGE", help="write it there")
-    return parser.parse_args()
+    compare(parser, SCENARIOS, SECTION)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,6 @@ import argparse
 import signal
 import statistics
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -27,11 +26,10 @@ sys.path.append(str(HERE / "parts"))
 
 import confluent_kafka  # noqa: E402
 from group_members import Member, alone, pair  # noqa: E402
-from peers import kafka  # noqa: E402
 from producing import producing  # noqa: E402
 from raw_load import Link, drive  # noqa: E402
-from tables import machine, replace_section, short, table  # noqa: E402
-from targets import Broker, Target, odradek  # noqa: E402
+from side_by_side import Figures, compare  # noqa: E402
+from targets import Broker  # noqa: E402
 from work import topic  # noqa: E402
 
 from odradek.client.connection import Connection  # noqa: E402
@@ -56,8 +54,6 @@ FETCH_VERSION = 12
 CONNECTIONS = 50
 COMMITTED_TOGETHER = 10
 BEAT_EVERY_S = 3.0
-
-Figures = dict[str, float]
 
 
 def joining(broker: Broker, args: argparse.Namespace) -> Figures:
@@ -238,46 +234,14 @@ SCENARIOS = {each.__name__: each for each in (joining, heartbeats, commits, load
 
 
 def main() -> None:
-    args = _arguments()
-    targets: list[Target] = [odradek("commit")]
-    if args.kafka:
-        targets.append(kafka(args.kafka))
-    results: dict[str, dict[str, float]] = {}
-    with tempfile.TemporaryDirectory(prefix="bench-", dir=args.dir) as root:
-        for target in targets:
-            broker = Broker(target, Path(root))
-            try:
-                broker.start()
-                for name in args.scenarios.split(","):
-                    figures = SCENARIOS[name](broker, args)
-                    for row, figure in figures.items():
-                        print(target.name, row, short(figure), file=sys.stderr)
-                        results.setdefault(row, {})[target.name] = figure
-            finally:
-                broker.remove()
-    rows = [
-        [row, *(short(by[each.name]) if each.name in by else "" for each in targets)]
-        for row, by in results.items()
-    ]
-    text = table(["", *(each.name for each in targets)], rows)
-    print(text)
-    if args.markdown:
-        replace_section(args.markdown, SECTION, f"{machine()}\n\n{text}")
-
-
-def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--scenarios", default=",".join(SCENARIOS))
     parser.add_argument("--joins", type=int, default=20)
     parser.add_argument("--groups", type=int, default=500)
     parser.add_argument("--offsets", type=int, default=1_000_000)
     parser.add_argument("--seconds", type=float, default=10)
-    parser.add_argument("--kafka", type=Path, metavar="LIBS", help="measure it as well")
-    parser.add_argument("--dir", help="where data goes (default: a temporary one)")
-    parser.add_argument("--markdown", type=Path, metavar="PAGE", help="write it there")
-    return parser.parse_args()
+    compare(parser, SCENARIOS, SECTION)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ import argparse
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -22,18 +21,15 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent)]
 sys.path.append(str(HERE / "parts"))
 
-from peers import kafka  # noqa: E402
 from share_members import ShareMember, begin_with_the_first, read_all  # noqa: E402
-from tables import machine, replace_section, short, table  # noqa: E402
-from targets import Broker, Target, odradek  # noqa: E402
+from side_by_side import Figures, compare  # noqa: E402
+from targets import Broker  # noqa: E402
 from work import RAW, measure, topic  # noqa: E402
 
 SECTION = "share groups"
 BATCH_RECORDS, RECORD_SIZE = 100, 1024
 MEMBERS = (1, 10)
 TOOL = "org.apache.kafka.tools.ShareConsumerPerformance"
-
-Figures = dict[str, float]
 
 
 def first(broker: Broker, args: argparse.Namespace) -> Figures:
@@ -117,44 +113,13 @@ SCENARIOS = {each.__name__: each for each in (first, bare, java)}
 
 
 def main() -> None:
-    args = _arguments()
-    targets: list[Target] = [odradek("commit")]
-    if args.kafka:
-        targets.append(kafka(args.kafka))
-    results: dict[str, Figures] = {}
-    with tempfile.TemporaryDirectory(prefix="bench-", dir=args.dir) as root:
-        for target in targets:
-            broker = Broker(target, Path(root))
-            try:
-                broker.start()
-                for name in args.scenarios.split(","):
-                    for row, figure in SCENARIOS[name](broker, args).items():
-                        print(target.name, row, short(figure), file=sys.stderr)
-                        results.setdefault(row, {})[target.name] = figure
-            finally:
-                broker.remove()
-    rows = [
-        [row, *(short(by[each.name]) if each.name in by else "" for each in targets)]
-        for row, by in results.items()
-    ]
-    text = table(["", *(each.name for each in targets)], rows)
-    print(text)
-    if args.markdown:
-        replace_section(args.markdown, SECTION, f"{machine()}\n\n{text}")
-
-
-def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--scenarios", default=",".join(SCENARIOS))
     parser.add_argument("--joins", type=int, default=10)
     parser.add_argument("--records", type=int, default=200_000)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--kafka", type=Path, metavar="LIBS", help="measure it as well")
-    parser.add_argument("--dir", help="where data goes (default: a temporary one)")
-    parser.add_argument("--markdown", type=Path, metavar="PAGE", help="write it there")
-    return parser.parse_args()
+    compare(parser, SCENARIOS, SECTION)
 
 
 if __name__ == "__main__":
