@@ -55,6 +55,7 @@ SHARE_GROUPS = (
     "ng-share-locks",
     "ng-share-modes",
 )
+STREAMS_GROUPS = ("ng-streams-basic",)  # of a kind that is not offered
 OF_SHARE_GROUPS = {
     "offsets.topic.num.partitions": "1",
     "share.coordinator.state.topic.num.partitions": "1",
@@ -114,6 +115,7 @@ def test_nothing_recorded_is_forgotten() -> None:
     assert {step["group"] for step in recorded("next_groups")} == {
         *NEXT_GROUPS,
         *SHARE_GROUPS,
+        *STREAMS_GROUPS,
     }
 
 

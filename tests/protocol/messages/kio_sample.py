@@ -146,13 +146,15 @@ def wrong_defaults(ours: typing.Any, kind: type) -> Iterator[str]:
     for field in dataclasses.fields(kind):
         name = our_name(ours, field.name)
         assert name is not None, field.name
-        inner, _ = without_none(field.type)
+        inner, is_nullable = without_none(field.type)
         is_array = typing.get_origin(inner) is tuple
         element = typing.get_args(inner)[0] if is_array else inner
         if dataclasses.is_dataclass(element):
             mine = declared[name].element if is_array else declared[name]
             yield from wrong_defaults(mine.struct_class, typing.cast(type, element))
-            if not is_array and field.default is dataclasses.MISSING:
+            # kio has no default null of arrays of structs.
+            has_default = field.default is not dataclasses.MISSING
+            if not has_default and (is_nullable or not is_array):
                 continue
         yield from _differ(
             getattr(ours(), name),
