@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 # One row for each file, and one for each partition that a task had records of.
 REPORT = (
     "kind string, path string, rows bigint, size bigint, topic string, partition int,"
-    " first bigint, last bigint, reason string, place string"
+    " first bigint, last bigint, reason string, partition_path string"
 )
 _ROWS, _DEAD, _SEEN = "rows", "dead", "seen"
 
@@ -189,7 +189,7 @@ def read_reports(reports: Iterable[dict[str, Any]]) -> Written:
             offsets[place] = min(known[0], first), max(known[1], last)
             continue
         named = report["path"], report["rows"], report["size"]
-        file = DataFile(*named, report.get("place") or "")
+        file = DataFile(*named, report.get("partition_path") or "")
         files[report["kind"]].append(file)
         failure = failure or report.get("reason") or ""
     rows, dead = files[_ROWS], files[_DEAD]

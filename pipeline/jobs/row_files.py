@@ -31,7 +31,7 @@ _FILE_SIZE_MAX = 512 << 20
 _ROW_GROUP_SIZE = 64 << 20
 _OPEN_MAX = 64
 # More than this of one task are a column that divides nothing, but tells rows apart.
-_PLACES_MAX = 2000
+_PARTITIONS_MAX = 2000
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class RowFiles:
         self._pending: list[pyarrow.RecordBatch] = []
         self._pending_size = 0
         self._open: dict[str, _OpenFile] = {}  # the last used is the last
-        self._places: set[str] = set()
+        self._partitions: set[str] = set()
         self._done: list[dict[str, Any]] = []
 
     def write(self, rows: pyarrow.RecordBatch) -> None:
@@ -85,46 +85,46 @@ class RowFiles:
             buffer = pa.py_buffer(self._shape.schema)
             table = aligned(table, pa.ipc.read_schema(buffer))
         self._pending, self._pending_size = [], 0
-        for place, rows in self._split(table):
-            file = self._file(place, rows.schema)
+        for partition, rows in self._split(table):
+            file = self._file(partition, rows.schema)
             file.write(rows)
             if file.size >= _FILE_SIZE_MAX:
-                self._close(place)
+                self._close(partition)
 
     def _split(self, rows: pyarrow.Table) -> Iterator[tuple[str, pyarrow.Table]]:
         partitioning = self._shape.partitioning
         if not partitioning:
             yield "", rows
             return
-        for place, part in split(partitioning, rows):
-            self._places.add(place)
-            if len(self._places) > _PLACES_MAX:
+        for partition, part in split(partitioning, rows):
+            self._partitions.add(partition)
+            if len(self._partitions) > _PARTITIONS_MAX:
                 raise JobStopped(
-                    f"one task has rows of more than {_PLACES_MAX} partitions, by"
+                    f"one task has rows of more than {_PARTITIONS_MAX} partitions, by"
                     f" {partitioning}: that many files are no help to readers; divide"
                     " the table by columns with fewer values, or give it a smaller"
                     " max_offsets_per_trigger"
                 )
-            yield place, part
+            yield partition, part
 
-    def _file(self, place: str, schema: pyarrow.Schema) -> _OpenFile:
-        file = self._open.pop(place, None)
+    def _file(self, partition: str, schema: pyarrow.Schema) -> _OpenFile:
+        file = self._open.pop(partition, None)
         if file is None:
             if len(self._open) >= _OPEN_MAX:
                 self._close(next(iter(self._open)))
             assert self._folder is not None
-            file = _OpenFile(self._folder, place, schema, self._shape.compression)
-        self._open[place] = file
+            file = _OpenFile(self._folder, partition, schema, self._shape.compression)
+        self._open[partition] = file
         return file
 
-    def _close(self, place: str) -> None:
-        self._done.append(self._open.pop(place).finish())
+    def _close(self, partition: str) -> None:
+        self._done.append(self._open.pop(partition).finish())
 
     def finish(self) -> list[dict[str, Any]]:
         """Make all files whole; returns what is to be reported of them."""
         self._flush()
-        for place in list(self._open):
-            self._close(place)
+        for partition in list(self._open):
+            self._close(partition)
         return self._done
 
     def abandon(self) -> None:
@@ -137,11 +137,15 @@ class _OpenFile:
     """A file that is being written."""
 
     def __init__(
-        self, folder: Folder, place: str, schema: pyarrow.Schema, compression: str
+        self,
+        folder: Folder,
+        partition_path: str,
+        schema: pyarrow.Schema,
+        compression: str,
     ) -> None:
         import pyarrow.parquet as pq
 
-        self._place = place
+        self._partition_path = partition_path
         self._row_count = 0
         try:
             self._file = new_task_file(folder)
@@ -171,7 +175,7 @@ class _OpenFile:
             "path": path,
             "rows": self._row_count,
             "size": size,
-            "place": self._place,
+            "partition_path": self._partition_path,
         }
 
     def abandon(self) -> None:

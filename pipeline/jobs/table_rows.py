@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from odradek.pipeline.tables.compaction.compaction import open_file
-from odradek.pipeline.tables.partitions.places import values_of
+from odradek.pipeline.tables.partitions.partition_path import values_of
 from odradek.pipeline.tables.places.place import local_or_none
 from odradek.protocol.topic_partition import TopicPartition
 

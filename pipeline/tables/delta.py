@@ -22,8 +22,8 @@ from odradek.pipeline.job_errors import CommitRefused, JobError, PositionLost
 from .commit import Commit, read_commit
 from .commit_note import CommitNote
 from .evolution import evolution
+from .partitions.partition_path import values_of
 from .partitions.partitioning import WHOLE, check_same, said_of
-from .partitions.places import values_of
 from .places.place import place_of, refuse_divided
 from .staging import remove_leftovers, staging_name
 from .table import (
@@ -236,7 +236,7 @@ class DeltaTableOfJob:
         return self._deltalake.transaction.AddAction(
             path=self._place.relative(file.path),
             size=status.size,
-            partition_values=values_of(file.place),
+            partition_values=values_of(file.partition_path),
             modification_time=status.changed_ms,
             data_change=True,
             stats=json.dumps({"numRecords": file.row_count}),

@@ -40,8 +40,8 @@ from odradek.pipeline.job_errors import CommitRefused, JobError
 from .commit import Commit, commit_of
 from .evolution import evolution
 from .parquet_note import noted_partitioning, noted_schema, table_note
+from .partitions.partition_path import files_in
 from .partitions.partitioning import WHOLE, check_same
-from .partitions.places import files_in
 from .staging import batch_of, staging_name
 from .table import DataFile, check_schema, describe, refuse_renamed, sync
 
@@ -234,7 +234,7 @@ class ParquetTable:
         moves = [
             [
                 self._relative(file.path),
-                os.path.join(file.place, self._name(commit.batch, number)),
+                os.path.join(file.partition_path, self._name(commit.batch, number)),
             ]
             for number, file in enumerate(files)
         ]

@@ -34,13 +34,13 @@ _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:")
 class DataFile(NamedTuple):
     """A Parquet file in the staging folder; ``size`` in bytes.
 
-    ``place`` names its partition; empty in a table that has none.
+    ``partition_path`` names its partition; empty in a table that has none.
     """
 
     path: str
     row_count: int
     size: int
-    place: str = ""
+    partition_path: str = ""
 
 
 class Table(Protocol):

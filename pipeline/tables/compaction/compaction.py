@@ -180,10 +180,10 @@ def groups_of(files: Iterable[DataFile], file_size: int) -> list[Group]:
 
 def groups_of_partitions(files: Iterable[DataFile], file_size: int) -> list[Group]:
     """The same, of files of the same partition only."""
-    places: dict[str, list[DataFile]] = {}
+    partitions: dict[str, list[DataFile]] = {}
     for file in files:
-        places.setdefault(file.place, []).append(file)
-    return [g for each in places.values() for g in groups_of(each, file_size)]
+        partitions.setdefault(file.partition_path, []).append(file)
+    return [g for each in partitions.values() for g in groups_of(each, file_size)]
 
 
 def rewrite_here(groups: Sequence[Group], folder: Folder) -> list[Rewritten]:

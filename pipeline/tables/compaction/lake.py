@@ -114,7 +114,7 @@ def compact_iceberg(
             for task in table.scan().plan_files()
         }
         files = [
-            DataFile(path, each.record_count, each.file_size_in_bytes, _place(each))
+            DataFile(path, each.record_count, each.file_size_in_bytes, _partition(each))
             for path, each in sorted(old.items())
         ]
         spec = table.spec().spec_id
@@ -150,7 +150,7 @@ def compact_iceberg(
     )
 
 
-def _place(file: IcebergFile) -> str:
+def _partition(file: IcebergFile) -> str:
     """What tells the file's partition from others."""
     return repr(file.partition)
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from odradek.pipeline.tables.directory_exchange import exchange
 from odradek.pipeline.tables.parquet import LOG, STAGE, ParquetTable
-from odradek.pipeline.tables.partitions.places import files_in
+from odradek.pipeline.tables.partitions.partition_path import files_in
 from odradek.pipeline.tables.table import DataFile, sync
 
 from .compaction import NOTHING, Compaction, groups_of_partitions, open_file
@@ -67,10 +67,10 @@ def _compact(location: Path, file_size: int, rewrite: Rewrite) -> Compaction:
     fresh.mkdir()
     rewritten = rewrite(groups, fresh)
     replaced = {file.path for group in groups for file in group.files}
-    for place in {file.place for file in files}:
-        (fresh / place).mkdir(parents=True, exist_ok=True)
+    for partition in {file.partition_path for file in files}:
+        (fresh / partition).mkdir(parents=True, exist_ok=True)
     for each in rewritten:
-        _name(each, fresh / each.group.files[0].place)
+        _name(each, fresh / each.group.files[0].partition_path)
     for file in files:
         if file.path not in replaced:
             os.link(file.path, fresh / os.path.relpath(file.path, location))

@@ -16,8 +16,8 @@ from urllib.parse import urlsplit
 from odradek.pipeline.tables.column_names import former_names
 from odradek.pipeline.tables.parquet_note import noted_partitioning, noted_schema
 
+from .partition_path import values_of
 from .partitioning import read_partitioning
-from .places import values_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .partition_path import is_too_long, partition_path
 from .partitioning import made_field
-from .places import is_too_long, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +26,7 @@ _ESCAPE_SIZE = 3
 def split(
     partitioning: Partitioning, rows: pyarrow.Table
 ) -> Iterator[tuple[str, pyarrow.Table]]:
-    """Places, and the rows that belong there, as the table's files have them."""
+    """Paths of partitions, and their rows, as the table's files have them."""
     import pyarrow as pa
 
     keys = {
@@ -43,7 +43,7 @@ def split(
         values = [(name, found.column(name)[group].as_py()) for name in keys]
         chosen = found.column(f"{_NUMBER}_list")[group].values
         whole = len(chosen) == len(rows)
-        yield place_of(values), laid if whole else laid.take(chosen)
+        yield partition_path(values), laid if whole else laid.take(chosen)
 
 
 def laid_out(partitioning: Partitioning, rows: pyarrow.Table) -> pyarrow.Table:

@@ -28,8 +28,8 @@ def test_one_file_for_each_partition(tmp_path: Path) -> None:
     files = RowFiles(str(tmp_path), by_kind())
     files.write(rows("a", "b", "a"))
     files.write(rows("b", first=3))
-    found = {each["place"]: each for each in files.finish()}
-    assert {place: each["rows"] for place, each in found.items()} == {
+    found = {each["partition_path"]: each for each in files.finish()}
+    assert {path: each["rows"] for path, each in found.items()} == {
         "kind=a": 2,
         "kind=b": 2,
     }
@@ -52,7 +52,7 @@ def test_few_files_are_open_at_a_time(
         assert len(list(tmp_path.glob("*.tmp"))) <= 2
     assert whole == 4
     done = files.finish()
-    assert sorted(each["place"] for each in done) == sorted(
+    assert sorted(each["partition_path"] for each in done) == sorted(
         ["kind=" + k for k in "abc"] * 2
     )
     found = [n for e in done for n in pq.ParquetFile(e["path"]).read()["n"].to_pylist()]

@@ -53,7 +53,8 @@ def commit_batch(table: Table, kind: str, batch: int) -> Commit:
     for rows in made(batch).to_batches():
         files.write(rows)
     written = [
-        DataFile(e["path"], e["rows"], e["size"], e["place"]) for e in files.finish()
+        DataFile(e["path"], e["rows"], e["size"], e["partition_path"])
+        for e in files.finish()
     ]
     commit = Commit(JOB, batch, (), row_count=12, staged=staging.name)
     table.commit(commit, written)

@@ -16,7 +16,7 @@ from pyiceberg.table import StaticTable
 
 from odradek.pipeline.job_errors import JobError
 from odradek.pipeline.tables.compaction.compaction import compact
-from odradek.pipeline.tables.partitions.places import files_in
+from odradek.pipeline.tables.partitions.partition_path import files_in
 from odradek.pipeline.tables.table import FORMATS, open_table
 from tests.pipeline.fake_job import JOB
 

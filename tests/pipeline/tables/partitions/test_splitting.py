@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from odradek.pipeline.tables.partitions.partition_path import values_of
 from odradek.pipeline.tables.partitions.partitioning import read_partitioning
-from odradek.pipeline.tables.partitions.places import values_of
 from odradek.pipeline.tables.partitions.splitting import laid_out, split, strange
 
 SCHEMA = pa.schema(
@@ -29,15 +29,15 @@ def rows(*given: dict[str, Any]) -> pa.Table:
     return pa.Table.from_pylist([{"n": n, **r} for n, r in enumerate(given)], SCHEMA)
 
 
-def places(kind: str, table: pa.Table, *by: str) -> dict[str, list[int]]:
+def partitions(kind: str, table: pa.Table, *by: str) -> dict[str, list[int]]:
     parts = split(read_partitioning("", by, kind), table)
-    return {place: part["n"].to_pylist() for place, part in parts}
+    return {path: part["n"].to_pylist() for path, part in parts}
 
 
 @pytest.mark.parametrize("kind", ["parquet", "delta", "iceberg"])
 def test_rows_keep_their_order(kind: str) -> None:
     table = rows({"kind": "a"}, {"kind": "b"}, {"kind": "a"}, {}, {"kind": "b"})
-    assert places(kind, table, "kind") == {
+    assert partitions(kind, table, "kind") == {
         "kind=a": [0, 2],
         "kind=b": [1, 4],
         "kind=__HIVE_DEFAULT_PARTITION__": [3],
@@ -46,9 +46,9 @@ def test_rows_keep_their_order(kind: str) -> None:
 
 def test_an_empty_text_is_none_where_names_do_not_tell_it() -> None:
     table = rows({"kind": ""}, {})
-    assert len(places("parquet", table, "kind")) == 1
-    assert len(places("delta", table, "kind")) == 1
-    assert len(places("iceberg", table, "kind")) == 2
+    assert len(partitions("parquet", table, "kind")) == 1
+    assert len(partitions("delta", table, "kind")) == 1
+    assert len(partitions("iceberg", table, "kind")) == 2
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_times(by: str, first: str, second: str) -> None:
     table = rows(
         {"at": MOMENT, "day": MOMENT.date()}, {"at": BEFORE, "day": BEFORE.date()}
     )
-    assert places("delta", table, by) == {first: [0], second: [1]}
+    assert partitions("delta", table, by) == {first: [0], second: [1]}
 
 
 def test_columns_of_the_files() -> None:
@@ -113,8 +113,8 @@ def test_each_row_is_in_one_part(given: list[tuple[str | None, datetime]]) -> No
     table = rows(*({"kind": kind, "at": at} for kind, at in given))
     partitioning = read_partitioning("", ["kind", "days(at)"], "iceberg")
     found = []
-    for place, part in split(partitioning, table):
-        values = values_of(place)
+    for path, part in split(partitioning, table):
+        values = values_of(path)
         for row in part.to_pylist():
             day = row["at"] and row["at"].date().isoformat()
             assert (row["kind"], day) == (values["kind"], values["at_day"])

@@ -1,4 +1,4 @@
-"""The name of a partition: a path like ``kind=a/timestamp_day=2026-01-31``.
+"""The path of a partition: a name like ``kind=a/timestamp_day=2026-01-31``.
 
 It is what Hive and Spark call the folders of a partition, and is read back. Invariant:
 different values have different names, and each name is one that a file system takes.
@@ -35,7 +35,7 @@ def is_too_long(name: str, text: str) -> bool:
     return len(folder_name(name, text).encode()) > NAME_SIZE_MAX
 
 
-def place_of(values: Iterable[tuple[str, str | None]]) -> str:
+def partition_path(values: Iterable[tuple[str, str | None]]) -> str:
     """The name of the partition with these values."""
     return "/".join(folder_name(name, text) for name, text in values)
 

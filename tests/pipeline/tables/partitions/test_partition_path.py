@@ -5,13 +5,13 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odradek.pipeline.tables.partitions.places import (
+from odradek.pipeline.tables.partitions.partition_path import (
     NAME_SIZE_MAX,
     NULL,
     files_in,
     folder_name,
     is_too_long,
-    place_of,
+    partition_path,
     values_of,
 )
 
@@ -21,14 +21,14 @@ VALUES = st.dictionaries(TEXTS, st.none() | TEXTS, max_size=3)
 
 @given(VALUES)
 def test_values_are_read_back(values: dict[str, str | None]) -> None:
-    place = place_of(values.items())
-    assert values_of(place) == values
-    assert values_of(f"/lake/t/{place}/part-1.parquet") == values
-    assert place.count("/") == max(len(values) - 1, 0)
+    path = partition_path(values.items())
+    assert values_of(path) == values
+    assert values_of(f"/lake/t/{path}/part-1.parquet") == values
+    assert path.count("/") == max(len(values) - 1, 0)
 
 
 def test_names_are_those_of_hive() -> None:
-    assert place_of([("kind", "a b/c"), ("day", "2026-01-31")]) == (
+    assert partition_path([("kind", "a b/c"), ("day", "2026-01-31")]) == (
         "kind=a b%2Fc/day=2026-01-31"
     )
     assert folder_name("kind", None) == f"kind={NULL}"
