@@ -1,7 +1,8 @@
 """Where objects are: a scheme, a bucket, and the beginning of their names.
 
-Names have letters, digits and ``. _ - =`` between slashes, and nothing else, so that a
-URL says a name as it is, to whichever library.
+Names of tables have letters, digits and ``. _ - =`` between slashes, and nothing else,
+so that a URL says a name as it is, to whichever library. Names of objects below them
+may have other characters: they are taken as they are, without an escape undone.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ _WHAT_ELSE = {
     **dict.fromkeys(("gcs", "gcsfs"), "gs"),
     **dict.fromkeys(("abfs", "abfss", "wasb", "wasbs", "azure", "adl"), "az"),
 }
+# Of these a URL has the same parts; other tools write them into their tables.
+_SAME_SHAPE = {"s3a": "s3", "s3n": "s3", "gcs": "gs"}
 _URL = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+)://(.*)", re.DOTALL)
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _PART = re.compile(r"[A-Za-z0-9._=-]+")
@@ -46,6 +49,20 @@ def is_object_url(text: str) -> bool:
     """Whether a text names a place in a store, rightly or not."""
     found = _URL.match(text)
     return found is not None and (found[1] in SCHEMES or found[1] in _WHAT_ELSE)
+
+
+def location_of_object(url: str) -> ObjectLocation:
+    """Where the object is that a table names by a URL, whatever its name is made of.
+
+    Raises:
+        ValueError: there is no such store.
+    """
+    found = _URL.fullmatch(url)
+    scheme = _SAME_SHAPE.get(found[1], found[1]) if found else ""
+    if found is None or scheme not in SCHEMES:
+        raise ValueError(f"{url} is no object in a store")
+    bucket, _, name = found[2].partition("/")
+    return ObjectLocation(scheme, bucket, name)
 
 
 def parse_location(text: str) -> ObjectLocation:

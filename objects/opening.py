@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from .location import parse_location
+from .location import ObjectLocation, parse_location
 from .settings import StoreSettings, check_options
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def read_settings(
-    url: str,
+    url: str | ObjectLocation,
     options: Mapping[str, str],
     environment: Mapping[str, str] | None = None,
 ) -> StoreSettings:
@@ -24,7 +24,7 @@ def read_settings(
     Raises:
         ValueError: the URL or an option is wrong.
     """
-    location = parse_location(url)
+    location = url if isinstance(url, ObjectLocation) else parse_location(url)
     check_options(location.scheme, options)
     given = os.environ if environment is None else environment
     settings = StoreSettings(location, dict(options), given)

@@ -24,7 +24,7 @@ from .commit_note import CommitNote
 from .evolution import evolution
 from .partitions.partition_path import values_of
 from .partitions.partitioning import WHOLE, check_same, said_of
-from .places.place import place_of, refuse_divided
+from .places.place import place_of
 from .staging import remove_leftovers, staging_name
 from .table import (
     MODE,
@@ -107,7 +107,6 @@ class DeltaTableOfJob:
         import pyarrow as pa
 
         refuse_renamed("Delta", renamed)
-        refuse_divided(self._place, partitioning)
         partitioning.check(schema)
         self._partitioning = partitioning
         schema = partitioning.with_made(schema)

@@ -23,7 +23,7 @@ from .column_names import check_new_names, former_names, to_rename, with_new_nam
 from .evolution import evolution
 from .partitions.iceberg_spec import iceberg_layout, partitions_of
 from .partitions.partitioning import WHOLE, check_same
-from .places.place import place_of, refuse_divided
+from .places.place import place_of
 from .snapshot_history import SNAPSHOTS_MAX, expire, newest_only, to_expire
 from .staging import remove_leftovers, staging_name
 from .table import MODE, DataFile, check_mode, check_schema, describe
@@ -125,7 +125,6 @@ class IcebergTableOfJob:
         Raises:
             JobError: there is one with another schema or partitioning.
         """
-        refuse_divided(self._place, partitioning)
         partitioning.check(schema)
         if not self.exists():
             self._catalog().create_namespace_if_not_exists(

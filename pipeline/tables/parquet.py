@@ -104,8 +104,8 @@ class ParquetTable:
             JobError: the folder is of another job or schema, or in use.
         """
         refuse_renamed("Parquet", renamed)
-        self._check_divided(partitioning)
         partitioning.check(schema)
+        self._check_names(schema, partitioning)
         if not self.exists() and (strange := self._strangers()):
             raise JobError(
                 f"{self.location} is not a table of odradek, and not empty (there "
@@ -139,8 +139,8 @@ class ParquetTable:
             return [name for name in os.listdir(self._folder) if name[0] not in "_."]
         return []
 
-    def _check_divided(self, partitioning: Partitioning) -> None:
-        """A folder may be divided."""
+    def _check_names(self, schema: pyarrow.Schema, partitioning: Partitioning) -> None:
+        """A path may have any length; folders of partitions are short enough."""
 
     def _make(self) -> None:
         self._log.mkdir(parents=True, exist_ok=True)

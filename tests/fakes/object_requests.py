@@ -8,7 +8,7 @@ from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, unquote, urlsplit
-from xml.sax.saxutils import escape
+from xml.sax.saxutils import escape, unescape
 
 from tests.fakes.stored_objects import (
     BROKEN,
@@ -184,7 +184,7 @@ class ObjectRequests(BaseHTTPRequestHandler):
     def _delete_many(self) -> Callable[[], None]:
         names = re.findall(r"<Key>([^<]*)</Key>", self.body.decode())
         for name in names:
-            self.server_store.objects.pop((self.bucket, unquote(name)), None)
+            self.server_store.objects.pop((self.bucket, unescape(name)), None)
         gone = "".join(f"<Deleted><Key>{name}</Key></Deleted>" for name in names)
         text = f"<DeleteResult>{gone}</DeleteResult>"
         return lambda: self._send(200, text.encode())

@@ -2,7 +2,11 @@
 
 import pytest
 
-from odradek.objects.location import is_object_url, parse_location
+from odradek.objects.location import (
+    is_object_url,
+    location_of_object,
+    parse_location,
+)
 
 
 @pytest.mark.parametrize("scheme", ["s3", "gs", "az"])
@@ -39,6 +43,14 @@ def test_url_and_its_parts(scheme: str) -> None:
 def test_what_is_no_place(url: str, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         parse_location(url)
+
+
+def test_objects_have_any_names() -> None:
+    found = location_of_object("s3a://b/t/kind=a%2Fb/day=1 ä?/x.parquet")
+    assert str(found) == "s3://b/t/kind=a%2Fb/day=1 ä?/x.parquet"
+    for url in ("hdfs://b/t", "/b/t", "abfss://c@a/t"):
+        with pytest.raises(ValueError, match="is no object in a store"):
+            location_of_object(url)
 
 
 def test_which_texts_are_urls_of_stores() -> None:

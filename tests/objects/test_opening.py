@@ -2,6 +2,7 @@
 
 import pytest
 
+from odradek.objects.location import location_of_object
 from odradek.objects.opening import open_store, read_settings
 
 HERE = {"PATH": "/none", "HOME": "/none"}
@@ -20,6 +21,8 @@ def test_wrong_option_and_wrong_url() -> None:
         read_settings("s3://lake/t", {"color": "red"}, HERE)
     with pytest.raises(ValueError, match="whole bucket"):
         read_settings("s3://lake", {}, HERE)
+    somewhere = location_of_object("s3://lake/kind=a b/x")
+    assert read_settings(somewhere, {}, HERE).location == somewhere
 
 
 def test_nothing_is_asked_when_it_is_opened() -> None:

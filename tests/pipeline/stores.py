@@ -11,6 +11,7 @@ from odradek.pipeline.tables.places.place import open_place
 from odradek.pipeline.tables.table import open_table
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from odradek.pipeline.tables.table import Table
@@ -31,14 +32,21 @@ def table_at(kind: str, job: str, folder: Path, name: str = "rows") -> Table:
 
 
 def rows_in(
-    server: ObjectServer, kind: str, column: str, folder: Path, name: str = "rows"
+    server: ObjectServer,
+    kind: str,
+    column: str,
+    folder: Path,
+    name: str = "rows",
+    key: Callable[[Any], Any] | None = None,
 ) -> list[Any]:
     """The values of a column, in order; nothing when there is no table."""
     if kind == "parquet":
-        return sorted(_of_parquet(server, f"jobs/{name}/", column))
-    if kind == "delta":
-        return sorted(_of_delta(f"{URL}/{name}", column))
-    return sorted(_of_iceberg(column, folder, name))
+        found = _of_parquet(server, f"jobs/{name}/", column)
+    elif kind == "delta":
+        found = _of_delta(f"{URL}/{name}", column)
+    else:
+        found = _of_iceberg(column, folder, name)
+    return sorted(found, key=key)
 
 
 def _of_parquet(server: ObjectServer, prefix: str, column: str) -> list[Any]:

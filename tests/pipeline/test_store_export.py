@@ -81,6 +81,7 @@ def test_export(
     send_rows(broker_process.address, topic, 0, 200)
     url = f"s3://lake/{kind}-rows"
     given = ["--table-format", kind, "--store", f"endpoint={store}", *TYPED]
+    given += ["--partition-by", "days(_timestamp)"]
     for name, value in catalog(kind, tmp_path).items():
         given += ["--catalog", f"{name}={value}"]
     given += ["--bootstrap-server", broker_process.address]

@@ -27,6 +27,8 @@ def folder_name(name: str, text: str | None) -> str:
         return f"{_escaped(name)}={NULL}"
     if text == NULL:  # a text that says so is not nothing
         return f"{_escaped(name)}=%5F{NULL[1:]}"
+    if text.endswith("."):  # Azure takes a dot from the end of a folder's name
+        return f"{_escaped(name)}={_escaped(text[:-1])}%2E"
     return f"{_escaped(name)}={_escaped(text)}"
 
 
@@ -57,6 +59,12 @@ def files_in(folder: str | os.PathLike[str]) -> list[str]:
         folders[:] = [name for name in folders if "=" in name]
         found += [os.path.join(path, n) for n in names if n.endswith(".parquet")]
     return sorted(found)
+
+
+def is_shown(path: str) -> bool:
+    """Whether a path, from the table on, is that of a file that `files_in` finds."""
+    *folders, name = path.split("/")
+    return name.endswith(".parquet") and all("=" in folder for folder in folders)
 
 
 def _escaped(text: str) -> str:

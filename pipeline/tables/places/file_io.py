@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pyiceberg.io import FileIO, InputFile, InputStream, OutputFile, OutputStream
 
 from odradek.objects.errors import NoSuchObject
-from odradek.objects.location import parse_location
+from odradek.objects.location import location_of_object
 from odradek.objects.opening import open_store, read_settings
 from odradek.objects.reading import open_object
 
@@ -56,12 +56,14 @@ class ObjectsFileIO(FileIO):
         store.delete([name])
 
     def _found(self, url: str) -> tuple[ObjectStore, str]:
-        location = parse_location(url)
+        location = location_of_object(url)
         place = location.scheme, location.bucket
         store = self._stores.get(place)
         if store is None:
             # Several threads may come here: then one store more is opened.
-            store = self._stores[place] = open_store(read_settings(url, self._options))
+            store = self._stores[place] = open_store(
+                read_settings(location, self._options)
+            )
         return store, location.path
 
     def __getstate__(self) -> dict[str, Any]:

@@ -17,18 +17,25 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from odradek.objects.errors import NoSuchObject
+from odradek.pipeline.job_errors import JobError
 from odradek.pipeline.tables.parquet import LOG, STAGE, ParquetTable
+from odradek.pipeline.tables.partitions.partition_path import NAME_SIZE_MAX, is_shown
 from odradek.pipeline.tables.staging import batch_of, staging_name
 
-from .place import refuse_divided
-
 if TYPE_CHECKING:
+    import pyarrow
+
     from odradek.pipeline.tables.commit import Commit
     from odradek.pipeline.tables.partitions.partitioning import Partitioning
     from odradek.pipeline.tables.table import DataFile
 
     from .place import StagingFolder
     from .store_place import StorePlace
+
+
+# Of the name of an object, in bytes, in all stores; and of a file in its partition.
+_OBJECT_NAME_SIZE_MAX = 1024
+_FILE_NAME_SIZE = 48
 
 
 class ParquetInStore(ParquetTable):
@@ -47,12 +54,21 @@ class ParquetInStore(ParquetTable):
         return False
 
     def _strangers(self) -> list[str]:
-        objects, _ = self._store.list_folder(self._place.folder.path)
-        names = [each.name.rpartition("/")[2] for each in objects]
+        objects, folders = self._store.list_folder(self._place.folder.path)
+        names = [each.name.rpartition("/")[2] for each in objects] + folders
         return [name for name in names if name and name[0] not in "_."]
 
-    def _check_divided(self, partitioning: Partitioning) -> None:
-        refuse_divided(self._place, partitioning)
+    def _check_names(self, schema: pyarrow.Schema, partitioning: Partitioning) -> None:
+        """A row is never refused because its partition cannot be named."""
+        size = len(self._place.folder.path) + _FILE_NAME_SIZE
+        size += len(partitioning.fields) * (NAME_SIZE_MAX + 1)
+        if partitioning and size > _OBJECT_NAME_SIZE_MAX:
+            raise JobError(
+                f"partition_by: names in a store have {_OBJECT_NAME_SIZE_MAX} bytes,"
+                f" and those of {self.location}, divided by {partitioning}, might have"
+                f" {size}: divide the table by three columns at most, or give it a"
+                ' shorter path, or format = "delta" or "iceberg"'
+            )
 
     def _make(self) -> None:
         self._place.check()
@@ -115,9 +131,9 @@ class ParquetInStore(ParquetTable):
     def files(self) -> list[str]:
         """The paths of all files of the table as it is now."""
         folder = self._place.folder
-        objects, _ = self._store.list_folder(folder.path)
-        names = [each.name.rpartition("/")[2] for each in objects]
-        return sorted(f"{folder}/{name}" for name in names if name.endswith(".parquet"))
+        found = self._store.list_all(folder.path)
+        names = [each.name.removeprefix(f"{folder.path}/") for each in found]
+        return sorted(f"{folder}/{name}" for name in names if is_shown(name))
 
     def open(self, path: str) -> Any:
         """One of them, as pyarrow takes it."""

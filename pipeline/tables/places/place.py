@@ -20,8 +20,6 @@ from odradek.pipeline.job_errors import JobError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from odradek.pipeline.tables.partitions.partitioning import Partitioning
-
 Location = Path | ObjectLocation
 
 
@@ -279,19 +277,6 @@ def local_folder(place: TablePlace, why: str) -> Path:
     if isinstance(place.location, Path):
         return place.location
     raise JobError(f"{place.location}: {why}")
-
-
-def refuse_divided(place: TablePlace, partitioning: Partitioning) -> None:
-    """Refuse partitions where names cannot say their values.
-
-    Raises:
-        JobError: the table lies in a store, and is to be divided.
-    """
-    if partitioning and not isinstance(place.location, Path):
-        raise JobError(
-            f"partition_by: the table {place.location} lies in a store, where tables"
-            " are not divided yet; leave it out, or write to a folder"
-        )
 
 
 def open_place(location: str, options: Mapping[str, str] | None = None) -> TablePlace:

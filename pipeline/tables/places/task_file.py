@@ -18,7 +18,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from odradek.objects.location import parse_location
+from odradek.objects.location import location_of_object
 from odradek.objects.opening import open_store, read_settings
 from odradek.objects.reading import open_object
 from odradek.pipeline.job_errors import JobStopped
@@ -75,7 +75,7 @@ def new_task_file(folder: Folder) -> TaskFile:
 def opened(path: str, folder: Folder) -> Any:
     """A file beside or below such a folder's table, as pyarrow takes it."""
     if isinstance(folder, StoreFolder):
-        return open_object(store_of(folder), parse_location(path).path)
+        return open_object(store_of(folder), location_of_object(path).path)
     return path
 
 

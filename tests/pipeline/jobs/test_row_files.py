@@ -62,7 +62,7 @@ def test_few_files_are_open_at_a_time(
 def test_a_column_that_tells_rows_apart_divides_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(row_files, "_PLACES_MAX", 3)
+    monkeypatch.setattr(row_files, "_PARTITIONS_MAX", 3)
     files = RowFiles(str(tmp_path), by_kind())
     files.write(rows("a", "b", "c", "d"))
     with pytest.raises(JobStopped, match="more than 3 partitions, by kind"):

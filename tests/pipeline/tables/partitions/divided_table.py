@@ -13,10 +13,12 @@ from odradek.pipeline.tables.partitions.partitioning import (
     Partitioning,
     read_partitioning,
 )
+from odradek.pipeline.tables.places.task_file import as_told
 from odradek.pipeline.tables.table import DataFile, Table, open_table
 from tests.pipeline.fake_job import JOB
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 SCHEMA = pa.schema(
@@ -35,22 +37,24 @@ def by(kind: str, *fields: str) -> Partitioning:
     return read_partitioning("", fields or BY, kind)
 
 
-def made(batch: int, count: int = 12) -> pa.Table:
+def made(batch: int, kinds: Sequence[str | None] = KINDS, count: int = 12) -> pa.Table:
     numbers = range(batch * count, (batch + 1) * count)
-    return pa.Table.from_pylist([row(number) for number in numbers], SCHEMA)
+    return pa.Table.from_pylist([row(number, kinds) for number in numbers], SCHEMA)
 
 
-def row(number: int) -> dict[str, object]:
-    """Three kinds, and two days."""
+def row(number: int, kinds: Sequence[str | None] = KINDS) -> dict[str, object]:
+    """Of one of the kinds, and of one of two days."""
     day = FIRST + timedelta(days=number % 2)
-    return {"kind": KINDS[number % 3], "n": number, "_timestamp": day}
+    return {"kind": kinds[number % len(kinds)], "n": number, "_timestamp": day}
 
 
-def commit_batch(table: Table, kind: str, batch: int) -> Commit:
+def commit_batch(
+    table: Table, kind: str, batch: int, kinds: Sequence[str | None] = KINDS
+) -> Commit:
     """One batch of six partitions, not yet published."""
     staging = table.staging(batch)
-    files = RowFiles(str(staging), Shape(partitioning=by(kind)))
-    for rows in made(batch).to_batches():
+    files = RowFiles(as_told(staging), Shape(partitioning=by(kind)))
+    for rows in made(batch, kinds).to_batches():
         files.write(rows)
     written = [
         DataFile(e["path"], e["rows"], e["size"], e["partition_path"])

@@ -10,6 +10,7 @@ from odradek.pipeline.tables.partitions.partition_path import (
     NULL,
     files_in,
     folder_name,
+    is_shown,
     is_too_long,
     partition_path,
     values_of,
@@ -36,6 +37,12 @@ def test_names_are_those_of_hive() -> None:
     assert folder_name("Straße", "größer") == "Straße=größer"
 
 
+def test_a_name_does_not_end_with_a_dot() -> None:
+    """In Azure it would be that of another value."""
+    assert folder_name("kind", "a..") == "kind=a.%2E"
+    assert values_of("kind=a.%2E/part-1.parquet") == {"kind": "a.."}
+
+
 def test_a_folder_cannot_have_every_name(tmp_path: Path) -> None:
     longest = "x" * (NAME_SIZE_MAX - len("kind="))
     (tmp_path / folder_name("kind", longest)).mkdir()
@@ -50,4 +57,6 @@ def test_files_of_a_table_are_not_those_that_are_staged(tmp_path: Path) -> None:
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
+    assert not is_shown("_stage/x/d.parquet")
+    assert all(map(is_shown, shown))
     assert files_in(tmp_path) == sorted(str(tmp_path / name) for name in shown)

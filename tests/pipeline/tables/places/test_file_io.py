@@ -51,6 +51,15 @@ def test_what_is_not_whole_is_not_put(server: ObjectServer) -> None:
     assert server.names() == []
 
 
+def test_names_that_other_writers_give(server: ObjectServer) -> None:
+    """The files of a table that is divided say their partition."""
+    url = "s3://lake/t/kind=a%2Fb/x 1.parquet"
+    with ObjectsFileIO().new_output(url).create() as stream:
+        stream.write(b"one")
+    assert server.content("t/kind=a%2Fb/x 1.parquet") == b"one"
+    assert ObjectsFileIO().new_input(url).open().read() == b"one"
+
+
 def test_lost_answer(server: ObjectServer) -> None:
     server.fail(Fault(LOST, "PUT", "", 2))
     written(b"one")

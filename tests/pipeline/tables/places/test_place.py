@@ -5,13 +5,11 @@ from pathlib import Path
 import pytest
 
 from odradek.pipeline.job_errors import JobError
-from odradek.pipeline.tables.partitions.partitioning import WHOLE, read_partitioning
 from odradek.pipeline.tables.places.place import (
     LocalPlace,
     local_folder,
     open_place,
     place_of,
-    refuse_divided,
 )
 from odradek.pipeline.tables.places.store_place import StorePlace
 
@@ -60,11 +58,3 @@ def test_what_only_folders_can_do(tmp_path: Path) -> None:
     assert local_folder(place_of(tmp_path), "no") == tmp_path
     with pytest.raises(JobError, match="s3://lake/t: no such luck"):
         local_folder(open_place("s3://lake/t"), "no such luck")
-
-
-def test_tables_in_stores_are_not_divided() -> None:
-    divided = read_partitioning("partition_by", ("kind",), "delta")
-    refuse_divided(place_of(Path("/t")), divided)
-    refuse_divided(open_place("s3://lake/t"), WHOLE)
-    with pytest.raises(JobError, match="lies in a store"):
-        refuse_divided(open_place("s3://lake/t"), divided)
