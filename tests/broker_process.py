@@ -1,4 +1,7 @@
-"""A broker as its users start it: a process of its own, stopped by its own pid."""
+"""A broker as its users start it: a process of its own, stopped by its own pid.
+
+It stops by itself when the tests do, however they end.
+"""
 
 import contextlib
 import os
@@ -45,6 +48,7 @@ class BrokerProcess:
         """Start, and wait for nothing."""
         command = [sys.executable, "-m", self.module, "serve"]
         command += ["--port", str(self.port), "--data-dir", str(self.data_dir)]
+        command += [f"-oexit.with.process={os.getpid()}"]
         with self.log_path.open("a") as log:
             self.process = subprocess.Popen(
                 command + self.options,

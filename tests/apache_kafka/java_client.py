@@ -12,6 +12,8 @@ SOURCES = jars.HERE / "java"
 CLASSES = jars.HERE / "target" / "classes"
 _COMPLETE = CLASSES / ".complete"
 
+Deeds = dict[str, Callable[[], object]]
+
 
 class Broker(Protocol):
     """The broker of a scene: ours, or Apache Kafka."""
@@ -62,8 +64,13 @@ class JavaClient:
             broker.kill()
             broker.start()
 
-        words = ("scene", actors, scene, broker.address, topic)
-        self._run(words, {"restart": restart})
+        self.play_at(broker.address, actors, scene, topic, {"restart": restart})
+
+    def play_at(
+        self, address: str, actors: str, scene: str, topic: str, deeds: Deeds
+    ) -> None:
+        """Play a scene that asks for these ``deeds``, by their names."""
+        self._run(("scene", actors, scene, address, topic), deeds)
 
     def tool(self, class_name: str, *arguments: str) -> str:
         """What a tool prints on either stream; it must end well."""
@@ -74,9 +81,7 @@ class JavaClient:
         read = text.replace("\n", "\x01")
         return self._run(("feed", read, class_name, *arguments), {})
 
-    def _run(
-        self, words: tuple[str, ...], deeds: dict[str, Callable[[], object]]
-    ) -> str:
+    def _run(self, words: tuple[str, ...], deeds: Deeds) -> str:
         self._write("\t".join(words))
         printed: dict[str, list[str]] = {"|": [], "!": []}
         while (line := self._read()) not in ("done", "failed"):

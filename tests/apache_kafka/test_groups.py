@@ -81,9 +81,9 @@ def test_the_console_consumer_and_the_group_tool(
     assert "g" not in group_tool("--list").split()
 
 
-def create_topic(broker: Broker, topic: str) -> None:
+def create_topic(broker: Broker, topic: str, partitions: int = 4) -> None:
     admin = confluent_kafka.admin.AdminClient({"bootstrap.servers": broker.address})
-    wanted = confluent_kafka.admin.NewTopic(topic, 4, 1)
+    wanted = confluent_kafka.admin.NewTopic(topic, partitions, 1)
     admin.create_topics([wanted])[topic].result(30)
 
 

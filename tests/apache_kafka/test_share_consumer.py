@@ -1,10 +1,12 @@
 """Share groups (KIP-932), with the Java client's share consumers."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from odradek.testing import Broker
 from tests.apache_kafka.java_client import JavaClient
 from tests.apache_kafka.node import running_kafka
 from tests.apache_kafka.test_groups import create_topic
@@ -13,14 +15,16 @@ from tests.broker_process import BrokerProcess, running_broker
 
 CONSOLE_SHARE_CONSUMER = "org.apache.kafka.tools.consumer.ConsoleShareConsumer"
 CONFIGS = "kafka.admin.ConfigCommand"
-# So that locks and members are not waited for long.
+# So that members are not waited for long, and no lock ends that is not meant to.
 OPTIONS = {
     "group.share.heartbeat.interval.ms": "200",
     "group.share.min.heartbeat.interval.ms": "200",
     "group.share.min.record.lock.duration.ms": "1000",
+    "group.share.max.record.lock.duration.ms": "3600000",
+    "group.share.record.lock.duration.ms": "3600000",
 }
-# What takes no longer on a slow machine than its locks.
-SCENES = ("accept", "release", "close", "limit", "aborted", "locks")
+# And in how many partitions.
+SCENES = {"accept": 4, "release": 4, "close": 4, "limit": 4, "aborted": 4, "locks": 1}
 
 
 @pytest.fixture(scope="module")
@@ -32,12 +36,20 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
         assert "Traceback" not in process.log()
 
 
-@pytest.mark.parametrize("scene", [*SCENES, "renew"])
+@pytest.mark.parametrize("scene", SCENES)
 def test_g030_the_java_client(
     broker: BrokerProcess, java: JavaClient, scene: str
 ) -> None:
-    create_topic(broker, f"share-{scene}")
+    create_topic(broker, f"share-{scene}", SCENES[scene])
     java.play("Shares", scene, broker, f"share-{scene}")
+
+
+def test_g030_locks_are_renewed(java: JavaClient) -> None:
+    """They last for an hour, and time is moved."""
+    with Broker(OPTIONS) as broker:
+        topic = broker.topic("share-renew")
+        deeds = {"later": lambda: broker.clock.advance(timedelta(minutes=40))}
+        java.play_at(broker.bootstrap, "Shares", "renew", topic, deeds)
 
 
 def test_g022_what_was_accepted_never_comes_again(
@@ -53,7 +65,7 @@ def test_g022_what_was_accepted_never_comes_again(
 def test_the_scenes_are_those_of_apache_kafka(tmp_path: Path, java: JavaClient) -> None:
     with running_kafka(tmp_path, OPTIONS) as kafka:
         for scene in SCENES:
-            create_topic(kafka, f"share-{scene}")
+            create_topic(kafka, f"share-{scene}", SCENES[scene])
             java.play("Shares", scene, kafka, f"share-{scene}")
 
 

@@ -473,7 +473,7 @@ public class Transactions extends Scenes {
         input.assign(partitions(topic));
         long[] handled = {0};
         killer.start();
-        until("all is handled", 4 * WAIT_MS, () -> handled[0] == count, () -> {
+        until("all is handled", () -> handled[0] == count, () -> {
             List<String> values = new ArrayList<>();
             input.poll(SOON).forEach(each -> values.add(each.value()));
             if (values.isEmpty()) {
