@@ -44,6 +44,10 @@ _OTHER_REGION = (
     *("PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocation"),
     *("TemporaryRedirect", "InvalidRegion"),
 )
+_OTHER_STORE = {
+    "s3": "; if another store is meant, name it (option endpoint, AWS_ENDPOINT_URL)",
+    "az": "; if another store is meant, name it (options endpoint and account)",
+}
 # How the libraries begin.
 _OF_STORE = re.compile(
     r"Generic \w+ error|Generic (S3|GCS|MicrosoftAzure|HTTP)|Error performing|"
@@ -73,7 +77,8 @@ def failure_of(error: BaseException, settings: StoreSettings) -> StoreError:
         said = f"{status} {code}".strip() if status else "nothing"
         return StoreAway(
             f"the store {settings.host} answers {said} to who asks for"
-            f" {settings.location}; it was asked again and again"
+            f" {settings.location}, however often: run this again when it does answer"
+            f"{_OTHER_STORE.get(settings.scheme, '')}"
         )
     said = f"{status} {code}".strip() if status else type(error).__name__
     return StoreRefused(

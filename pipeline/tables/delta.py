@@ -111,6 +111,11 @@ class DeltaTableOfJob:
         self._partitioning = partitioning
         schema = partitioning.with_made(schema)
         self._place.check()
+        if "%" in str(self.location):
+            raise JobError(
+                f"{self.location}: deltalake takes the % in this path for the beginning"
+                " of an escape, and finds no such folder; give the table another path"
+            )
         if not self.exists():
             self._place.make()
             with self._place.telling():

@@ -343,7 +343,7 @@ def _files_of(table: IcebergTable, snapshots: Iterable[Snapshot]) -> set[str]:
 def local_name(uri: str) -> str:
     """The path in a file's URI; one of a store stays as it is."""
     parts = urlsplit(uri)
-    return unquote(parts.path) if parts.scheme in ("", "file") else uri
+    return unquote(parts.path) if parts.scheme == "file" else uri
 
 
 def _plain(schema: pyarrow.Schema) -> pyarrow.Schema:

@@ -21,7 +21,7 @@ def http(status: int, code: str = "") -> str:
 @pytest.mark.parametrize(
     ("text", "kind", "said"),
     [
-        (http(503, "SlowDown"), StoreAway, "answers 503 SlowDown"),
+        (http(503, "SlowDown"), StoreAway, "answers 503 SlowDown .*option endpoint"),
         (http(500), StoreAway, "answers 500"),
         (http(429), StoreAway, "answers 429"),
         ("Generic S3 error: error sending request for url", StoreAway, "nothing"),

@@ -11,11 +11,14 @@ from typing import Any
 import pytest
 
 from tests.broker_process import BrokerProcess
+from tests.fakes.stored_objects import ObjectServer
+from tests.objects.conftest import far_server, far_store, server
 from tests.pipeline import feeding, installed_extra
 from tests.pipeline.installed_extra import ROOT
 from tests.pipeline.values.test_avro import NEW, encoded
 from tests.pipeline.values.test_protobuf import order, order_file
 
+__all__ = ["far_server", "far_store", "server"]
 EXTRAS = ("pipeline", "connect", "delta", "iceberg", "avro", "protobuf")
 # One after the other in one process: Java starts once.
 COMMANDS = """
@@ -38,6 +41,26 @@ table.create(pa.schema([("n", pa.int64())]))
 assert table.exists() and table.last_commit("job") is None
 table.close()
 assert TableSource(kind, location, {}).files(None) == []
+"""
+STORED = """
+import sys
+import pyarrow as pa
+from odradek.pipeline.tables.table import open_table
+
+kind, location, catalog = sys.argv[1:]
+options = {"type": "sql", "uri": catalog} if kind == "iceberg" else {}
+table = open_table(kind, location, "job", options)
+table.create(pa.schema([("n", pa.int64())]))
+assert table.exists() and table.last_commit("job") is None
+table.close()
+"""
+OBJECTS = """
+from odradek.broker.cli.main import main
+from odradek.objects.opening import open_store, read_settings
+
+store = open_store(read_settings("s3://lake/t", {}))
+assert store.put_if_absent("t/a", b"1") and not store.put_if_absent("t/a", b"2")
+assert main(["pipeline", "export", "t", "s3://lake/t"]) == 1
 """
 VALUES = """
 import json, sys
@@ -77,9 +100,9 @@ def run(folder: Path, script: str, *arguments: str) -> str:
     return done.stdout
 
 
-def linked(folder: Path, extra: str) -> Path:
-    """A folder with the extra alone, and a Python for it beside."""
-    installed_extra.link(folder, extra)
+def linked(folder: Path, *extras: str) -> Path:
+    """A folder with these extras alone, and a Python for it beside."""
+    installed_extra.link(folder, *extras)
     installed_extra.python_script(folder, folder.with_name("python"))
     return folder
 
@@ -117,6 +140,29 @@ def test_nothing_else_can_be_imported(tmp_path: Path, extra: str) -> None:
 @pytest.mark.parametrize("kind", ["delta", "iceberg"])
 def test_a_table_format_alone(tmp_path: Path, kind: str) -> None:
     run(linked(tmp_path / "links", kind), TABLE, kind, str(tmp_path / "table"))
+
+
+def test_stores_alone(tmp_path: Path, server: ObjectServer) -> None:
+    """Commands of the pipeline say that they need more."""
+    run(linked(tmp_path / "links", "objects"), OBJECTS)
+    assert server.content("t/a") == b"1"
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "parquet",
+        *(pytest.param(name, marks=pytest.mark.long) for name in ("delta", "iceberg")),
+    ],
+)
+def test_a_table_format_and_stores(
+    tmp_path: Path, kind: str, far_server: ObjectServer
+) -> None:
+    extra = "pipeline" if kind == "parquet" else kind
+    catalog = f"sqlite:///{tmp_path}/catalog.db"
+    links = linked(tmp_path / "links", extra, "objects")
+    run(links, STORED, kind, f"s3://lake/{kind}", catalog)
+    assert far_server.names(f"{kind}/")
 
 
 def test_a_client_of_spark_connect_alone(tmp_path: Path) -> None:

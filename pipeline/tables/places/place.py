@@ -12,7 +12,6 @@ import uuid
 from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
-from urllib.parse import unquote, urlsplit
 
 from odradek.objects.location import ObjectLocation
 from odradek.pipeline.job_errors import JobError
@@ -91,9 +90,6 @@ class TablePlace(Protocol):
     def uri_of(self, path: str) -> str:
         """A data file, as Iceberg writes it down."""
 
-    def path_of(self, uri: str) -> str:
-        """And back."""
-
     def folders_in(self, folder: str) -> list[str]:
         """The names of folders that lie below one of the table's."""
 
@@ -138,17 +134,20 @@ class LocalPlace:
     @property
     def uri(self) -> str:
         """The table, as Iceberg writes it down."""
-        return self.folder.as_uri()
+        return local_uri(self.folder)
 
     def catalog(self, given: dict[str, str] | None, name: str) -> dict[str, str]:
         """The properties of an Iceberg catalog: a SQLite file, if none is given."""
         if given is not None:
             return given
+        from sqlalchemy import URL
+
         self.make()
+        file = URL.create("sqlite", database=str(self.folder / "catalog.db"))
         return {
             "type": "sql",
-            "uri": f"sqlite:///{self.folder}/catalog.db",
-            "warehouse": self.folder.parent.as_uri(),
+            "uri": file.render_as_string(),
+            "warehouse": local_uri(self.folder.parent),
         }
 
     def has_catalog(self) -> bool:
@@ -192,11 +191,7 @@ class LocalPlace:
 
     def uri_of(self, path: str) -> str:
         """A data file, as Iceberg writes it down."""
-        return Path(path).as_uri()
-
-    def path_of(self, uri: str) -> str:
-        """And back."""
-        return unquote(urlsplit(uri).path)
+        return local_uri(Path(path))
 
     def folders_in(self, folder: str) -> list[str]:
         """The names of folders that lie below one of the table's."""
@@ -256,6 +251,15 @@ class LocalPlace:
     def telling(self) -> AbstractContextManager[None]:
         """Errors of a file system say what they mean."""
         return nullcontext()
+
+
+def local_uri(path: Path) -> str:
+    """A path as Iceberg writes it down: a URI, if nothing in it has to be escaped.
+
+    Libraries of Iceberg do not undo an escape, so others stay paths.
+    """
+    uri = path.as_uri()
+    return str(path) if "%" in uri else uri
 
 
 def local_or_none(path: str) -> str | None:

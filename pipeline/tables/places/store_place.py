@@ -128,10 +128,6 @@ class StorePlace:
         """A data file, as Iceberg writes it down."""
         return path
 
-    def path_of(self, uri: str) -> str:
-        """And back."""
-        return uri
-
     def name_of(self, path: str) -> str:
         """The name of an object in its bucket."""
         bucket = f"{self.folder.scheme}://{self.folder.bucket}/"

@@ -37,6 +37,13 @@ def test_other_writers_come_between(tmp_path: Path) -> None:
     assert rows_of("deltalake", tmp_path / "t", "_offset") == expected
 
 
+def test_a_path_that_deltalake_takes_for_another(tmp_path: Path) -> None:
+    with pytest.raises(JobError, match="give the table another path"):
+        filled(tmp_path / "a%20b", 1)
+    filled(tmp_path / "a b#?", 1)
+    assert rows_of("deltalake", tmp_path / "a b#?", "_offset") == list(range(10))
+
+
 def test_two_jobs_write_to_one_table(tmp_path: Path) -> None:
     table = filled(tmp_path / "t", 2)
     other = DeltaTableOfJob(tmp_path / "t", "other")

@@ -8,10 +8,12 @@ from pyiceberg.catalog import Catalog, load_catalog
 
 from odradek.pipeline.job_errors import CommitRefused, JobError
 from odradek.pipeline.tables.commit import Commit
+from odradek.pipeline.tables.compaction.compaction import compact
+from odradek.pipeline.tables.files import TableSource
 from odradek.pipeline.tables.iceberg import IcebergTableOfJob
-from odradek.pipeline.tables.table import Table
+from odradek.pipeline.tables.table import Table, open_table
 from tests.pipeline.fake_job import JOB, SCHEMA, range_of, run_batches, writer
-from tests.pipeline.table_readers import rows_of
+from tests.pipeline.table_readers import READERS, rows_of
 
 
 def catalog_of(folder: Path) -> dict[str, str]:
@@ -27,6 +29,15 @@ def catalog_of(folder: Path) -> dict[str, str]:
 def opened(options: dict[str, str]) -> Catalog:
     rest = {k: v for k, v in options.items() if k not in ("name", "table")}
     return load_catalog(options["name"], **rest)
+
+
+def test_a_path_with_characters_that_a_uri_escapes(tmp_path: Path) -> None:
+    folder = tmp_path / "my rows #1" / "ä%20b?"
+    run_batches(lambda: (open_table("iceberg", str(folder), JOB), None), range(2))
+    assert compact(str(folder)).files_after == 1
+    for reader in READERS["iceberg"]:
+        assert rows_of(reader, folder, "_offset") == list(range(20))
+    assert len(TableSource("iceberg", str(folder), {}).files(None)) == 1  # type: ignore[arg-type]
 
 
 def test_catalog_of_the_user(tmp_path: Path) -> None:

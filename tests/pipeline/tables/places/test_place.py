@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from odradek.pipeline.job_errors import JobError
+from odradek.pipeline.tables.iceberg import local_name
 from odradek.pipeline.tables.places.place import (
     LocalPlace,
     local_folder,
@@ -43,7 +44,7 @@ def test_staged_files_and_notes(tmp_path: Path) -> None:
     assert place.folders_in("none") == []
     assert place.status(str(path)).size == 2
     assert place.relative(str(path)) == "data/one/x.parquet"
-    assert place.path_of(place.uri_of(str(path))) == str(path)
+    assert local_name(place.uri_of(str(path))) == str(path)
     assert list(place.data_files("data")) == [str(path)]
     place.remove_files([str(path)])
     assert place.folders_in("data") == []
@@ -52,6 +53,15 @@ def test_staged_files_and_notes(tmp_path: Path) -> None:
     assert place.read("notes", "a") == "text"
     with pytest.raises(FileNotFoundError):
         place.read("notes", "b")
+
+
+@pytest.mark.parametrize("name", ["t", "a b", "a%20b", "ä#?&"])
+def test_a_folder_that_iceberg_names(name: str) -> None:
+    place = place_of(Path("/lake") / name)
+    for path in (str(place.location), f"{place.location}/data/x.parquet"):
+        assert local_name(place.uri_of(path)) == path
+    assert "%20" not in place.uri or name == "a%20b"
+    assert place_of(Path("/lake/t")).uri == "file:///lake/t"
 
 
 def test_what_only_folders_can_do(tmp_path: Path) -> None:

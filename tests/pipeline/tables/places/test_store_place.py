@@ -23,7 +23,7 @@ def test_folders_are_beginnings_of_names(
     assert place.folders_in("") == ["data"]
     assert place.relative(path) == "data/one/x.parquet"
     assert place.status(path).size == 2
-    assert place.path_of(place.uri_of(path)) == place.real(path) == path
+    assert place.uri_of(path) == place.real(path) == path
     assert list(place.data_files("data")) == [path, path.replace("one/x", "two/y")]
     place.remove_files([path])
     place.remove_folder("data", "two")
