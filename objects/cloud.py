@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .settings import StoreSettings
 
 _Answer = TypeVar("_Answer")
-_LIBRARY_TRIES = 2
+_RETRY: Any = {"max_retries": 2}  # of the library, before ours
 _TIMEOUT_S = 120
 _CONNECT_TIMEOUT_S = 10
 # A part of a large object, and how many are on their way: they are in memory.
@@ -195,18 +195,17 @@ def open_cloud(settings: StoreSettings) -> Any:
         "connect_timeout": timedelta(seconds=_CONNECT_TIMEOUT_S),
         "allow_http": settings.endpoint.startswith("http://"),
     }
-    retry: Any = {"max_retries": _LIBRARY_TRIES}
     bucket = settings.location.bucket
     if settings.scheme == "gs":
         from obstore.store import GCSStore
 
-        return GCSStore(bucket, retry_config=retry)
+        return GCSStore(bucket, retry_config=_RETRY)
     if settings.scheme == "az":
         from obstore.store import AzureStore
 
         config = _azure_config(settings)
         return AzureStore(
-            bucket, config=config, client_options=client, retry_config=retry
+            bucket, config=config, client_options=client, retry_config=_RETRY
         )
     from obstore.store import S3Store
 
@@ -214,7 +213,7 @@ def open_cloud(settings: StoreSettings) -> Any:
         bucket,
         config=_s3_config(settings),
         client_options=client,
-        retry_config=retry,
+        retry_config=_RETRY,
         credential_provider=_provider(settings),
     )
 

@@ -5,7 +5,7 @@ Stock clients log in meanwhile: with tokens of old keys, of new ones, of none.
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import confluent_kafka
@@ -40,7 +40,7 @@ class Keyed:
         return bool(self._metadata(issuer.token("alice")))
 
     def _metadata(self, token: str) -> object:
-        failed: list[object] = []
+        failed: list[confluent_kafka.KafkaError] = []
         client = confluent_kafka.Consumer(
             {
                 "bootstrap.servers": self.broker.address,
@@ -52,16 +52,14 @@ class Keyed:
                 "log_level": 0,
             }
         )
-        end_s = time.monotonic() + PATIENCE_S
+        end_s, wait_s = time.monotonic() + PATIENCE_S, 0.2
         try:
-            while not failed:
-                assert time.monotonic() < end_s
+            while not any(each.name() == "_AUTHENTICATION" for each in failed):
+                assert time.monotonic() < end_s, failed
                 client.poll(0)  # where tokens and errors are handed over
-                try:
-                    return client.list_topics(timeout=0.2)
-                except confluent_kafka.KafkaException as error:
-                    if error.args[0].name() != "_TRANSPORT":
-                        failed.append(error)
+                with suppress(confluent_kafka.KafkaException):  # not yet, or never
+                    return client.list_topics(timeout=wait_s)
+                wait_s = min(wait_s * 1.5, 10)
         finally:
             client.close()
         return None

@@ -1,14 +1,16 @@
 """Stores that are busy, break off and lose answers: no row twice, and none missing."""
 
 import os
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from odradek.objects import retries
+from odradek.objects import cloud, retries
 from odradek.objects.errors import StoreAway, StoreRefused
 from odradek.pipeline.job_errors import CommitRefused
 from odradek.pipeline.tables.commit import Commit
+from odradek.pipeline.tables.places import library_options
 from odradek.pipeline.tables.table import FORMATS, Table
 from tests.fakes.stored_objects import (
     BROKEN,
@@ -27,6 +29,7 @@ from tests.pipeline.stores import rows_in, table_at
 __all__ = ["far_server", "far_store"]
 IS_LONG = bool(os.environ.get("ODRADEK_LONG"))
 SEEDS = 20 if IS_LONG else 2
+MOMENT = timedelta(milliseconds=1)
 BATCHES = 6
 GOOD = [n for n in range(BATCHES * 10) if n % 10 != 7]
 BAD = [n for n in range(BATCHES * 10) if n % 10 == 7]
@@ -36,6 +39,11 @@ BAD = [n for n in range(BATCHES * 10) if n % 10 == 7]
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retries, "FIRST_PAUSE_S", 0.001)
     monkeypatch.setattr(retries, "PAUSE_S_MAX", 0.01)
+    # And those of the libraries.
+    backoff = {"init_backoff": MOMENT, "max_backoff": MOMENT, "base": 2}
+    monkeypatch.setitem(cloud._RETRY, "backoff", backoff)
+    monkeypatch.setitem(library_options._RETRIES, "backoff_config.init_backoff", "1ms")
+    monkeypatch.setitem(library_options._RETRIES, "backoff_config.max_backoff", "10ms")
 
 
 def tables(kind: str, folder: Path) -> tuple[Table, Table]:
@@ -76,7 +84,7 @@ COMMITS = {"parquet": "/_log/", "delta": "/_delta_log/", "iceberg": "/metadata/"
 
 @pytest.mark.parametrize("kind", FORMATS)
 @pytest.mark.parametrize("fault", [LOST, LATE, BUSY, BROKEN, CONFLICT])
-@pytest.mark.parametrize("times", [1, 3, 12])
+@pytest.mark.parametrize("times", [1, pytest.param(3, marks=pytest.mark.long), 12])
 def test_answer_of_the_commit_is_lost(
     kind: str, fault: str, times: int, far_server: ObjectServer, tmp_path: Path
 ) -> None:
