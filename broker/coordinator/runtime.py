@@ -17,8 +17,9 @@ from odradek.protocol.topic_partition import TopicPartition
 
 from .decision import Decision, ShardState
 from .loading import LoadedShards, Loader
+from .phase import Phase
 from .placement import partition_for
-from .shard import Phase, Shard
+from .shard import Shard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -99,6 +100,17 @@ class CoordinatorRuntime(Generic[S]):
             self._wanted.remove(partition)
             self._wanted.insert(0, partition)
         return shard
+
+    def settled(self, key: str) -> S | None:
+        """The state of the shard of ``key``, if all that it tells is durable.
+
+        None, too, where it cannot be asked; nothing is loaded for that.
+        """
+        count = self._partition_count
+        if not count or self._topics.get(self.topic) is None:
+            return None
+        shard = self._shards.get(partition_for(key, count))
+        return None if shard is None else shard.settled()
 
     def shards(self) -> Iterator[Shard[S]]:
         """Every shard that has, or may have, state."""

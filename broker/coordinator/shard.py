@@ -11,7 +11,6 @@ Invariants:
 from __future__ import annotations
 
 import logging
-from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
@@ -30,6 +29,7 @@ from odradek.protocol.record_batch import NO_SEQUENCE
 from .batches import NOBODY, batch_of, in_batches, in_segments, marker_batch
 from .coordinator_error import as_coordinator_error
 from .decision import Decision, Place, ShardState
+from .phase import Phase
 from .timers import Timers
 
 if TYPE_CHECKING:
@@ -53,14 +53,6 @@ S = TypeVar("S", bound=ShardState)
 NO_TIMEOUT_MS = (1 << 31) - 1
 _new = tuple.__new__
 _logger = logging.getLogger(__name__)
-
-
-class Phase(Enum):
-    """Whether a shard can be asked."""
-
-    LOADING = "loading"
-    ACTIVE = "active"
-    FAILED = "failed"
 
 
 class ShardHost(Protocol):
@@ -105,6 +97,14 @@ class Shard(Generic[S]):
             raise CoordinatorLoadInProgress
         if self.phase is Phase.FAILED:
             raise CoordinatorNotAvailable
+
+    def settled(self) -> S | None:
+        """The state, if it can be asked and all that it tells is durable."""
+        if self.phase is not Phase.ACTIVE:
+            return None
+        pending = self._pending
+        is_durable = pending is None or self._not_durable(pending) is None
+        return self.state if is_durable else None
 
     def activate(self) -> None:
         """Everything is replayed: answer from now on."""
@@ -276,10 +276,8 @@ class Shard(Generic[S]):
     def _not_durable(self, pending: PendingAppend) -> AppendResult | None:
         """What a reader waits for as if it were his. None: all of it is durable."""
         partition, next_offset, must_be_durable = pending
-        if (
-            partition.view.acknowledgement(next_offset, must_be_durable)
-            == ErrorCode.NONE
-        ):
+        code = partition.view.acknowledgement(next_offset, must_be_durable)
+        if code == ErrorCode.NONE:
             self._pending = None
             return None
         return AppendResult(ErrorCode.NONE, next_offset=next_offset)

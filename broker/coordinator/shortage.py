@@ -13,7 +13,7 @@ from odradek.broker.replica.upkeep.free_space import free_bytes
 from odradek.protocol.errors import KafkaError
 from odradek.storage.directory.disk_reserve import has_room
 
-from .shard import Phase
+from .phase import Phase
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -59,6 +59,16 @@ class Timers:
         if due_ms < timer.queued_ms:  # else its place in the heap is found then
             self._queue(key, timer)
 
+    def put_off(self, key: Hashable, delay_ms: int) -> bool:
+        """Let what is due under ``key`` be due in ``delay_ms``. Is there any?"""
+        timer = self._timers.get(key)
+        if timer is None:
+            return False
+        timer.due_ms = due_ms = self._clock.monotonic_ms() + delay_ms
+        if due_ms < timer.queued_ms:
+            self._queue(key, timer)
+        return True
+
     def cancel(self, key: Hashable) -> None:
         """Forget the timer of ``key``, if there is one."""
         self._timers.pop(key, None)

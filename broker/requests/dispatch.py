@@ -150,6 +150,7 @@ class Dispatcher:
         self.entry: Entry = self.dispatch
         self.layers: list[Callable[..., Exchange | bytes]] = []
         services.live.watch(lambda _: self.short_ways.forget())
+        services.resources.watch(lambda _: self.short_ways.forget())
 
     def dispatch(
         self, connection: ConnectionInfo, frame: memoryview

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from odradek.broker.metadata.topics import Topics
     from odradek.protocol.topic_partition import TopicPartition
 
 KEPT_MAX = 4096
-# After so many new ones it is seen which of them are of topics that are gone.
+# After so many new ones it is seen which of them nobody will send again.
 _LEARNT_BETWEEN = 256
 
 
@@ -27,18 +29,18 @@ class OfOneTopic(Protocol):
         ...
 
 
-T = TypeVar("T", bound=OfOneTopic)
+T = TypeVar("T")
 
 
 class KnownRequests(Generic[T]):
     """At most so many; ``by_bytes`` has None for what is not the usual."""
 
-    __slots__ = ("_is_by_id", "_metadata", "_missed_count", "_next_look", "by_bytes")
+    __slots__ = ("_is_gone", "_missed_count", "_next_look", "by_bytes")
 
-    def __init__(self, metadata: Topics, is_by_id: bool) -> None:
+    def __init__(self, is_gone: Callable[[T], bool]) -> None:
+        """``is_gone``: whether nobody will send such a one again."""
         self.by_bytes: dict[bytes, T | None] = {}
-        self._metadata = metadata
-        self._is_by_id = is_by_id
+        self._is_gone = is_gone
         self._missed_count = 0
         self._next_look = _LEARNT_BETWEEN
 
@@ -58,7 +60,7 @@ class KnownRequests(Generic[T]):
         return True
 
     def _forget_the_gone(self) -> None:
-        """Nobody asks for a topic again that was deleted: it would stay for ever."""
+        """They would stay for ever, and keep others out."""
         known = self.by_bytes
         for data in [
             data for data, each in known.items() if each and self._is_gone(each)
@@ -66,14 +68,20 @@ class KnownRequests(Generic[T]):
             del known[data]
         self._next_look = len(known) + _LEARNT_BETWEEN
 
-    def _is_gone(self, known: T) -> bool:
-        name = known.key[0]
-        if self._is_by_id:
-            return not is_current(self._metadata, known.topic_id, name)
-        return self._metadata.get(name) is None
-
 
 def is_current(metadata: Topics, topic_id: bytes, name: str) -> bool:
     """Whether the topic's id still stands for its name."""
     topic = metadata.by_id(topic_id)
     return topic is not None and topic.name == name
+
+
+def topic_is_gone(metadata: Topics, is_by_id: bool) -> Callable[[OfOneTopic], bool]:
+    """Nobody asks for a topic again that was deleted."""
+
+    def is_gone(known: OfOneTopic) -> bool:
+        name = known.key[0]
+        if is_by_id:
+            return not is_current(metadata, known.topic_id, name)
+        return metadata.get(name) is None
+
+    return is_gone

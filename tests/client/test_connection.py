@@ -30,6 +30,7 @@ from odradek.protocol.messages.api_versions import (
 )
 from odradek.protocol.messages.metadata import MetadataRequest
 from tests.fakes.clock import FakeClock
+from tests.fakes.no_options import NO_OPTIONS
 from tests.fakes.scripted import scripted_cluster
 from tests.patience import PATIENCE_S
 
@@ -43,6 +44,7 @@ def real_listener() -> Listener:
         bugs=Bugs(),
         config=config,
         live=LiveConfig(config),
+        resources=NO_OPTIONS,
         wants_client_metrics=False,
         features=SimpleNamespace(epoch=0, levels=(0,) * len(SUPPORTED)),
     )

@@ -8,7 +8,7 @@ from odradek.broker.control.reading import count_records
 from odradek.broker.control.topics import missing_topic
 from odradek.broker.coordinator.group.state.share.group import ShareGroup
 from odradek.broker.coordinator.group.state.subscription import topics_read
-from odradek.broker.coordinator.shard import Phase
+from odradek.broker.coordinator.phase import Phase
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.terminal.spelling import did_you_mean

@@ -144,6 +144,10 @@ class GroupCoordinator:
         """
         return TopicPartition(CONSUMER_OFFSETS, self.runtime.partition_of(group_id))
 
+    def settled(self, group_id: str) -> GroupShard | None:
+        """The shard of a group, if it can be asked and all that it tells is durable."""
+        return self.runtime.settled(group_id)
+
     async def create_topic(self) -> None:
         """Make ``__consumer_offsets``, unless somebody else is faster.
 

@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.broker.coordinator.decision import Decision, ProducerIdentity
-from odradek.broker.coordinator.shard import Phase
+from odradek.broker.coordinator.phase import Phase
 from odradek.protocol.errors import KafkaError
 
 from .end import carried_out, fence

@@ -6,8 +6,13 @@ from typing import TYPE_CHECKING
 
 from odradek.broker.coordinator.group.classic.answers import refused_join, refused_sync
 from odradek.broker.coordinator.group.classic.join import Joining
+from odradek.broker.coordinator.group.classic.steady import (
+    is_steady,
+    steady_answer,
+    steady_of,
+)
 from odradek.broker.requests import needs
-from odradek.broker.requests.registry import handles
+from odradek.broker.requests.registry import handles, shortcut
 from odradek.broker.runtime.parked import gathered
 from odradek.protocol.acls import Operation, ResourceType
 from odradek.protocol.errors import ErrorCode
@@ -22,8 +27,12 @@ from odradek.protocol.messages.groups import (
     SyncGroupRequest,
 )
 
+from .usual_beats import UsualBeat
+
 if TYPE_CHECKING:
-    from odradek.broker.requests.context import RequestContext
+    from odradek.broker.coordinator.group.state.shard import GroupShard
+    from odradek.broker.coordinator.group.state.steady import Steady
+    from odradek.broker.requests.context import ConnectionInfo, RequestContext
     from odradek.broker.requests.registry import Answer
     from odradek.protocol.errors import KafkaError
 
@@ -93,6 +102,27 @@ def handle_heartbeat(ctx: RequestContext, request: HeartbeatRequest) -> Answer:
         return HeartbeatResponse(error_code=error.code)
 
     return ctx.services.groups.heartbeat(request, refuse)
+
+
+@shortcut(HeartbeatRequest, first_version=0)
+class UsualHeartbeat(UsualBeat):
+    """Heartbeats of members of classic groups."""
+
+    __slots__ = ()
+
+    request_class = HeartbeatRequest
+    is_steady = staticmethod(is_steady)
+
+    def read(
+        self,
+        shard: GroupShard,
+        request: HeartbeatRequest,
+        client_id: str | None,
+        connection: ConnectionInfo,
+    ) -> tuple[Steady, HeartbeatResponse] | None:
+        """What it says, and what it is told; None: there is no such member."""
+        steady = steady_of(shard, request)
+        return None if steady is None else (steady, steady_answer())
 
 
 @handles(

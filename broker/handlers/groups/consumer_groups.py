@@ -11,10 +11,15 @@ from typing import TYPE_CHECKING
 from odradek.broker.coordinator.group.consumer.answers import refused_beat
 from odradek.broker.coordinator.group.consumer.check import check_request
 from odradek.broker.coordinator.group.consumer.heartbeat import Beat
+from odradek.broker.coordinator.group.consumer.steady import (
+    is_steady,
+    steady_answer,
+    steady_of,
+)
 from odradek.broker.handlers.authorized_operations import ALL_ON_GROUP
 from odradek.broker.metadata.features import GROUP_VERSION
 from odradek.broker.requests import needs
-from odradek.broker.requests.registry import handles
+from odradek.broker.requests.registry import handles, shortcut
 from odradek.broker.runtime.parked import gathered
 from odradek.protocol.acls import Operation, ResourceType
 from odradek.protocol.errors import (
@@ -28,13 +33,19 @@ from odradek.protocol.messages.consumer_groups import (
     ConsumerGroupDescribeRequest,
     ConsumerGroupDescribeResponse,
     ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
     DescribedConsumerGroup,
 )
 from odradek.protocol.uuids import random_uuid, to_text
 
+from .usual_beats import UsualBeat
+
 if TYPE_CHECKING:
-    from odradek.broker.requests.context import RequestContext
+    from odradek.broker.coordinator.group.state.shard import GroupShard
+    from odradek.broker.coordinator.group.state.steady import Steady
+    from odradek.broker.requests.context import ConnectionInfo, RequestContext
     from odradek.broker.requests.registry import Answer
+    from odradek.broker.requests.services import Services
     from odradek.broker.runtime.parked import Parked
 
 CONSUMER = "consumer"
@@ -55,7 +66,7 @@ def handle_consumer_group_heartbeat(
         UnsupportedVersion: the protocol is switched off.
         KafkaError: who asks may not, or asks for what cannot be.
     """
-    if not _is_on(ctx):
+    if not _is_on(ctx.services):
         _refuse(ctx, request)
     ctx.require(Operation.READ, ResourceType.GROUP, request.group_id)
     authorizer = ctx.services.authorizer
@@ -67,8 +78,7 @@ def handle_consumer_group_heartbeat(
     check_request(request, ctx.api_version, assignors)
     if not request.member_id:
         request.member_id = to_text(random_uuid())
-    # Kafka writes hosts as Java does, with a slash before the address.
-    beat = Beat(request, ctx.client_id or "", f"/{ctx.peer_host}")
+    beat = _beat_of(request, ctx.client_id, ctx.connection)
     if authorizer is not None:
         beat = beat._replace(
             may_describe=lambda name: ctx.sees(
@@ -78,8 +88,40 @@ def handle_consumer_group_heartbeat(
     return ctx.services.groups.beat(beat, refused_beat)
 
 
-def _is_on(ctx: RequestContext) -> bool:
-    services = ctx.services
+@shortcut(ConsumerGroupHeartbeatRequest, first_version=0)
+class UsualConsumerBeat(UsualBeat):
+    """Heartbeats that say nothing but who lives."""
+
+    __slots__ = ()
+
+    request_class = ConsumerGroupHeartbeatRequest
+    is_steady = staticmethod(is_steady)
+
+    def read(
+        self,
+        shard: GroupShard,
+        request: ConsumerGroupHeartbeatRequest,
+        client_id: str | None,
+        connection: ConnectionInfo,
+    ) -> tuple[Steady, ConsumerGroupHeartbeatResponse] | None:
+        """What it says, and what it is told; None: it says something else."""
+        beat = _beat_of(request, client_id, connection)
+        steady = steady_of(shard, beat)
+        if steady is None or not _is_on(self._services):
+            return None
+        return steady, steady_answer(shard, beat)
+
+
+def _beat_of(
+    request: ConsumerGroupHeartbeatRequest,
+    client_id: str | None,
+    connection: ConnectionInfo,
+) -> Beat:
+    # Kafka writes hosts as Java does, with a slash before the address.
+    return Beat(request, client_id or "", f"/{connection.peer_host}")
+
+
+def _is_on(services: Services) -> bool:
     protocols = services.config.group_coordinator_rebalance_protocols
     return CONSUMER in protocols and services.features.level_of(GROUP_VERSION) > 0
 
@@ -114,7 +156,7 @@ def handle_consumer_group_describe(
                 error_code=error.code, error_message=str(error), group_id=group_id
             )
 
-        if not _is_on(ctx):
+        if not _is_on(ctx.services):
             return refuse(UnsupportedVersion())
         if not ctx.may(Operation.DESCRIBE, ResourceType.GROUP, group_id):
             return refuse(GroupAuthorizationFailed())

@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING
 from odradek.broker.coordinator.group.share.answers import refused_share_beat
 from odradek.broker.coordinator.group.share.check import check_member_id, check_request
 from odradek.broker.coordinator.group.share.heartbeat import ShareBeat
+from odradek.broker.coordinator.group.share.steady import (
+    is_steady,
+    steady_answer,
+    steady_of,
+)
 from odradek.broker.handlers.authorized_operations import ALL_ON_GROUP
 from odradek.broker.metadata.features import SHARE_VERSION
 from odradek.broker.requests import needs
-from odradek.broker.requests.registry import handles
+from odradek.broker.requests.registry import handles, shortcut
 from odradek.broker.runtime.parked import gathered
 from odradek.protocol.acls import Operation, ResourceType
 from odradek.protocol.errors import (
@@ -25,11 +30,17 @@ from odradek.protocol.messages.share_groups import (
     ShareGroupDescribeRequest,
     ShareGroupDescribeResponse,
     ShareGroupHeartbeatRequest,
+    ShareGroupHeartbeatResponse,
 )
 
+from .usual_beats import UsualBeat
+
 if TYPE_CHECKING:
-    from odradek.broker.requests.context import RequestContext
+    from odradek.broker.coordinator.group.state.shard import GroupShard
+    from odradek.broker.coordinator.group.state.steady import Steady
+    from odradek.broker.requests.context import ConnectionInfo, RequestContext
     from odradek.broker.requests.registry import Answer
+    from odradek.broker.requests.services import Services
     from odradek.broker.runtime.parked import Parked
 
 
@@ -47,7 +58,7 @@ def handle_share_group_heartbeat(
         UnsupportedVersion: share groups are switched off.
         KafkaError: who asks may not, or asks for what cannot be.
     """
-    _check_on(ctx)
+    _check_on(ctx.services)
     ctx.require(Operation.READ, ResourceType.GROUP, request.group_id)
     check_member_id(request.member_id)
     if ctx.services.authorizer is not None:
@@ -55,13 +66,49 @@ def handle_share_group_heartbeat(
             if not ctx.may(Operation.DESCRIBE, ResourceType.TOPIC, name):
                 raise TopicAuthorizationFailed
     check_request(request)
-    # Kafka writes hosts as Java does, with a slash before the address.
-    beat = ShareBeat(request, ctx.client_id or "", f"/{ctx.peer_host}")
+    beat = _beat_of(request, ctx.client_id, ctx.connection)
     return ctx.services.groups.shares.beat(beat, refused_share_beat)
 
 
-def _check_on(ctx: RequestContext) -> None:
-    if ctx.services.features.level_of(SHARE_VERSION) < 1:
+@shortcut(ShareGroupHeartbeatRequest, first_version=1)
+class UsualShareBeat(UsualBeat):
+    """Heartbeats that say nothing but who lives."""
+
+    __slots__ = ()
+
+    request_class = ShareGroupHeartbeatRequest
+    is_steady = staticmethod(is_steady)
+
+    def read(
+        self,
+        shard: GroupShard,
+        request: ShareGroupHeartbeatRequest,
+        client_id: str | None,
+        connection: ConnectionInfo,
+    ) -> tuple[Steady, ShareGroupHeartbeatResponse] | None:
+        """What it says, and what it is told; None: it says something else."""
+        beat = _beat_of(request, client_id, connection)
+        steady = steady_of(shard, beat)
+        if steady is None or not _is_on(self._services):
+            return None
+        return steady, steady_answer(shard, beat)
+
+
+def _beat_of(
+    request: ShareGroupHeartbeatRequest,
+    client_id: str | None,
+    connection: ConnectionInfo,
+) -> ShareBeat:
+    # Kafka writes hosts as Java does, with a slash before the address.
+    return ShareBeat(request, client_id or "", f"/{connection.peer_host}")
+
+
+def _is_on(services: Services) -> bool:
+    return services.features.level_of(SHARE_VERSION) > 0
+
+
+def _check_on(services: Services) -> None:
+    if not _is_on(services):
         raise UnsupportedVersion(
             "Share groups (KIP-932) are off: set the feature share.version to 1"
         )
@@ -88,7 +135,7 @@ def handle_share_group_describe(
             )
 
         try:
-            _check_on(ctx)
+            _check_on(ctx.services)
         except UnsupportedVersion as error:
             return refuse(error)
         if not ctx.may(Operation.DESCRIBE, ResourceType.GROUP, group_id):

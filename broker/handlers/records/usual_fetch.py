@@ -15,7 +15,11 @@ from typing import TYPE_CHECKING, Any
 from odradek.broker.replica.fetch_sessions import NO_SESSION
 from odradek.broker.replica.partition.fetch_reader import PartitionFetch
 from odradek.broker.requests.context import RequestContext
-from odradek.broker.requests.known_requests import KnownRequests, is_current
+from odradek.broker.requests.known_requests import (
+    KnownRequests,
+    is_current,
+    topic_is_gone,
+)
 from odradek.broker.requests.registry import shortcut
 from odradek.protocol.acls import Operation, ResourceType
 from odradek.protocol.api_keys import ApiKey
@@ -176,7 +180,7 @@ class UsualFetch:
         self._ways = ways
         self._by_id = version >= FIRST_VERSION_WITH_TOPIC_IDS
         self._known: KnownRequests[PartitionAsk] = KnownRequests(
-            services.metadata, self._by_id
+            topic_is_gone(services.metadata, self._by_id)
         )
         self._asks = self._known.by_bytes
         self._services = services

@@ -12,7 +12,11 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.replica.partition.partition import ACKS_ALL
-from odradek.broker.requests.known_requests import KnownRequests, is_current
+from odradek.broker.requests.known_requests import (
+    KnownRequests,
+    is_current,
+    topic_is_gone,
+)
 from odradek.broker.requests.registry import shortcut
 from odradek.protocol.acls import Operation, ResourceType
 from odradek.protocol.compiler import decoder
@@ -134,7 +138,7 @@ class UsualProduce:
         self._by_id = version >= FIRST_VERSION_WITH_TOPIC_IDS
         self._metadata = services.metadata
         self._known: KnownRequests[ProduceHead] = KnownRequests(
-            self._metadata, self._by_id
+            topic_is_gone(self._metadata, self._by_id)
         )
         self._heads = self._known.by_bytes
         self._appends = services.replica_manager.appends

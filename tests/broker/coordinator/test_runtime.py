@@ -8,7 +8,7 @@ import pytest
 
 from odradek.broker.coordinator import runtime
 from odradek.broker.coordinator.decision import Decision, ProducerIdentity
-from odradek.broker.coordinator.shard import Phase
+from odradek.broker.coordinator.phase import Phase
 from odradek.broker.replica.appends import OF_A_COORDINATOR
 from odradek.broker.runtime.parked import Parked
 from odradek.protocol.control_records import (
@@ -54,6 +54,27 @@ async def test_a_partition_that_was_never_written_is_there_at_once(
     async with tally_broker(tmp_path) as broker:
         assert broker.read("a") == 0
         assert broker.state("a").is_loaded
+
+
+async def test_a_state_is_settled_when_all_of_it_is_durable(tmp_path: Path) -> None:
+    files = FakeFiles()
+    async with tally_broker(tmp_path, files) as broker:
+        assert broker.runtime.settled("a") is None, "nobody has asked for it"
+        assert broker.read("a") == 0
+        assert broker.runtime.settled("a") is broker.state("a")
+        broker.add("a")
+        assert broker.runtime.settled("a") is None
+        await broker.replicas.commit()
+        assert broker.runtime.settled("a") is broker.state("a")
+    async with tally_broker(tmp_path, files) as broker:
+        broker.runtime.load_all()
+        assert broker.runtime.settled("a") is None
+        await broker.runtime.loaded()
+        assert broker.runtime.settled("a") is None, "the partitions are not counted"
+        assert broker.read("a") == 1
+        assert broker.runtime.settled("a") is broker.state("a")
+        broker.runtime.unload()
+        assert broker.runtime.settled("a") is None
 
 
 async def test_what_was_counted_is_there_after_a_restart(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from odradek.broker.coordinator.decision import Decision, Place, ProducerIdentity
-from odradek.broker.coordinator.shard import Phase
+from odradek.broker.coordinator.phase import Phase
 from odradek.broker.runtime.parked import Parked
 from odradek.protocol.errors import (
     CoordinatorNotAvailable,

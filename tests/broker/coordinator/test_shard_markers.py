@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from odradek.broker.coordinator.decision import ProducerIdentity
-from odradek.broker.coordinator.shard import Phase
+from odradek.broker.coordinator.phase import Phase
 from odradek.protocol.errors import (
     ErrorCode,
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from odradek.broker.coordinator.decision import Decision
-from odradek.broker.coordinator.shard import Phase
+from odradek.broker.coordinator.phase import Phase
 from odradek.broker.replica.upkeep.written_partitions import RETRY_MS
 from odradek.protocol.errors import ErrorCode, KafkaError
 from tests.broker.coordinator.tally import (

@@ -43,6 +43,19 @@ def test_a_timer_that_is_put_off_runs_later_only() -> None:
     assert rig.ran == ["a"]
 
 
+def test_one_that_is_there_can_be_put_off_as_it_is() -> None:
+    rig = Rig()
+    assert not rig.timers.put_off("a", 10)
+    rig.start("a", 10)
+    rig.clock.advance(8)
+    assert rig.timers.put_off("a", 10)
+    rig.clock.advance(9)
+    assert rig.ran == []
+    assert rig.timers.put_off("a", 0)
+    rig.clock.advance(0)
+    assert rig.ran == ["a"]
+
+
 def test_a_timer_can_be_brought_forward() -> None:
     rig = Rig()
     rig.start("a", 100)

@@ -57,6 +57,7 @@ from odradek.protocol.messages.produce import (
     TopicProduceResponse,
 )
 from odradek.protocol.schema import Request
+from tests.fakes.no_options import NO_OPTIONS
 
 
 class Broker:
@@ -67,7 +68,11 @@ class Broker:
         config = BrokerConfig(request_objects_max=1000)
         live = LiveConfig(config)
         services: Any = SimpleNamespace(
-            bugs=self.bugs, config=config, live=live, authorizer=None
+            bugs=self.bugs,
+            config=config,
+            live=live,
+            resources=NO_OPTIONS,
+            authorizer=None,
         )
         self.dispatcher = Dispatcher(services, registry.registered_handlers())
         self.connection = ConnectionInfo()
@@ -111,7 +116,9 @@ def test_a_header_is_read_once_its_handler_is_loaded(
             return default
 
     live = LiveConfig(BrokerConfig())
-    services: Any = SimpleNamespace(bugs=broker.bugs, live=live, authorizer=None)
+    services: Any = SimpleNamespace(
+        bugs=broker.bugs, live=live, resources=NO_OPTIONS, authorizer=None
+    )
     frame = memoryview(encode_request(HeartbeatRequest(), 4, 77, "me")[4:])
     header, _ = Dispatcher(services, Loading()).read_header(frame)
     assert header.client_id == "me"

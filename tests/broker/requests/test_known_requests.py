@@ -4,7 +4,7 @@ import pytest
 
 from odradek.broker.metadata.topics import Topics
 from odradek.broker.requests import known_requests
-from odradek.broker.requests.known_requests import KnownRequests
+from odradek.broker.requests.known_requests import KnownRequests, topic_is_gone
 from odradek.protocol.topic_partition import TopicPartition
 
 
@@ -32,7 +32,7 @@ class FakeTopics:
 
 
 def known_of(topics: FakeTopics, is_by_id: bool = True) -> KnownRequests[Ask]:
-    return KnownRequests(cast(Topics, topics), is_by_id)
+    return KnownRequests(topic_is_gone(cast(Topics, topics), is_by_id))
 
 
 def learn(known: KnownRequests[Ask], topics: FakeTopics, number: int) -> bool:

@@ -271,7 +271,7 @@ def renew_session(
 ) -> None:
     """Let a member's session last from now on."""
     shard.timers.start(
-        _session_key(group, member.member_id),
+        session_key(group.group_id, member.member_id),
         member.session_timeout_ms if timeout_ms is None else timeout_ms,
         partial(expire_session, shard, group, member.member_id),
     )
@@ -283,7 +283,7 @@ def begin_pending_session(
     """Wait for a member that was given an id to come back with it."""
     group.pending_join_ids.add(member_id)
     shard.timers.start(
-        _session_key(group, member_id),
+        session_key(group.group_id, member_id),
         timeout_ms,
         partial(expire_session, shard, group, member_id),
     )
@@ -293,7 +293,7 @@ def keep_session(
     shard: GroupShard, group: ClassicGroup, member: ClassicMember, in_ms: int
 ) -> None:
     """Let a member's session last as if it began in ``in_ms``, if it can end at all."""
-    if _session_key(group, member.member_id) in shard.timers:
+    if session_key(group.group_id, member.member_id) in shard.timers:
         is_new, session_ms = member.is_new, member.session_timeout_ms
         timeout_ms = NEW_MEMBER_JOIN_TIMEOUT_MS if is_new else session_ms
         renew_session(shard, group, member, in_ms + timeout_ms)
@@ -301,7 +301,7 @@ def keep_session(
 
 def cancel_session(shard: GroupShard, group: ClassicGroup, member_id: str) -> None:
     """Do not wait for a member any more."""
-    shard.timers.cancel(_session_key(group, member_id))
+    shard.timers.cancel(session_key(group.group_id, member_id))
 
 
 def expire_session(shard: GroupShard, group: ClassicGroup, member_id: str) -> None:
@@ -369,5 +369,6 @@ def _sync_key(group: ClassicGroup) -> tuple[str, str]:
     return "sync", group.group_id
 
 
-def _session_key(group: ClassicGroup, member_id: str) -> tuple[str, str, str]:
-    return "session", group.group_id, member_id
+def session_key(group_id: str, member_id: str) -> tuple[str, str, str]:
+    """The timer that ends a member's session."""
+    return "session", group_id, member_id

@@ -23,6 +23,7 @@ from odradek.protocol.messages.groups import (
     HeartbeatResponse,
 )
 from odradek.protocol.schema import Request
+from tests.fakes.no_options import NO_OPTIONS
 
 NOTHING: Any = None
 HEARTBEAT, FIND_COORDINATOR = 12, 10
@@ -55,7 +56,11 @@ HANDLERS = {
 def dispatcher(clients: KnownClients) -> NotingDispatcher:
     config = BrokerConfig()
     services: Any = SimpleNamespace(
-        bugs=Bugs(), config=config, live=LiveConfig(config), authorizer=None
+        bugs=Bugs(),
+        config=config,
+        live=LiveConfig(config),
+        resources=NO_OPTIONS,
+        authorizer=None,
     )
     return NotingDispatcher(clients, services, HANDLERS)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from odradek.broker.coordinator.decision import ProducerIdentity
-from odradek.broker.coordinator.shard import Phase
+from odradek.broker.coordinator.phase import Phase
 from odradek.broker.coordinator.transaction.add_partitions import Addition
 from odradek.broker.coordinator.transaction.orphans import RETRY_MS
 from odradek.broker.coordinator.transaction.states import TransactionState

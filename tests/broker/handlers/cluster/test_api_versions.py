@@ -17,6 +17,7 @@ from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.headers import decode_response
 from odradek.protocol.messages.api_versions import ApiVersionsResponse
+from tests.fakes.no_options import NO_OPTIONS
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "wire" / "behaviours.jsonl"
 
@@ -48,6 +49,7 @@ def ask(
         bugs=Bugs(),
         config=config,
         live=LiveConfig(config),
+        resources=NO_OPTIONS,
         features=features,
         wants_client_metrics=False,
     )

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.coordinator.shard import Phase
+from odradek.broker.coordinator.phase import Phase
 from odradek.broker.handlers.transactions.txn_admin import (
     handle_describe_transactions,
     handle_list_transactions,

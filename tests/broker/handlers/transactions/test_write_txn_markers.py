@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from odradek.broker.coordinator.decision import ProducerIdentity
-from odradek.broker.coordinator.shard import Phase
+from odradek.broker.coordinator.phase import Phase
 from odradek.broker.coordinator.transaction.add_partitions import Addition
 from odradek.broker.handlers.transactions.write_txn_markers import (
     handle_write_txn_markers,
