@@ -10,12 +10,15 @@ from odradek.terminal.failure import FAILED, USAGE_ERROR, fail
 from odradek.terminal.parser import Parser, json_argument
 
 from .arguments import (
+    STORE_EXAMPLE,
     addresses,
     cluster_arguments,
     driver_address_argument,
     find_cluster,
     size,
     spark_conf,
+    spark_options,
+    store_argument,
     told,
 )
 
@@ -24,10 +27,12 @@ if TYPE_CHECKING:
 
     from odradek.pipeline.load.loader import LoadJob
     from odradek.pipeline.load.record_rows import RecordColumns
-    from odradek.pipeline.tables.files import TableSource
+    from odradek.pipeline.tables.files import RowSource
 
 _COMMAND = "pipeline load"
 _FORMATS = ("parquet", "delta", "iceberg", "json", "csv")
+# What lies in stores of these Spark reads by its own means.
+_OF_SPARK = ("json", "csv")
 _CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 _DESCRIPTION = (
     "Write the rows of a table to a topic, each exactly once for a job: a run that was"
@@ -107,8 +112,12 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
 def table_arguments(parser: Parser) -> None:
     """Add what says which table is read."""
     parser.add_argument(
-        "--table", required=True, metavar="PATH", help="the folder of the table"
+        "--table",
+        required=True,
+        metavar="PATH",
+        help="the folder of the table, or its URL: s3://BUCKET/FOLDER, gs:// or az://",
     )
+    store_argument(parser)
     parser.add_argument(
         "--format", choices=_FORMATS, default="parquet", help="default: parquet"
     )
@@ -188,14 +197,36 @@ def _check_addresses(text: str) -> None:
         raise ValueError(f"--bootstrap-server: {error}") from None
 
 
-def table_of(options: argparse.Namespace) -> TableSource:
-    """The table that the arguments name."""
+def table_of(options: argparse.Namespace) -> RowSource:
+    """The table that the arguments name.
+
+    Raises:
+        ValueError: an argument does not fit it.
+        ModuleNotFoundError: the library for stores is not installed.
+    """
+    from odradek.objects.location import SCHEMES
     from odradek.pipeline.tables.files import TableSource
     from odradek.pipeline.tables.table import local_path
 
     pairs = dict(text.partition("=")[::2] for text in options.option)
+    store = spark_options(options.store, "--store", STORE_EXAMPLE)
     location = options.table
-    if "://" not in location:
+    scheme, is_url, _ = location.partition("://")
+    if scheme in SCHEMES and is_url and options.format not in _OF_SPARK:
+        from odradek.pipeline.tables.places.stored_table import StoredTable
+
+        if pairs:
+            raise ValueError(
+                f"--option {options.option[0]}: an option of Spark's reader, which does"
+                f" not read {location}"
+            )
+        return StoredTable(options.format, location, store)
+    if store:
+        raise ValueError(
+            f"--store: {location} is read by Spark, with what its jars are told by"
+            " --conf; s3://, gs:// and az:// as parquet, delta or iceberg are not"
+        )
+    if not is_url:
         location = str(local_path(location))
     return TableSource(options.format, location, pairs)
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from odradek.pipeline.tables.files import DataFile, TableSource
+    from odradek.pipeline.tables.files import DataFile, RowSource
 
     from .loader import Loader
     from .record_rows import RecordColumns
@@ -47,7 +47,7 @@ class LoadedFiles(NamedTuple):
 def load_table(
     spark: SparkSession,
     loader: Loader,
-    source: TableSource,
+    source: RowSource,
     columns: Callable[[list[str]], RecordColumns] = usual_columns,
     batch_size: int = BATCH_SIZE,
     change: Callable[[DataFrame], DataFrame] | None = None,

@@ -14,7 +14,7 @@ import os
 import re
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from urllib.parse import unquote, urlsplit
 
 from odradek.pipeline.job_errors import JobError, JobStopped
@@ -23,8 +23,9 @@ from .column_names import former_names, rows_with_new_names
 from .partitions.reading import parts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
+    from deltalake import DeltaTable
     from pyiceberg.table import StaticTable
     from pyiceberg.table.metadata import TableMetadata
     from pyspark.sql import DataFrame, SparkSession
@@ -61,8 +62,26 @@ def in_order(files: Iterable[DataFile]) -> list[DataFile]:
     return sorted(files, key=lambda file: (file.commit, file))
 
 
+class RowSource(Protocol):
+    """A table to read, wherever it lies."""
+
+    def files(self, spark: SparkSession) -> list[DataFile]:
+        """The files of the table as it is now.
+
+        Raises:
+            JobError: there is no such table, or it cannot be read file by file.
+        """
+
+    def rows(self, spark: SparkSession, files: Sequence[DataFile]) -> DataFrame:
+        """The rows of some of the files.
+
+        Raises:
+            JobError: they cannot be read.
+        """
+
+
 class TableSource(NamedTuple):
-    """A table to read: its format, its folder, and options of Spark's reader."""
+    """A table that Spark reads: its format, its folder, and options for that."""
 
     kind: str
     location: str
@@ -247,12 +266,7 @@ def _delta_files(location: str) -> dict[str, int]:
         table = deltalake.DeltaTable(location)
     except TableNotFoundError as error:
         raise JobError(f"{location} is not a Delta table") from error
-    features = set(table.protocol().reader_features or ())
-    if strange := sorted(features - _KNOWN_FEATURES):
-        raise JobError(
-            f"the Delta table {location} needs {', '.join(strange)}, which a read of"
-            " its files would get wrong; write a plain copy of it, and load that"
-        )
+    check_features(location, table)
     if urlsplit(location).scheme:
         return dict.fromkeys(table.file_uris(), 0)
     added = pa.table(table.get_add_actions()).column("path").to_pylist()
@@ -264,6 +278,20 @@ def _delta_files(location: str) -> dict[str, int]:
         )
         for path in added
     }
+
+
+def check_features(location: str, table: DeltaTable) -> None:
+    """Refuse a Delta table whose files do not say all.
+
+    Raises:
+        JobError: says what it needs.
+    """
+    features = set(table.protocol().reader_features or ())
+    if strange := sorted(features - _KNOWN_FEATURES):
+        raise JobError(
+            f"the Delta table {location} needs {', '.join(strange)}, which a read of"
+            " its files would get wrong; write a plain copy of it, and load that"
+        )
 
 
 _KNOWN_FEATURES = {"timestampNtz", "vacuumProtocolCheck", "v2Checkpoint"}
@@ -291,14 +319,19 @@ def _iceberg_metadata(location: str) -> Path:
         hint = (folder / "version-hint.text").read_text().strip()
 
     def order(path: Path) -> tuple[int, bool, int]:
-        number = _NUMBER.match(path.name)
-        is_hinted = path.name.removesuffix(".metadata.json") == hint
-        return int(number[1]) if number else -1, is_hinted, path.stat().st_mtime_ns
+        return *state_order(path.name, hint), path.stat().st_mtime_ns
 
     found = max(folder.glob("*.metadata.json"), key=order, default=None)
     if found is None:
         raise JobError(f"{location} is not an Iceberg table")
     return found
+
+
+def state_order(name: str, hint: str) -> tuple[int, bool]:
+    """By which the newest state of an Iceberg table is the last."""
+    number = _NUMBER.match(name)
+    is_hinted = name.removesuffix(".metadata.json") == hint
+    return int(number[1]) if number else -1, is_hinted
 
 
 _NUMBER = re.compile(r"v?(\d+)")
@@ -312,14 +345,24 @@ def _iceberg_table(location: str) -> StaticTable:
 
 def _iceberg_files(location: str) -> dict[str, int]:
     """The files of the table, with the sequence numbers of their rows."""
-    table = _iceberg_table(location)
+    found = iceberg_entries(location, _iceberg_table(location))
+    return {path: number for path, number, _ in found}
+
+
+def iceberg_entries(
+    location: str, table: StaticTable
+) -> Iterator[tuple[str, int, int]]:
+    """The files of a table: path, sequence number of its rows, size in bytes.
+
+    Raises:
+        JobError: rows are deleted in other files.
+    """
     snapshot = table.current_snapshot()
     numbers = {
         entry.data_file.file_path: entry.sequence_number or 0
         for manifest in (snapshot.manifests(table.io) if snapshot else ())
         for entry in manifest.fetch_manifest_entry(table.io)
     }
-    found = {}
     for task in table.scan().plan_files():
         if task.delete_files:
             raise JobError(
@@ -327,5 +370,4 @@ def _iceberg_files(location: str) -> dict[str, int]:
                 " files; rewrite its data files, then load it"
             )
         path = task.file.file_path
-        found[path] = numbers.get(path, 0)
-    return found
+        yield path, numbers.get(path, 0), task.file.file_size_in_bytes
