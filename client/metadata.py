@@ -48,11 +48,15 @@ class Topic(NamedTuple):
 
 
 class Metadata(NamedTuple):
-    """A cluster as one broker saw it; ``failed`` are topics that were asked for."""
+    """A cluster as one broker saw it; ``failed`` are topics that were asked for.
+
+    ``cluster_id`` is None where the broker does not say it.
+    """
 
     brokers: Mapping[int, Broker]
     topics: Mapping[str, Topic]
     failed: Mapping[str, KafkaError]
+    cluster_id: str | None = None
 
     def leader_of(self, place: TopicPartition) -> int:
         """The node id of a partition's leader.
@@ -97,4 +101,4 @@ def read_metadata(response: MetadataResponse) -> Metadata:
         each.node_id: Broker(each.node_id, Address(each.host, each.port))
         for each in response.brokers
     }
-    return Metadata(brokers, topics, failed)
+    return Metadata(brokers, topics, failed, response.cluster_id)

@@ -17,6 +17,7 @@ from odradek.broker.node.server import Server
 from odradek.broker.operate.metrics.broker_families import broker_families
 from odradek.broker.operate.metrics.exposition import Family
 from odradek.broker.operate.metrics.group_families import group_families
+from odradek.broker.operate.metrics.mirror_families import mirror_families
 from odradek.broker.operate.metrics.partition_families import PartitionFamilies
 from odradek.broker.operate.metrics.share_families import share_families
 
@@ -66,6 +67,7 @@ async def gathered() -> list[Family]:
             found = list(broker_families(sources))
             found += PartitionFamilies(sources.services)
             found += share_families(sources.services)
+            found += mirror_families(sources.services)
             for some in group_families(sources.services):
                 found += some
         finally:

@@ -120,6 +120,10 @@ BUILT_IN = {
         "odradek.broker.cli.node.restore",
         "Make data directories of a backup, or check it.",
     ),
+    "mirror": (
+        "odradek.broker.cli.mirror.command",
+        "Copy topics of another cluster as they are, and take them over.",
+    ),
     "compact": (
         "odradek.broker.cli.admin.compact",
         "Compact a topic now: keep the last record of each key.",

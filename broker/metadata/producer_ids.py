@@ -6,10 +6,30 @@ first id of it is given.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from .topics import Topics
+
+
+# Clusters count from 0. One that has another's records counts from a multiple of this,
+# which it draws: what is drawn is below what tools that know doubles can tell apart.
+RANGE_BITS = 40
+RANGES = 1 << 12
+
+
+class OwnIds(NamedTuple):
+    """The ids that this cluster gives: those below ``before``, or from ``begin`` on."""
+
+    before: int
+    begin: int
+
+    def __contains__(self, producer_id: object) -> bool:
+        if not isinstance(producer_id, int):
+            return False
+        is_of_range = producer_id >> RANGE_BITS == self.begin >> RANGE_BITS
+        return producer_id < self.before or is_of_range
 
 
 class ProducerIds:
@@ -40,6 +60,20 @@ class ProducerIds:
         while (producer_id := self.next_or_none()) is None:
             await self.fill()
         return producer_id
+
+    async def begin_range(self) -> OwnIds:
+        """Give ids that no other cluster gives, from now on: for who has records of
+        another one. Returns which of our own there are.
+
+        Raises:
+            KafkaStorageError: the catalogue cannot be written.
+        """
+        drawn = int.from_bytes(os.urandom(4), "big") % (RANGES - 1)
+        first = (drawn + 1) << RANGE_BITS
+        own = OwnIds(*await self._topics.begin_producer_ids(first))
+        if self._block and self._block[0] < own.begin:
+            self._block = range(0)
+        return own
 
     async def fill(self) -> None:
         """Return when there is an id at hand.

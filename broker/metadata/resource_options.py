@@ -1,4 +1,4 @@
-"""The options of what is no topic: brokers, groups, metrics, quotas, credentials.
+"""The options of what is no topic: brokers, groups, quotas, credentials, mirrors.
 
 Invariant: what is here is durable; a change is decided in the catalogue's queue, on
 what everything before it has left.
@@ -28,6 +28,8 @@ class ResourceKind(StrEnum):
     QUOTA = "quota"
     SCRAM = "scram"
     FEATURE = "feature"
+    MIRROR = "mirror"
+    MIRRORED_TOPIC = "mirrored-topic"
 
 
 class Resource(NamedTuple):

@@ -44,8 +44,12 @@ class Topic:
 
 
 class NewTopic(NamedTuple):
-    """A topic to make: checked as far as that goes without knowing the others."""
+    """A topic to make: checked as far as that goes without knowing the others.
+
+    ``topic_id`` is that of a topic which is a copy; others get one of their own.
+    """
 
     name: str
     partition_count: int
     options: Mapping[str, str]
+    topic_id: bytes | None = None

@@ -12,6 +12,7 @@ from odradek.broker.config.chosen_options import ChosenOptions
 from odradek.protocol.errors import (
     InvalidPartitions,
     InvalidTopic,
+    PolicyViolation,
     TopicAlreadyExists,
     UnknownTopicOrPartition,
 )
@@ -52,6 +53,8 @@ class TopicIndex:
         self.offline: set[TopicPartition] = set()
         # What has a directory and was of no topic at the start: no topic's records.
         self.strangers: set[TopicPartition] = set()
+        # Copies of other clusters' topics, and their mirrors: see `mirrored_topics`.
+        self.mirrored: dict[bytes, str] = {}
         self._load(store)
 
     def __len__(self) -> int:
@@ -120,6 +123,31 @@ class TopicIndex:
         other = self._collisions.get(collision_key(name))
         if other is not None:
             raise InvalidTopic(f"Topic '{name}' collides with existing topic: {other}")
+
+    def check_new_id(self, topic_id: bytes | None) -> None:
+        """See that no topic has this id, nor one that is being deleted.
+
+        Raises:
+            TopicAlreadyExists: one has.
+        """
+        if topic_id in self._by_id or topic_id in self.deletions:
+            raise TopicAlreadyExists(
+                "A topic with this id exists, or is being deleted."
+            )
+
+    def check_not_mirrored(self, name: str) -> None:
+        """See that clients may change the topic: it is no copy of another cluster's.
+
+        Raises:
+            PolicyViolation: it is one, of a mirror that follows it.
+        """
+        topic = self._by_name.get(name) if self.mirrored else None
+        mirror = None if topic is None else self.mirrored.get(topic.topic_id)
+        if mirror is not None:
+            raise PolicyViolation(
+                f"Topic '{name}' is a copy that the mirror {mirror} follows, and "
+                "read-only until it is promoted (odradek mirror promote)."
+            )
 
     def check_wider(self, name: str, count: int) -> None:
         """See that a topic can be given ``count`` partitions.

@@ -274,6 +274,17 @@ class Topics(TopicIndex):
         """Producer ids that nobody got before and nobody will get again."""
         return await self._catalog.allocate_producer_id_block()
 
+    async def begin_producer_ids(self, first: int) -> tuple[int, int]:
+        """Commit that producer ids are given from ``first`` on, unless that was said
+        before. Returns how many were given below, and where they began then.
+        """
+        found: tuple[int, int] = await self._catalog.change(
+            lambda: Change(
+                lambda found: found, lambda store: store.begin_producer_ids(first), True
+            )
+        )
+        return found
+
     async def copy_to(self, path: Path, and_then: Callable[[], _T]) -> _T:
         """Copy the catalogue to ``path``, and return what ``and_then`` returns.
 
@@ -290,10 +301,11 @@ class Topics(TopicIndex):
     def _decide_creations(self, wanted: list[NewTopic]) -> list[Topic | KafkaError]:
         results: list[Topic | KafkaError] = []
         new: dict[str, str] = {}
-        for name, count, options in wanted:
+        for name, count, options, topic_id in wanted:
             key = collision_key(name)
             try:
                 self.check_new_name(name)
+                self.check_new_id(topic_id)
                 if key in new:
                     raise InvalidTopic(f"Topic '{name}' collides with {new[key]}")
             except KafkaError as error:
@@ -302,7 +314,7 @@ class Topics(TopicIndex):
             new[key] = name
             partitions = [PartitionInfo(number, 0) for number in range(count)]
             chosen = ChosenOptions.of(options)
-            results.append(Topic(name, random_uuid(), partitions, chosen))
+            results.append(Topic(name, topic_id or random_uuid(), partitions, chosen))
         return results
 
     def _why_not_widened(self, name: str, count: int) -> KafkaError | None:

@@ -34,9 +34,11 @@ if TYPE_CHECKING:
     from odradek.broker.memory.answer_memory import AnswerMemory
     from odradek.broker.metadata.client_telemetry import ClientTelemetry
     from odradek.broker.metadata.delegation_tokens import DelegationTokens
+    from odradek.broker.metadata.mirrored_topics import MirroredTopics
     from odradek.broker.metadata.resource_options import Resource, ResourceOptions
     from odradek.broker.metadata.scram_credentials import ScramCredentials
     from odradek.broker.metadata.topics import Topics
+    from odradek.broker.mirror.mirrors import Mirrors
     from odradek.broker.moves.moving import Moving
     from odradek.broker.replica.fetch_sessions import FetchSessions
     from odradek.broker.replica.replica_manager import ReplicaManager
@@ -81,6 +83,8 @@ class Parts:
         self.client_log = LimitedLog(self.clock)
         self.live.watch(self._take_config)
         self.resources.watch(self._take_change)
+        if any(self.resources.all_of(ResourceKind.MIRRORED_TOPIC)):
+            _ = self.mirrored  # from the first log on that is opened
 
     def _take_config(self, config: BrokerConfig) -> None:
         self.config = config
@@ -255,6 +259,40 @@ class Parts:
             disk_threads=self.disk_threads,
             bugs=self.bugs,
         )
+
+    @cached_property
+    def mirrored(self) -> MirroredTopics:
+        """Which topics are copies of another cluster's, or were."""
+        from odradek.broker.metadata.mirrored_topics import MirroredTopics
+
+        return MirroredTopics(self.resources, self.metadata)
+
+    @cached_property
+    def mirrors(self) -> Mirrors:
+        """The mirrors of other clusters."""
+        from odradek.broker.mirror.mirrors import Mirrors
+
+        return Mirrors(
+            topics=self.metadata,
+            resources=self.resources,
+            mirrored=self.mirrored,
+            replica_manager=self.replica_manager,
+            log_manager=self.log_manager,
+            committer=self.committer,
+            groups=self.groups,
+            transactions=self.transactions,
+            producer_ids=self.producer_ids,
+            live=self.live,
+            clock=self.clock,
+            bugs=self.bugs,
+        )
+
+    @property
+    def mirrors_in_use(self) -> Mirrors | None:
+        """The same. None: there are none, and they are not loaded."""
+        if "mirrors" in vars(self) or any(self.resources.all_of(ResourceKind.MIRROR)):
+            return self.mirrors
+        return None
 
     @cached_property
     def credentials(self) -> ScramCredentials:

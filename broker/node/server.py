@@ -142,6 +142,8 @@ class Server:
             for listener in self.listeners
         ]
         await asyncio.sleep(0)  # the sockets are closed: nothing new comes
+        if services.mirrors_in_use is not None:
+            await services.mirrors_in_use.close()
         await services.moving.close()
         with suppress(KafkaStorageError):  # was reported when it happened
             await services.committer.flush()
@@ -280,6 +282,8 @@ class Server:
         self._backups = Backups(services, self.config.catalog_directory)
         self._admin = self.make_admin_socket()
         await self._admin.start()
+        if services.mirrors_in_use is not None:
+            services.mirrors_in_use.start()
 
     def hang_up(self) -> bool:
         """SIGHUP: read keys and certificates again. False: there are none to read."""

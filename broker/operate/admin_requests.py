@@ -7,6 +7,7 @@ cleaning leaves alone. ``health``: an item for each reason why the broker is not
 ``client-metrics``: an item for each number that clients have pushed last (KIP-714).
 ``reload-certificates``: an item for each listener with TLS.
 ``users``, ``set-user``, ``remove-user``: see `admin_users`.
+``mirror-add`` and others: see `mirror_requests`.
 ``trace`` (``what``, and what `tracing/asked.py` says): an item for each request that
 was watched.
 """
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 # Those that end when nobody is there to see it.
 WATCHING = ("trace",)
 _OF_USERS = ("users", "set-user", "remove-user")
+_OF_MIRRORS = ("mirror-add", "mirror-status", "mirror-promote", "mirror-remove")
 
 
 def admin_requests(
@@ -84,6 +86,7 @@ def admin_requests(
         "trace": _trace_of(services, listeners),
         "reload-certificates": _reloading(services),
         **{name: _of_users(name, services) for name in _OF_USERS},
+        **{name: _of_mirrors(name, services) for name in _OF_MIRRORS},
     }
 
 
@@ -115,6 +118,16 @@ def _of_users(name: str, services: Services) -> AdminRequest:
             yield item
 
     return of_users
+
+
+def _of_mirrors(name: str, services: Services) -> AdminRequest:
+    async def of_mirrors(request: Request) -> Items:
+        from .mirror_requests import mirror_requests  # most brokers have none
+
+        async for item in mirror_requests(services)[name](request):
+            yield item
+
+    return of_mirrors
 
 
 def _trace_of(services: Services, listeners: Sequence[Listener]) -> AdminRequest:

@@ -300,6 +300,14 @@ class Appends:
     def _check_client(self, found: Partition, internal_topics_allowed: bool) -> None:
         if found.is_internal and not internal_topics_allowed:
             raise InvalidTopic("the broker's own topics take no records from clients")
+        self.check_room(found)
+
+    def check_room(self, found: Partition) -> None:
+        """See that there is room for more in the partition's log directory.
+
+        Raises:
+            DiskFull: it is kept free for the broker itself.
+        """
         committer = found.committer
         directory = committer.directory if committer else self._config.log_dirs[0]
         if directory in self.free_space.low_directories:

@@ -92,7 +92,7 @@ def _delete(partition: Partition, offset: int) -> int:
 
     `HIGH_WATERMARK` gives up everything that is replicated.
     """
-    partition.leadership.check()
+    partition.leadership.check_writable()
     if "delete" not in partition.config.cleanup_policy:
         raise PolicyViolation("the topic's cleanup.policy is not delete")
     if offset == HIGH_WATERMARK:

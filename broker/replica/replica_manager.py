@@ -209,6 +209,8 @@ class ReplicaManager:
         )
         made.is_internal = topic.is_internal
         made.is_written = info.written
+        if topic.topic_id in self._topics.mirrored:
+            made.leadership.set_read_only(True, made.config.min_insync_replicas)
         if self._log_manager.has_directory(topic_partition):
             made.leadership.refusal = KafkaStorageError(
                 f"{topic_partition} is not open yet"
@@ -230,7 +232,8 @@ class ReplicaManager:
         self._use_log(partition, log)
 
     def _use_log(self, partition: Partition, log: UnifiedLog) -> None:
-        log.assign_epoch(partition.leadership.epoch)
+        if not partition.leadership.is_read_only:  # else its epochs are in its batches
+            log.assign_epoch(partition.leadership.epoch)
         committer = self._committer.for_directory(log.directory.parent)
         partition.use_log(log, committer)
         if committer.failure is not None:

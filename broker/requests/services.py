@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from odradek.broker.metadata.resource_options import ResourceOptions
     from odradek.broker.metadata.scram_credentials import ScramCredentials
     from odradek.broker.metadata.topics import Topics
+    from odradek.broker.mirror.mirrors import Mirrors
     from odradek.broker.moves.moving import Moving
     from odradek.broker.replica.fetch_sessions import FetchSessions
     from odradek.broker.replica.replica_manager import ReplicaManager
@@ -153,6 +154,16 @@ class Services(Protocol):
     @property
     def moving(self) -> Moving:
         """Moves between log directories."""
+        ...
+
+    @property
+    def mirrors(self) -> Mirrors:
+        """The mirrors of other clusters."""
+        ...
+
+    @property
+    def mirrors_in_use(self) -> Mirrors | None:
+        """The same. None: there are none, and they are not loaded."""
         ...
 
     @property

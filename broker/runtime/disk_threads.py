@@ -59,12 +59,12 @@ class DiskThreads:
             self._start_thread()
         self._jobs.put((asyncio.get_running_loop(), job, on_done))
 
-    def close(self) -> None:
-        """End the threads after the jobs they have; blocks until then."""
+    def close(self, *, waits: bool = True) -> None:
+        """End the threads after the jobs they have; block until then, or not."""
         self._is_closed = True
         for _ in self._threads:
             self._jobs.put(None)
-        for thread in self._threads:
+        for thread in self._threads if waits else ():
             thread.join()
 
     def _start_thread(self) -> None:

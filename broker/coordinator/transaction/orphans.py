@@ -130,9 +130,20 @@ class Orphans:
         return orphan.producer in self._committed()
 
     def open_transactions(self) -> Iterator[OpenTransaction]:
-        """All that logs have open; of a log that is not open nothing is known."""
+        """All that logs have open; of a log that is not open nothing is known.
+
+        In a copy of another cluster's log they are that cluster's to end.
+        """
         for topic_partition in self._log_manager.directories_of():
-            yield from self.open_in(topic_partition)
+            if not self._is_copy(topic_partition):
+                yield from self.open_in(topic_partition)
+
+    def _is_copy(self, topic_partition: TopicPartition) -> bool:
+        try:
+            partition = self._replica_manager.partition(topic_partition)
+        except KafkaError:
+            return False
+        return partition.leadership.is_read_only
 
     def open_in(self, topic_partition: TopicPartition) -> list[OpenTransaction]:
         """What the log of a partition has open."""

@@ -240,6 +240,7 @@ async def _alter_topic(
     if not name:
         raise InvalidRequest("Default topic resources are not allowed.")
     check_name(name)
+    services.metadata.check_not_mirrored(name)
     if validate_only:
         decide(services.metadata.known(name).options)
     else:

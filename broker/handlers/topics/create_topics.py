@@ -243,6 +243,7 @@ def _check_widening(
 ) -> None:
     topics = ctx.services.metadata
     topics.check_wider(topic.name, topic.count)
+    topics.check_not_mirrored(topic.name)
     if topics.known(topic.name).is_internal:
         # Apache Kafka does it, and looks for groups and transactions in the wrong
         # partitions from its next start on.

@@ -60,6 +60,7 @@ async def handle_delete_topics(
             if not _may_delete(ctx, topic.name):
                 results[key] = _denied(ctx, topic, key)
                 continue
+            ctx.services.metadata.check_not_mirrored(topic.name)
         except KafkaError as error:
             results[key] = _refused(*key, error)
             continue

@@ -150,7 +150,7 @@ def _denied(ctx: RequestContext, wanted: list[TopicPartition]) -> set[str]:
 def _refused_unknown(
     ctx: RequestContext, wanted: list[TopicPartition], denied: set[str]
 ) -> dict[TopicPartition, int]:
-    """What is answered when not all partitions are known, or the client's.
+    """What is answered when not all partitions are known, or may be written.
 
     Nothing is added then.
     """
@@ -161,6 +161,11 @@ def _refused_unknown(
             refused[each] = ErrorCode.TOPIC_AUTHORIZATION_FAILED
         elif metadata.partition(each) is None:
             refused[each] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        elif (
+            metadata.mirrored
+            and metadata.known(each.topic).topic_id in metadata.mirrored
+        ):
+            refused[each] = ErrorCode.POLICY_VIOLATION
     if not refused:
         return {}
     other = ErrorCode.OPERATION_NOT_ATTEMPTED

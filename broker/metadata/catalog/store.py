@@ -283,6 +283,20 @@ class CatalogStore:
             )
         return int(first)
 
+    def begin_producer_ids(self, first: int) -> tuple[int, int]:
+        """Take those from ``first`` on, if that was not asked for before.
+
+        Returns how many were taken before that, and where it then began.
+        """
+        if self.fact("producer_ids_before") is None:
+            facts = ("producer_ids_begin", first), ("next_producer_id", first)
+            before = "producer_ids_before", self.fact("next_producer_id")
+            query = "REPLACE INTO facts (name, value) VALUES (?, ?)"
+            with self._copied_change() as database:
+                database.executemany(query, [before, *facts])
+        begin = int(self.fact("producer_ids_begin") or 0)
+        return int(self.fact("producer_ids_before") or 0), begin
+
     def copy_to(self, path: Path) -> None:
         """Put a copy of the catalogue in the place of ``path``, whole or not at all."""
         unfinished = path.with_name(path.name + ".tmp")

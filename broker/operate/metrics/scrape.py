@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from .broker_families import broker_families
 from .exposition import exposition
 from .group_families import group_families
+from .mirror_families import mirror_families
 from .partition_families import PartitionFamilies
 from .share_families import share_families
 
@@ -50,6 +51,7 @@ async def scrape(sources: MetricSources) -> bytes:
             await turns.did()
     families += partitions
     families += share_families(sources.services)
+    families += mirror_families(sources.services)
     for some in group_families(sources.services):
         families += some
         await turns.did()

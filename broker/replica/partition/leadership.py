@@ -8,6 +8,7 @@ from odradek.protocol.errors import (
     FencedLeaderEpoch,
     KafkaError,
     NotLeaderOrFollower,
+    PolicyViolation,
     UnknownLeaderEpoch,
 )
 
@@ -22,13 +23,15 @@ class Leadership:
 
     ``refusal`` is the reason why the partition serves nobody, while there is one.
     ``epoch_start_offset`` is where the log ended when the leader epoch began,
-    ``has_enough_in_sync`` whether acks=all can be promised.
+    ``has_enough_in_sync`` whether acks=all can be promised. ``is_read_only``: it is a
+    copy of another cluster's, and takes no writes of clients or coordinators.
     """
 
     __slots__ = (
         "epoch",
         "epoch_start_offset",
         "has_enough_in_sync",
+        "is_read_only",
         "refusal",
         "replicas",
     )
@@ -38,6 +41,7 @@ class Leadership:
         self.replicas = replicas
         self.epoch_start_offset = 0
         self.has_enough_in_sync = True
+        self.is_read_only = False
         self.refusal: KafkaError | None = None
 
     def check(self, current_leader_epoch: int = NO_EPOCH) -> None:
@@ -53,6 +57,20 @@ class Leadership:
             self.check_replica(current_leader_epoch)
         if not self.replicas.is_leader:
             raise NotLeaderOrFollower
+
+    def check_writable(self) -> None:
+        """See that clients may write: as `check`, and it is no copy.
+
+        Raises:
+            PolicyViolation: it follows another cluster.
+            KafkaError: as `check`.
+        """
+        self.check()
+        if self.is_read_only:
+            raise PolicyViolation(
+                "the topic is a copy of another cluster's, which a mirror follows; it "
+                "is read-only until it is promoted (odradek mirror promote)"
+            )
 
     def check_replica(self, current_leader_epoch: int = NO_EPOCH) -> None:
         """The same, whoever leads: for readers who may read from any replica."""
@@ -70,7 +88,15 @@ class Leadership:
         self.epoch = epoch
         self.epoch_start_offset = start_offset
 
+    def set_read_only(self, is_read_only: bool, min_insync_replicas: int) -> None:
+        """Follow another cluster, or do so no longer."""
+        self.is_read_only = is_read_only
+        self.use_replicas(self.replicas, min_insync_replicas)
+
     def use_replicas(self, replicas: ReplicaState, min_insync_replicas: int) -> None:
         """The controller has decided on the copies."""
         self.replicas = replicas
-        self.has_enough_in_sync = replicas.has_enough_in_sync(min_insync_replicas)
+        # A copy has not: so what is usual finds nothing out of the ordinary here.
+        self.has_enough_in_sync = not self.is_read_only and (
+            replicas.has_enough_in_sync(min_insync_replicas)
+        )

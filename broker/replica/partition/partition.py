@@ -212,9 +212,10 @@ class Partition:
         The guard holds also when the log is made between now and its append.
 
         Raises:
-            NotLeaderOrFollower, InvalidProducerEpoch: as an append would.
+            NotLeaderOrFollower, PolicyViolation, InvalidProducerEpoch: as an append
+                would.
         """
-        self.leadership.check()
+        self.leadership.check_writable()
         batch = producer_id, sequence, producer_epoch, now_ms, epoch_bump
         if self.view.log is not None:
             return self.view.log.producers.start_verification(*batch)
@@ -236,14 +237,17 @@ class Partition:
         ``guard`` and ``transaction_version``: see `Appender.append_as_leader`.
 
         Raises:
-            NotLeaderOrFollower, NotEnoughReplicas: nothing was written.
+            NotLeaderOrFollower, NotEnoughReplicas, PolicyViolation: nothing was
+                written.
             KafkaError: what the log refuses.
         """
         leadership = self.leadership
         if leadership.refusal is not None or not leadership.replicas.is_leader:
             leadership.check()
-        if acks == ACKS_ALL and not leadership.has_enough_in_sync:
-            raise NotEnoughReplicas
+        if not leadership.has_enough_in_sync:
+            leadership.check_writable()
+            if acks == ACKS_ALL:
+                raise NotEnoughReplicas
         log = self.view.log
         if log is None or not self.is_written:
             log = self._host.begin_log(self)
@@ -254,7 +258,7 @@ class Partition:
                 batch, leadership.epoch, now_ms, origin, guard, transaction_version
             )
         if not info.is_duplicate:
-            self._follow_append(log, now_ms)
+            self.follow_append(log, now_ms)
         return info
 
     def append_usual(self, batch: memoryview, now_ms: int) -> Placed | None:
@@ -272,10 +276,11 @@ class Partition:
             return None
         placed = log.appender.append_usual(batch, leadership.epoch, now_ms)
         if placed is not None:
-            self._follow_append(log, now_ms)
+            self.follow_append(log, now_ms)
         return placed
 
-    def _follow_append(self, log: UnifiedLog, now_ms: int) -> None:
+    def follow_append(self, log: UnifiedLog, now_ms: int) -> None:
+        """Batches were appended: let them be synced, and be seen when they may be."""
         if not self._is_dirty:
             self._become_dirty(now_ms)
         host = self._host

@@ -29,7 +29,7 @@ ELSEWHERE = re.compile(r"kafka[-.\w]*:9092")
 # They start a broker or Spark, need a directory, a file or a login, or wait for a
 # client.
 ONLY_PARSED = ("serve", "health", "adopt", "fsck", "dump-log", "pipeline", "trace") + (
-    *("backup", "restore", "acl", "cert", "secure", "replay", "token"),
+    *("backup", "restore", "acl", "cert", "secure", "replay", "token", "mirror"),
     *("user set alice --generate --data-dir",),
     *("config show --config", "compact users --partition", "txn abort --topic"),
     *("consume orders --value-format", "produce orders --value-format"),

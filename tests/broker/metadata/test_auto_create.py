@@ -3,11 +3,12 @@ import pytest
 from odradek.broker.config.options.broker_config import BrokerConfig
 from odradek.broker.config.topic_config import validate_topic_options
 from odradek.broker.metadata.auto_create import new_topic
+from odradek.broker.metadata.topic import NewTopic
 from odradek.protocol.errors import InvalidTopic
 
 
 def test_a_topic_gets_the_brokers_partitions() -> None:
-    assert new_topic("a", BrokerConfig(num_partitions=7)) == ("a", 7, {})
+    assert new_topic("a", BrokerConfig(num_partitions=7)) == NewTopic("a", 7, {})
 
 
 @pytest.mark.parametrize("name", ["__consumer_offsets", "__transaction_state"])

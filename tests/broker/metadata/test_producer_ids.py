@@ -1,7 +1,10 @@
 import asyncio
+from pathlib import Path
 from typing import Any
 
-from odradek.broker.metadata.producer_ids import ProducerIds
+from odradek.broker.metadata.catalog.catalog import Catalog
+from odradek.broker.metadata.producer_ids import RANGE_BITS, ProducerIds
+from odradek.broker.metadata.topics import Topics
 
 
 class FakeTopics:
@@ -29,3 +32,26 @@ async def test_no_id_is_given_twice_to_many_who_wait() -> None:
     ids = ProducerIds(topics)
     given = await asyncio.gather(*(ids.next() for _ in range(20)))
     assert len(set(given)) == 20
+
+
+async def test_with_records_of_another_cluster_ids_come_from_a_range(
+    tmp_path: Path,
+) -> None:
+    catalog = Catalog.open(tmp_path)
+    try:
+        ids = ProducerIds(Topics(catalog))
+        first = await ids.next()
+        own = await ids.begin_range()
+        drawn = await ids.next()
+        assert (drawn, own.before) == (own.begin, first + 1000)
+        assert own.begin % (1 << RANGE_BITS) == 0
+        assert first in own
+        assert drawn in own
+        assert own.before not in own
+        assert own.begin - 1 not in own
+        assert own.begin + (1 << RANGE_BITS) not in own
+        assert "1" not in own
+        assert await ids.begin_range() == own  # drawn once
+        assert await ids.next() == drawn + 1
+    finally:
+        await catalog.close()

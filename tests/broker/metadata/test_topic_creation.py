@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 
 from odradek.broker.config.options.broker_config import BrokerConfig
+from odradek.broker.metadata.topic import NewTopic
 from odradek.broker.metadata.topic_creation import WantedTopic, check_wanted
 from odradek.protocol.errors import (
     InvalidConfig,
@@ -30,7 +31,7 @@ def test_what_is_said_is_done() -> None:
     made = check_wanted(
         wanted(partition_count=3, options={"retention.ms": "1"}), CONFIG
     )
-    assert made == ("t", 3, {"retention.ms": "1"})
+    assert made == NewTopic("t", 3, {"retention.ms": "1"})
 
 
 async def test_what_was_checked_is_not_parsed_again(

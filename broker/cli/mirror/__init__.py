@@ -1,0 +1,1 @@
+"""``odradek mirror``: topics of another cluster, copied as they are."""

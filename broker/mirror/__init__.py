@@ -1,0 +1,1 @@
+"""Mirrors: topics of another cluster are copied as they are, and follow it."""
