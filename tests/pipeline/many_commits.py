@@ -63,7 +63,10 @@ def bound(kind: str, folder: Path, kept: str) -> None:
     if kind == "iceberg":
         keep_snapshots(str(folder), 50, {})
     elif kind == "delta":
-        properties = {"delta.logRetentionDuration": f"interval {kept}"}
+        properties = {
+            "delta.logRetentionDuration": f"interval {kept}",
+            "delta.checkpointInterval": "50",
+        }
         DeltaTable(folder).alter.set_table_properties(properties)
 
 
