@@ -118,6 +118,11 @@ class ServedPartition:
         """Whether nothing will be given of it any more."""
         return self._is_closed or self.error is not None
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether it is loaded, and nobody has, or waits for, anything of it."""
+        return self._state is not None and self._state.is_idle
+
     def use(self, stored: StoredState, start: int) -> None:
         """Go on from what was written."""
         state = SharePartition(start, self._host.limits_of(self.key.group_id))

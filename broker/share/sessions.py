@@ -7,6 +7,7 @@ nobody else would say that its member is gone.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.protocol.errors import (
@@ -85,6 +86,7 @@ class ShareSessions:
         self.limit = limit
         self._sessions: dict[MemberKey, ShareSession] = {}
         self._by_group: dict[str, int] = {}
+        self._readers: Counter[ShareKey] = Counter()
         self._partition_count = 0
 
     def __len__(self) -> int:
@@ -101,6 +103,10 @@ class ShareSessions:
     def count_of(self, group_id: str) -> int:
         """How many sessions a group has."""
         return self._by_group.get(group_id, 0)
+
+    def is_read(self, key: ShareKey) -> bool:
+        """Whether any session reads a share partition."""
+        return key in self._readers
 
     def get(self, key: MemberKey) -> ShareSession | None:
         """The session of a member, if there is one."""
@@ -126,17 +132,23 @@ class ShareSessions:
         """Keep a session, in place of the one that its member had.
 
         Raises:
-            ShareSessionLimitReached: there is no room for another one.
+            ShareSessionLimitReached: there is no room for another one. Then the member
+                still has the one that it had, whose end frees what was given to it.
         """
         before = self._sessions.get(session.key)
+        session_count = len(self._sessions)
+        count = self._partition_count + len(session.partitions)
+        if before is not None:
+            session_count -= 1
+            count -= len(before.partitions)
+        if session_count >= self.limit or count > PARTITIONS_MAX:
+            raise ShareSessionLimitReached
         if before is not None:
             self.close(before)
-        count = self._partition_count + len(session.partitions)
-        if len(self._sessions) >= self.limit or count > PARTITIONS_MAX:
-            raise ShareSessionLimitReached
         group_id = session.key.group_id
         self._sessions[session.key] = session
         self._by_group[group_id] = self.count_of(group_id) + 1
+        self._readers.update(session.partitions.keys())
         self._partition_count = count
 
     def update(
@@ -150,12 +162,16 @@ class ShareSessions:
         Raises:
             ShareSessionLimitReached: all of them read too many partitions then.
         """
-        before = len(session.partitions)
-        new = set(added) - session.partitions.keys()
+        before = session.partitions.keys()
+        new = set(added) - before
         if self._partition_count + len(new) > PARTITIONS_MAX:
             raise ShareSessionLimitReached
+        gone = before & set(forgotten)
+        count = len(before)
         session.update(new and added, forgotten)
-        self._partition_count += len(session.partitions) - before
+        self._readers.update(new & session.partitions.keys())
+        self._forget_reader(gone)
+        self._partition_count += len(session.partitions) - count
 
     def close(self, session: ShareSession) -> bool:
         """Forget a session. Whether it was there."""
@@ -166,8 +182,15 @@ class ShareSessions:
         self._by_group[group_id] -= 1
         if not self._by_group[group_id]:
             del self._by_group[group_id]
+        self._forget_reader(session.partitions)
         self._partition_count -= len(session.partitions)
         return True
+
+    def _forget_reader(self, keys: Iterable[ShareKey]) -> None:
+        for key in keys:
+            self._readers[key] -= 1
+            if not self._readers[key]:
+                del self._readers[key]
 
     def of_connection(self, connection: object) -> list[ShareSession]:
         """Those that began on a connection."""

@@ -79,6 +79,13 @@ class SharePartition:
         """How many offsets members have."""
         return sum(each.size for each in self._in_flight if each.is_held)
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether all that is known of it was written."""
+        return not any(
+            each.is_held or each.update is not None for each in self._in_flight
+        )
+
     def ranges(self) -> list[Range]:
         """All that is known of offsets from the start on."""
         return list(self._in_flight)

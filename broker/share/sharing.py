@@ -24,7 +24,7 @@ from .settings import Settings
 from .share_fetch import DelayedShareFetch, FetchState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Sequence
+    from collections.abc import Callable, Coroutine, Iterable, Sequence
 
     from odradek.broker.config.live_config import LiveConfig
     from odradek.broker.config.options.broker_config import BrokerConfig
@@ -258,6 +258,13 @@ class Sharing:
             asyncio.get_running_loop().call_soon(self._wake)
         self._to_wake[served.key] = None
 
+    def let_go(self, keys: Iterable[ShareKey]) -> None:
+        """A session reads these no more: what nobody reads leaves the memory soon."""
+        for key in keys:
+            served = self._served.get(key.group_id, {}).get(key)
+            if served is not None:
+                self.wake_soon(served)
+
     def _tell(self) -> None:
         for watcher in self.watchers:
             watcher()
@@ -266,4 +273,16 @@ class Sharing:
         self._tell()
         keys, self._to_wake = self._to_wake, {}
         for key in keys:
+            self._drop_unread(key)
             self._replica_manager.share_fetches.check(key)
+
+    def _drop_unread(self, key: ShareKey) -> None:
+        """Else one session could go through all partitions, and leave them here."""
+        served = self._served.get(key.group_id, {}).get(key)
+        if (
+            served is not None
+            and served.is_idle
+            and not served.is_being_read
+            and not self.sessions.is_read(key)
+        ):
+            self.drop(served)

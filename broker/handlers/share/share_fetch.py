@@ -123,6 +123,7 @@ def _session_of(
             for partition in topic.partitions
         ]
         sessions.update(session, named, forgotten)
+        sharing.let_go(forgotten)
         session.begin_next()
     return session
 

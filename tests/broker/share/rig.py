@@ -152,10 +152,15 @@ class ShareRig:
         return [each for read in reads.values() for each in read.acquired]
 
     def say(
-        self, session: ShareSession, first: int, last: int, types: Sequence[int]
+        self,
+        session: ShareSession,
+        first: int,
+        last: int,
+        types: Sequence[int],
+        partition: int = 0,
     ) -> Any:
-        said = [Acknowledged(first, last, types)]
-        return self.sharing.acknowledge(self.key(), session.key.member_id, said)
+        key, said = self.key(partition), [Acknowledged(first, last, types)]
+        return self.sharing.acknowledge(key, session.key.member_id, said)
 
 
 async def settle() -> None:

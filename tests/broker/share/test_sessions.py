@@ -114,3 +114,33 @@ def test_sessions_are_found_by_their_connection() -> None:
     all_of_them.open(session("b", connection=other))
     assert all_of_them.of_connection(one) == [mine]
     assert all_of_them.of_connection(object()) == []
+
+
+def test_who_is_refused_a_larger_session_keeps_the_one_it_has(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "PARTITIONS_MAX", 3)
+    all_of_them, opened = ShareSessions(1), session("a", 0, 1)
+    all_of_them.open(opened)
+    with pytest.raises(ShareSessionLimitReached):
+        all_of_them.open(session("a", 0, 1, 2, 3))
+    assert all_of_them.get(opened.key) is opened
+    again = session("a", 0, 1, 2)
+    all_of_them.open(again)
+    assert all_of_them.get(opened.key) is again
+    assert all_of_them.partition_count == 3
+
+
+def test_it_is_known_which_partitions_anybody_reads() -> None:
+    all_of_them = ShareSessions(9)
+    one, other = session("a", 0, 1), session("b", 1)
+    all_of_them.open(one)
+    all_of_them.open(other)
+    all_of_them.update(one, keys(2, 1), keys(1, 7))
+    assert [all_of_them.is_read(key) for key in keys(0, 1, 2, 7)] == [1, 1, 1, 0]
+    all_of_them.close(other)
+    assert [all_of_them.is_read(key) for key in keys(0, 1, 2)] == [1, 0, 1]
+    all_of_them.open(session("a", 2))
+    assert [all_of_them.is_read(key) for key in keys(0, 1, 2)] == [0, 0, 1]
+    all_of_them.update(one, keys(3), keys(3))
+    assert not all_of_them.is_read(keys(3)[0])

@@ -224,3 +224,23 @@ async def test_all_of_it_is_closed(tmp_path: Path) -> None:
         assert waiting.result() == {}
         assert rig.sharing.served() == []
         assert rig.clock.timer_count <= 1, "that of the purgatory"
+
+
+async def test_what_no_session_reads_any_more_leaves_the_memory(tmp_path: Path) -> None:
+    async with share_rig(tmp_path) as rig:
+        await begun(rig, partitions=3)
+        one, other = rig.open("a", 0, 1, 2), rig.open("b", 2)
+        assert len(await rig.acquired(one)) == 3
+        rig.sharing.sessions.update(one, [], [rig.key(1), rig.key(2)])
+        rig.sharing.let_go([rig.key(1), rig.key(2), rig.key(7)])
+        await settle()
+        assert len(rig.sharing.served()) == 3, "the member still has its records"
+        assert rig.say(one, 0, 9, ACCEPT, partition=1) is None
+        await settle()
+        assert [each.key.partition for each in rig.sharing.served()] == [0, 2]
+        assert rig.states.states[rig.key(1)].start == 10
+        rig.sharing.end(other)
+        await settle()
+        assert rig.say(one, 0, 9, RELEASE, partition=2) is None
+        await settle()
+        assert [each.key.partition for each in rig.sharing.served()] == [0]
