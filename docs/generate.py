@@ -25,8 +25,12 @@ from odradek.broker.config.options.foreign_table import foreign_table
 from odradek.broker.config.options.option import Option, format_value
 from odradek.broker.config.topic_config import TOPIC_OPTIONS
 from odradek.broker.coordinator.group.state import classic_states
+from odradek.broker.coordinator.group.state.consumer.group import ConsumerState
+from odradek.broker.coordinator.group.state.consumer.member import HoldingState
+from odradek.broker.coordinator.group.state.share.group import ShareState
 from odradek.broker.coordinator.transaction import states as transaction_states
 from odradek.broker.requests.registry import offers, registered_handlers
+from odradek.broker.share import record_states
 from odradek.protocol.api_keys import ApiKey
 
 ROOT = Path(__file__).parents[1]
@@ -146,6 +150,31 @@ def states() -> Iterator[str]:
         classic_states.TRANSITIONS,
         lambda state: state.value,
     )
+    yield from ("", "## A consumer group (KIP-848)", "")
+    yield "Nothing leads from state to state: it follows from the epochs of the group,"
+    yield "and from what its members are at."
+    yield from _states(ConsumerState, lambda state: str(state.value))
+    yield from ("", "What a member waits for stands in its record:")
+    yield from _states(HoldingState, lambda state: state.name)
+    yield from ("", "## A share group (KIP-932)", "")
+    yield "It has members or not. They never wait for each other."
+    yield from _states(ShareState, lambda state: str(state.value))
+    yield from ("", "## A record in a share group", "")
+    yield "Its state in a partition, for a group. What was acquired is not written:"
+    yield "after a start it is available, with the deliveries that it had before."
+    yield from _table(
+        record_states.RecordEvent,
+        record_states.TRANSITIONS,
+        lambda state: state.name.capitalize(),
+    )
+
+
+def _states(states: type[State], name: Callable[[State], str]) -> Iterator[str]:
+    """States to which no table leads, and what they mean."""
+    meanings = _meanings(states)
+    yield from ("", "| state | meaning |", "|---|---|")
+    for state in states:
+        yield f"| {name(state)} | {meanings[state.name]} |"
 
 
 def _table(
