@@ -7,7 +7,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from odradek.broker.coordinator.group.state.streams.topology import InternalTopic
+    from .topology import InternalTopic
 
 
 class Status(IntEnum):
