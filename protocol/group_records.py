@@ -23,7 +23,7 @@ type record                                     of
 16   `ConsumerGroupRegularExpressionKey`        the topics that a pattern matches
 ==== ========================================== =====================================
 
-The other types are those of Streams (17 to 23).
+The other types are those of streams groups (`protocol.streams_records`).
 """
 
 from .schema import (
@@ -93,20 +93,20 @@ class GroupMetadataValue(Message, versions=(0, 4), flexible=4):
     members: list[GroupMember] = array()
 
 
-class _OfGroup(Message):
+class OfGroup(Message):
     """A key that names a group."""
 
     group_id: str = string()
 
 
-class _OfMember(Message):
+class OfMember(Message):
     """A key that names a member of a group."""
 
     group_id: str = string()
     member_id: str = string()
 
 
-class ConsumerGroupMetadataKey(_OfGroup, versions=(0, 0)):
+class ConsumerGroupMetadataKey(OfGroup, versions=(0, 0)):
     """A group of KIP-848."""
 
 
@@ -117,7 +117,7 @@ class ConsumerGroupMetadataValue(Message, versions=(0, 0), flexible=0):
     metadata_hash: int = int64(tag=0)
 
 
-class ConsumerGroupPartitionMetadataKey(_OfGroup, versions=(0, 0)):
+class ConsumerGroupPartitionMetadataKey(OfGroup, versions=(0, 0)):
     """A group whose topics are described."""
 
 
@@ -143,7 +143,7 @@ class ConsumerGroupPartitionMetadataValue(Message, versions=(0, 0), flexible=0):
     topics: list[SubscribedTopic] = array()
 
 
-class ConsumerGroupMemberMetadataKey(_OfMember, versions=(0, 0)):
+class ConsumerGroupMemberMetadataKey(OfMember, versions=(0, 0)):
     """A member of a group."""
 
 
@@ -175,7 +175,7 @@ class ConsumerGroupMemberMetadataValue(Message, versions=(0, 0), flexible=0):
     classic_member_metadata: ClassicMemberMetadata | None = struct(nullable=True, tag=0)
 
 
-class ConsumerGroupTargetAssignmentMetadataKey(_OfGroup, versions=(0, 0)):
+class ConsumerGroupTargetAssignmentMetadataKey(OfGroup, versions=(0, 0)):
     """A group that has a target assignment."""
 
 
@@ -186,7 +186,7 @@ class ConsumerGroupTargetAssignmentMetadataValue(Message, versions=(0, 0), flexi
     assignment_timestamp: int = int64(tag=0)
 
 
-class ConsumerGroupTargetAssignmentMemberKey(_OfMember, versions=(0, 0)):
+class ConsumerGroupTargetAssignmentMemberKey(OfMember, versions=(0, 0)):
     """A member that has a target."""
 
 
@@ -203,7 +203,7 @@ class ConsumerGroupTargetAssignmentMemberValue(Message, versions=(0, 0), flexibl
     topic_partitions: list[TargetPartitions] = array()
 
 
-class ConsumerGroupCurrentMemberAssignmentKey(_OfMember, versions=(0, 0)):
+class ConsumerGroupCurrentMemberAssignmentKey(OfMember, versions=(0, 0)):
     """A member that reads."""
 
 
@@ -240,7 +240,7 @@ class ConsumerGroupRegularExpressionValue(Message, versions=(0, 0), flexible=0):
     timestamp: int = int64()
 
 
-class ShareGroupMemberMetadataKey(_OfMember, versions=(0, 0)):
+class ShareGroupMemberMetadataKey(OfMember, versions=(0, 0)):
     """A member of a share group."""
 
 
@@ -253,7 +253,7 @@ class ShareGroupMemberMetadataValue(Message, versions=(0, 0), flexible=0):
     subscribed_topic_names: list[str] = array()
 
 
-class ShareGroupMetadataKey(_OfGroup, versions=(0, 0)):
+class ShareGroupMetadataKey(OfGroup, versions=(0, 0)):
     """A share group."""
 
 
@@ -264,7 +264,7 @@ class ShareGroupMetadataValue(Message, versions=(0, 0), flexible=0):
     metadata_hash: int = int64()
 
 
-class ShareGroupTargetAssignmentMetadataKey(_OfGroup, versions=(0, 0)):
+class ShareGroupTargetAssignmentMetadataKey(OfGroup, versions=(0, 0)):
     """A share group that has a target assignment."""
 
 
@@ -275,7 +275,7 @@ class ShareGroupTargetAssignmentMetadataValue(Message, versions=(0, 0), flexible
     assignment_timestamp: int = int64(tag=0)
 
 
-class ShareGroupTargetAssignmentMemberKey(_OfMember, versions=(0, 0)):
+class ShareGroupTargetAssignmentMemberKey(OfMember, versions=(0, 0)):
     """A member that has a target."""
 
 
@@ -285,7 +285,7 @@ class ShareGroupTargetAssignmentMemberValue(Message, versions=(0, 0), flexible=0
     topic_partitions: list[TargetPartitions] = array()
 
 
-class ShareGroupCurrentMemberAssignmentKey(_OfMember, versions=(0, 0)):
+class ShareGroupCurrentMemberAssignmentKey(OfMember, versions=(0, 0)):
     """A member that reads."""
 
 
@@ -298,7 +298,7 @@ class ShareGroupCurrentMemberAssignmentValue(Message, versions=(0, 0), flexible=
     assigned_partitions: list[TargetPartitions] = array()
 
 
-class ShareGroupStatePartitionMetadataKey(_OfGroup, versions=(0, 0)):
+class ShareGroupStatePartitionMetadataKey(OfGroup, versions=(0, 0)):
     """A share group whose partitions have, or had, a state."""
 
 

@@ -16,6 +16,7 @@ from odradek.protocol.errors import MalformedRequest
 from odradek.protocol.group_records import GROUP_RECORDS, GroupMetadataValue
 from odradek.protocol.schema import UNSET, Field, Message, Struct
 from odradek.protocol.share_records import SHARE_RECORDS
+from odradek.protocol.streams_records import STREAMS_RECORDS
 from odradek.protocol.transaction_records import TRANSACTION_RECORDS
 from odradek.protocol.uuids import to_text
 
@@ -65,7 +66,7 @@ class RecordDecoder:
 def decoder_of(topic: str) -> RecordDecoder:
     """For one of the coordinators' own topics."""
     if topic == "__consumer_offsets":
-        return RecordDecoder(GROUP_RECORDS, _open_members)
+        return RecordDecoder({**GROUP_RECORDS, **STREAMS_RECORDS}, _open_members)
     if topic == "__transaction_state":
         return RecordDecoder(TRANSACTION_RECORDS)
     assert topic == "__share_group_state", topic

@@ -2,8 +2,9 @@
 
 The layouts are those of `protocol.group_records`; here is what they mean to a
 coordinator. Those of consumer groups (KIP-848) are in `consumer.records`, those of
-share groups (KIP-932) in `share.records`. Records of other kinds (streams groups) are
-passed over when a log of Apache Kafka is loaded, and stay in the log.
+share groups (KIP-932) in `share.records`, those of streams groups (KIP-1071) in
+`streams.records`. Records of other kinds are passed over when a log is loaded, and
+stay in it.
 """
 
 from __future__ import annotations
@@ -24,12 +25,15 @@ if TYPE_CHECKING:
 
     from .consumer.records import ConsumerRecord
     from .share.records import ShareRecord
+    from .streams.records import StreamsRecord
+
 
 OFFSET_KEYS = (0, 1)
 OFFSET_KEY = 1
 GROUP_KEY = 2
 CONSUMER_KEYS = frozenset((3, 4, 5, 6, 7, 8, 16))
 SHARE_KEYS = frozenset((10, 11, 12, 13, 14, 15))
+STREAMS_KEYS = frozenset((17, 19, 20, 21, 22, 23))
 
 NO_EXPIRY = -1
 ZERO_UUID = bytes(16)
@@ -121,7 +125,7 @@ class GroupRecord(NamedTuple):
 
 def decode(
     key: Buffer, value: Buffer | None
-) -> OffsetRecord | GroupRecord | ConsumerRecord | ShareRecord | None:
+) -> OffsetRecord | GroupRecord | ConsumerRecord | ShareRecord | StreamsRecord | None:
     """The record; None for one of another kind.
 
     Raises:
@@ -145,6 +149,10 @@ def decode(
             from .share.records import decode_share  # fewer have these
 
             return decode_share(kind, rest, value)
+        if kind in STREAMS_KEYS:
+            from .streams.records import decode_streams
+
+            return decode_streams(kind, rest, value)
     except (MalformedRequest, error) as cause:
         raise InvalidRecord(f"a record of a coordinator: {cause}") from cause
     return None

@@ -38,8 +38,10 @@ if TYPE_CHECKING:
     from .share.beginning import Beginning
     from .share.group import ShareGroup
     from .share.records import ShareRecord
+    from .streams.group import StreamsGroup
+    from .streams.records import StreamsRecord
 
-    Group = ClassicGroup | ConsumerGroup | ShareGroup
+    Group = ClassicGroup | ConsumerGroup | ShareGroup | StreamsGroup
 
 
 class GroupShard:
@@ -65,6 +67,7 @@ class GroupShard:
         self.groups: dict[str, ClassicGroup] = {}
         self.consumer_groups: dict[str, ConsumerGroup] = {}
         self.share_groups: dict[str, ShareGroup] = {}
+        self.streams_groups: dict[str, StreamsGroup] = {}
         # Who keeps where share groups are; and what it was asked to begin.
         self.share_states: Callable[[], ShareCoordinator] = _nobody
         self.beginnings: dict[str, Beginning] = {}
@@ -87,6 +90,7 @@ class GroupShard:
             self.groups.get(group_id)
             or self.consumer_groups.get(group_id)
             or self.share_groups.get(group_id)
+            or self.streams_groups.get(group_id)
         )
 
     def all_groups(self) -> list[Group]:
@@ -95,6 +99,7 @@ class GroupShard:
             *self.groups.values(),
             *self.consumer_groups.values(),
             *self.share_groups.values(),
+            *self.streams_groups.values(),
         ]
 
     def known_topics(self, names: Iterable[str]) -> list[Topic]:
@@ -191,15 +196,21 @@ class GroupShard:
     def _begin_simple_groups(self, group_ids: Iterable[str], now_ms: int) -> None:
         """Groups of which nothing is known but their offsets."""
         for group_id in group_ids:
-            if not (group_id in self.consumer_groups or group_id in self.share_groups):
+            if self.group_of_any_type(group_id) is None:
                 self.groups[group_id] = ClassicGroup(group_id, now_ms)
 
-    def _replay_modern(self, record: ConsumerRecord | ShareRecord) -> None:
-        group: ConsumerGroup | ShareGroup | None
+    def _replay_modern(
+        self, record: ConsumerRecord | ShareRecord | StreamsRecord
+    ) -> None:
+        group: ConsumerGroup | ShareGroup | StreamsGroup | None
         if record.key in records.SHARE_KEYS:
             from .share.replay import replay_share
 
             group = replay_share(self.share_groups, cast("ShareRecord", record))
+        elif record.key in records.STREAMS_KEYS:
+            from .streams.replay import replay_streams
+
+            group = replay_streams(self.streams_groups, cast("StreamsRecord", record))
         else:
             from .consumer.replay import replay_consumer
 

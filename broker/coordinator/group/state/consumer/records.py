@@ -1,14 +1,13 @@
 """What is written of consumer groups, in Kafka's format, and what it means here.
 
-The layouts are those of `protocol.group_records`. A record whose value is of a version
-that is not known is passed over, as one of an unknown kind is.
+The layouts are those of `protocol.group_records`.
 """
 
 from __future__ import annotations
 
-from struct import Struct
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from odradek.broker.coordinator.group.state.layout import Layout, decoded, encoded
 from odradek.protocol.group_records import (
     GROUP_RECORDS,
     ClassicMemberMetadata,
@@ -16,6 +15,7 @@ from odradek.protocol.group_records import (
     ConsumerGroupCurrentMemberAssignmentValue,
     ConsumerGroupMemberMetadataValue,
     ConsumerGroupMetadataValue,
+    ConsumerGroupPartitionMetadataValue,
     ConsumerGroupRegularExpressionValue,
     ConsumerGroupTargetAssignmentMemberValue,
     ConsumerGroupTargetAssignmentMetadataValue,
@@ -36,10 +36,6 @@ TARGET_EPOCH_KEY = 6
 TARGET_KEY = 7
 HOLDING_KEY = 8
 PATTERN_KEY = 16
-# Of a group as a whole; the others have a member, or a pattern, in their keys.
-_OF_GROUP = frozenset((EPOCH_KEY, OLD_TOPICS_KEY, TARGET_EPOCH_KEY))
-_VERSION = 0
-_INT16 = Struct(">h")
 
 
 class GroupEpoch(NamedTuple):
@@ -81,17 +77,7 @@ class ConsumerRecord(NamedTuple):
 
     def encode(self) -> tuple[bytes, bytes | None]:
         """Key and value as they lie in the log."""
-        key_class, _ = GROUP_RECORDS[self.key]
-        fields: dict[str, str] = {"group_id": self.group_id}
-        if self.key == PATTERN_KEY:
-            fields["regular_expression"] = self.name
-        elif self.key not in _OF_GROUP:
-            fields["member_id"] = self.name
-        key = _INT16.pack(self.key) + key_class(**fields).encode(0)
-        if self.value is None:
-            return key, None
-        value = _WRITERS[self.key](self.value)
-        return key, _INT16.pack(_VERSION) + value.encode(_VERSION)
+        return encoded(_LAYOUTS, self)
 
 
 def decode_consumer(
@@ -102,21 +88,8 @@ def decode_consumer(
     Raises:
         MalformedRequest, struct.error: the bytes are no such record.
     """
-    key_class, value_class = GROUP_RECORDS[kind]
-    found: Any = key_class.decode(key, 0)
-    name = ""
-    if kind == PATTERN_KEY:
-        name = found.regular_expression
-    elif kind not in _OF_GROUP:
-        name = found.member_id
-    if value is None:
-        return ConsumerRecord(kind, found.group_id, name)
-    view = memoryview(value)
-    (version,) = _INT16.unpack_from(view)
-    if not value_class.min_version <= version <= value_class.max_version:
-        return None
-    said = _READERS[kind](value_class.decode(view[2:], version))
-    return ConsumerRecord(kind, found.group_id, name, said)
+    found = decoded(_LAYOUTS, kind, key, value)
+    return None if found is None else ConsumerRecord(*found)
 
 
 # What values mean
@@ -263,20 +236,24 @@ def _write_pattern(value: ResolvedPattern) -> ConsumerGroupRegularExpressionValu
     )
 
 
-_READERS: dict[int, Any] = {
-    EPOCH_KEY: _read_epoch,
-    OLD_TOPICS_KEY: lambda _: OldTopics(),
-    MEMBER_KEY: _read_member,
-    TARGET_EPOCH_KEY: _read_target_epoch,
-    TARGET_KEY: _read_target,
-    HOLDING_KEY: _read_holding,
-    PATTERN_KEY: _read_pattern,
-}
-_WRITERS: dict[int, Any] = {
-    EPOCH_KEY: _write_epoch,
-    MEMBER_KEY: _write_member,
-    TARGET_EPOCH_KEY: _write_target_epoch,
-    TARGET_KEY: _write_target,
-    HOLDING_KEY: _write_holding,
-    PATTERN_KEY: _write_pattern,
+def _read_old_topics(_: ConsumerGroupPartitionMetadataValue) -> OldTopics:
+    return OldTopics()
+
+
+def _write_old_topics(_: OldTopics) -> ConsumerGroupPartitionMetadataValue:
+    return ConsumerGroupPartitionMetadataValue()
+
+
+def _of(key: int, read: Any, write: Any, name: str | None = None) -> Layout:
+    return Layout(GROUP_RECORDS[key], read, write, name)
+
+
+_LAYOUTS = {
+    EPOCH_KEY: _of(EPOCH_KEY, _read_epoch, _write_epoch),
+    OLD_TOPICS_KEY: _of(OLD_TOPICS_KEY, _read_old_topics, _write_old_topics),
+    MEMBER_KEY: _of(MEMBER_KEY, _read_member, _write_member, "member_id"),
+    TARGET_EPOCH_KEY: _of(TARGET_EPOCH_KEY, _read_target_epoch, _write_target_epoch),
+    TARGET_KEY: _of(TARGET_KEY, _read_target, _write_target, "member_id"),
+    HOLDING_KEY: _of(HOLDING_KEY, _read_holding, _write_holding, "member_id"),
+    PATTERN_KEY: _of(PATTERN_KEY, _read_pattern, _write_pattern, "regular_expression"),
 }

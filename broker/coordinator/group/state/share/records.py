@@ -1,18 +1,17 @@
 """What is written of share groups, in Kafka's format, and what it means here.
 
-The layouts are those of `protocol.group_records`. A record whose value is of a version
-that is not known is passed over, as one of an unknown kind is.
+The layouts are those of `protocol.group_records`.
 """
 
 from __future__ import annotations
 
-from struct import Struct
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from odradek.broker.coordinator.group.state.consumer.records import (
     GroupEpoch,
     TargetEpoch,
 )
+from odradek.broker.coordinator.group.state.layout import Layout, decoded, encoded
 from odradek.protocol.group_records import (
     GROUP_RECORDS,
     ShareGroupCurrentMemberAssignmentValue,
@@ -41,11 +40,7 @@ TARGET_EPOCH_KEY = 12
 TARGET_KEY = 13
 HOLDING_KEY = 14
 STATES_KEY = 15
-# Of a group as a whole; the others have a member in their keys.
-_OF_GROUP = frozenset((EPOCH_KEY, TARGET_EPOCH_KEY, STATES_KEY))
-_VERSION = 0
 _STABLE = 0  # the one state that a member of a share group is in
-_INT16 = Struct(">h")
 
 
 class ShareRecord(NamedTuple):
@@ -58,15 +53,7 @@ class ShareRecord(NamedTuple):
 
     def encode(self) -> tuple[bytes, bytes | None]:
         """Key and value as they lie in the log."""
-        key_class, _ = GROUP_RECORDS[self.key]
-        fields: dict[str, str] = {"group_id": self.group_id}
-        if self.key not in _OF_GROUP:
-            fields["member_id"] = self.name
-        key = _INT16.pack(self.key) + key_class(**fields).encode(0)
-        if self.value is None:
-            return key, None
-        value = _WRITERS[self.key](self.value)
-        return key, _INT16.pack(_VERSION) + value.encode(_VERSION)
+        return encoded(_LAYOUTS, self)
 
 
 def decode_share(
@@ -77,17 +64,8 @@ def decode_share(
     Raises:
         MalformedRequest, struct.error: the bytes are no such record.
     """
-    key_class, value_class = GROUP_RECORDS[kind]
-    found: Any = key_class.decode(key, 0)
-    name = "" if kind in _OF_GROUP else found.member_id
-    if value is None:
-        return ShareRecord(kind, found.group_id, name)
-    view = memoryview(value)
-    (version,) = _INT16.unpack_from(view)
-    if not value_class.min_version <= version <= value_class.max_version:
-        return None
-    said = _READERS[kind](value_class.decode(view[2:], version))
-    return ShareRecord(kind, found.group_id, name, said)
+    found = decoded(_LAYOUTS, kind, key, value)
+    return None if found is None else ShareRecord(*found)
 
 
 # What values mean
@@ -202,19 +180,15 @@ def _write_topics(topics: Topics) -> list[StateTopicPartitions]:
     ]
 
 
-_READERS: dict[int, Any] = {
-    MEMBER_KEY: _read_member,
-    EPOCH_KEY: _read_epoch,
-    TARGET_EPOCH_KEY: _read_target_epoch,
-    TARGET_KEY: _read_target,
-    HOLDING_KEY: _read_holding,
-    STATES_KEY: _read_states,
-}
-_WRITERS: dict[int, Any] = {
-    MEMBER_KEY: _write_member,
-    EPOCH_KEY: _write_epoch,
-    TARGET_EPOCH_KEY: _write_target_epoch,
-    TARGET_KEY: _write_target,
-    HOLDING_KEY: _write_holding,
-    STATES_KEY: _write_states,
+def _of(key: int, read: Any, write: Any, name: str | None = None) -> Layout:
+    return Layout(GROUP_RECORDS[key], read, write, name)
+
+
+_LAYOUTS = {
+    MEMBER_KEY: _of(MEMBER_KEY, _read_member, _write_member, "member_id"),
+    EPOCH_KEY: _of(EPOCH_KEY, _read_epoch, _write_epoch),
+    TARGET_EPOCH_KEY: _of(TARGET_EPOCH_KEY, _read_target_epoch, _write_target_epoch),
+    TARGET_KEY: _of(TARGET_KEY, _read_target, _write_target, "member_id"),
+    HOLDING_KEY: _of(HOLDING_KEY, _read_holding, _write_holding, "member_id"),
+    STATES_KEY: _of(STATES_KEY, _read_states, _write_states),
 }

@@ -6,6 +6,8 @@ repartition topics. Each subtopology is as many tasks as its input has partition
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 
@@ -44,9 +46,34 @@ class Subtopology(NamedTuple):
     changelogs: tuple[InternalTopic, ...] = ()
     copartition_groups: tuple[CopartitionGroup, ...] = ()
 
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The names of all topics that it reads."""
+        return self.source_topics + tuple(
+            each.name for each in self.repartition_sources
+        )
 
-class Topology(NamedTuple):
+
+@dataclass(frozen=True)
+class Topology:
     """All of it; subtopologies are sorted by id, each id once."""
 
     epoch: int
     subtopologies: tuple[Subtopology, ...] = ()
+
+    @cached_property
+    def subtopology_of(self) -> dict[str, str]:
+        """The id of the subtopology that reads each topic."""
+        return {
+            topic: each.subtopology_id
+            for each in self.subtopologies
+            for topic in each.inputs
+        }
+
+    @cached_property
+    def required_topics(self) -> frozenset[str]:
+        """Every topic that has to be there before there are tasks."""
+        changelogs = (
+            topic.name for each in self.subtopologies for topic in each.changelogs
+        )
+        return frozenset(self.subtopology_of).union(changelogs)
