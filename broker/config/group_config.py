@@ -1,8 +1,6 @@
 """The options of a group of consumers, of a share group or of a streams group.
 
 An option that a group does not set has the value of the broker's option behind it.
-Those of streams groups are kept and shown; the protocol that would ask for them is not
-there yet.
 """
 
 from __future__ import annotations
@@ -41,11 +39,9 @@ _AT_LEAST, _AT_MOST = -1, 1
 
 def _of(prefix: str, name: str, meaning: str, *bounds: str) -> GroupOption:
     """A number, which the broker has too and may bound."""
-    is_used = prefix != "streams"
-    option = Option(f"{prefix}.{name}", Kind.INT, None, meaning, is_used=is_used)
     signs = {"min": _AT_LEAST, "max": _AT_MOST}
     return GroupOption(
-        option,
+        Option(f"{prefix}.{name}", Kind.INT, None, meaning),
         f"group.{prefix}.{name}",
         tuple((f"group.{prefix}.{bound}.{name}", signs[bound]) for bound in bounds),
     )
@@ -108,7 +104,13 @@ _TABLE = (
         "initial.rebalance.delay.ms",
         "How long a new group waits for more members.",
     ),
-    _of("streams", "num.standby.replicas", "Copies of a task's state."),
+    GroupOption(
+        Option(
+            "streams.num.standby.replicas", Kind.INT, None, "Copies of a task's state."
+        ),
+        "group.streams.num.standby.replicas",
+        (("group.streams.max.standby.replicas", _AT_MOST),),
+    ),
     _of("streams", "session.timeout.ms", _SESSION, *_BOTH),
 )
 GROUP_OPTIONS: dict[str, GroupOption] = {entry.known.name: entry for entry in _TABLE}

@@ -69,6 +69,13 @@ class Timers:
             self._queue(key, timer)
         return True
 
+    def left_ms(self, key: Hashable) -> int | None:
+        """In how long the timer of ``key`` is due, if there is one."""
+        timer = self._timers.get(key)
+        if timer is None:
+            return None
+        return max(0, timer.due_ms - self._clock.monotonic_ms())
+
     def cancel(self, key: Hashable) -> None:
         """Forget the timer of ``key``, if there is one."""
         self._timers.pop(key, None)

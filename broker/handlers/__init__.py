@@ -29,6 +29,7 @@ MODULES: Final = (
     "groups.share_groups",
     "groups.share_offsets",
     "groups.share_state",
+    "groups.streams_groups",
     "groups.txn_offset_commit",
     "options.alter_configs",
     "options.client_quotas",

@@ -4,8 +4,9 @@
 that tools which look for it find the one whose answers are given here. In Apache Kafka
 it is the format of the metadata log as well, which this broker does not have: there is
 nothing that a lower level would change. `group.version` 1 is the consumer protocol
-(KIP-848), `share.version` 1 are share groups (KIP-932); at 0 nobody can join by it, or
-one of these. `kraft.version` is 0: nobody can join, or leave, a quorum of one broker.
+(KIP-848), `share.version` 1 are share groups (KIP-932), `streams.version` 1 are streams
+groups (KIP-1071); at 0 nobody can join by it, or one of these. `kraft.version` is 0:
+nobody can join, or leave, a quorum of one broker.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 TRANSACTION_VERSION = "transaction.version"
 GROUP_VERSION = "group.version"
 SHARE_VERSION = "share.version"
+STREAMS_VERSION = "streams.version"
 METADATA_VERSION = "metadata.version"
 KRAFT_VERSION = "kraft.version"
 # Of Apache Kafka: the lowest that 4.3 knows, 3.3-IV3, and its own, 4.3-IV0.
@@ -51,11 +53,13 @@ SUPPORTED = (
     SupportedFeature(KRAFT_VERSION, 0, 0),
     SupportedFeature(METADATA_VERSION, METADATA_LEVEL_MIN, METADATA_LEVEL),
     SupportedFeature(SHARE_VERSION, 0, 1),
+    SupportedFeature(STREAMS_VERSION, 0, 1),
     SupportedFeature(TRANSACTION_VERSION, 0, 2),
 )
 """Every feature of this broker; the others of Apache Kafka it does not have."""
 FINALIZED = (
     GROUP_VERSION,
+    STREAMS_VERSION,
     TRANSACTION_VERSION,
     SHARE_VERSION,
     METADATA_VERSION,
@@ -74,6 +78,7 @@ class Features:
             KRAFT_VERSION: 0,
             METADATA_VERSION: METADATA_LEVEL,
             SHARE_VERSION: 1,
+            STREAMS_VERSION: 1,
             TRANSACTION_VERSION: transaction_version,
         }
         self._levels_of: tuple[Mapping[str, str] | None, tuple[int, ...]] = None, ()

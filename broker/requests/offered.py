@@ -80,6 +80,8 @@ OFFERED: Final = {
     85: Offer(0, 1, ("groups.share_state",)),
     86: Offer(0, 0, ("groups.share_state",)),
     87: Offer(0, 1, ("groups.share_state",)),
+    88: Offer(0, 0, ("groups.streams_groups",)),
+    89: Offer(0, 0, ("groups.streams_groups",)),
     90: Offer(0, 1, ("groups.share_offsets",)),
     91: Offer(0, 0, ("groups.share_offsets",)),
     92: Offer(0, 0, ("groups.share_offsets",)),

@@ -33,6 +33,7 @@ from .share_groups import (
     ShareGroupOptions,
     check_share_groups,
 )
+from .streams_groups import StreamsGroupOptions, check_streams_groups
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -77,6 +78,7 @@ class BrokerConfig(
     ConsumerGroupOptions,
     ShareGroupOptions,
     ShareCoordinatorOptions,
+    StreamsGroupOptions,
     TransactionOptions,
     ProcessOptions,
     TlsOptions,
@@ -312,6 +314,7 @@ class BrokerConfig(
             )
         check_consumer_groups(self)
         check_share_groups(self)
+        check_streams_groups(self)
 
 
 OPTIONS: dict[str, tuple[str, Option]] = {

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from .error import OptionError
+from .group_bounds import check_group_bounds
 from .option import INT_MAX, ONE_COPY, Kind, option
 
 
@@ -94,10 +95,11 @@ class ConsumerGroupOptions:
     """Groups of the consumer protocol (KIP-848), which may have some of their own."""
 
     group_coordinator_rebalance_protocols: tuple[str, ...] = option(
-        ("classic", "consumer"),
+        ("classic", "consumer", "streams"),
         "group.coordinator.rebalance.protocols",
-        "By which protocols members may join; consumer is that of KIP-848.",
-        choices=("classic", "consumer"),
+        "By which protocols members may join; consumer is that of KIP-848, streams "
+        "that of KIP-1071.",
+        choices=("classic", "consumer", "streams"),
     )
     group_consumer_session_timeout_ms: int = option(
         45_000,
@@ -293,19 +295,8 @@ def check_consumer_groups(options: ConsumerGroupOptions) -> None:
         )
     if not options.group_consumer_assignors:
         raise OptionError("group.consumer.assignors must name one at least")
-    for name in ("session.timeout", "heartbeat.interval", "assignment.interval"):
-        field = name.replace(".", "_")
-        value = getattr(options, f"group_consumer_{field}_ms")
-        least = getattr(options, f"group_consumer_min_{field}_ms")
-        most = getattr(options, f"group_consumer_max_{field}_ms")
-        if not least <= value <= most:
-            raise OptionError(
-                f"group.consumer.{name}.ms must be between group.consumer.min.{name}.ms"
-                f" ({least}) and group.consumer.max.{name}.ms ({most})"
-            )
-    heartbeat_ms = options.group_consumer_heartbeat_interval_ms
-    if heartbeat_ms >= options.group_consumer_session_timeout_ms:
-        raise OptionError(
-            "group.consumer.heartbeat.interval.ms must be less than "
-            "group.consumer.session.timeout.ms"
-        )
+    check_group_bounds(
+        options,
+        "consumer",
+        ("session.timeout.ms", "heartbeat.interval.ms", "assignment.interval.ms"),
+    )

@@ -44,19 +44,6 @@ group.coordinator.append.linger.ms INT -1
 group.coordinator.background.threads INT 2
 group.coordinator.cached.buffer.max.bytes* INT 1048588
 group.coordinator.threads INT 4
-group.streams.assignment.interval.ms* INT 1000
-group.streams.heartbeat.interval.ms INT 5000
-group.streams.initial.rebalance.delay.ms INT 3000
-group.streams.max.assignment.interval.ms INT 15000
-group.streams.max.heartbeat.interval.ms INT 15000
-group.streams.max.session.timeout.ms INT 60000
-group.streams.max.size INT 2147483647
-group.streams.max.standby.replicas INT 2
-group.streams.min.assignment.interval.ms INT 0
-group.streams.min.heartbeat.interval.ms INT 5000
-group.streams.min.session.timeout.ms INT 45000
-group.streams.num.standby.replicas INT 0
-group.streams.session.timeout.ms INT 45000
 initial.broker.registration.timeout.ms INT 60000
 inter.broker.listener.name STRING
 kafka.metrics.polling.interval.secs INT 10

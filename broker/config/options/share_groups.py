@@ -7,6 +7,7 @@ that.
 from dataclasses import dataclass
 
 from .error import OptionError
+from .group_bounds import check_group_bounds
 from .option import ONE_COPY, Kind, option
 
 LOCK_MS_MIN, LOCK_MS_MAX = 1_000, 3_600_000
@@ -230,19 +231,4 @@ def check_share_groups(options: ShareGroupOptions) -> None:
     """
     if not options.group_share_assignors:
         raise OptionError("group.share.assignors must name one at least")
-    for name in _BOUNDED:
-        field = name.replace(".", "_")
-        value = getattr(options, f"group_share_{field}")
-        least = getattr(options, f"group_share_min_{field}")
-        most = getattr(options, f"group_share_max_{field}")
-        if not least <= value <= most:
-            raise OptionError(
-                f"group.share.{name} must be between group.share.min.{name} ({least}) "
-                f"and group.share.max.{name} ({most})"
-            )
-    heartbeat_ms = options.group_share_heartbeat_interval_ms
-    if heartbeat_ms >= options.group_share_session_timeout_ms:
-        raise OptionError(
-            "group.share.heartbeat.interval.ms must be less than "
-            "group.share.session.timeout.ms"
-        )
+    check_group_bounds(options, "share", _BOUNDED)

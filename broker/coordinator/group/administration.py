@@ -13,8 +13,9 @@ from odradek.protocol.messages.group_admin import (
     ListedGroup,
 )
 
+from .gone import group_gone
 from .state.classic_states import ClassicState
-from .state.records import GroupRecord, OffsetRecord
+from .state.records import OffsetRecord
 from .state.subscription import topics_read
 
 if TYPE_CHECKING:
@@ -25,11 +26,14 @@ if TYPE_CHECKING:
     from .state.consumer.group import ConsumerState
     from .state.shard import Group, GroupShard
     from .state.share.group import ShareState
+    from .state.streams.group import StreamsState
 
 CLASSIC = "classic"
 CONSUMER = "consumer"
 SHARE = "share"
+STREAMS = "streams"
 FIRST_VERSION_WITH_GROUP_ID_NOT_FOUND = 6
+_SAY_WHAT_THEY_READ = (PROTOCOL_TYPE, STREAMS)
 
 
 class GroupFilter(NamedTuple):
@@ -47,12 +51,20 @@ class GroupFilter(NamedTuple):
         )
 
     def lets_pass(
-        self, group_type: str, state: ClassicState | ConsumerState | ShareState
+        self,
+        group_type: str,
+        state: ClassicState | ConsumerState | ShareState | StreamsState,
     ) -> bool:
         """Whether a group of this type in this state is listed."""
         if self.types and group_type not in self.types:
             return False
-        return not self.states or state.value.lower() in self.states
+        if not self.states:
+            return True
+        # Apache Kafka has NotReady of streams groups as not_ready here.
+        name = state.value.lower()
+        return name in self.states or (
+            name == "notready" and "not_ready" in self.states
+        )
 
 
 def decide_describe(shard: GroupShard, group_id: str, api_version: int) -> Decision:
@@ -121,6 +133,7 @@ def decide_list(shard: GroupShard, wanted: GroupFilter) -> Decision:
         for group_type, of_type in (
             (CONSUMER, shard.consumer_groups),
             (SHARE, shard.share_groups),
+            (STREAMS, shard.streams_groups),
         )
         for group_id, each in of_type.items()
         if wanted.lets_pass(group_type, each.state)
@@ -146,16 +159,6 @@ def decide_delete(shard: GroupShard, group_id: str) -> Decision:
     return Decision(ErrorCode.NONE, records)
 
 
-def group_gone(shard: GroupShard, group_id: str) -> list[CoordinatorRecord]:
-    """Tombstones for a group without members."""
-    consumers = shard.consumer_groups.get(group_id)
-    if consumers is None:
-        return [GroupRecord(group_id, None)]
-    from .consumer.removal import records_gone
-
-    return records_gone(shard, consumers)
-
-
 def all_offsets_gone(shard: GroupShard, group_id: str) -> list[OffsetRecord]:
     """Tombstones for everything that a group has committed, and has pending."""
     everything = dict.fromkeys(shard.offsets.of_group(group_id))
@@ -173,12 +176,12 @@ def decide_delete_offsets(
 
     Raises:
         GroupIdNotFound: there is no such group, or it is a share group.
-        NonEmptyGroup: it has members that are no consumers.
+        NonEmptyGroup: it has members of which nobody knows what they read.
     """
     if group_id in shard.share_groups:
         raise GroupIdNotFound
     group = _found(shard, group_id)
-    if not group.is_empty and group.protocol_type != PROTOCOL_TYPE:
+    if not group.is_empty and group.protocol_type not in _SAY_WHAT_THEY_READ:
         raise NonEmptyGroup
     read = topics_read(group) if group.members else frozenset()
     codes: list[int] = []

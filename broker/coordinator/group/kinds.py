@@ -31,11 +31,16 @@ def decide_any_join(shard: GroupShard, joining: Joining) -> Decision:
     """Let a member of the classic protocol join.
 
     Raises:
-        InconsistentGroupProtocol: it is a share group.
+        InconsistentGroupProtocol: it is a share group, or a streams group with members.
         KafkaError: it may not; see `decide_join`, `decide_mixed_join`.
     """
     if joining.group_id in shard.share_groups:
         raise InconsistentGroupProtocol
+    streams = shard.streams_groups.get(joining.group_id)
+    if streams is not None:
+        from .streams.removal import make_way
+
+        make_way(shard, streams, joining.member_id)
     if joining.group_id in shard.consumer_groups:
         from .consumer.migration.join import decide_mixed_join, gives_way
 

@@ -7,6 +7,7 @@ that ``refuse`` makes of the error.
 from __future__ import annotations
 
 from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.coordinator.runtime import CoordinatorRuntime
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from .consumer.heartbeat import Beat
     from .share.service import ShareGroupCoordinator
     from .state.shard import Group
+    from .streams.service import StreamsGroupCoordinator
 
     Refuse = Callable[[KafkaError], T]
 
@@ -103,7 +105,7 @@ class GroupCoordinator:
         made = GroupShard(
             shard, self._config, self._clock, self._topics, self._options_of
         )
-        made.when_loaded += [resume, _resume_consumers, _resume_sharers]
+        made.when_loaded += [resume, _resume_assigned]
         made.when_unloaded += [dismiss, _dismiss_sharers]
         made.watchers = self.watchers
         made.share_states = self._share_states
@@ -125,6 +127,8 @@ class GroupCoordinator:
     async def close(self) -> None:
         """Answer everybody who waits; decide nothing any more."""
         await self.runtime.close()
+        if "streams" in vars(self):
+            await self.streams.close()
 
     @property
     def is_loaded(self) -> bool:
@@ -162,6 +166,15 @@ class GroupCoordinator:
         from .share.service import ShareGroupCoordinator
 
         return ShareGroupCoordinator(self.runtime)
+
+    @cached_property
+    def streams(self) -> StreamsGroupCoordinator:
+        """What is asked of streams groups (KIP-1071)."""
+        from .streams.internal_topics import InternalTopics
+        from .streams.service import StreamsGroupCoordinator
+
+        made = InternalTopics(self._topics, self._clock, lambda: self._config)
+        return StreamsGroupCoordinator(self.runtime, made)
 
     # Membership
 
@@ -369,18 +382,15 @@ class GroupCoordinator:
         return self.runtime.act(group_id, decide, refuse)
 
 
-def _resume_consumers(shard: GroupShard) -> None:
-    if shard.consumer_groups:
-        from .consumer.sessions import resume
-
-        resume(shard)
-
-
-def _resume_sharers(shard: GroupShard) -> None:
-    if shard.share_groups:
-        from .share.sessions import resume
-
-        resume(shard)
+def _resume_assigned(shard: GroupShard) -> None:
+    """The groups that the broker assigns go on; their modules are loaded for that."""
+    for groups, of in (
+        (shard.consumer_groups, "consumer"),
+        (shard.share_groups, "share"),
+        (shard.streams_groups, "streams"),
+    ):
+        if groups:
+            import_module(f".{of}.sessions", __package__).resume(shard)
 
 
 def _dismiss_sharers(shard: GroupShard, error: KafkaError) -> None:

@@ -16,16 +16,11 @@ from odradek.broker.coordinator.group.consumer.steady import (
     steady_answer,
     steady_of,
 )
-from odradek.broker.handlers.authorized_operations import ALL_ON_GROUP
 from odradek.broker.metadata.features import GROUP_VERSION
 from odradek.broker.requests import needs
 from odradek.broker.requests.registry import handles, shortcut
-from odradek.broker.runtime.parked import gathered
 from odradek.protocol.acls import Operation, ResourceType
 from odradek.protocol.errors import (
-    GroupAuthorizationFailed,
-    InvalidGroupId,
-    KafkaError,
     TopicAuthorizationFailed,
     UnsupportedVersion,
 )
@@ -38,15 +33,17 @@ from odradek.protocol.messages.consumer_groups import (
 )
 from odradek.protocol.uuids import random_uuid, to_text
 
+from .described_groups import Describing, described_groups
 from .usual_beats import UsualBeat
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from odradek.broker.coordinator.group.state.shard import GroupShard
     from odradek.broker.coordinator.group.state.steady import Steady
     from odradek.broker.requests.context import ConnectionInfo, RequestContext
     from odradek.broker.requests.registry import Answer
     from odradek.broker.requests.services import Services
-    from odradek.broker.runtime.parked import Parked
 
 CONSUMER = "consumer"
 _REMEDY = "set group.protocol=classic in the client"
@@ -147,56 +144,22 @@ def handle_consumer_group_describe(
     ctx: RequestContext, request: ConsumerGroupDescribeRequest
 ) -> Answer:
     """Each group is described, or says why not."""
-
-    def describe(
-        group_id: str,
-    ) -> DescribedConsumerGroup | Parked[DescribedConsumerGroup]:
-        def refuse(error: KafkaError) -> DescribedConsumerGroup:
-            return DescribedConsumerGroup(
-                error_code=error.code, error_message=str(error), group_id=group_id
-            )
-
-        if not _is_on(ctx.services):
-            return refuse(UnsupportedVersion())
-        if not ctx.may(Operation.DESCRIBE, ResourceType.GROUP, group_id):
-            return refuse(GroupAuthorizationFailed())
-        if not group_id:
-            return refuse(InvalidGroupId())
-        return ctx.services.groups.describe_consumer_group(group_id, refuse)
-
-    def finish(found: list[DescribedConsumerGroup]) -> ConsumerGroupDescribeResponse:
-        groups = [_seen(ctx, each) for each in found]
-        if request.include_authorized_operations:
-            for each in groups:
-                if not each.error_code:
-                    each.authorized_operations = ctx.operations(
-                        ResourceType.GROUP, each.group_id, ALL_ON_GROUP
-                    )
-        return ConsumerGroupDescribeResponse(groups=groups)
-
-    # Those that cannot be come first, as in Apache Kafka.
-    group_ids = sorted(request.group_ids, key=bool)
-    return gathered([describe(each) for each in group_ids], finish)
-
-
-def _seen(ctx: RequestContext, group: DescribedConsumerGroup) -> DescribedConsumerGroup:
-    """The group; or that it reads topics of which the client may not know."""
-    if ctx.services.authorizer is None:
-        return group
-    names = {
-        topic.topic_name
-        for member in group.members
-        for assignment in (member.assignment, member.target_assignment)
-        for topic in assignment.topic_partitions
-    }
-    for member in group.members:
-        names.update(member.subscribed_topic_names)
-    if all(ctx.sees(Operation.DESCRIBE, ResourceType.TOPIC, name) for name in names):
-        return group
-    error = TopicAuthorizationFailed()
-    return DescribedConsumerGroup(
-        error_code=error.code,
-        error_message="The group has described topic(s) that the client is not "
-        "authorized to describe.",
-        group_id=group.group_id,
+    how = Describing(
+        DescribedConsumerGroup,
+        _topics_of,
+        ctx.services.groups.describe_consumer_group,
     )
+    return described_groups(
+        ctx,
+        request,
+        how,
+        None if _is_on(ctx.services) else UnsupportedVersion(),
+        lambda groups: ConsumerGroupDescribeResponse(groups=groups),
+    )
+
+
+def _topics_of(group: DescribedConsumerGroup) -> Iterator[str]:
+    for member in group.members:
+        yield from member.subscribed_topic_names
+        for assignment in (member.assignment, member.target_assignment):
+            yield from (topic.topic_name for topic in assignment.topic_partitions)

@@ -12,16 +12,11 @@ from odradek.broker.coordinator.group.share.steady import (
     steady_answer,
     steady_of,
 )
-from odradek.broker.handlers.authorized_operations import ALL_ON_GROUP
 from odradek.broker.metadata.features import SHARE_VERSION
 from odradek.broker.requests import needs
 from odradek.broker.requests.registry import handles, shortcut
-from odradek.broker.runtime.parked import gathered
 from odradek.protocol.acls import Operation, ResourceType
 from odradek.protocol.errors import (
-    GroupAuthorizationFailed,
-    InvalidGroupId,
-    KafkaError,
     TopicAuthorizationFailed,
     UnsupportedVersion,
 )
@@ -33,15 +28,17 @@ from odradek.protocol.messages.share_groups import (
     ShareGroupHeartbeatResponse,
 )
 
+from .described_groups import Describing, described_groups
 from .usual_beats import UsualBeat
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from odradek.broker.coordinator.group.state.shard import GroupShard
     from odradek.broker.coordinator.group.state.steady import Steady
     from odradek.broker.requests.context import ConnectionInfo, RequestContext
     from odradek.broker.requests.registry import Answer
     from odradek.broker.requests.services import Services
-    from odradek.broker.runtime.parked import Parked
 
 
 @handles(
@@ -58,7 +55,9 @@ def handle_share_group_heartbeat(
         UnsupportedVersion: share groups are switched off.
         KafkaError: who asks may not, or asks for what cannot be.
     """
-    _check_on(ctx.services)
+    off = _why_off(ctx.services)
+    if off is not None:
+        raise off
     ctx.require(Operation.READ, ResourceType.GROUP, request.group_id)
     check_member_id(request.member_id)
     if ctx.services.authorizer is not None:
@@ -107,11 +106,12 @@ def _is_on(services: Services) -> bool:
     return services.features.level_of(SHARE_VERSION) > 0
 
 
-def _check_on(services: Services) -> None:
-    if not _is_on(services):
-        raise UnsupportedVersion(
-            "Share groups (KIP-932) are off: set the feature share.version to 1"
-        )
+def _why_off(services: Services) -> UnsupportedVersion | None:
+    if _is_on(services):
+        return None
+    return UnsupportedVersion(
+        "Share groups (KIP-932) are off: set the feature share.version to 1"
+    )
 
 
 @handles(
@@ -125,54 +125,19 @@ def handle_share_group_describe(
     ctx: RequestContext, request: ShareGroupDescribeRequest
 ) -> Answer:
     """Each group is described, or says why not."""
-
-    def describe(
-        group_id: str,
-    ) -> DescribedShareGroup | Parked[DescribedShareGroup]:
-        def refuse(error: KafkaError) -> DescribedShareGroup:
-            return DescribedShareGroup(
-                error_code=error.code, error_message=str(error), group_id=group_id
-            )
-
-        try:
-            _check_on(ctx.services)
-        except UnsupportedVersion as error:
-            return refuse(error)
-        if not ctx.may(Operation.DESCRIBE, ResourceType.GROUP, group_id):
-            return refuse(GroupAuthorizationFailed())
-        if not group_id:
-            return refuse(InvalidGroupId())
-        return ctx.services.groups.shares.describe(group_id, refuse)
-
-    def finish(found: list[DescribedShareGroup]) -> ShareGroupDescribeResponse:
-        groups = [_seen(ctx, each) for each in found]
-        if request.include_authorized_operations:
-            for each in groups:
-                if not each.error_code:
-                    each.authorized_operations = ctx.operations(
-                        ResourceType.GROUP, each.group_id, ALL_ON_GROUP
-                    )
-        return ShareGroupDescribeResponse(groups=groups)
-
-    # Those that cannot be come first, as in Apache Kafka.
-    group_ids = sorted(request.group_ids, key=bool)
-    return gathered([describe(each) for each in group_ids], finish)
-
-
-def _seen(ctx: RequestContext, group: DescribedShareGroup) -> DescribedShareGroup:
-    """The group; or that it reads topics of which the client may not know."""
-    if ctx.services.authorizer is None:
-        return group
-    names: set[str] = set()
-    for member in group.members:
-        names.update(member.subscribed_topic_names)
-        names.update(each.topic_name for each in member.assignment.topic_partitions)
-    if all(ctx.sees(Operation.DESCRIBE, ResourceType.TOPIC, name) for name in names):
-        return group
-    error = TopicAuthorizationFailed()
-    return DescribedShareGroup(
-        error_code=error.code,
-        error_message="The group has described topic(s) that the client is not "
-        "authorized to describe.",
-        group_id=group.group_id,
+    how = Describing(
+        DescribedShareGroup, _topics_of, ctx.services.groups.shares.describe
     )
+    return described_groups(
+        ctx,
+        request,
+        how,
+        _why_off(ctx.services),
+        lambda groups: ShareGroupDescribeResponse(groups=groups),
+    )
+
+
+def _topics_of(group: DescribedShareGroup) -> Iterator[str]:
+    for member in group.members:
+        yield from member.subscribed_topic_names
+        yield from (topic.topic_name for topic in member.assignment.topic_partitions)

@@ -5,6 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from odradek.broker.coordinator.group.known import (
+    group_of_type,
+    not_of_type,
+    unknown_member,
+)
 from odradek.broker.coordinator.group.state.consumer.group import ConsumerGroup
 from odradek.broker.coordinator.group.state.records import GroupRecord
 from odradek.protocol.errors import FencedInstanceId, GroupIdNotFound, UnknownMemberId
@@ -15,6 +20,8 @@ if TYPE_CHECKING:
     from odradek.broker.coordinator.decision import CoordinatorRecord
     from odradek.broker.coordinator.group.state.consumer.member import ConsumerMember
     from odradek.broker.coordinator.group.state.shard import GroupShard
+
+TYPE = "consumer"
 
 
 class Found(NamedTuple):
@@ -37,15 +44,15 @@ def find_group(shard: GroupShard, group_id: str, is_joining: bool) -> Found:
     group = shard.consumer_groups.get(group_id)
     if group is not None:
         return Found(group)
-    if group_id in shard.share_groups:
-        raise not_of_consumers(group_id)
     classic = shard.group(group_id)
     if classic is None:
+        if shard.group_of_any_type(group_id) is not None:
+            raise not_of_type(group_id, TYPE)
         if not is_joining:
             raise GroupIdNotFound(f"Consumer group {group_id} not found.")
         return Found(ConsumerGroup(group_id))
     if not is_joining:
-        raise not_of_consumers(group_id)
+        raise not_of_type(group_id, TYPE)
     if classic.is_empty:
         return Found(ConsumerGroup(group_id), [GroupRecord(group_id, None)])
     from .migration.upgrade import begin_sessions, upgraded
@@ -60,17 +67,7 @@ def known_group(shard: GroupShard, group_id: str) -> ConsumerGroup:
     Raises:
         GroupIdNotFound: there is none, or one of another type.
     """
-    group = shard.consumer_groups.get(group_id)
-    if group is not None:
-        return group
-    if shard.group_of_any_type(group_id) is not None:
-        raise not_of_consumers(group_id)
-    raise GroupIdNotFound(f"Group {group_id} not found.")
-
-
-def not_of_consumers(group_id: str) -> GroupIdNotFound:
-    """The error of a group of another type."""
-    return GroupIdNotFound(f"Group {group_id} is not a consumer group.")
+    return group_of_type(shard, shard.consumer_groups, group_id, TYPE)
 
 
 def known_member(group: ConsumerGroup, member_id: str) -> ConsumerMember:
@@ -83,11 +80,6 @@ def known_member(group: ConsumerGroup, member_id: str) -> ConsumerMember:
     if member is None:
         raise unknown_member(group.group_id, member_id)
     return member
-
-
-def unknown_member(group_id: str, member_id: str) -> UnknownMemberId:
-    """The error of who is no member."""
-    return UnknownMemberId(f"Member {member_id} is not a member of group {group_id}.")
 
 
 def check_instance(

@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.broker.coordinator.decision import Decision
+from odradek.broker.coordinator.group.known import unknown_member
 from odradek.broker.coordinator.group.state.consumer.member import (
     JOINING_EPOCH,
     LEFT_FOR_A_WHILE_EPOCH,
@@ -27,7 +28,7 @@ from .answers import beat_answer, owned_partitions
 from .check import NOT_SAID, check_epoch
 from .draft import Draft
 from .fencing import tell
-from .finding import check_instance, find_group, unknown_member
+from .finding import check_instance, find_group
 from .leave import decide_leaving
 from .membership import Place, advance, begin_epoch, check_size, note, take_over
 from .targets.patterns import begin_resolving, wants_resolving

@@ -84,17 +84,15 @@ def decide_commit(
 
     Raises:
         UnknownMemberId, FencedInstanceId, IllegalGeneration, RebalanceInProgress,
-        GroupIdNotFound, CoordinatorNotAvailable; of a consumer group StaleMemberEpoch,
-        UnsupportedVersion.
+        GroupIdNotFound, CoordinatorNotAvailable; of a consumer group or a streams
+        group StaleMemberEpoch, UnsupportedVersion.
     """
     group = shard.group(committer.group_id)
     if group is not None:
         check_committer(group, committer)
         _renew(shard, group, committer)
-    elif committer.group_id in shard.consumer_groups:
-        check_consumer(shard, committer, wanted, api_version)
-    elif committer.group_id in shard.share_groups:
-        raise GroupIdNotFound
+    elif has_assigned_group(shard, committer.group_id):
+        check_assigned(shard, committer, wanted, api_version)
     elif committer.generation_id >= 0:
         if api_version >= FIRST_VERSION_WITH_GROUP_ID_NOT_FOUND:
             raise GroupIdNotFound
@@ -165,26 +163,46 @@ def check_membership(group: ClassicGroup, committer: Committer) -> None:
         check_generation(group, committer.generation_id)
 
 
-def check_consumer(
+def has_assigned_group(shard: GroupShard, group_id: str) -> bool:
+    """Whether the broker assigns what the members of this group do."""
+    return (
+        group_id in shard.consumer_groups
+        or group_id in shard.streams_groups
+        or group_id in shard.share_groups
+    )
+
+
+def check_assigned(
     shard: GroupShard,
     committer: Committer,
     wanted: Sequence[WantedOffset],
     api_version: int | None = None,
 ) -> None:
-    """See that this one may commit for a consumer group (KIP-848) now.
+    """See that this one may commit for such a group now.
 
-    Without ``api_version`` it commits in a transaction.
+    Without ``api_version`` it commits in a transaction; then it need be no member.
+
+    Raises:
+        GroupIdNotFound: it is a share group, which has no offsets.
+        UnknownMemberId, StaleMemberEpoch, IllegalGeneration, UnsupportedVersion.
     """
+    group_id, epoch, member_id, _ = committer
+    if group_id in shard.share_groups:
+        raise GroupIdNotFound
+    if api_version is None and not committer.is_member:
+        return
+    if group_id in shard.streams_groups:
+        from odradek.broker.coordinator.group.streams.offsets import (
+            check_commit as check_streams,
+        )
+
+        inputs = [(each.topic, each.partition) for each in wanted]
+        check_streams(shard, group_id, member_id, epoch, inputs, api_version)
+        return
     from odradek.broker.coordinator.group.consumer.offsets import check_commit
 
-    check_commit(
-        shard,
-        committer.group_id,
-        committer.member_id,
-        committer.generation_id,
-        [(each.topic_id, each.partition) for each in wanted],
-        api_version,
-    )
+    places = [(each.topic_id, each.partition) for each in wanted]
+    check_commit(shard, group_id, member_id, epoch, places, api_version)
 
 
 def _renew(shard: GroupShard, group: ClassicGroup, committer: Committer) -> None:

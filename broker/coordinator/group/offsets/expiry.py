@@ -3,7 +3,7 @@
 When an offset's time begins depends on its group: an empty group's offsets age
 together, from when it became empty; those of a group with members only where no
 member reads the topic; those of who never joined, each from its commit, and so those
-of consumer groups (KIP-848).
+of consumer groups (KIP-848) and of streams groups (KIP-1071).
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from odradek.broker.coordinator.decision import Decision
+from odradek.broker.coordinator.group.gone import group_gone
 from odradek.broker.coordinator.group.state.classic_group import ClassicGroup
 from odradek.broker.coordinator.group.state.classic_states import ClassicState
 from odradek.broker.coordinator.group.state.records import (
     NO_EXPIRY,
-    GroupRecord,
     OffsetRecord,
 )
 from odradek.broker.coordinator.group.state.subscription import topics_read
@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from odradek.broker.coordinator.group.state.consumer.group import ConsumerGroup
     from odradek.broker.coordinator.group.state.records import CommittedOffset
     from odradek.broker.coordinator.group.state.shard import GroupShard
+    from odradek.broker.coordinator.group.state.streams.group import StreamsGroup
 
-    Expiring = ClassicGroup | ConsumerGroup
+    Expiring = ClassicGroup | ConsumerGroup | StreamsGroup
 
 MINUTE_MS = 60_000
 
@@ -39,7 +40,11 @@ def decide_expiry(shard: GroupShard) -> Decision:
     retention_ms = shard.config.offsets_retention_minutes * MINUTE_MS
     records: list[CoordinatorRecord] = []
     # A share group never expires: its places are kept elsewhere.
-    groups: list[Expiring] = [*shard.groups.values(), *shard.consumer_groups.values()]
+    groups: list[Expiring] = [
+        *shard.groups.values(),
+        *shard.consumer_groups.values(),
+        *shard.streams_groups.values(),
+    ]
     for group in groups:
         records += _expired(shard, group, now_ms, retention_ms)
     return Decision(records=records)
@@ -62,12 +67,8 @@ def _expired(
     is_left = len(gone) < len(committed) or any(offsets.pending_of_group(group_id))
     if is_left or not group.is_empty:
         return
-    if not isinstance(group, ClassicGroup):
-        from odradek.broker.coordinator.group.consumer.removal import records_gone
-
-        yield from records_gone(shard, group)
-    elif not group.pending_join_ids:
-        yield GroupRecord(group_id, None)
+    if not (isinstance(group, ClassicGroup) and group.pending_join_ids):
+        yield from group_gone(shard, group_id)
 
 
 def _rule(

@@ -47,14 +47,20 @@ def decide_fetch(
     group has committed nothing, which is no error.
 
     Raises:
-        UnknownMemberId, StaleMemberEpoch, IllegalGeneration: of a consumer group, who
-            fetches as a member is none, or is in another epoch.
+        UnknownMemberId, StaleMemberEpoch, IllegalGeneration: of a consumer group or
+            a streams group, who fetches as a member is none, or is in another epoch.
     """
     group_id = fetcher.group_id
     if group_id in shard.consumer_groups:
         from odradek.broker.coordinator.group.consumer.offsets import check_fetch
 
         check_fetch(shard, *fetcher)
+    elif group_id in shard.streams_groups:
+        from odradek.broker.coordinator.group.streams.offsets import (
+            check_fetch as check_streams,
+        )
+
+        check_streams(shard, *fetcher)
     offsets = shard.offsets
     if wanted is None:  # what is only pending is not there yet
         wanted = offsets.of_group(group_id)

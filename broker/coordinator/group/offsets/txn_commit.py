@@ -11,9 +11,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.coordinator.decision import Decision
-from odradek.protocol.errors import GroupIdNotFound, IllegalGeneration
+from odradek.protocol.errors import IllegalGeneration
 
-from .commit import check_consumer, check_membership, offset_records
+from .commit import (
+    check_assigned,
+    check_membership,
+    has_assigned_group,
+    offset_records,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -44,10 +49,8 @@ def decide_txn_commit(
     group = shard.group(committer.group_id)
     if group is not None:
         check_membership(group, committer)
-    elif committer.group_id in shard.consumer_groups:
-        check_consumer(shard, committer, wanted)
-    elif committer.group_id in shard.share_groups:
-        raise GroupIdNotFound
+    elif has_assigned_group(shard, committer.group_id):
+        check_assigned(shard, committer, wanted)
     elif committer.generation_id >= 0:
         raise IllegalGeneration
     codes, records = offset_records(shard, committer.group_id, wanted)

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from odradek.broker.coordinator.group.known import (
+    group_of_type,
+    not_of_type,
+    unknown_member,
+)
 from odradek.broker.coordinator.group.state.share.group import ShareGroup
-from odradek.protocol.errors import GroupIdNotFound, UnknownMemberId
+from odradek.protocol.errors import GroupIdNotFound
 
 if TYPE_CHECKING:
     from odradek.broker.coordinator.group.state.shard import GroupShard
     from odradek.broker.coordinator.group.state.share.member import ShareMember
+
+TYPE = "share"
 
 
 def find_group(shard: GroupShard, group_id: str, is_joining: bool) -> ShareGroup:
@@ -22,7 +29,7 @@ def find_group(shard: GroupShard, group_id: str, is_joining: bool) -> ShareGroup
     if group is not None:
         return group
     if shard.group_of_any_type(group_id) is not None:
-        raise not_of_sharers(group_id)
+        raise not_of_type(group_id, TYPE)
     if not is_joining:
         raise GroupIdNotFound(f"Share group {group_id} not found.")
     return ShareGroup(group_id)
@@ -34,12 +41,7 @@ def known_group(shard: GroupShard, group_id: str) -> ShareGroup:
     Raises:
         GroupIdNotFound: there is none, or one of another type.
     """
-    group = shard.share_groups.get(group_id)
-    if group is not None:
-        return group
-    if shard.group_of_any_type(group_id) is not None:
-        raise not_of_sharers(group_id)
-    raise GroupIdNotFound(f"Group {group_id} not found.")
+    return group_of_type(shard, shard.share_groups, group_id, TYPE)
 
 
 def known_member(group: ShareGroup, member_id: str) -> ShareMember:
@@ -50,12 +52,5 @@ def known_member(group: ShareGroup, member_id: str) -> ShareMember:
     """
     member = group.members.get(member_id)
     if member is None:
-        raise UnknownMemberId(
-            f"Member {member_id} is not a member of group {group.group_id}."
-        )
+        raise unknown_member(group.group_id, member_id)
     return member
-
-
-def not_of_sharers(group_id: str) -> GroupIdNotFound:
-    """The error of a group of another type."""
-    return GroupIdNotFound(f"Group {group_id} is not a share group.")

@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from odradek.broker.coordinator.decision import Decision
+from odradek.broker.coordinator.group.known import not_of_type
 from odradek.broker.coordinator.group.state.share.states import (
     NO_STATES,
     States,
@@ -21,7 +22,7 @@ from odradek.protocol.errors import NonEmptyGroup, UnknownTopicOrPartition
 
 from .asking import begin_states, begun, delete_states
 from .draft import ShareDraft
-from .finding import find_group, known_group, not_of_sharers
+from .finding import TYPE, find_group, known_group
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -45,7 +46,7 @@ def decide_tell_states(shard: GroupShard, group_id: str) -> Decision:
     if group is not None:
         return Decision(group.states, reads_state=True)
     if shard.group_of_any_type(group_id) is not None:
-        raise not_of_sharers(group_id)
+        raise not_of_type(group_id, TYPE)
     return Decision(NO_STATES, reads_state=True)
 
 

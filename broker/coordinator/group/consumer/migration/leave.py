@@ -8,8 +8,8 @@ from odradek.broker.coordinator.decision import Decision
 from odradek.broker.coordinator.group.consumer.fencing import fence, tell
 from odradek.broker.coordinator.group.consumer.finding import (
     known_member,
-    unknown_member,
 )
+from odradek.broker.coordinator.group.known import unknown_member
 from odradek.protocol.errors import ErrorCode, FencedInstanceId, KafkaError
 from odradek.protocol.messages.groups import LeaveGroupResponse, MemberResponse
 

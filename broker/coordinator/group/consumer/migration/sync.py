@@ -9,13 +9,13 @@ from odradek.broker.coordinator.group.consumer.draft import Draft
 from odradek.broker.coordinator.group.consumer.finding import (
     check_instance,
     known_member,
-    unknown_member,
 )
 from odradek.broker.coordinator.group.consumer.sessions import (
     await_join,
     note_sync,
     renew_session,
 )
+from odradek.broker.coordinator.group.known import unknown_member
 from odradek.broker.coordinator.group.state.consumer.member import (
     HoldingState,
     partitions_of,

@@ -46,10 +46,10 @@ class StreamsState(Enum):
 
 
 class Configured(NamedTuple):
-    """What was found of a topology, and of which."""
+    """What was found of a topology, with topics that have this hash."""
 
     topology: Topology
-    topics_version: int
+    metadata_hash: int
     found: ConfiguredTopology
 
 
@@ -126,7 +126,7 @@ class StreamsGroup:
         """The process that has a task as active one, or has yet to give it up."""
         return self._active.get(task)
 
-    def is_elsewhere_in(self, process_id: str, task: Task) -> bool:
+    def follows(self, process_id: str, task: Task) -> bool:
         """Whether the process has the task, or has yet to give it up, as no worker."""
         none: frozenset[str] = frozenset()
         return process_id in self._standby.get(

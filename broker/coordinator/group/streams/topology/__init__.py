@@ -1,0 +1,1 @@
+"""Is a topology one that can be computed, with the topics that there are?"""
