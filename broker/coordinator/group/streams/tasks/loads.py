@@ -16,7 +16,9 @@ class Loads(Generic[K]):
 
     def __init__(self, keys: Iterable[K]) -> None:
         self._loads: dict[K, float] = dict.fromkeys(keys, 0.0)
-        self._heap = sorted((load, key) for key, load in self._loads.items())
+        self._heap: list[tuple[float, K]] = sorted(
+            (load, key) for key, load in self._loads.items()
+        )
 
     def load(self, key: K) -> float:
         """How much a key has."""
