@@ -10,6 +10,7 @@ from typing import Final
 from odradek.protocol.errors import ErrorCode
 from tests.wire_compare import Difference
 from tests.wire_justified_shares import OF_SHARE_GROUPS
+from tests.wire_justified_streams import OF_STREAMS_GROUPS
 from tests.wire_reasons import (
     ANY_STEP,
     Justified,
@@ -69,12 +70,6 @@ JUSTIFIED: Final = (
         dict.fromkeys(REFUSES, ANY_STEP),
         "*.error_message",
         is_hint,
-    ),
-    Justified(
-        "an API is listed when it works",
-        {"api-versions": (1, 2, 3, 4, 5, 8, 11)},
-        ".api_keys.*",
-        is_only_kafkas,
     ),
     Justified(
         "a cache of three slots holds three sessions: it is not split into shards",
@@ -264,4 +259,5 @@ JUSTIFIED: Final = (
         behind(1),
     ),
     *OF_SHARE_GROUPS,
+    *OF_STREAMS_GROUPS,
 )

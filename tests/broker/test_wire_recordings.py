@@ -55,14 +55,12 @@ SHARE_GROUPS = (
     "ng-share-locks",
     "ng-share-modes",
 )
-STREAMS_GROUPS = ("ng-streams-basic",)  # of a kind that is not offered
+STREAMS_GROUPS = ("ng-streams-basic",)
 OF_SHARE_GROUPS = {
     "offsets.topic.num.partitions": "1",
     "share.coordinator.state.topic.num.partitions": "1",
     "group.share.min.record.lock.duration.ms": "1000",
 }
-# What is asked of groups of kinds that are not offered.
-NOT_ASKED = {"ng-consumer-errors": (29,), "share-groups": (5,)}
 ALL_OPTIONS = ("-o", "offsets.topic.num.partitions=1")
 OPTIONS = {
     "no-auto-create": ("-o", "auto.create.topics.enable=false"),
@@ -119,7 +117,7 @@ def test_nothing_recorded_is_forgotten() -> None:
     }
 
 
-@pytest.mark.parametrize("group", [*GROUPS, *NEXT_GROUPS])
+@pytest.mark.parametrize("group", [*GROUPS, *NEXT_GROUPS, *STREAMS_GROUPS])
 def test_answers_are_apache_kafkas(tmp_path: Path, group: str) -> None:
     offered = responses()
     options = (*ALL_OPTIONS, *OPTIONS.get(group, ()))
@@ -148,9 +146,7 @@ def hold(replay: Replay, group: str, process: BrokerProcess | None = None) -> No
     """Hold the conversation again; every difference must have its reason."""
     unexplained, justifications = [], Justifications(group)
     for step in recorded_group(group):
-        if step["step"] in NOT_ASKED.get(group, ()):
-            assert step["api_key"] not in replay.responses, "it can be asked now"
-        elif step["answer"] == "restart":
+        if step["answer"] == "restart":
             assert process is not None
             replay.disconnect()
             restart(process, step)

@@ -54,6 +54,8 @@ class Sessions:
                 self._keep_consumers(state, rest_ms)
             if state.share_groups:
                 self._keep_sharers(state, rest_ms)
+            if state.streams_groups:
+                self._keep_streams(state, rest_ms)
 
     def _keep_consumers(self, shard: GroupShard, rest_ms: int) -> None:
         from odradek.broker.coordinator.group.consumer.sessions import keep_session
@@ -67,6 +69,14 @@ class Sessions:
         from odradek.broker.coordinator.group.share.sessions import keep_session
 
         for group_id, group in shard.share_groups.items():
+            for member_id in group.members:
+                if self._is_connected(group_id, member_id):
+                    keep_session(shard, group_id, member_id, rest_ms)
+
+    def _keep_streams(self, shard: GroupShard, rest_ms: int) -> None:
+        from odradek.broker.coordinator.group.streams.sessions import keep_session
+
+        for group_id, group in shard.streams_groups.items():
             for member_id in group.members:
                 if self._is_connected(group_id, member_id):
                     keep_session(shard, group_id, member_id, rest_ms)

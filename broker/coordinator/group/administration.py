@@ -62,9 +62,8 @@ class GroupFilter(NamedTuple):
             return True
         # Apache Kafka has NotReady of streams groups as not_ready here.
         name = state.value.lower()
-        return name in self.states or (
-            name == "notready" and "not_ready" in self.states
-        )
+        is_found = name in self.states
+        return is_found or (name == "notready" and "not_ready" in self.states)
 
 
 def decide_describe(shard: GroupShard, group_id: str, api_version: int) -> Decision:

@@ -83,7 +83,6 @@ def test_small_segments_are_not_shown() -> None:
 OTHER_DEFAULTS = {
     "sasl.server.max.receive.size",
     "connections.max.idle.ms",
-    "group.coordinator.rebalance.protocols",
     "group.initial.rebalance.delay.ms",
     "listener.security.protocol.map",
     "listeners",

@@ -109,3 +109,13 @@ def test_a_timer_may_start_others_while_it_runs() -> None:
     rig.clock.advance(10)
     rig.clock.advance(10)
     assert rig.ran == ["b"]
+
+
+def test_in_how_long_a_timer_is_due() -> None:
+    rig = Rig()
+    assert rig.timers.left_ms("a") is None
+    rig.start("a", 10)
+    rig.clock.advance(4)
+    assert rig.timers.left_ms("a") == 6
+    rig.timers.cancel("a")
+    assert rig.timers.left_ms("a") is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from odradek.broker.coordinator.decision import Decision
-from odradek.protocol.errors import ErrorCode
+from odradek.protocol.errors import ErrorCode, StreamsInvalidTopology
 from odradek.protocol.messages.streams_groups import (
     DescribedStreamsGroup,
     StreamsEndpoint,
@@ -18,12 +18,16 @@ from odradek.protocol.messages.streams_groups import (
     StreamsTopicInfo,
 )
 
+from .draft import StreamsDraft
 from .finding import known_group
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from odradek.broker.coordinator.group.state.shard import GroupShard
+    from odradek.broker.coordinator.group.state.streams.configured import (
+        ConfiguredSubtopology,
+    )
     from odradek.broker.coordinator.group.state.streams.group import StreamsGroup
     from odradek.broker.coordinator.group.state.streams.member import StreamsMember
     from odradek.broker.coordinator.group.state.streams.tasks import TaskIds, Tasks
@@ -54,12 +58,8 @@ def _topology(shard: GroupShard, group: StreamsGroup) -> StreamsGroupTopology | 
     topology = group.topology
     if topology is None:
         return None
-    configured = group.configured
-    if (
-        group.validated_epoch == topology.epoch
-        and configured is not None
-        and configured.found.subtopologies is not None
-    ):
+    found = _found(shard, group)
+    if found is not None:
         parts = [
             _part(
                 key,
@@ -68,7 +68,7 @@ def _topology(shard: GroupShard, group: StreamsGroup) -> StreamsGroupTopology | 
                 each.changelogs,
                 each.repartition_sources,
             )
-            for key, each in sorted(configured.found.subtopologies.items())
+            for key, each in sorted(found.items())
         ]
     else:
         parts = [
@@ -82,6 +82,19 @@ def _topology(shard: GroupShard, group: StreamsGroup) -> StreamsGroupTopology | 
             for each in topology.subtopologies
         ]
     return StreamsGroupTopology(epoch=topology.epoch, subtopologies=parts)
+
+
+def _found(
+    shard: GroupShard, group: StreamsGroup
+) -> Mapping[str, ConfiguredSubtopology] | None:
+    """The parts of a topology whose topics are all there."""
+    if group.topology is None or group.topology.epoch != group.validated_epoch:
+        return None
+    try:
+        configured = StreamsDraft(shard, group).look_at_topics()
+    except StreamsInvalidTopology:
+        return None
+    return configured.subtopologies if configured.problem is None else None
 
 
 def _part(

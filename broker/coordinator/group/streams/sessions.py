@@ -32,13 +32,15 @@ if TYPE_CHECKING:
 _logger = logging.getLogger(__name__)
 
 
-def keep_session(shard: GroupShard, group_id: str, member_id: str) -> None:
-    """Let a member's session last from now on."""
+def keep_session(
+    shard: GroupShard, group_id: str, member_id: str, in_ms: int = 0
+) -> None:
+    """Let a member's session last as if it began in ``in_ms``."""
     timeout_ms = session_timeout_ms(shard, group_id)
     what = f"was not heard of for its session timeout of {timeout_ms} ms"
     shard.timers.start(
         session_key(group_id, member_id),
-        timeout_ms,
+        in_ms + timeout_ms,
         partial(_expire, shard, group_id, member_id, what),
     )
 

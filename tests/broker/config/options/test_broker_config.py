@@ -14,7 +14,6 @@ GOLDEN = Path(__file__).parents[3] / "golden" / "wire" / "describe_configs.json"
 # Where the default is not Apache Kafka's, and why.
 OUR_DEFAULTS = {
     "advertised.listeners": "a client is told the address that it connected to",
-    "group.coordinator.rebalance.protocols": "there are no streams groups",
     "listener.security.protocol.map": "the recording maps its controller",
     "listeners": "loopback only",
     "log.dirs": "./data",

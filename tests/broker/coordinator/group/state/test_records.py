@@ -181,7 +181,7 @@ def test_tombstones(record: OffsetRecord | GroupRecord) -> None:
 
 
 def test_other_kinds_are_passed_over() -> None:
-    assert decode(b"\0\x11\0\1g", b"\0\0") is None, "of a streams group"
+    assert decode(b"\0\x12\0\1g", b"\0\0") is None, "of a kind that was given up"
     assert decode(b"\7\7", None) is None
 
 

@@ -80,7 +80,7 @@ def test_of_then_and_undo_one_is_called() -> None:
 
 
 def test_a_record_of_another_kind_is_none() -> None:
-    assert Groups().state.decode(b"\0\x11\0\1g", b"\0\0\0\0\0\1") is None
+    assert Groups().state.decode(b"\0\x12\0\1g", b"\0\0\0\0\0\1") is None
 
 
 def test_its_summary_counts_groups_members_and_offsets() -> None:
