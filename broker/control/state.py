@@ -12,11 +12,18 @@ from typing import TYPE_CHECKING, Any
 from odradek.broker.coordinator.group.share.assignor import NAME as SIMPLE
 from odradek.broker.coordinator.group.state.classic_group import ClassicGroup
 from odradek.broker.coordinator.group.state.share.group import ShareGroup
+from odradek.broker.coordinator.group.state.streams.group import StreamsGroup
+from odradek.broker.coordinator.group.streams.tasks.assignor import NAME as STICKY
 from odradek.protocol.topic_partition import TopicPartition
 
 from .fields import Fields
 from .topics import known_topic
-from .waiting.group_members import client_of, generation_of, instance_of, places_of
+from .waiting.group_members import (
+    assigned_of,
+    client_of,
+    generation_of,
+    instance_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
@@ -107,7 +114,7 @@ def _groups(services: Services, wanted: Sequence[str] | None) -> Iterator[Item]:
 
 
 def _group(services: Services, group: Group, offsets: GroupOffsets) -> Item:
-    topics = services.metadata
+    assigned = assigned_of(group, services.metadata)
     pending = offsets.pending_of_group(group.group_id)
     return {
         "kind": "group",
@@ -121,7 +128,7 @@ def _group(services: Services, group: Group, offsets: GroupOffsets) -> Item:
                 "instance": instance_of(each),
                 "client": client_of(each)[0],
                 "host": client_of(each)[1],
-                "assigned": [list(place) for place in places_of(each, topics)],
+                "assigned": [list(place) for place in assigned[each.member_id]],
             }
             for each in group.members.values()
         ],
@@ -148,6 +155,8 @@ def _assignor(services: Services, group: Group) -> str | None:
         return group.protocol_name
     if isinstance(group, ShareGroup):
         return SIMPLE
+    if isinstance(group, StreamsGroup):
+        return STICKY
     from odradek.broker.coordinator.group.consumer.targets.target import (
         preferred_assignor,
     )

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from odradek.broker.coordinator.group.state.share.group import ShareGroup
 
-from .group_members import client_of, generation_of, is_stable, places_of
+from .group_members import assigned_of, client_of, generation_of, is_stable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -156,7 +156,6 @@ class Assignments:
 def _clients(group: Group, topics: TopicIndex) -> dict[TopicPartition, Client]:
     """Who reads which partition."""
     clients = {}
-    for member in group.members.values():
-        places = places_of(member, topics)
-        clients.update(dict.fromkeys(places, client_of(member)))
+    for member_id, places in assigned_of(group, topics).items():
+        clients.update(dict.fromkeys(places, client_of(group.members[member_id])))
     return clients

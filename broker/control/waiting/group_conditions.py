@@ -13,7 +13,7 @@ from odradek.protocol.errors import KafkaError
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.terminal.spelling import did_you_mean
 
-from .group_members import is_stable, places_of
+from .group_members import assigned_of, is_stable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -231,9 +231,8 @@ class AllRead(OneGroup):
         found = {
             TopicPartition(*each) for each in shard.offsets.of_group(self.group_id)
         }
-        for member in group.members.values():
-            found.update(places_of(member, self.services.metadata))
         topics = self.services.metadata
+        found.update(*assigned_of(group, topics).values())
         if self._topic and (topic := topics.get(self._topic)) is not None:
             found |= {TopicPartition(topic.name, of[0]) for of in topic.partitions}
         return sorted(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from odradek.broker.coordinator.group.state.classic_group import ClassicGroup
 from odradek.broker.coordinator.group.state.classic_member import ClassicMember
 from odradek.broker.coordinator.group.state.share.group import ShareGroup
+from odradek.broker.coordinator.group.state.streams.group import StreamsGroup
 from odradek.protocol.consumer_protocol import PROTOCOL_TYPE, decode_assignment
 from odradek.protocol.errors import MalformedRequest
 from odradek.protocol.topic_partition import TopicPartition
@@ -15,9 +16,10 @@ if TYPE_CHECKING:
     from odradek.broker.coordinator.group.state.consumer.member import ConsumerMember
     from odradek.broker.coordinator.group.state.shard import Group
     from odradek.broker.coordinator.group.state.share.member import ShareMember
+    from odradek.broker.coordinator.group.state.streams.member import StreamsMember
     from odradek.broker.metadata.topic_index import TopicIndex
 
-    Member = ClassicMember | ConsumerMember | ShareMember
+    Member = ClassicMember | ConsumerMember | ShareMember | StreamsMember
 
 STABLE = "Stable"
 
@@ -51,8 +53,16 @@ def instance_of(member: Member) -> str | None:
     return getattr(member.info, "instance_id", None)
 
 
-def places_of(member: Member, topics: TopicIndex) -> list[TopicPartition]:
-    """What a member was assigned; nothing, when it is no consumer's assignment."""
+def assigned_of(group: Group, topics: TopicIndex) -> dict[str, list[TopicPartition]]:
+    """What each member was assigned; nothing, when it is no consumer's assignment."""
+    if isinstance(group, StreamsGroup):
+        return {key: _read(group, key, topics) for key in group.members}
+    return {key: _places_of(each, topics) for key, each in group.members.items()}
+
+
+def _places_of(
+    member: ClassicMember | ConsumerMember | ShareMember, topics: TopicIndex
+) -> list[TopicPartition]:
     if not isinstance(member, ClassicMember):
         return [
             TopicPartition(topic.name, partition)
@@ -66,3 +76,20 @@ def places_of(member: Member, topics: TopicIndex) -> list[TopicPartition]:
         return decode_assignment(member.assignment)
     except MalformedRequest:
         return []
+
+
+def _read(
+    group: StreamsGroup, member_id: str, topics: TopicIndex
+) -> list[TopicPartition]:
+    """The input of the tasks that a member works on: not of those it only follows."""
+    if group.topology is None:
+        return []
+    active = group.members[member_id].holding.assigned.active
+    return [
+        TopicPartition(topic.name, partition)
+        for each in group.topology.subtopologies
+        for name in each.inputs
+        if (topic := topics.get(name)) is not None
+        for partition in sorted(active.get(each.subtopology_id, ()))
+        if partition < len(topic.partitions)
+    ]
