@@ -37,10 +37,12 @@ if TYPE_CHECKING:
 
     from .cluster import Cluster
     from .metadata import Broker
+    from .streams_groups import MemberTasks
 
 CLASSIC = "classic"
 CONSUMER = "consumer"
 SHARE = "share"
+STREAMS = "streams"
 EMPTY = "Empty"
 DEAD = "Dead"
 _FIRST_VERSION_WITH_STATES = 4
@@ -59,8 +61,8 @@ class GroupListing(NamedTuple):
 class GroupMember(NamedTuple):
     """A member; ``assignment`` is None where it is not that of a consumer.
 
-    A member of a consumer group has an epoch, too, and what it shall read in the end;
-    one of a share group an epoch alone.
+    A member of a consumer or streams group has an epoch, too, and what it shall read in
+    the end; one of a share group an epoch alone. That of a streams group has tasks.
     """
 
     member_id: str
@@ -70,12 +72,14 @@ class GroupMember(NamedTuple):
     assignment: Sequence[TopicPartition] | None
     epoch: int | None = None
     target: Sequence[TopicPartition] | None = None
+    tasks: MemberTasks | None = None
 
 
 class GroupDescription(NamedTuple):
     """A group and its members; ``assignor`` is the protocol of a classic group.
 
-    ``epoch`` is that of a consumer or share group, which its members are on the way to.
+    ``epoch`` is that of other groups than classic ones: their members are on the way to
+    it. ``missing_topics`` are those without which a streams group has no tasks.
     """
 
     group_id: str
@@ -86,6 +90,7 @@ class GroupDescription(NamedTuple):
     coordinator: Broker
     members: Sequence[GroupMember]
     epoch: int | None = None
+    missing_topics: Sequence[str] = ()
 
 
 def list_groups(
@@ -121,10 +126,10 @@ def _list_of_broker(
 
 
 def describe_group(cluster: Cluster, group_id: str) -> GroupDescription:
-    """What a group is doing: a consumer group (KIP-848), a classic or a share group.
+    """What a group is doing, of whichever type it is.
 
     Raises:
-        GroupIdNotFound: there is none of this name, of these types.
+        GroupIdNotFound: there is none of this name.
     """
 
     def describe(coordinator: Broker) -> GroupDescription:
@@ -143,9 +148,11 @@ def _describe_other_group(
         return _describe_classic_group(cluster, group_id, coordinator)
     except GroupIdNotFound:
         from .share_groups import describe_share_group  # few clusters have any
+        from .streams_groups import describe_streams_group
 
-        with suppress(GroupIdNotFound, UnsupportedVersion):
-            return describe_share_group(cluster, group_id, coordinator)
+        for describe in (describe_share_group, describe_streams_group):
+            with suppress(GroupIdNotFound, UnsupportedVersion):
+                return describe(cluster, group_id, coordinator)
         raise
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from odradek.client.cluster import Cluster
+    from odradek.client.streams_groups import Tasks
 
     from .lag import GroupLag
 
@@ -49,6 +50,15 @@ _MEMBERS_HEAD = (
     "CLIENT-ID",
     "#PARTITIONS",
     "ASSIGNMENT",
+)
+_TASKS_HEAD = (
+    "MEMBER-ID",
+    "PROCESS-ID",
+    "HOST",
+    "CLIENT-ID",
+    "#TASKS",
+    "ACTIVE",
+    "STANDBY",
 )
 _STATE_HEAD = ("GROUP", "COORDINATOR (ID)", "ASSIGNOR", "TYPE", "STATE", "#MEMBERS")
 _EXAMPLES = (
@@ -143,6 +153,7 @@ def _offsets_text(lag: GroupLag) -> Iterable[str]:
     yield _title(lag)
     if not lag.partitions:
         yield "nothing committed, nothing assigned"
+        yield from map(printable, waits(lag.group))
         return
     if lag.group.group_type == SHARE:
         yield from _places_table(lag)
@@ -180,6 +191,30 @@ def _members_text(lag: GroupLag) -> Iterable[str]:
     yield _title(lag)
     if not lag.group.members:
         return
+    if any(each.tasks for each in lag.group.members):
+        yield from _tasks_table(lag)
+    else:
+        yield from _members_table(lag)
+    yield from map(printable, waits(lag.group))
+
+
+def _tasks_table(lag: GroupLag) -> Iterable[str]:
+    """Of a streams group: a task is a subtopology and a partition of its input."""
+    rows = []
+    for each in lag.group.members:
+        if (tasks := each.tasks) is not None:
+            count = sum(map(len, tasks.active.values()))
+            roles = (_tasks_text(tasks.active), _tasks_text(tasks.standby))
+            row = (each.member_id, tasks.process_id, each.host, each.client_id, count)
+            rows.append((*row, *roles))
+    return table(_TASKS_HEAD, rows)
+
+
+def _tasks_text(tasks: Tasks) -> str:
+    return " ".join(f"{key}:{','.join(map(str, of))}" for key, of in tasks.items())
+
+
+def _members_table(lag: GroupLag) -> Iterable[str]:
     rows = [
         (
             each.member_id,
@@ -191,5 +226,4 @@ def _members_text(lag: GroupLag) -> Iterable[str]:
         )
         for each in lag.group.members
     ]
-    yield from table(_MEMBERS_HEAD, rows)
-    yield from map(printable, waits(lag.group))
+    return table(_MEMBERS_HEAD, rows)

@@ -123,7 +123,7 @@ def _share_lag(cluster: Cluster, group: GroupDescription) -> GroupLag:
 
 
 def _member_json(member: GroupMember) -> dict[str, Any]:
-    return {
+    found = {
         "memberId": member.member_id,
         "groupInstanceId": member.instance_id,
         "clientId": member.client_id,
@@ -132,6 +132,14 @@ def _member_json(member: GroupMember) -> dict[str, Any]:
         "assignment": _places_json(member.assignment),
         "targetAssignment": _places_json(member.target),
     }
+    if member.tasks is not None:
+        found |= {
+            "processId": member.tasks.process_id,
+            "activeTasks": member.tasks.active,
+            "standbyTasks": member.tasks.standby,
+            "warmupTasks": member.tasks.warmup,
+        }
+    return found
 
 
 def _places_json(places: Sequence[TopicPartition] | None) -> Any:

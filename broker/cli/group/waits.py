@@ -1,4 +1,4 @@
-"""What the members of a consumer group wait for: partitions that others still read."""
+"""What the members of a group wait for: partitions that others read, or topics."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 def waits(group: GroupDescription) -> Iterator[str]:
     """A line for each member that does not read yet what it shall, and why."""
+    if group.missing_topics and group.members:
+        yield f"waits for topics: {', '.join(group.missing_topics)}"
     holders = {
         place: each.member_id
         for each in group.members
