@@ -1,6 +1,7 @@
-"""A member of a streams group (KIP-1071) that speaks the protocol, and works on nothing.
+"""A member of a streams group (KIP-1071) that speaks the protocol, and does nothing.
 
-It counts words: reads ``lines``, hands on by a repartition topic, keeps a changelog.
+Its application counts words: reads one topic, hands on by a repartition topic, keeps
+a changelog.
 """
 
 import time
@@ -80,14 +81,6 @@ class StreamsMember:
             )
         )
 
-    def beat_until(self, is_so: Callable[[], bool]) -> None:
-        """Live until something is so."""
-        deadline = time.monotonic() + PATIENCE_S
-        while not is_so():
-            assert time.monotonic() < deadline, (self.epoch, self.active, self.statuses)
-            time.sleep(0.05)
-            self.beat()
-
     def leave(self) -> None:
         """Be no member any more."""
         self.epoch = -1
@@ -115,6 +108,17 @@ class StreamsMember:
             self.active = _tasks(told.active_tasks)
         if told.standby_tasks is not None:
             self.standby = _tasks(told.standby_tasks)
+
+
+def beat_until(is_so: Callable[[], bool], *members: StreamsMember) -> None:
+    """Let all of them live until something is so."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not is_so():
+        seen = [(each.epoch, each.active, each.statuses) for each in members]
+        assert time.monotonic() < deadline, seen
+        time.sleep(0.05)
+        for each in members:
+            each.beat()
 
 
 def _ids(tasks: Tasks) -> list[StreamsTaskIds]:
