@@ -12,12 +12,18 @@ from tests.broker_process import BrokerProcess, running_broker
 from tests.client.live import connected
 from tests.client.live_transactions import NO_VERIFICATION
 
+# Streams groups are assigned with the heartbeat that changes them.
+AT_ONCE = (
+    *("-o", "group.streams.initial.rebalance.delay.ms=0"),
+    *("-o", "group.streams.assignment.interval.ms=0"),
+)
+
 
 @pytest.fixture(scope="session")
 def group_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
     data_dir = tmp_path_factory.mktemp("groups") / "data"
     keep = ("-o", "log.retention.ms=-1")  # the records of the tests are old
-    with running_broker(data_dir, *keep, *NO_VERIFICATION) as process:
+    with running_broker(data_dir, *keep, *AT_ONCE, *NO_VERIFICATION) as process:
         yield process
         assert "Traceback" not in process.log()
 

@@ -14,6 +14,7 @@ from odradek.protocol.topic_partition import TopicPartition
 from tests.broker.cli.conftest import Shell
 from tests.client.live import Member, create_topic, produce
 from tests.patience import PATIENCE_S
+from tests.streams_member import StreamsMember, beat_until
 
 
 def test_members_offsets_and_lag(cluster: Cluster, shell: Shell) -> None:
@@ -170,6 +171,50 @@ def test_who_keeps_whom_waiting(cluster: Cluster, shell: Shell) -> None:
     assert shell.group("describe", "waiting")[-1] == waiting
     for name in epochs:
         beat(cluster, name, -1)
+
+
+def test_tasks_of_a_streams_group(cluster: Cluster, shell: Shell) -> None:
+    one = StreamsMember(cluster, "words", "one")
+    one.join("words-in")
+    title, nothing, waiting = shell.group("describe", "words")
+    assert title.startswith("group words: NotReady, streams, epoch 2, 1 member, coord")
+    assert nothing == "nothing committed, nothing assigned"
+    assert waiting.startswith("waits for topics: words-")
+    create_topic(cluster, "words-in", 2)
+    beat_until(lambda: bool(one.active), one)
+    two = StreamsMember(cluster, "words", "two")
+    two.join("words-in")
+    beat_until(lambda: bool(two.active), one, two)
+    title, head, *rows = shell.group("describe", "words", "--members")
+    assert "Stable, streams, epoch" in title
+    assert head.split()[-3:] == ["#TASKS", "ACTIVE", "STANDBY"]
+    assert [row.split() for row in rows] == [
+        ["one", "process-one", "/127.0.0.1", "odradek", "2", "0:0", "1:0"],
+        ["two", "process-two", "/127.0.0.1", "odradek", "2", "0:1", "1:1"],
+    ]
+    rows = shell.group("describe", "words")[2:6]
+    assert [row.split()[:2] + row.split()[5:6] for row in rows] == [
+        ["words-in", "0", "one"],
+        ["words-in", "1", "two"],
+        ["words-words-repartition", "0", "one"],
+        ["words-words-repartition", "1", "two"],
+    ]
+    (group,) = shell.json("describe", "words")
+    member = group["members"][0]
+    assert member["processId"] == "process-one"
+    assert (member["activeTasks"], member["standbyTasks"], member["warmupTasks"]) == (
+        {"0": [0], "1": [0]},
+        {},
+        {},
+    )
+    assert ["words", "streams", "streams", "Stable"] in [
+        line.split() for line in shell.group("list", "--type", "streams")
+    ]
+    for each in (one, two):
+        each.leave()
+    reset = ("reset-offsets", "words", "--to-latest", "--topic", "words-in:0")
+    assert shell.group(*reset, "--execute")[-1] == "1 offset was set"
+    assert shell.group("delete", "words") == ["words: deleted"]
 
 
 @pytest.mark.parametrize(

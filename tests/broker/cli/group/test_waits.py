@@ -73,3 +73,14 @@ def test_members_of_classic_groups_wait_for_nobody_in_particular() -> None:
 def test_partitions_are_named_by_topic() -> None:
     places = [*orders(0, 2), TopicPartition("payments", 1)]
     assert by_topic(places) == "orders:0,2 payments:1"
+
+
+def test_topics_that_are_missing_are_waited_for() -> None:
+    group = GroupDescription(
+        *("g", "NotReady", "streams", "streams", "", COORDINATOR),
+        [member("c1", 7, [], [])],
+        7,
+        ["lines", "words"],
+    )
+    assert list(waits(group)) == ["waits for topics: lines, words"]
+    assert not list(waits(group._replace(members=[]))), "nobody waits"
