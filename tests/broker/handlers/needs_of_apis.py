@@ -204,6 +204,14 @@ GROUPS = [
     of_group(ApiKey.HEARTBEAT, 4, member_id="m"),
     of_group(ApiKey.LEAVE_GROUP, 5),
     of_group(ApiKey.CONSUMER_GROUP_HEARTBEAT, 1, member_id="m"),
+    of_group(ApiKey.STREAMS_GROUP_HEARTBEAT, 0, member_id="m"),
+    Row(
+        ApiKey.STREAMS_GROUP_DESCRIBE,
+        0,
+        {"group_ids": ["g"]},
+        [NO_GROUP],
+        [g("DESCRIBE")],
+    ),
     of_group(ApiKey.SHARE_FETCH, 2, member_id="m", share_session_epoch=0),
     of_group(ApiKey.SHARE_ACKNOWLEDGE, 2, member_id="m", share_session_epoch=1),
     Row(

@@ -100,6 +100,7 @@ def test_clients_are_told_of_the_second_protocol_of_transactions(
         "group.version": 1,
         "transaction.version": 2,
         "share.version": 1,
+        "streams.version": 1,
         "metadata.version": 30,
     }
     assert told.finalized_features_epoch >= 0
@@ -114,6 +115,7 @@ def test_clients_are_told_of_the_second_protocol_of_transactions(
         "kraft.version": (0, 0),
         "metadata.version": (7, 30),
         "share.version": (0, 1),
+        "streams.version": (0, 1),
         "transaction.version": (0, 2),
     }
 
