@@ -59,7 +59,8 @@ def test_features(both: BothBrokers) -> None:
         {line.split()[1]: line.split("Epoch")[0] for line in printed.lines}
         for printed in both.run(tool, *THERE, "describe")
     )
-    same = ["group.version", "metadata.version", "share.version", "transaction.version"]
+    names = ("group", "metadata", "share", "streams", "transaction")
+    same = [f"{name}.version" for name in names]
     assert sorted(ours) == sorted([*same, "kraft.version"])
     for name in same:
         assert ours[name] == kafka[name]
