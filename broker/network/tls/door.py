@@ -29,6 +29,7 @@ from odradek.broker.security.certificates.der import DerError
 
 from .accepting import Acceptor
 from .first_bytes import HELLO_SIZE_MAX, advice_for, hello_size, speaks_tls
+from .ssl_object import server_side
 from .transport import Ends, TlsTransport
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from odradek.broker.network.pre_auth import PreAuth
     from odradek.broker.security.certificates.context import ServerTls
     from odradek.broker.security.certificates.identity import Identity
+
+    from .ssl_object import SslObject
 
 STEPS_A_TURN: Final = 16
 HANDSHAKES_MS_MIN: Final = 1
@@ -110,17 +113,17 @@ class Door:
         handshake.go_on()
         self._left_ms = self.network.clock.monotonic_ms()
 
-    def let_in(self, handshake: Handshake, sock: ssl.SSLSocket, tls: ServerTls) -> None:
+    def let_in(self, handshake: Handshake, made: SslObject, tls: ServerTls) -> None:
         """The handshake is made: from here on it is a connection like any other."""
         try:
-            principal = self._principal_of(sock, tls)
+            principal = self._principal_of(made, tls)
         except DerError as error:
             self.refuse(handshake, f"its certificate is not accepted: {error}")
             return
-        handshake.hand_over()
+        sock = handshake.hand_over()
         self._leave(handshake)
         connection = self._make_connection()
-        transport = TlsTransport(sock, connection, handshake.ends)
+        transport = TlsTransport(sock, made, connection, handshake.ends)
         transport.begin()
         if principal is not None:
             connection.info.become(_USER + principal)
@@ -144,7 +147,7 @@ class Door:
         self._waiting.discard(handshake)
         self.pre_auth.leave(handshake)
 
-    def _principal_of(self, sock: ssl.SSLSocket, tls: ServerTls) -> str | None:
+    def _principal_of(self, made: SslObject, tls: ServerTls) -> str | None:
         """Who the client is by its certificate; None: that does not say it.
 
         Raises:
@@ -152,7 +155,7 @@ class Door:
         """
         encoded = None
         if not self.identity.options.listener.has_login:
-            encoded = sock.getpeercert(binary_form=True)
+            encoded = made.getpeercert(True)
         if encoded is None:
             return None
         name = subject_of(encoded)
@@ -209,15 +212,17 @@ class Handshake:
         "_is_watched",
         "_is_writing",
         "_sock",
+        "_ssl_object",
         "_tls",
         "ends",
     )
 
     def __init__(self, door: Door, sock: socket.socket, ends: Ends) -> None:
         self._door = door
-        self._sock: socket.socket | ssl.SSLSocket | None = sock
+        self._sock: socket.socket | None = sock
         self._fd = sock.fileno()
         self._tls: ServerTls | None = None
+        self._ssl_object: SslObject | None = None
         self._is_watched = self._is_writing = False
         self._awaited_size = 0  # of a hello; 0: it was not waited for
         self.ends = ends
@@ -238,6 +243,7 @@ class Handshake:
         sock, self._sock = self._sock, None
         if sock is not None:
             self._unwatch()
+            self._ssl_object = None
             sock.close()
         self._door.forget(self)
 
@@ -247,13 +253,10 @@ class Handshake:
         if sock is None:
             return
         try:
-            if self._tls is None:
-                sock = self._look(sock)
-            if sock is None:
+            ssl_object = self._ssl_object or self._look(sock)
+            if ssl_object is None:
                 return
-            assert isinstance(sock, ssl.SSLSocket)
-            assert self._tls is not None
-            sock.do_handshake()
+            ssl_object.do_handshake()
         except (ssl.SSLWantReadError, BlockingIOError, InterruptedError):
             self._watch(for_writing=False)
         except ssl.SSLWantWriteError:
@@ -263,20 +266,23 @@ class Handshake:
         except OSError:
             self.end()
         else:
-            self._door.let_in(self, sock, self._tls)
+            assert self._tls is not None
+            self._door.let_in(self, ssl_object, self._tls)
 
     def wait(self) -> None:
         """Others are first: what has come has been seen."""
         self._unwatch()
 
-    def hand_over(self) -> None:
+    def hand_over(self) -> socket.socket:
         """The socket is the connection's, which watches it from here on."""
         if self._is_writing:
             self._unwatch()
-        self._sock = None
+        sock, self._sock = self._sock, None
+        assert sock is not None
+        return sock
 
-    def _look(self, sock: socket.socket) -> ssl.SSLSocket | None:
-        """The socket with TLS, if this is what its client wants."""
+    def _look(self, sock: socket.socket) -> SslObject | None:
+        """TLS on the socket, if this is what its client wants."""
         beginning = sock.recv(HELLO_SIZE_MAX, socket.MSG_PEEK)
         if not beginning:
             self.end()
@@ -288,10 +294,8 @@ class Handshake:
         if self._lacks(sock, hello_size(beginning), len(beginning)):
             raise BlockingIOError
         self._tls = tls = self._door.identity.current
-        self._sock = wrapped = tls.context.wrap_socket(
-            sock, server_side=True, do_handshake_on_connect=False
-        )
-        return wrapped
+        self._ssl_object = made = server_side(tls.context, sock)
+        return made
 
     def _lacks(self, sock: socket.socket, size: int, count: int) -> bool:
         """Whether the hello is not here yet; OpenSSL takes 40 KB for half of one.

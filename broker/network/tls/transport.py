@@ -1,4 +1,4 @@
-"""A connection over TLS, as a protocol sees it: the transport of an `SSLSocket`.
+"""A connection over TLS, as a protocol sees it: the transport of an `SslObject`.
 
 OpenSSL reads from and writes to the socket itself, and decrypts into the buffer in
 which the protocol wants its bytes: against TLS in memory, as the loops have it, that is
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from odradek.protocol.primitives import Buffer
+
+    from .ssl_object import SslObject
 
 TURN_SIZE_MAX: Final = 256 << 10  # read of one client before others have their turn
 SENT_SIZE_MAX: Final = 1 << 20  # likewise sent
@@ -66,18 +68,24 @@ class TlsTransport:
         "_protocol",
         "_read",
         "_sock",
+        "_ssl_object",
         "_write",
     )
 
     def __init__(
-        self, sock: ssl.SSLSocket, protocol: asyncio.BufferedProtocol, ends: Ends
+        self,
+        sock: socket.socket,
+        ssl_object: SslObject,
+        protocol: asyncio.BufferedProtocol,
+        ends: Ends,
     ) -> None:
         """``sock`` does not block, its handshake is made, and it may be watched."""
         self._loop = asyncio.get_running_loop()
         self._sock = sock
         self._fd = sock.fileno()
-        self._read = sock.read
-        self._write = sock.write
+        self._ssl_object = ssl_object
+        self._read = ssl_object.read
+        self._write = ssl_object.write
         self._protocol = protocol
         self._ends = ends
         self._out: deque[Buffer] = deque()
@@ -96,14 +104,12 @@ class TlsTransport:
     # What a protocol may ask of its transport.
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
-        """The addresses, since when, and the object of TLS."""
+        """The addresses, and since when."""
         if name == "peername":
             return self._ends.peer
         if name == "sockname":
             return self._ends.own
-        if name == CONNECTED_MS:
-            return self._ends.since_ms
-        return self._sock if name == "ssl_object" else default
+        return self._ends.since_ms if name == CONNECTED_MS else default
 
     def is_closing(self) -> bool:
         """Whether it is closed, or will be."""
@@ -154,7 +160,7 @@ class TlsTransport:
     def write_eof(self) -> None:
         """Say that nothing more comes, once all has left; go on reading."""
         self._is_ending = True
-        if not self._out:
+        if not (self._out or self._is_lost):
             self._say_goodbye()
 
     def close(self) -> None:
@@ -177,7 +183,7 @@ class TlsTransport:
             return
         self._is_reading = True
         self._loop.add_reader(self._fd, self._on_readable)
-        if self._sock.pending():
+        if self._ssl_object.pending():
             self._take_turn()
 
     def _stop_reading(self) -> None:
@@ -224,9 +230,11 @@ class TlsTransport:
         read, filled = self._read, 0
         while view:
             try:
-                count: int = read(len(view), view)  # type: ignore[assignment]
+                count = read(len(view), view)
             except ssl.SSLWantReadError:
                 return filled, False
+            except ssl.SSLEOFError:  # without a goodbye
+                count = 0
             except ssl.SSLWantWriteError:  # keys are changed, and nobody reads
                 self._stop_reading()
                 self._watch_writable()
@@ -325,10 +333,10 @@ class TlsTransport:
         would show no certificate. Of those without a goodbye it forgets the session.
         """
         with contextlib.suppress(OSError, ValueError):
-            if self._sock.version() == _WITHOUT_GOODBYE:
-                socket.socket.shutdown(self._sock, socket.SHUT_WR)
+            if self._ssl_object.version() == _WITHOUT_GOODBYE:
+                self._sock.shutdown(socket.SHUT_WR)
             else:
-                self._sock.unwrap()
+                self._ssl_object.shutdown()
 
     def _lose_soon(self, error: Exception | None) -> None:
         """Nothing more is read or sent; the protocol is told in the next turn."""
@@ -357,5 +365,5 @@ class TlsTransport:
             protocol.connection_lost(error)
         finally:
             # Nothing of it refers to the other any more.
-            del self._protocol, self._read, self._write
+            del self._protocol, self._read, self._write, self._ssl_object
             sock.close()
