@@ -35,7 +35,7 @@ class SslObject(Protocol):
         """How many decrypted bytes wait to be read."""
 
     def read(self, size: int, into: memoryview, /) -> int:
-        """Decrypt at most ``size`` bytes ``into``; how many, 0: the client has ended."""
+        """Decrypt at most ``size`` bytes; how many. 0: the client has ended."""
 
     def shutdown(self) -> object:
         """Tell the client that nothing more comes."""
