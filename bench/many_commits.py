@@ -5,10 +5,11 @@
 The real committer makes batches of one small file, without Spark or a broker, and each
 ``--compact-every`` batches the table is compacted and cleaned, as a sink does it. For
 each ``--window`` batches: the median and the mean of their milliseconds, of the
-processor's too, and the kilobytes that are read and written.
+processor's too, the kilobytes that are read and written, and what the process holds.
 """
 
 import argparse
+import os
 import statistics
 import sys
 import tempfile
@@ -28,7 +29,7 @@ def main() -> None:
     parser.add_argument("--compact-every", type=int, default=1000)
     parser.add_argument("--window", type=int, default=5000)
     options = parser.parse_args()
-    print("batches, ms (median), ms (mean), ms of the processor, KB moved")
+    print("batches, ms (median), ms (mean), ms of the processor, KB moved, MB held")
     with tempfile.TemporaryDirectory(prefix="odradek-commits-") as folder:
         window: list[Cost] = []
         table = Path(folder) / "t"
@@ -48,9 +49,15 @@ def show(window: list[Cost]) -> None:
     moved = statistics.mean(each.moved for each in window) / 1000
     print(
         f"{window[-1].batch + 1:>7}  {statistics.median(wall):8.2f}"
-        f"  {statistics.mean(wall):8.2f}  {cpu:8.2f}  {moved:9.1f}",
+        f"  {statistics.mean(wall):8.2f}  {cpu:8.2f}  {moved:9.1f}  {held():7.1f}",
         flush=True,
     )
+
+
+def held() -> float:
+    """Resident memory of this process, in MB."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
 if __name__ == "__main__":

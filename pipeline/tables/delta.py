@@ -1,9 +1,11 @@
 """A Delta table that jobs append to, through deltalake (no jar).
 
 A batch is one entry of the Delta log: the files, ``txn(job, batch)``, and the job's
-`Commit` in the entry's ``commitInfo``. deltalake refuses a batch that another driver
-commits at the same time, but not one that was committed before: the version of the
-transaction is looked at first, in the same snapshot that the commit is based on.
+`Commit` in the entry's ``commitInfo``. deltalake writes a job's first; those behind it
+are added without reading the table (`delta_entries`), where it asks for no more.
+deltalake refuses a batch that another driver commits at the same time, but not one that
+was committed before: the version of the transaction is looked at first, in the same
+snapshot that the commit is based on.
 
 What finds a job's last commit: the table's transaction identifiers say its number, the
 entry of the log its offsets. Both go in time (``delta.setTransactionRetentionDuration``
@@ -13,6 +15,7 @@ and ``delta.logRetentionDuration``); then a note beside the table has them.
 from __future__ import annotations
 
 import json
+import logging
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -21,11 +24,12 @@ from odradek.pipeline.job_errors import CommitRefused, JobError, PositionLost
 
 from .commit import Commit, read_commit
 from .commit_note import CommitNote
+from .delta_entries import DeltaEntries, Uncertain
 from .evolution import evolution
 from .partitions.partition_path import values_of
 from .partitions.partitioning import WHOLE, check_same, said_of
 from .places.place import place_of
-from .staging import remove_leftovers, staging_name
+from .staging import Leftovers, staging_name
 from .table import (
     MODE,
     UPSERT,
@@ -46,6 +50,8 @@ if TYPE_CHECKING:
     from .partitions.partitioning import Partitioning
     from .places.place import StagingFolder, TablePlace
 
+_log = logging.getLogger(__name__)
+
 DATA = "data"
 # How far back the job's last entry is looked for, first.
 _HISTORY = (1, 50)
@@ -58,6 +64,7 @@ class DeltaTableOfJob:
 
     is_of_one_job = False
     mode = ""
+    _adds_entries = True
 
     def __init__(self, place: TablePlace | Path, job: str) -> None:
         # Said here, and not when rows have been written.
@@ -67,7 +74,8 @@ class DeltaTableOfJob:
         self._place = place_of(place)
         self.location = self._place.location
         self._job = job
-        self._table_id = ""  # of the table that was committed to
+        self._entries = DeltaEntries(self._place, job)
+        self._leftovers = Leftovers(self._place, DATA)
         self._partitioning = WHOLE
 
     def exists(self) -> bool:
@@ -170,7 +178,15 @@ class DeltaTableOfJob:
             PositionLost: there is one, but nothing says its offsets any more.
         """
         with self._place.telling():
-            return self._last_of(self._table(), job) if self.exists() else None
+            if job == self._job and (known := self._entries.last_commit()):
+                return known
+            if not self.exists():
+                return None
+            table = self._table()
+            last = self._last_of(table, job)
+            if last is not None and job == self._job and self._adds_entries:
+                self._entries.begin(table, last)
+            return last
 
     def recent(self, job: str, count: int) -> list[Commit]:
         """The job's last commits, among the last entries of the log."""
@@ -214,6 +230,7 @@ class DeltaTableOfJob:
 
     def staging(self, batch: int) -> StagingFolder:
         """A new folder for files of a batch, which no entry of the log names."""
+        self._leftovers.begin(batch)
         return self._place.staging(DATA, staging_name(self._job, batch))
 
     def commit(self, commit: Commit, files: list[DataFile]) -> None:
@@ -224,27 +241,42 @@ class DeltaTableOfJob:
         """
         self._place.settle([file.path for file in files], DATA)
         with self._place.telling():
+            if self._add_entry(commit, files):
+                return
             table = self._table()
             before = self._last_batch(table, commit.job)
             if before is not None and before >= commit.batch:
                 raise self._refused(commit)
             self._add(table, commit, files)
-            self._table_id = _id_of(table)
+
+    def _add_entry(self, commit: Commit, files: list[DataFile]) -> bool:
+        """Commit behind what is known of the table; False where that is too little."""
+        try:
+            return self._entries.add(commit, lambda: map(self._added, files))
+        except Uncertain as uncertain:
+            if not (is_there := self._has(self._table(), commit)):
+                self._entries.take_back(uncertain)
+            return is_there
 
     def _add(self, table: DeltaTable, commit: Commit, files: list[DataFile]) -> None:
         """The files become a part of the table, with the commit, in one entry."""
         self._write(table, [self._action(file) for file in files], commit)
 
     def _action(self, file: DataFile) -> Any:
+        # It has the same fields, in the same order.
+        return self._deltalake.transaction.AddAction(*self._added(file).values())
+
+    def _added(self, file: DataFile) -> dict[str, Any]:
+        """What an entry of the log says of a file."""
         status = self._place.status(file.path)
-        return self._deltalake.transaction.AddAction(
-            path=self._place.relative(file.path),
-            size=status.size,
-            partition_values=values_of(file.partition_path),
-            modification_time=status.changed_ms,
-            data_change=True,
-            stats=json.dumps({"numRecords": file.row_count}),
-        )
+        return {
+            "path": self._place.relative(file.path),
+            "size": status.size,
+            "partitionValues": values_of(file.partition_path),
+            "modificationTime": status.changed_ms,
+            "dataChange": True,
+            "stats": json.dumps({"numRecords": file.row_count}),
+        }
 
     def _write(self, table: DeltaTable, actions: list[Any], commit: Commit) -> None:
         with self._refusing(commit):
@@ -313,9 +345,21 @@ class DeltaTableOfJob:
 
     def publish(self, commit: Commit) -> None:
         """Note where the job is, and remove what nobody can commit any more."""
-        table_id = self._table_id or _id_of(self._table())
+        table_id = self._entries.table_id or _id_of(self._table())
         CommitNote(self._place, commit.job).write(commit, table_id)
-        remove_leftovers(self._place, DATA, commit, self.files)
+        self._leftovers.remove(commit, self.files)
+        if self._entries.is_long:
+            self._sum_up()
+
+    def _sum_up(self) -> None:
+        """Let readers find the table without all of its entries."""
+        from deltalake.exceptions import DeltaError
+
+        try:
+            with self._place.telling():
+                self._entries.sum_up(self._table())
+        except (DeltaError, StoreError) as error:
+            _log.warning("%s: its log was not summed up: %s", self.location, error)
 
     def restore(self, commit: Commit) -> None:
         """Say again where the job is; the table has no more rows than before.

@@ -25,7 +25,7 @@ from .partitions.iceberg_spec import iceberg_layout, partitions_of
 from .partitions.partitioning import WHOLE, check_same
 from .places.place import place_of
 from .snapshot_history import SNAPSHOTS_MAX, expire, newest_only, to_expire
-from .staging import remove_leftovers, staging_name
+from .staging import Leftovers, staging_name
 from .table import MODE, DataFile, check_mode, check_schema, describe
 
 if TYPE_CHECKING:
@@ -83,6 +83,7 @@ class IcebergTableOfJob:
         self._name = name or f"{NAMESPACE}.{location.name.replace('.', '_')}"
         self._catalog_found: Catalog | None = None
         self._committed: IcebergTable | None = None
+        self._leftovers = Leftovers(self._place, DATA)
 
     def _catalog(self) -> Catalog:
         from pyiceberg.catalog import load_catalog
@@ -208,6 +209,7 @@ class IcebergTableOfJob:
 
     def staging(self, batch: int) -> StagingFolder:
         """A new folder for files of a batch, which no snapshot names."""
+        self._leftovers.begin(batch)
         return self._place.staging(DATA, staging_name(self._job, batch))
 
     def commit(self, commit: Commit, files: list[DataFile]) -> None:
@@ -280,7 +282,7 @@ class IcebergTableOfJob:
             expire(table, old)
             table = self.load()
         self.write_hint(table)
-        remove_leftovers(self._place, DATA, commit, self.all_files)
+        self._leftovers.remove(commit, self.all_files)
 
     def restore(self, commit: Commit) -> None:
         """Say again where the job is; the table has no more rows than before.

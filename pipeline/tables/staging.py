@@ -37,6 +37,10 @@ class _Folder(NamedTuple):
     batch: int
 
 
+# So many names are looked at for each batch, on average.
+_LISTED_A_BATCH = 1000
+
+
 def owner_name(job: str) -> str:
     """What files of a job are named after; no two jobs have the same."""
     slug = re.sub(r"[^A-Za-z0-9_]", "_", job)[:_SLUG_LENGTH]
@@ -48,30 +52,55 @@ def staging_name(job: str, batch: int) -> str:
     return f"{owner_name(job)}-{batch:010d}-{uuid.uuid4().hex[:12]}"
 
 
-def leftovers(names: Iterable[str], job: str, commit: Commit) -> list[str]:
-    """The batch's staging folders that the commit has not taken, by their names."""
-    wanted = _Folder(owner_name(job), commit.batch)
-    return [n for n in names if _folder(n) == wanted and n != commit.staged]
+def leftovers(names: Iterable[str], commits: Iterable[Commit]) -> list[str]:
+    """The staging folders of some batches that their commits have not taken."""
+    taken = {f"{owner_name(e.job)}-{e.batch:010d}": e.staged for e in commits}
+    return [
+        name
+        for name in names
+        if taken.get(name.rpartition("-")[0], name) != name and _NAME.fullmatch(name)
+    ]
 
 
-def remove_leftovers(
-    place: TablePlace,
-    folder: str,
-    commit: Commit,
-    files: Callable[[], Iterable[str]],
-) -> None:
-    """Remove the batch's folders that came to nothing, and cannot any more.
+class Leftovers:
+    """Removes folders of batches that came to nothing, and cannot any more.
 
-    ``files`` says the paths of all files of the table; it is asked only when there is
-    something to remove.
+    A table that lives for long has a folder for each batch of days, and a list of them
+    costs as much: so it is asked for once in a while, for all batches since. A driver
+    that begins, or has tried a batch twice, asks at once.
     """
-    found = leftovers(place.folders_in(folder), commit.job, commit)
-    if not found:
-        return
-    kept = {os.path.basename(os.path.dirname(path)) for path in files()}
-    for name in found:
-        if name not in kept:
-            place.remove_folder(folder, name)
+
+    def __init__(self, place: TablePlace, folder: str) -> None:
+        self._place = place
+        self._folder = folder
+        self._waiting: list[Commit] = []
+        self._wanted = 0  # so many batches are waited for
+        self._begun: int | None = None
+
+    def begin(self, batch: int) -> None:
+        """A folder is made for a batch."""
+        if self._begun is None or self._begun == batch:
+            self._wanted = 0
+        self._begun = batch
+
+    def remove(self, commit: Commit, files: Callable[[], Iterable[str]]) -> None:
+        """Remove those of a batch that is committed, and of those before.
+
+        ``files`` says the paths of all files of the table; it is asked only when there
+        is something to remove.
+        """
+        self._waiting.append(commit)
+        if len(self._waiting) < self._wanted:
+            return
+        names = self._place.folders_in(self._folder)
+        self._wanted = len(names) // _LISTED_A_BATCH
+        found, self._waiting = leftovers(names, self._waiting), []
+        if not found:
+            return
+        kept = {os.path.basename(os.path.dirname(path)) for path in files()}
+        for name in found:
+            if name not in kept:
+                self._place.remove_folder(self._folder, name)
 
 
 def batch_of(name: str) -> int | None:

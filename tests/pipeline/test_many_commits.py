@@ -34,17 +34,12 @@ def check(folder: Path, kind: str, count: int) -> None:
 
 @pytest.mark.parametrize("kind", FORMATS)
 def test_a_few_hundred(kind: str, tmp_path: Path) -> None:
-    """By what is read and written, which no other load on the machine changes.
-
-    To look through a log that grows reads nothing: so that is bounded, too.
-    """
+    """By what is read and written, which no other load on the machine changes."""
     window = WINDOWS[kind]
     count = 4 * window
     costs = list(commits(kind, tmp_path / "t", count, window // 2, "1 seconds"))
     check(tmp_path / "t", kind, count)
     assert grown(costs, window, "moved") <= GROWTH_MAX
-    log = tmp_path / "t" / "_delta_log"
-    assert not log.exists() or len(list(log.iterdir())) < count
 
 
 @pytest.mark.long

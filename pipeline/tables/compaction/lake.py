@@ -32,6 +32,8 @@ from odradek.pipeline.tables.table import DataFile
 from .compaction import NOTHING, Compaction, groups_of_partitions
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from deltalake import DeltaTable
     from pyiceberg.manifest import DataFile as IcebergFile
     from pyiceberg.table import Table as IcebergTable
@@ -40,6 +42,12 @@ if TYPE_CHECKING:
     from odradek.pipeline.tables.places.place import TablePlace
 
     from .compaction import Rewrite
+
+# In an entry of a Delta table's log that has the commits of all jobs.
+_CARRIES = "odradekCarries"
+_ALL = "all"
+# So far back it is looked for, and then further.
+_HISTORY = (1_000, 10_000, None)
 
 
 def compact_delta(place: TablePlace, file_size: int) -> Compaction:
@@ -60,17 +68,13 @@ def _compact_delta(table: DeltaTable, location: str, file_size: int) -> Compacti
     from deltalake import CommitProperties
     from deltalake.exceptions import DeltaError
 
-    jobs: dict[str, Commit] = {}
-    for entry in table.history():
-        for commit in commits_of(entry):
-            jobs.setdefault(commit.job, commit)
-    texts = ",".join(each.as_json() for each in jobs.values())
+    texts = ",".join(each.as_json() for each in _last_commits(table))
     files = table.get_add_actions().num_rows
     try:
         done = table.optimize.compact(
             target_size=file_size,
             commit_properties=CommitProperties(
-                custom_metadata={"odradek": f"[{texts}]"}
+                custom_metadata={"odradek": f"[{texts}]", _CARRIES: _ALL}
             ),
         )
     except DeltaError as error:
@@ -85,6 +89,27 @@ def _compact_delta(table: DeltaTable, location: str, file_size: int) -> Compacti
         size_before=_total(done["filesRemoved"]),
         size_after=_total(done["filesAdded"]),
     )
+
+
+def _last_commits(table: DeltaTable) -> Iterable[Commit]:
+    """Those of all jobs, looked for up to the last compaction but one.
+
+    Of a job that committed while the last one was made, that has the commit before.
+    """
+    jobs: dict[str, Commit] = {}
+    for limit in _HISTORY:
+        entries, compactions = table.history(limit), 0
+        for entry in entries:
+            for commit in commits_of(entry):
+                known = jobs.setdefault(commit.job, commit)
+                if commit.batch > known.batch:
+                    jobs[commit.job] = commit
+            compactions += entry.get(_CARRIES) == _ALL
+            if compactions == 2:
+                return jobs.values()
+        if limit is None or len(entries) < limit:
+            break
+    return jobs.values()
 
 
 def _rows_added(table: Any) -> int:

@@ -53,6 +53,8 @@ def _of_delta(place: TablePlace, before_s: float) -> int:
         removed = table.vacuum(
             retention_hours=hours, dry_run=False, enforce_retention_duration=False
         )
+    # deltalake leaves the folders: one for each batch, which the next has to list.
+    place.remove_empty(DATA, before_s)
     return len(removed)
 
 

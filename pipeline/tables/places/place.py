@@ -105,6 +105,9 @@ class TablePlace(Protocol):
     def remove_files(self, paths: list[str]) -> None:
         """Remove files, as far as they are there."""
 
+    def remove_empty(self, folder: str, before_s: float) -> None:
+        """Remove folders below one of the table's that had nothing for so long."""
+
     def open(self, path: str) -> Any:
         """A data file, as pyarrow takes it; None if it lies somewhere else."""
 
@@ -117,6 +120,12 @@ class TablePlace(Protocol):
 
     def write(self, text: str, *parts: str, durably: bool = False) -> None:
         """Replace a small file in one step."""
+
+    def put_new(self, text: str, *parts: str) -> bool:
+        """Write a small file, whole and durably; False if there is one."""
+
+    def identity(self, *parts: str) -> object:
+        """What tells a file from one made later; None where there is none."""
 
     def telling(self) -> AbstractContextManager[None]:
         """What libraries raise of a store is told in our words, without secrets."""
@@ -219,6 +228,14 @@ class LocalPlace:
                 if not os.listdir(path.parent):
                     path.parent.rmdir()
 
+    def remove_empty(self, folder: str, before_s: float) -> None:
+        """Remove folders below one of the table's that had nothing for so long."""
+        for name in self.folders_in(folder):
+            path = self.folder / folder / name
+            with suppress(OSError):  # it is a file, or somebody has it in use
+                if path.stat().st_mtime < before_s:
+                    path.rmdir()
+
     def open(self, path: str) -> Any:
         """A data file, as pyarrow takes it; None if it lies somewhere else."""
         return local_or_none(path)
@@ -247,6 +264,31 @@ class LocalPlace:
             temporary.unlink(missing_ok=True)
         if durably:
             sync(path.parent)
+
+    def put_new(self, text: str, *parts: str) -> bool:
+        """Write a small file, whole and durably; False if there is one."""
+        from odradek.pipeline.tables.table import sync
+
+        path = self.folder.joinpath(*parts)
+        temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+        try:
+            temporary.write_text(text)
+            sync(temporary)
+            os.link(temporary, path)
+        except FileExistsError:
+            return False
+        finally:
+            temporary.unlink(missing_ok=True)
+        sync(path.parent)
+        return True
+
+    def identity(self, *parts: str) -> object:
+        """What tells a file from one made later; None where there is none."""
+        try:
+            status = os.stat(self.folder.joinpath(*parts))
+        except FileNotFoundError:
+            return None
+        return status.st_ino, status.st_mtime_ns
 
     def telling(self) -> AbstractContextManager[None]:
         """Errors of a file system say what they mean."""

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from odradek.objects.errors import StoreError
+from odradek.objects.errors import NoSuchObject, StoreError
 from odradek.objects.failures import failure_of, is_of_store
 from odradek.objects.opening import open_store, read_settings
 from odradek.objects.probe import check_conditions
@@ -161,6 +161,9 @@ class StorePlace:
         """Remove objects, as far as they are there."""
         self.store.delete(map(self.name_of, paths))
 
+    def remove_empty(self, folder: str, before_s: float) -> None:
+        """Without objects there is no folder."""
+
     def open(self, path: str) -> Any:
         """A data file, as pyarrow takes it; None if it lies somewhere else."""
         if not path.startswith(f"{self.folder.scheme}://{self.folder.bucket}/"):
@@ -178,6 +181,18 @@ class StorePlace:
     def write(self, text: str, *parts: str, durably: bool = False) -> None:
         """Replace a small object."""
         self.store.put(self.folder.child(*parts).path, text.encode())
+
+    def put_new(self, text: str, *parts: str) -> bool:
+        """Write a small object; False if there is another."""
+        name = self.folder.child(*parts).path
+        return self.store.put_if_absent(name, text.encode())
+
+    def identity(self, *parts: str) -> object:
+        """What tells an object from one made later; None where there is none."""
+        try:
+            return self.store.head(self.folder.child(*parts).path).version
+        except NoSuchObject:
+            return None
 
     @contextmanager
     def telling(self) -> Iterator[None]:

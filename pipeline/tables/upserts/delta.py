@@ -30,6 +30,7 @@ class DeltaUpserts(DeltaTableOfJob):
     """The table, as one driver of one job uses it."""
 
     mode = UPSERT
+    _adds_entries = False  # a merge is deltalake's
 
     def __init__(self, place: TablePlace | Path, job: str, columns: KeyColumns) -> None:
         super().__init__(place, job)

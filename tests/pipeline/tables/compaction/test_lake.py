@@ -2,11 +2,14 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
+from deltalake import DeltaTable
 
 from odradek.pipeline.job_errors import JobError
 from odradek.pipeline.tables.commit import Commit
+from odradek.pipeline.tables.compaction import lake
 from odradek.pipeline.tables.compaction.compaction import (
     Group,
     Rewritten,
@@ -34,6 +37,52 @@ def test_commits_of_all_jobs_are_carried(kind: str, tmp_path: Path) -> None:
     found = [other.last_commit(job) for job in (JOB, "other")]
     assert [each and each.batch for each in found] == [2, 5]
     other.close()
+
+
+def test_log_is_read_back_to_the_last_compaction_but_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    location, read = tmp_path / "t", []
+    history = DeltaTable.history
+
+    def counted(table: DeltaTable, limit: int | None = None) -> list[dict[str, Any]]:
+        read.append(limit)
+        return history(table, limit)
+
+    monkeypatch.setattr(lake, "_HISTORY", (4, 20, None))
+    monkeypatch.setattr(DeltaTable, "history", counted)
+    other = open_table("delta", str(location), "other")
+    filled("delta", location, range(4))
+    other.commit(Commit("other", 5, ()), [])
+    for batch in range(4, 20, 4):
+        compact(str(location))
+        filled("delta", location, range(batch, batch + 4))
+    read.clear()
+    compact(str(location))
+    assert read == [4, 20]
+    found = [other.last_commit(job) for job in (JOB, "other")]
+    assert [each and each.batch for each in found] == [19, 5]
+    other.close()
+
+
+def test_commit_that_a_compaction_has_not_seen_is_carried_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    location = tmp_path / "t"
+    seen = lake._last_commits
+
+    def late(table: DeltaTable) -> list[Commit]:
+        found = list(seen(table))
+        filled("delta", location, range(3, 4))
+        return found
+
+    filled("delta", location, range(3))
+    compact(str(location))
+    with monkeypatch.context() as meanwhile:
+        meanwhile.setattr(lake, "_last_commits", late)
+        compact(str(location))
+    table = DeltaTable(location)
+    assert [each.batch for each in seen(table)] == [3]
 
 
 def test_commit_meanwhile_is_not_undone(tmp_path: Path) -> None:

@@ -42,6 +42,17 @@ def test_what_a_compaction_left(kind: str, tmp_path: Path) -> None:
         assert rows_of(reader, location, "_offset") == list(range(50)), reader
 
 
+def test_folders_of_batches_that_are_empty_go_too(tmp_path: Path) -> None:
+    """A Delta table would have one for each batch, and each would list them all."""
+    fill("delta", tmp_path / "t", range(4))
+    data = tmp_path / "t" / "data"
+    (data / "a-folder-in-use").mkdir()
+    (data / "a-folder-in-use" / "part").touch()
+    compact(str(tmp_path / "t"), 1 << 20)
+    remove_old_files(str(tmp_path / "t"), {}, time.time() + FUTURE_S)
+    assert [each.name for each in data.iterdir()] == ["a-folder-in-use"]
+
+
 def test_a_link_to_the_folder_of_a_table(tmp_path: Path) -> None:
     """Files have other names by it, and are the table's all the same."""
     fill("iceberg", tmp_path / "t", range(2))
