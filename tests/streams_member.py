@@ -58,6 +58,10 @@ class StreamsMember:
         self.standby: Tasks = {}
         self.statuses: list[tuple[int, str]] = []
 
+    def move_to(self, cluster: Cluster) -> None:
+        """Go on as it is, at another broker."""
+        self._cluster = cluster
+
     def join(self, source: str) -> None:
         """Join, with the topology."""
         self._say(
