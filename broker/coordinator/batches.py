@@ -61,7 +61,7 @@ def in_segments(
 
 
 def batch_of(
-    some: list[Encoded], producer: ProducerIdentity | None, now_ms: int
+    some: Sequence[Encoded], producer: ProducerIdentity | None, now_ms: int
 ) -> memoryview:
     """The batch of these records; one with a producer is part of its transaction."""
     identity = producer or NOBODY

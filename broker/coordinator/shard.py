@@ -11,12 +11,8 @@ Invariants:
 from __future__ import annotations
 
 import logging
-from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-from odradek.broker.replica.waiting.awaited_appends import AwaitedAppend
-from odradek.broker.replica.waiting.delayed_produce import AppendResult
-from odradek.broker.runtime.parked import Parked
 from odradek.protocol.errors import (
     CoordinatorLoadInProgress,
     CoordinatorNotAvailable,
@@ -26,6 +22,7 @@ from odradek.protocol.errors import (
 )
 from odradek.protocol.record_batch import NO_SEQUENCE
 
+from .answers import Answers
 from .batches import NOBODY, batch_of, in_batches, in_segments, marker_batch
 from .coordinator_error import as_coordinator_error
 from .decision import Decision, Place, ShardState
@@ -33,39 +30,24 @@ from .phase import Phase
 from .timers import Timers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from odradek.broker.replica.partition.partition import Partition
-    from odradek.broker.replica.replica_manager import ReplicaManager
-    from odradek.broker.replica.waiting.delayed_produce import PendingAppend
-    from odradek.broker.runtime.clock import Clock
-    from odradek.broker.runtime.parked import T
+    from odradek.broker.replica.waiting.awaited_appends import AwaitedFrame
+    from odradek.broker.replica.waiting.delayed_produce import AppendResult
+    from odradek.broker.runtime.parked import Parked, T
     from odradek.protocol.topic_partition import TopicPartition
     from odradek.storage.producers.verification_state import VerificationGuard
 
+    from .answers import ShardHost
     from .batches import Encoded
-    from .decision import ProducerIdentity
+    from .decision import CoordinatorRecord, ProducerIdentity
 
     Refuse = Callable[[KafkaError], T]
 
 S = TypeVar("S", bound=ShardState)
-# A sync ends or fails; until then nobody knows whether a record will be durable.
-NO_TIMEOUT_MS = (1 << 31) - 1
 _new = tuple.__new__
 _logger = logging.getLogger(__name__)
-
-
-class ShardHost(Protocol):
-    """What a shard asks of the runtime."""
-
-    replica_manager: ReplicaManager
-    clock: Clock
-
-    def run_soon(self, action: Callable[[], object]) -> None:
-        """Call ``action`` in a later turn of the loop."""
-
-    def record_bug(self, where: str, error: BaseException) -> None:
-        """Report an exception that nobody expected."""
 
 
 class Shard(Generic[S]):
@@ -81,8 +63,7 @@ class Shard(Generic[S]):
         self.phase = Phase.LOADING
         self.timers = Timers(host.clock, self._on_timer)
         self._host = host
-        # The last of what was written, which may not be durable yet.
-        self._pending: PendingAppend | None = None
+        self.answers = Answers(host, topic_partition, self.fail)
         self.state = make_state(self)
 
     # Phases
@@ -102,8 +83,8 @@ class Shard(Generic[S]):
         """The state, if it can be asked and all that it tells is durable."""
         if self.phase is not Phase.ACTIVE:
             return None
-        pending = self._pending
-        is_durable = pending is None or self._not_durable(pending) is None
+        pending = self.answers.pending
+        is_durable = pending is None or self.answers.not_durable(pending) is None
         return self.state if is_durable else None
 
     def activate(self) -> None:
@@ -150,7 +131,7 @@ class Shard(Generic[S]):
             KafkaError: nothing was written, and nothing has changed. Of more records
                 than a segment takes, those of the segments before are kept.
         """
-        result: AppendResult | None = None
+        result, answers = None, self.answers
         if decision.records:
             try:
                 result = self._append(decision)
@@ -158,10 +139,10 @@ class Shard(Generic[S]):
                 if decision.undo is not None:
                     decision.undo(error)
                 raise
-        elif decision.reads_state and self._pending is not None:
-            result = self._not_durable(self._pending)
+        elif decision.reads_state and answers.pending is not None:
+            result = answers.not_durable(answers.pending)
         if result is not None:
-            return self._answer_behind(result, decision, refuse)
+            return answers.behind(result, decision, refuse)
         if decision.then is not None:
             self._host.run_soon(decision.then)
         response: T | Parked[T] = decision.response
@@ -181,7 +162,7 @@ class Shard(Generic[S]):
         ]
         for together in in_segments(batches, config.segment_bytes):
             if result is not None:  # nobody is answered behind these, but they may fail
-                self._wait(result, None, self._fail_late)
+                self.answers.wait(result, None, self.answers.fail_late)
             result = self._append_together(partition, decision, together, now_ms)
         return result
 
@@ -206,24 +187,25 @@ class Shard(Generic[S]):
         if decision.is_replayed:
             producer = decision.producer or NOBODY
             for some, _ in together:
-                self._replay(some, base_offset, now_ms, producer)
+                written = [record for record, _, _ in some]
+                self._replay(written, base_offset, now_ms, producer)
                 base_offset += len(some)
         if pending is None:
             return None
-        self._pending = pending
+        self.answers.pending = pending
         return result
 
     def _replay(
         self,
-        some: list[Encoded],
+        records: Sequence[CoordinatorRecord],
         base_offset: int,
         now_ms: int,
         producer: ProducerIdentity,
     ) -> None:
+        replay = self.state.replay
         try:
-            for offset, (record, _, _) in enumerate(some, base_offset):
-                place = _new(Place, (offset, now_ms, *producer))
-                self.state.replay(record, place)
+            for offset, record in enumerate(records, base_offset):
+                replay(record, _new(Place, (offset, now_ms, *producer)))
         except Exception as error:
             raise self._left_behind(error) from error
 
@@ -233,83 +215,38 @@ class Shard(Generic[S]):
         self.fail(bug)
         return CoordinatorNotAvailable()
 
-    # Answers
-
-    def _answer_behind(
-        self, result: AppendResult, decision: Decision, refuse: Refuse[T]
-    ) -> T | Parked[T]:
-        """The answer, once what ended with ``result`` is durable.
-
-        Mostly it waits among the appends themselves, and nobody is asked in between.
-        """
-
-        def give_up(failed: AppendResult) -> T:
-            return self._give_up(decision, refuse, failed.error_code)
-
-        awaited = self._wait(result, decision.response, give_up)
-        passes = isinstance(decision.response, Parked)
-        if decision.then is None and not passes:
-            return awaited
-        answer = decision.response if passes else Parked()
-        awaited.listen(partial(self._pass_on, decision, answer))
-        return answer
-
-    def _wait(
+    def write_usual(
         self,
-        result: AppendResult,
-        response: Any,
-        give_up: Callable[[AppendResult], Any],
-    ) -> AwaitedAppend:
-        """Keep ``response`` until what was written is durable.
+        batch: memoryview,
+        records: Sequence[CoordinatorRecord],
+        now_ms: int,
+        frame: bytes,
+        refuse: Refuse[T],
+    ) -> bytes | T | AwaitedFrame | None:
+        """Write and replay ``records``, of which ``batch`` consists; then answer.
 
-        ``give_up`` makes another one if it never will be.
+        ``frame`` is the answer once they are durable. None, and nothing was done, where
+        anything is special: then it is for `apply`.
         """
-        assert self._pending is not None
-        partition, _, must_be_durable = self._pending
-        awaited = AwaitedAppend(response, result, give_up)
-        host = self._host
-        host.replica_manager.appends.awaiting.add(
-            partition, awaited, must_be_durable, NO_TIMEOUT_MS, host.clock.now_ms()
-        )
-        return awaited
-
-    def _not_durable(self, pending: PendingAppend) -> AppendResult | None:
-        """What a reader waits for as if it were his. None: all of it is durable."""
-        partition, next_offset, must_be_durable = pending
-        code = partition.view.acknowledgement(next_offset, must_be_durable)
-        if code == ErrorCode.NONE:
-            self._pending = None
-            return None
-        return AppendResult(ErrorCode.NONE, next_offset=next_offset)
-
-    def _pass_on(
-        self, decision: Decision, answer: Parked, awaited: AwaitedAppend
-    ) -> None:
-        """Something follows, or the answer is given by somebody else."""
-        if awaited.has_failed:
-            if not answer.done():
-                answer.follow(awaited)
-            return
-        if decision.then is not None:
-            self._host.run_soon(decision.then)
-        if answer is not awaited.response:
-            answer.follow(awaited)
-
-    def _give_up(self, decision: Decision, refuse: Refuse[T], code: int) -> T:
-        """The answer when records never will be durable."""
-        self.fail(ErrorCode(code).name)
-        error = as_coordinator_error(code)
+        manager = self._host.replica_manager
         try:
-            if decision.undo is not None:
-                decision.undo(error)
-        except Exception as bug:  # there is an answer all the same
-            self._host.record_bug(f"answers of {self.topic_partition}", bug)
-        return refuse(error)
-
-    def _fail_late(self, failed: AppendResult) -> int:
-        """What was replayed never will be durable: the state is ahead of the log."""
-        self.fail(ErrorCode(failed.error_code).name)
-        return int(failed.error_code)
+            partition = manager.partition(self.topic_partition)
+            result = manager.appends.append_usual_of_coordinator(
+                partition, batch, now_ms
+            )
+        except KafkaError:
+            return None  # `apply` will say so
+        if result is None:
+            return None
+        appended, pending = result
+        try:
+            self._replay(records, appended[1], now_ms, NOBODY)
+        except KafkaError as error:
+            return refuse(error)
+        if pending is None:
+            return frame
+        self.answers.pending = pending
+        return self.answers.wait_with_frame(frame, appended, refuse, now_ms)
 
     def run_soon(self, action: Callable[[], object]) -> None:
         """Call ``action`` in a later turn of the loop."""
@@ -370,8 +307,9 @@ class Shard(Generic[S]):
             return error.code
         if pending is None:
             return int(result.error_code)
-        self._pending = pending
-        return self._wait(result, int(ErrorCode.NONE), self._fail_late)
+        self.answers.pending = pending
+        answers = self.answers
+        return answers.wait(result, int(ErrorCode.NONE), answers.fail_late)
 
     def _replay_marker(self, place: Place, is_commit: bool) -> None:
         try:

@@ -25,6 +25,7 @@ MODULES: Final = (
     "groups.find_coordinator",
     "groups.group_admin",
     "groups.offset_commit",
+    "groups.usual_commit",
     "groups.offset_fetch",
     "groups.share_groups",
     "groups.share_offsets",

@@ -31,6 +31,7 @@ LATE_MODULES: Final = (
     "coordinator.group.service",
     "handlers.groups.classic_groups",
     "handlers.groups.offset_commit",
+    "handlers.groups.usual_commit",
     "handlers.groups.offset_fetch",
     "coordinator.transaction.service",
     "handlers.transactions.init_producer_id",

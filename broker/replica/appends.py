@@ -246,6 +246,28 @@ class Appends:
             return self._refused(found.topic_partition, found, error, batch), None
         return self._note(found, info, ACKS_ALL, now_ms)
 
+    def append_usual_of_coordinator(
+        self, found: Partition, batch: memoryview, now_ms: int
+    ) -> tuple[AppendResult, PendingAppend | None] | None:
+        """`append_as_coordinator` of one batch that has nothing special about it.
+
+        None, and nothing was done, where it has.
+        """
+        if now_ms != self._sampled_ms:
+            self._sample(now_ms)
+        placed = found.append_usual(batch, now_ms)
+        if placed is None:
+            return None
+        found.append_count += 1
+        base_offset, next_offset, log_start = placed
+        self._checkpointer.note_append(len(batch))
+        fields = (0, base_offset, -1, log_start, next_offset, None, None)
+        result = _new(AppendResult, fields)
+        must_sync = found.has_flush_options and found.must_sync_now(now_ms)
+        if must_sync or self._is_durable_first:
+            return result, _new(PendingAppend, (found, next_offset, must_sync))
+        return result, None
+
     def _now_ms(self) -> int:
         now_ms = self._clock.now_ms()
         if now_ms != self._sampled_ms:

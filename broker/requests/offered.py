@@ -12,7 +12,7 @@ OFFERED: Final = {
     1: Offer(4, 18, ("records.fetch", "records.usual_fetch")),
     2: Offer(1, 11, ("records.list_offsets",)),
     3: Offer(0, 13, ("topics.metadata",)),
-    8: Offer(2, 10, ("groups.offset_commit",)),
+    8: Offer(2, 10, ("groups.offset_commit", "groups.usual_commit")),
     9: Offer(1, 10, ("groups.offset_fetch",)),
     10: Offer(0, 6, ("groups.find_coordinator",)),
     11: Offer(0, 9, ("groups.classic_groups",)),

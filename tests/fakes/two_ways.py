@@ -97,8 +97,8 @@ class Way:
         route.write(correlation_id, answer, out)
         return b"".join(out)
 
-    def log(self, index: int) -> bytes:
-        path = LOG_DIR / f"t-{index}" / f"{0:020}.log"
+    def log(self, index: int, topic: str = "t") -> bytes:
+        path = LOG_DIR / f"{topic}-{index}" / f"{0:020}.log"
         return (
             self.broker.files.content(path) if self.broker.files.exists(path) else b""
         )

@@ -14,9 +14,9 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from odradek.broker.coordinator.answers import NO_TIMEOUT_MS
 from odradek.broker.coordinator.batches import marker_batch
 from odradek.broker.coordinator.decision import ProducerIdentity
-from odradek.broker.coordinator.shard import NO_TIMEOUT_MS
 from odradek.broker.metadata.topic_names import CONSUMER_OFFSETS
 from odradek.broker.replica.appends import AppendTerms
 from odradek.broker.replica.partition.partition import ACKS_ALL

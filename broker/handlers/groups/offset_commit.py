@@ -130,6 +130,11 @@ def refuse_offset_commit(
     request: OffsetCommitRequest, error: KafkaError
 ) -> OffsetCommitResponse:
     """The same code for every partition."""
+    return answer_with(request, error.code)
+
+
+def answer_with(request: OffsetCommitRequest, code: int) -> OffsetCommitResponse:
+    """The answer of one code for every partition."""
     return OffsetCommitResponse(
         topics=[
             OffsetCommitResponseTopic(
@@ -137,7 +142,7 @@ def refuse_offset_commit(
                 topic_id=topic.topic_id,
                 partitions=[
                     OffsetCommitResponsePartition(
-                        partition_index=each.partition_index, error_code=error.code
+                        partition_index=each.partition_index, error_code=code
                     )
                     for each in topic.partitions
                 ],

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from odradek.broker.coordinator.batches import batch_of
 from odradek.broker.coordinator.group.offsets.commit import decide_commit
+from odradek.broker.coordinator.group.offsets.usual_commit import commit
 from odradek.broker.coordinator.shard import Shard
 from odradek.broker.durability.committer import DirectoryCommitter
 from odradek.broker.durability.plain_sync import PlainSync
 from odradek.broker.handlers.groups.offset_commit import handle_offset_commit
+from odradek.broker.handlers.groups.usual_commit import UsualCommit
 from odradek.broker.handlers.records.fetch import handle_fetch
 from odradek.broker.handlers.records.produce import handle_produce
 from odradek.broker.handlers.records.transaction_verification import ask_coordinator
@@ -361,6 +362,10 @@ def _decided(at: Moment) -> str | None:
 
 COMMIT = (
     *ARRIVAL,
+    Station(UsualCommit._keep, lambda _: "what is around its offsets is new: decoded"),
+    Station(
+        commit, lambda at: f"known by its bytes: group {at['usual'].committer.group_id}"
+    ),
     Station(
         handle_offset_commit,
         lambda at: (
@@ -374,9 +379,11 @@ COMMIT = (
     ),
     Station(decide_commit, _decided, at_return=True),
     Station(
-        batch_of,
-        lambda at: None if at.value is None else f"a batch of {len(at.value)} bytes",
-        at_return=True,
+        Shard._append_together,
+        lambda at: f"a batch of {len(at['together'][0][1])} bytes",
+    ),
+    Station(
+        Shard.write_usual, lambda at: f"allowed: a batch of {len(at['batch'])} bytes"
     ),
     *APPEND,
     Station(Shard._replay, lambda _: "replayed into the state of the group"),

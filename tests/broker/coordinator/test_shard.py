@@ -89,25 +89,6 @@ async def test_what_follows_runs_behind_the_durable_record(broker: TallyBroker) 
     assert ran == ["then"]
 
 
-async def test_answers_to_one_sync_wait_as_one(broker: TallyBroker) -> None:
-    waiting = broker.replicas.manager.produces
-    answers = [broker.add("a"), broker.add("a"), broker.read("a")]
-    assert (waiting.delayed_count, waiting.watched_count) == (3, 1)
-    await broker.replicas.commit()
-    assert [answer.result() for answer in answers] == [1, 2, 2]
-    assert waiting.delayed_count == 0
-
-
-async def test_nothing_follows_what_is_not_durable(broker: TallyBroker) -> None:
-    ran: list[str] = []
-    answer = broker.add("a", then=lambda: ran.append("then"))
-    broker.replicas.files.fail("sync", error=errno.EIO)
-    broker.replicas.sync()
-    await asyncio.sleep(0)
-    assert answer.result().code == ErrorCode.COORDINATOR_NOT_AVAILABLE
-    assert ran == []
-
-
 async def test_a_refused_decision_writes_nothing(broker: TallyBroker) -> None:
     def decide(state: Tallies) -> Decision:
         raise InvalidRequest("no")
@@ -164,34 +145,6 @@ async def test_what_is_read_between_a_failed_sync_and_its_news_is_refused(
     assert not reading.done()
     broker.replicas.manager.partition(shard.topic_partition).check_all_waiting()
     assert reading.result().code == ErrorCode.COORDINATOR_NOT_AVAILABLE
-
-
-async def test_a_parked_answer_of_the_coordinator_passes_through(
-    broker: TallyBroker,
-) -> None:
-    parked = Parked()
-
-    def decide(state: Tallies) -> Decision:
-        return Decision(parked, [Counted("a", 1)])
-
-    assert broker.runtime.act("a", decide, refuse) is parked
-    await broker.replicas.commit()
-    assert not parked.done()
-
-
-async def test_a_parked_answer_is_refused_after_a_failed_sync(
-    broker: TallyBroker,
-) -> None:
-    parked, answered = Parked(), Parked()
-    for answer in parked, answered:
-        broker.runtime.act(
-            "a", lambda _, it=answer: Decision(it, [Counted("a", 1)]), refuse
-        )
-    answered.set_result("earlier")
-    broker.replicas.files.fail("sync", error=errno.EIO)
-    broker.replicas.sync()
-    assert parked.result().code == ErrorCode.COORDINATOR_NOT_AVAILABLE
-    assert answered.result() == "earlier"
 
 
 async def test_what_is_not_replayed_is_written_all_the_same(
@@ -271,22 +224,6 @@ async def test_records_that_were_kept_and_never_are_durable_end_the_shard(
     broker.replicas.files.fail("sync", error=errno.EIO)
     broker.replicas.sync()
     assert shard.phase is Phase.FAILED
-
-
-async def test_an_answer_that_raises_keeps_no_other_from_being_given(
-    broker: TallyBroker,
-) -> None:
-    def raises(error: KafkaError) -> None:
-        raise ZeroDivisionError
-
-    first = broker.add("a", undo=raises)
-    second = broker.read("a")
-    broker.replicas.files.fail("sync", error=errno.EIO)
-    broker.replicas.sync()
-    assert first.result().code == ErrorCode.COORDINATOR_NOT_AVAILABLE
-    assert second.result().code == ErrorCode.COORDINATOR_NOT_AVAILABLE
-    assert [type(bug) for bug in broker.replicas.bugs] == [ZeroDivisionError]
-    broker.replicas.bugs.clear()
 
 
 async def test_a_record_that_cannot_be_replayed_ends_the_shard(

@@ -87,20 +87,32 @@ def decide_commit(
         GroupIdNotFound, CoordinatorNotAvailable; of a consumer group or a streams
         group StaleMemberEpoch, UnsupportedVersion.
     """
+    group = check_may_commit(shard, committer, wanted, api_version)
+    if group is not None:
+        renew(shard, group, committer)
+    now_ms = shard.clock.now_ms()
+    expires_ms = NO_EXPIRY if retention_ms < 0 else now_ms + retention_ms
+    codes, records = offset_records(shard, committer.group_id, wanted, expires_ms)
+    return Decision(answer(codes), records)
+
+
+def check_may_commit(
+    shard: GroupShard,
+    committer: Committer,
+    wanted: Sequence[WantedOffset],
+    api_version: int,
+) -> ClassicGroup | None:
+    """See that this one may commit now. Its group, if that is a classic one."""
     group = shard.group(committer.group_id)
     if group is not None:
         check_committer(group, committer)
-        _renew(shard, group, committer)
     elif has_assigned_group(shard, committer.group_id):
         check_assigned(shard, committer, wanted, api_version)
     elif committer.generation_id >= 0:
         if api_version >= FIRST_VERSION_WITH_GROUP_ID_NOT_FOUND:
             raise GroupIdNotFound
         raise IllegalGeneration
-    now_ms = shard.clock.now_ms()
-    expires_ms = NO_EXPIRY if retention_ms < 0 else now_ms + retention_ms
-    codes, records = offset_records(shard, committer.group_id, wanted, expires_ms)
-    return Decision(answer(codes), records)
+    return group
 
 
 def offset_records(
@@ -205,7 +217,8 @@ def check_assigned(
     check_commit(shard, group_id, member_id, epoch, places, api_version)
 
 
-def _renew(shard: GroupShard, group: ClassicGroup, committer: Committer) -> None:
+def renew(shard: GroupShard, group: ClassicGroup, committer: Committer) -> None:
+    """A member that commits is alive."""
     member = group.members.get(committer.member_id)
     if member is not None and group.is_in(
         ClassicState.STABLE, ClassicState.PREPARING_REBALANCE

@@ -186,11 +186,11 @@ def test_a_commit(
 ) -> None:
     client.keep(Client.commit)
     (item,) = seen(broker, capsys, "commit", "--group", GROUP)
-    assert item["way"] == "long"
+    assert item["way"] == "short"
     in_order(
         item,
-        "handle_offset_commit",
-        "decide_commit",
+        "commit",
+        "Shard.write_usual",
         "OsFile.append",
         "Shard._replay",
         "DirectoryCommitter._draw_tickets",

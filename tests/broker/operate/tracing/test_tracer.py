@@ -270,8 +270,25 @@ async def test_a_commit(tmp_path: Path) -> None:
             "handle_offset_commit",
             "Shard.act",
             "decide_commit",
-            "batch_of",
+            "Shard._append_together",
             "Partition.append",
+            "OsFile.append",
+            "Shard._replay",
+            "AwaitingAppends.add",
+            "ResponseQueue.park",
+            "ResponseQueue._drain",
+        ]
+        assert [each for each in functions if each in expected] == expected
+        broker.tracer.end(ask)
+        ask = broker.ask_for("commit", group="g")
+        await broker.send(commit("g"))
+        await broker.broker.commit()
+        await settle()
+        functions = steps_of(ended(ask))
+        expected = [
+            "commit",
+            "Shard.write_usual",
+            "Partition.append_usual",
             "OsFile.append",
             "Shard._replay",
             "AwaitingAppends.add",

@@ -1,0 +1,159 @@
+"""The answers of a shard, which wait until what was written for them is durable.
+
+If it never will be, the state is ahead of the log: the shard fails, and whoever waits
+is told so.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from odradek.broker.replica.waiting.awaited_appends import AwaitedAppend, AwaitedFrame
+from odradek.broker.replica.waiting.delayed_produce import AppendResult
+from odradek.broker.runtime.parked import Parked
+from odradek.protocol.errors import ErrorCode, KafkaError
+
+from .coordinator_error import as_coordinator_error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from odradek.broker.replica.replica_manager import ReplicaManager
+    from odradek.broker.replica.waiting.delayed_produce import PendingAppend
+    from odradek.broker.runtime.clock import Clock
+    from odradek.protocol.topic_partition import TopicPartition
+
+    from .decision import Decision
+
+    T = TypeVar("T")
+    Refuse = Callable[[KafkaError], T]
+
+# A sync ends or fails; until then nobody knows whether a record will be durable.
+NO_TIMEOUT_MS = (1 << 31) - 1
+
+
+class ShardHost(Protocol):
+    """What a shard asks of the runtime."""
+
+    replica_manager: ReplicaManager
+    clock: Clock
+
+    def run_soon(self, action: Callable[[], object]) -> None:
+        """Call ``action`` in a later turn of the loop."""
+
+    def record_bug(self, where: str, error: BaseException) -> None:
+        """Report an exception that nobody expected."""
+
+
+class Answers:
+    """Those of one shard. ``pending`` is the last append, which may not be durable."""
+
+    def __init__(
+        self,
+        host: ShardHost,
+        topic_partition: TopicPartition,
+        fail: Callable[[object], None],
+    ) -> None:
+        """``fail`` is told why nothing can be answered any more."""
+        self.pending: PendingAppend | None = None
+        self._host = host
+        self._topic_partition = topic_partition
+        self._fail = fail
+
+    def behind(
+        self, result: AppendResult, decision: Decision, refuse: Refuse[T]
+    ) -> T | Parked[T]:
+        """The answer, once what ended with ``result`` is durable.
+
+        Mostly it waits among the appends themselves, and nobody is asked in between.
+        """
+
+        def give_up(failed: AppendResult) -> T:
+            return self._give_up(failed.error_code, refuse, decision.undo)
+
+        awaited = self.wait(result, decision.response, give_up)
+        passes = isinstance(decision.response, Parked)
+        if decision.then is None and not passes:
+            return awaited
+        answer = decision.response if passes else Parked()
+        awaited.listen(partial(self._pass_on, decision, answer))
+        return answer
+
+    def wait(
+        self,
+        result: AppendResult,
+        response: Any,
+        give_up: Callable[[AppendResult], Any],
+    ) -> AwaitedAppend:
+        """Keep ``response`` until what was written is durable.
+
+        ``give_up`` makes another one if it never will be.
+        """
+        answer = AwaitedAppend(response, result, give_up)
+        self._add(answer, self._host.clock.now_ms())
+        return answer
+
+    def wait_with_frame(
+        self, frame: bytes, result: AppendResult, refuse: Refuse[Any], now_ms: int
+    ) -> AwaitedFrame:
+        """The same where the answer is a whole frame, unless ``refuse`` makes it."""
+
+        def give_up(failed: AppendResult) -> Any:
+            return self._give_up(failed.error_code, refuse)
+
+        answer = AwaitedFrame(frame, result, give_up)
+        self._add(answer, now_ms)
+        return answer
+
+    def _add(self, answer: AwaitedAppend, now_ms: int) -> None:
+        assert self.pending is not None
+        partition, _, must_be_durable = self.pending
+        self._host.replica_manager.appends.awaiting.add(
+            partition, answer, must_be_durable, NO_TIMEOUT_MS, now_ms
+        )
+
+    def not_durable(self, pending: PendingAppend) -> AppendResult | None:
+        """What a reader waits for as if it were his. None: all of it is durable."""
+        partition, next_offset, must_be_durable = pending
+        if (
+            partition.view.acknowledgement(next_offset, must_be_durable)
+            == ErrorCode.NONE
+        ):
+            self.pending = None
+            return None
+        return AppendResult(ErrorCode.NONE, next_offset=next_offset)
+
+    def _pass_on(
+        self, decision: Decision, answer: Parked[Any], awaited: AwaitedAppend
+    ) -> None:
+        """Something follows, or the answer is given by somebody else."""
+        if awaited.has_failed:
+            if not answer.done():
+                answer.follow(awaited)
+            return
+        if decision.then is not None:
+            self._host.run_soon(decision.then)
+        if answer is not awaited.response:
+            answer.follow(awaited)
+
+    def _give_up(
+        self,
+        code: int,
+        refuse: Refuse[T],
+        undo: Callable[[KafkaError], object] | None = None,
+    ) -> T:
+        """The answer when records never will be durable."""
+        self._fail(ErrorCode(code).name)
+        error = as_coordinator_error(code)
+        try:
+            if undo is not None:
+                undo(error)
+        except Exception as bug:  # there is an answer all the same
+            self._host.record_bug(f"answers of {self._topic_partition}", bug)
+        return refuse(error)
+
+    def fail_late(self, failed: AppendResult) -> int:
+        """What was replayed never will be durable: the state is ahead of the log."""
+        self._fail(ErrorCode(failed.error_code).name)
+        return int(failed.error_code)

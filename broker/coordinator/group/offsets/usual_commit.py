@@ -1,0 +1,149 @@
+"""The batch of records that a member's usual commit becomes.
+
+A member commits the same partitions again and again: only offsets and the time change.
+So its records are encoded once, and these numbers are put into a copy.
+"""
+
+from __future__ import annotations
+
+from struct import Struct
+from typing import TYPE_CHECKING
+
+from odradek.broker.coordinator.batches import batch_of
+from odradek.broker.coordinator.group.state.records import (
+    NO_EXPIRY,
+    VALUE_4,
+    CommittedOffset,
+    OffsetRecord,
+)
+from odradek.protocol.checksum import crc32c
+from odradek.protocol.errors import KafkaError
+from odradek.protocol.plain.records import read_varint
+from odradek.protocol.record_batch import CHECKED_POSITION
+
+from .commit import WantedOffset, check_may_commit, renew
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from odradek.broker.coordinator.batches import Encoded
+    from odradek.broker.metadata.topic import Topic
+    from odradek.broker.requests.services import Services
+
+    from .commit import Committer
+
+_TIMES = Struct(">qq")  # of the batch: the first, and the latest
+_TIMES_POSITION = 27
+_CRC = Struct(">I")
+_CRC_POSITION = 17
+_RECORDS_POSITION = 61
+_NO_HEADERS = 1  # a count of one byte, behind the value
+# In a value: offset and leader epoch, the length of no metadata, the time.
+_NUMBERS = Struct(">qiBq")
+_NUMBERS_POSITION = 2
+_NO_METADATA = 1
+_new = tuple.__new__
+
+
+class UsualOffsets:
+    """The partitions that somebody commits, and what is written of them."""
+
+    __slots__ = (
+        "_positions",
+        "_template",
+        "api_version",
+        "committer",
+        "partitions",
+        "wanted",
+    )
+
+    def __init__(
+        self,
+        committer: Committer,
+        partitions: Sequence[tuple[Topic, int]],
+        api_version: int,
+    ) -> None:
+        """``api_version`` is that of the requests, which some groups want to know."""
+        self.committer = committer
+        self.api_version = api_version
+        self.partitions = tuple(partitions)
+        self.wanted = [
+            WantedOffset(topic.name, index, 0, -1, "", topic.topic_id)
+            for topic, index in partitions
+        ]
+        records = self.records([(0, -1)] * len(self.wanted), 0)
+        encoded: list[Encoded] = [(record, *record.encode()) for record in records]
+        self._template = bytes(batch_of(encoded, None, 0))
+        self._positions = _value_positions(self._template, len(records))
+
+    def batch(self, numbers: Sequence[tuple[int, int]], now_ms: int) -> memoryview:
+        """The batch; ``numbers`` are offset and leader epoch of each partition."""
+        batch = bytearray(self._template)
+        _TIMES.pack_into(batch, _TIMES_POSITION, now_ms, now_ms)
+        pack = _NUMBERS.pack_into
+        for position, (offset, epoch) in zip(self._positions, numbers, strict=True):
+            pack(batch, position, offset, epoch, _NO_METADATA, now_ms)
+        view = memoryview(batch)
+        _CRC.pack_into(batch, _CRC_POSITION, crc32c(view[CHECKED_POSITION:]))
+        return view
+
+    def records(
+        self, numbers: Sequence[tuple[int, int]], now_ms: int
+    ) -> list[OffsetRecord]:
+        """The same as values, to be replayed."""
+        group_id, records = self.committer.group_id, []
+        for each, (offset, epoch) in zip(self.wanted, numbers, strict=True):
+            topic, index, _, _, _, topic_id = each
+            fields = offset, epoch, "", now_ms, NO_EXPIRY, topic_id
+            committed = _new(CommittedOffset, fields)
+            records.append(_new(OffsetRecord, (group_id, topic, index, committed)))
+        return records
+
+
+def commit(
+    services: Services,
+    usual: UsualOffsets,
+    numbers: Sequence[tuple[int, int]],
+    frame: bytes,
+    refuse: Callable[[KafkaError], Any],
+) -> Any:
+    """Commit; the answer is ``frame``, at once or when it is durable.
+
+    None, and nothing was done, where anything is special, or wrong.
+    """
+    for topic, _ in usual.partitions:
+        if services.metadata.get(topic.name) is not topic:
+            return None
+    runtime, committer = services.groups.runtime, usual.committer
+    try:
+        shard = runtime.shard(runtime.partition_of(committer.group_id))
+        shard.check_active()
+        group = check_may_commit(
+            shard.state, committer, usual.wanted, usual.api_version
+        )
+    except KafkaError:
+        return None
+    now_ms = runtime.clock.now_ms()
+    answer = shard.write_usual(
+        usual.batch(numbers, now_ms),
+        usual.records(numbers, now_ms),
+        now_ms,
+        frame,
+        refuse,
+    )
+    if answer is not None and group is not None:
+        renew(shard.state, group, committer)
+    return answer
+
+
+def _value_positions(batch: bytes, count: int) -> list[int]:
+    """Where the numbers of each record's value lie."""
+    positions = []
+    position = _RECORDS_POSITION
+    for _ in range(count):
+        size, position = read_varint(batch, position, len(batch))
+        position += size
+        value = position - _NO_HEADERS - VALUE_4.size
+        positions.append(value + _NUMBERS_POSITION)
+    return positions
