@@ -24,7 +24,6 @@ from odradek.protocol.headers import (
     encode_response,
 )
 from odradek.protocol.messages.offsets import OffsetCommitRequest
-from odradek.protocol.topic_partition import TopicPartition
 
 from .offset_commit import (
     FIRST_VERSION_WITH_TOPIC_IDS,
@@ -54,7 +53,7 @@ _START_MAX = 72  # by so much of it what is not the usual is known
 class CommitHead(UsualOffsets):
     """What a commit says besides its numbers, and the answer to it."""
 
-    __slots__ = ("_after", "_before", "key", "refuse", "topic_id")
+    __slots__ = ("_after", "_before", "refuse")
 
     def __init__(
         self,
@@ -69,9 +68,6 @@ class CommitHead(UsualOffsets):
             request.group_instance_id,
         )
         super().__init__(committer, partitions, version)
-        topic, index = partitions[0]
-        self.key = TopicPartition(topic.name, index)
-        self.topic_id = topic.topic_id
         self.refuse = partial(refuse_offset_commit, request)
         answer = answer_with(request, ErrorCode.NONE)
         frame = b"".join(encode_response(answer, version, 0))
@@ -123,9 +119,7 @@ class UsualCommit:
         self._ways = ways
         self._services = services
         self._by_id = version >= FIRST_VERSION_WITH_TOPIC_IDS
-        self._known: KnownRequests[CommitHead] = KnownRequests(
-            services.metadata, self._by_id
-        )
+        self._known: KnownRequests[CommitHead] = KnownRequests(self._is_gone)
         self._heads = self._known.by_bytes
         self._shapes: dict[int, dict[tuple[int, ...], Shape]] = {}
         self._odd: set[bytes] = set()
@@ -147,6 +141,10 @@ class UsualCommit:
             numbers = list(zip(offsets, fields[shape.epochs], strict=True))
         answer = head.frame(bytes(frame[_CORRELATION_POSITION:_ID_POSITION]))
         return commit(self._services, head, numbers, answer, head.refuse)
+
+    def _is_gone(self, head: CommitHead) -> bool:
+        """Whether one of its topics was deleted."""
+        return not head.is_current(self._services.metadata)
 
     def _learn(self, frame: memoryview) -> None:
         """Know it when it comes again, if it is the usual."""

@@ -10,7 +10,7 @@ import pytest
 
 from odradek.broker.coordinator.batches import batch_of
 from odradek.broker.coordinator.decision import Decision, Place
-from odradek.broker.coordinator.shard import Phase
+from odradek.broker.coordinator.phase import Phase
 from odradek.broker.replica.waiting.awaited_appends import AwaitedFrame
 from odradek.broker.runtime.parked import Parked
 from odradek.protocol.errors import (

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from odradek.broker.coordinator.batches import Encoded
     from odradek.broker.metadata.topic import Topic
+    from odradek.broker.metadata.topic_index import TopicIndex
     from odradek.broker.requests.services import Services
 
     from .commit import Committer
@@ -77,6 +78,10 @@ class UsualOffsets:
         self._template = bytes(batch_of(encoded, None, 0))
         self._positions = _value_positions(self._template, len(records))
 
+    def is_current(self, topics: TopicIndex) -> bool:
+        """Whether its topics are those of these names still."""
+        return all(topics.get(topic.name) is topic for topic, _ in self.partitions)
+
     def batch(self, numbers: Sequence[tuple[int, int]], now_ms: int) -> memoryview:
         """The batch; ``numbers`` are offset and leader epoch of each partition."""
         batch = bytearray(self._template)
@@ -112,9 +117,8 @@ def commit(
 
     None, and nothing was done, where anything is special, or wrong.
     """
-    for topic, _ in usual.partitions:
-        if services.metadata.get(topic.name) is not topic:
-            return None
+    if not usual.is_current(services.metadata):
+        return None
     runtime, committer = services.groups.runtime, usual.committer
     try:
         shard = runtime.shard(runtime.partition_of(committer.group_id))
