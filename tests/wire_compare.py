@@ -46,6 +46,7 @@ SEEN_AS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "total_bytes": lambda value: value > 0,
     "usable_bytes": lambda value: value > 0,
     "last_fetch_timestamp": lambda value: value > 0,
+    "last_timestamp": lambda value: value > 0,
     "last_caught_up_timestamp": lambda value: value > 0,
     "client_instance_id": any,
     "subscription_id": bool,
@@ -159,15 +160,17 @@ class Comparison:
         return self.ids.get((name, theirs), theirs)
 
     def _without_clock(self, records: bytes) -> bytes:
-        """Records of producers with our ids, and markers without a time."""
+        """Records of producers with our ids; beside transactions all without a time."""
         batches = bytearray(records)
-        for position, header in scan(records):
+        found = list(scan(records))
+        if not any(header.is_transactional for _, header in found):
+            return records
+        for position, header in found:
+            batch = memoryview(batches)[position : position + header.size]
             if header.is_transactional:
-                batch = memoryview(batches)[position : position + header.size]
                 set_producer_id(batch, self._our("producer_id", header.producer_id))
-                if header.is_control:
-                    struct.pack_into(">q", batch, BASE_TIMESTAMP_POSITION, 0)
-                    restamp_time(batch, header.attributes, 0)
+            struct.pack_into(">q", batch, BASE_TIMESTAMP_POSITION, 0)
+            restamp_time(batch, header.attributes, 0)
         return bytes(batches)
 
     def _is_pair(self, name: str, theirs: Any, ours: Any) -> bool:

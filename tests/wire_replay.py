@@ -57,11 +57,13 @@ QUIET_S = 0.3  # no answer for so long is none
 STEP_MS = 50  # of a clock that stands still
 # When the steps about the clock were recorded, give or take half a second.
 RECORDED_AT_MS = 1_795_221_848_700
-# Too late, too early; and a producer, which is forgotten a day after its last record.
+# Too late, too early; a producer, which is forgotten a day after its last record; and
+# what stands beside markers of today: no segment may be a week older than they are.
 ABOUT_TIME = {
     "produce-errors": {41},
     "produce-limits": {13, 14, 15},
     "fetch-diverging": {32, 33, 35, 36, 37},
+    "transactions": {3, 4, 5, 16, 20, 21, 33, 43},
 }
 AN_API_VERSIONS_REQUEST = bytes.fromhex("0000000b0012000000000064000170")
 
