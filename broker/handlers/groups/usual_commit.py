@@ -140,7 +140,9 @@ class UsualCommit:
         else:
             numbers = list(zip(offsets, fields[shape.epochs], strict=True))
         answer = head.frame(bytes(frame[_CORRELATION_POSITION:_ID_POSITION]))
-        return commit(self._services, head, numbers, answer, head.refuse)
+        services = self._services
+        runtime, topics = services.groups.runtime, services.metadata
+        return commit(runtime, topics, head, numbers, answer, head.refuse)
 
     def _is_gone(self, head: CommitHead) -> bool:
         """Whether one of its topics was deleted."""

@@ -28,9 +28,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from odradek.broker.coordinator.batches import Encoded
+    from odradek.broker.coordinator.group.state.shard import GroupShard
+    from odradek.broker.coordinator.runtime import CoordinatorRuntime
     from odradek.broker.metadata.topic import Topic
     from odradek.broker.metadata.topic_index import TopicIndex
-    from odradek.broker.requests.services import Services
 
     from .commit import Committer
 
@@ -107,7 +108,8 @@ class UsualOffsets:
 
 
 def commit(
-    services: Services,
+    runtime: CoordinatorRuntime[GroupShard],
+    topics: TopicIndex,
     usual: UsualOffsets,
     numbers: Sequence[tuple[int, int]],
     frame: bytes,
@@ -117,9 +119,9 @@ def commit(
 
     None, and nothing was done, where anything is special, or wrong.
     """
-    if not usual.is_current(services.metadata):
+    if not usual.is_current(topics):
         return None
-    runtime, committer = services.groups.runtime, usual.committer
+    committer = usual.committer
     try:
         shard = runtime.shard(runtime.partition_of(committer.group_id))
         shard.check_active()
