@@ -95,10 +95,20 @@ def decide_streams_beat(shard: GroupShard, beat: StreamsBeat) -> Decision:
         place.info,
         holding,
         with_tasks=request.member_epoch == JOINING_EPOCH
-        or holding.assigned != place.holding.assigned,
+        or holding.assigned != place.holding.assigned
+        or _has_other(place.owned, holding),
     )
     answer = streams_beat_answer(shard, draft, request, told, configured, delay)
     return Decision(answer, draft.records, reads_state=True)
+
+
+def _has_other(owned: Tasks | None, holding: StreamsHolding) -> bool:
+    """Whether a member says to have other tasks than it has been told to have.
+
+    The answer that told it may be lost. Apache Kafka does not tell it again, and nobody
+    works on the tasks until they move.
+    """
+    return owned is not None and owned != holding.assigned.without_epochs()
 
 
 def _decide_leaving(

@@ -45,6 +45,27 @@ def test_tasks_move_when_their_owner_has_given_them_up() -> None:
     assert groups.has("b") == {"0": [1]}
 
 
+def test_who_has_not_heard_of_its_tasks_is_told_again() -> None:
+    groups = StreamsGroups(t=2)
+    groups.join("a")
+    groups.join("b")
+    groups.beat_as("a")
+    groups.beat_as("a", owned={"0": [0]})
+    groups.beat_as("b")  # the answer is lost
+    assert groups.has("b") == {"0": [1]}
+    assert groups.told(groups.beat_as("b")) is None, "it may have heard it"
+    assert groups.told(groups.beat_as("b", owned={})) == {"0": [1]}
+    assert groups.told(groups.beat_as("b", owned={"0": [1]})) is None
+
+
+def test_who_has_not_heard_what_to_give_up_is_told_again() -> None:
+    groups = StreamsGroups(t=2)
+    groups.join("a")
+    groups.join("b")
+    groups.beat_as("a")  # the answer is lost
+    assert groups.told(groups.beat_as("a", owned={"0": [0, 1]})) == {"0": [0]}
+
+
 def test_what_is_replayed_is_what_was() -> None:
     groups = StreamsGroups(t=2)
     groups.join("a")
