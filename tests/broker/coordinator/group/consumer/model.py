@@ -10,100 +10,88 @@ die, come back; whose topics come, grow and go; whose broker is killed. It asser
 - a group that is left in peace becomes stable, and all is read.
 """
 
-import random
 from dataclasses import dataclass, field
 from typing import Any
 
 from odradek.broker.coordinator.group.state.consumer.group import ConsumerState
 from odradek.protocol.errors import KafkaError
 from tests.broker.coordinator.group.consumer.rig import GROUP, ConsumerGroups
+from tests.broker.coordinator.group.worlds import (
+    REBALANCE_MS,
+    SESSION_MS,
+    Actor,
+    GroupWorld,
+    Happenings,
+)
 
 TOPICS = ("t", "u", "v")
-SESSION_MS = 45_000
-REBALANCE_MS = 20_000
+# What is written of a group.
+WRITTEN = ("members", "targets", "patterns", "static_members", "_owners")
+WRITTEN += ("epoch", "assignment_epoch", "metadata_hash")
 
 
 @dataclass(eq=False)
-class Consumer:
-    member_id: str
+class Consumer(Actor):
     instance: str | None
     names: list[str]
     pattern: str
-    epoch: int = 0
     reads: set[tuple[bytes, int]] = field(default_factory=set)
-    # Since when an answer is lost: it says all of itself next.
-    unsure_ms: int | None = None
-    heard_ms: int = 0
-    revoking_ms: int | None = None  # since when it has had to give something up
 
 
-class World:
+class World(GroupWorld[Consumer]):
     def __init__(self, seed: int) -> None:
-        self.random = random.Random(seed)
-        self.groups = ConsumerGroups()
+        super().__init__(seed, ConsumerGroups())
         interval_ms = self.random.choice((0, 0, 1000))
         own = {"consumer.assignment.interval.ms": str(interval_ms)}
         self.groups.options[GROUP] = own
         self._counts = {name: self.random.randint(1, 4) for name in TOPICS}
         for name, count in self._counts.items():
             self.groups.topics.put(name, count)
-        self.consumers: list[Consumer] = []
-        self.number = 0
-        self.assigned_count = self.fenced_count = self.restart_count = 0
 
     # What may happen
 
-    def step(self) -> None:
-        happening = self.random.choices(
-            (
-                self._someone_beats,
-                self._someone_comes,
-                self._someone_leaves,
-                self._someone_dies,
-                self._an_answer_is_lost,
-                self._someone_reads_others,
-                self._time_passes,
-                self._topics_change,
-                self._broker_restarts,
-            ),
-            (60, 8, 3, 2, 4, 3, 10, 3, 1),
-        )[0]
-        happening()
-        self.check()
+    def happenings(self) -> Happenings:
+        return {
+            self._someone_beats: 60,
+            self._someone_comes: 8,
+            self._someone_leaves: 3,
+            self.someone_dies: 2,
+            self._an_answer_is_lost: 4,
+            self._someone_reads_others: 3,
+            self.time_passes: 10,
+            self._topics_change: 3,
+            self._broker_restarts: 1,
+        }
 
     def _someone_comes(self) -> None:
-        if len(self.consumers) > 6:
+        if len(self.actors) > 6:
             return
         instance = self.random.choice((None, None, "one", "two"))
-        if any(each.instance == instance for each in self.consumers if instance):
+        if any(each.instance == instance for each in self.actors if instance):
             instance = None
-        self.number += 1
-        consumer = Consumer(f"m{self.number}", instance, *self._some_topics())
-        self.consumers.append(consumer)
+        consumer = Consumer(self.new_id(), instance, *self._some_topics())
+        self.actors.append(consumer)
         self._beat(consumer)
 
     def _some_topics(self) -> tuple[list[str], str]:
         names = self.random.sample(TOPICS, self.random.randint(0, 3))
         return names, self.random.choice(("", "", "", "[tu]", ".*"))
 
-    def _someone(self) -> Consumer | None:
-        return self.random.choice(self.consumers) if self.consumers else None
-
     def _someone_beats(self) -> None:
-        if consumer := self._someone():
+        if consumer := self.someone():
             self._beat(consumer, says_owned=self.random.random() < 0.8)
 
     def _an_answer_is_lost(self) -> None:
-        if consumer := self._someone():
+        if consumer := self.someone():
             self._beat(consumer, is_lost=True)
 
     def _someone_reads_others(self) -> None:
-        if (consumer := self._someone()) and consumer.epoch:
+        if (consumer := self.someone()) and consumer.epoch:
             consumer.names, consumer.pattern = self._some_topics()
             self._beat(consumer, says_all=True)
 
     def _someone_leaves(self) -> None:
-        consumer = self._someone()
+        consumer = self.someone()
         if consumer is None or not consumer.epoch:
             return
         for_a_while = consumer.instance is not None and self.random.random() < 0.7
@@ -112,35 +100,14 @@ class World:
             consumer.member_id, epoch, instance=consumer.instance
         )
         if isinstance(answer, KafkaError):
-            self._begin_anew(consumer)
+            self.begin_anew(consumer)
             return
         if for_a_while:
             consumer.reads.clear()
             consumer.epoch = 0
-            self.number += 1
-            consumer.member_id = f"m{self.number}"
+            consumer.member_id = self.new_id()
         else:
-            self.consumers.remove(consumer)
-
-    def _someone_dies(self) -> None:
-        """It reads nothing any more, and the broker does not know."""
-        if consumer := self._someone():
-            self.consumers.remove(consumer)
-
-    def _time_passes(self) -> None:
-        """A consumer stops to read before its time is over: it knows its timeouts.
-
-        An answer that was lost may have told it to give something up.
-        """
-        by_ms = self.random.choice((10, 1000, 5000, 11_000))
-        now_ms = self.groups.clock.now_ms() + by_ms
-        for each in self.consumers:
-            is_late = now_ms - each.heard_ms >= REBALANCE_MS
-            since_ms = each.revoking_ms
-            is_slow = since_ms is not None and now_ms - since_ms >= REBALANCE_MS
-            if is_late or is_slow:
-                self._begin_anew(each)
-        self.groups.clock.advance(by_ms)
+            self.actors.remove(consumer)
 
     def _topics_change(self) -> None:
         name = self.random.choice(TOPICS)
@@ -154,20 +121,7 @@ class World:
             topics.put(name, self._counts[name])
 
     def _broker_restarts(self) -> None:
-        before = self.groups.state.consumer_groups.get(GROUP)
-        self.groups.flush()
-        self.groups.reload()
-        after = self.groups.state.consumer_groups.get(GROUP)
-        self.restart_count += 1
-        if before is None or after is None:
-            assert before is after
-            return
-        for name in ("members", "targets", "patterns", "static_members", "_owners"):
-            assert getattr(after, name) == getattr(before, name), name
-        for name in ("epoch", "assignment_epoch", "metadata_hash"):
-            assert getattr(after, name) == getattr(before, name), name
-        for each in self.consumers:  # their timers begin anew with the broker
-            each.heard_ms = self.groups.clock.now_ms()
+        self.restart(lambda: self.groups.state.consumer_groups.get(GROUP), WRITTEN)
 
     # What a consumer does
 
@@ -196,7 +150,7 @@ class World:
             return
         if isinstance(sent, KafkaError):
             self.fenced_count += 1
-            self._begin_anew(consumer)
+            self.begin_anew(consumer)
             return
         consumer.heard_ms = now_ms
         consumer.epoch = sent.member_epoch
@@ -212,7 +166,7 @@ class World:
         consumer.unsure_ms = None
 
     def _read(self, consumer: Consumer, places: set[tuple[bytes, int]]) -> None:
-        for each in self.consumers:
+        for each in self.actors:
             if each is not consumer:
                 assert not each.reads & places, (each, consumer, places)
         # What it has to give up it may have been told before, and not have heard.
@@ -221,16 +175,14 @@ class World:
         consumer.revoking_ms = since_ms if is_less else None
         consumer.reads = set(places)
 
-    def _begin_anew(self, consumer: Consumer) -> None:
-        """As the protocol says of who is fenced: it gives up all, and joins again."""
-        consumer.reads.clear()
-        consumer.epoch = 0
-        consumer.revoking_ms = None
-        consumer.unsure_ms = None
-        if consumer.instance is not None:
-            self.number += 1
-            consumer.instance = None
-            consumer.member_id = f"m{self.number}"
+    def begin_anew(self, actor: Consumer) -> None:
+        actor.reads.clear()
+        actor.epoch = 0
+        actor.revoking_ms = None
+        actor.unsure_ms = None
+        if actor.instance is not None:
+            actor.instance = None
+            actor.member_id = self.new_id()
 
     def _owned(self, consumer: Consumer) -> dict[bytes, list[int]]:
         owned: dict[bytes, list[int]] = {}
@@ -263,13 +215,13 @@ class World:
         """Nobody comes or goes any more: the group settles, and all is read."""
         self._someone_comes()
         for _ in range(20):
-            for each in self.consumers:
+            for each in self.actors:
                 self._beat(each)
             self.groups.clock.advance(3_000)
         group = self.groups.consumer_group
         assert group.state in (ConsumerState.STABLE, ConsumerState.EMPTY), group
-        assert group.members.keys() == {each.member_id for each in self.consumers}
-        reads = [place for each in self.consumers for place in each.reads]
+        assert group.members.keys() == {each.member_id for each in self.actors}
+        reads = [place for each in self.actors for place in each.reads]
         wanted = {
             (topic.topic_id, info.partition)
             for name in group.subscribed_topics()
