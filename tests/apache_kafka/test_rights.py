@@ -8,10 +8,10 @@ from typing import NamedTuple
 import pytest
 
 from odradek.protocol.acl_entries import AclEntry
-from odradek.protocol.acls import Operation
+from odradek.protocol.acls import Operation, ResourceType
 from odradek.protocol.api_keys import ApiKey
-from tests.apache_kafka.guarded_nodes import GuardedNode, guarded_nodes
-from tests.apache_kafka.places import NEW, Place, places, renamed
+from tests.apache_kafka.guarded_nodes import ROOT, GuardedNode, guarded_nodes
+from tests.apache_kafka.places import NEW, UNKNOWN_TOPIC, Place, places, renamed
 from tests.broker.handlers.needed_rows import Need, Row
 from tests.broker.handlers.needs_of_apis import ROWS, committing
 from tests.broker.handlers.test_needs_of_apis import EVERYTHING, IMPLYING, entries
@@ -73,18 +73,26 @@ def of_user(one: AclEntry, user: str) -> AclEntry:
 
 CASES = list(cases())
 USERS = [f"user{number}" for number in range(len(CASES))]
+# May join an application of Kafka Streams, and not make the topics that it needs.
+STREAMS_USER = "streams"
+OF_STREAMS = [
+    entry(Operation.READ, "words", kind=ResourceType.GROUP),
+    entry(Operation.DESCRIBE, "*"),
+]
 
 
 @pytest.fixture(scope="module")
 def nodes(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[tuple[GuardedNode, GuardedNode]]:
-    with guarded_nodes(tmp_path_factory.mktemp("rights"), USERS) as nodes:
+    directory = tmp_path_factory.mktemp("rights")
+    with guarded_nodes(directory, [*USERS, STREAMS_USER]) as nodes:
         every = [
             of_user(each, user)
             for user, case in zip(USERS, CASES, strict=True)
             for each in case.entries
         ]
+        every += [of_user(each, STREAMS_USER) for each in OF_STREAMS]
         for node in nodes:
             prepare(node)
             node.become(every)
@@ -119,3 +127,48 @@ def test_every_api_has_its_codes_where_apache_kafka_has_them(
             if (row.api, more, less) not in JUSTIFIED:
                 differing.append((f"{row.api.name} v{row.version}", how, more, less))
     assert not differing, "\n".join(map(str, differing))
+
+
+def test_g043_who_may_not_make_internal_topics_is_told_so(
+    nodes: tuple[GuardedNode, GuardedNode],
+) -> None:
+    """G043: in the same words; and none is made."""
+    parts = [
+        {
+            "subtopology_id": "0",
+            "source_topics": ["t"],
+            "repartition_sink_topics": ["again"],
+        },
+        {
+            "subtopology_id": "1",
+            "repartition_source_topics": [{"name": "again"}],
+            "state_changelog_topics": [{"name": "store"}],
+        },
+    ]
+    joining = {
+        "group_id": "words",
+        "member_id": "m",
+        "process_id": "p",
+        "rebalance_timeout_ms": 60_000,
+        "topology": {"epoch": 0, "subtopologies": parts},
+        "active_tasks": [],
+        "standby_tasks": [],
+        "warmup_tasks": [],
+    }
+    internal = {
+        "topics": [{"name": "again"}, {"name": "store"}],
+        "allow_auto_topic_creation": False,
+    }
+    for node in nodes:
+        answer = node.ask(STREAMS_USER, ApiKey.STREAMS_GROUP_HEARTBEAT, 0, joining)
+        told = [(each.status_code, each.status_detail) for each in answer.status]
+        assert told == [
+            (5, "Assignment delayed due to the configured initial rebalance delay."),
+            (
+                3,
+                "Internal topics are missing: again, store; Unauthorized to CREATE on "
+                "topics again, store.",
+            ),
+        ]
+        known = node.ask(ROOT, ApiKey.METADATA, 12, internal).topics
+        assert [each.error_code for each in known] == [UNKNOWN_TOPIC] * 2
