@@ -1,6 +1,7 @@
 """A mirror of Apache Kafka: its logs here are the same bytes."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,21 +10,29 @@ import pytest
 from confluent_kafka import TopicPartition, admin
 
 from odradek.broker.cli.main import main
-from tests.apache_kafka.both_brokers import BothBrokers
 from tests.apache_kafka.java_client import Broker
+from tests.apache_kafka.node import KafkaNode, running_kafka
 from tests.apache_kafka.written import CODECS
+from tests.broker_process import BrokerProcess, running_broker
 from tests.client.live import wait_until
 from tests.patience import PATIENCE_S
 
 NAME = "from-kafka"
+OPTIONS = {
+    "offsets.topic.num.partitions": "1",
+    "transaction.state.log.num.partitions": "1",
+}
 
 
 class Copied:
     """The mirror, and both brokers."""
 
-    def __init__(self, both: BothBrokers, captured: pytest.CaptureFixture[str]) -> None:
-        kafka: Any = both.kafka
-        ours: Any = both.ours
+    def __init__(
+        self,
+        kafka: KafkaNode,
+        ours: BrokerProcess,
+        captured: pytest.CaptureFixture[str],
+    ) -> None:
         self.kafka, self.ours = kafka, ours
         self._captured = captured
 
@@ -53,8 +62,15 @@ def client(broker: Broker, **options: object) -> dict[str, Any]:
 
 
 @pytest.fixture
-def copied(both: BothBrokers, capsys: pytest.CaptureFixture[str]) -> Copied:
-    return Copied(both, capsys)
+def copied(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Copied]:
+    """A pair of its own: what it writes is on one of them first."""
+    options = [f"-o{name}={value}" for name, value in OPTIONS.items()]
+    with (
+        running_kafka(tmp_path, OPTIONS) as kafka,
+        running_broker(tmp_path / "data", *options) as ours,
+    ):
+        yield Copied(kafka, ours, capsys)
+        assert "Traceback" not in ours.log()
 
 
 def write_everything(kafka: Broker) -> confluent_kafka.Producer:
