@@ -143,7 +143,7 @@ def test_a_consumer_group_is_described_by_its_own_api() -> None:
     assert group[:5] == ("g", "Reconciling", "consumer", "consumer", "uniform")
     assert group.epoch == 7
     places = [("t", 1), ("t", 3)]
-    assert group.members == [("m", "i", "c", "/h", places, 6, [("t", 3)])]
+    assert group.members == [("m", "i", "c", "/h", places, 6, [("t", 3)], None)]
 
 
 @pytest.mark.parametrize("version", [0, 5, 6])
