@@ -30,6 +30,7 @@ NOT_RUN: dict[str, dict[str, int]] = {
         "needs a broker with an authorizer": 1,
         "needs a listener with logins": 1,
         "needs a schema registry": 1,
+        "needs another cluster": 1,
         "serves beside another": 1,
         "shows a failure": 1,
         "shows keys that are pressed": 1,
@@ -40,9 +41,10 @@ NOT_RUN: dict[str, dict[str, int]] = {
     "docs/groups.md": {"shows a failure": 1},
     "docs/howto/consoles.md": {"needs docker": 1},
     "docs/howto/kafka-and-back.md": {
-        "needs Apache Kafka": 1,
+        "needs Apache Kafka": 2,
         "needs a directory of Apache Kafka": 1,
     },
+    "docs/mirror.md": {"needs another cluster": 1},
     "docs/moving.md": {"needs Apache Kafka's tools": 1},
     "docs/pipeline/audit.md": {"a fragment": 1, "shows damage": 1},
     "docs/pipeline/cluster.md": {
