@@ -13,6 +13,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from odradek.broker import handlers
 from odradek.broker.node.server import Server
 from odradek.broker.requests.registry import registered_handlers
@@ -131,6 +133,7 @@ def find_coordinators(connection: Connection) -> None:
     assert not any(each.error_code for each in found.coordinators)
 
 
+@pytest.mark.timeout(14_400)  # 25 minutes of CPU time for all ten million
 async def test_g050_hostile_members_are_answered_or_closed(tmp_path: Path) -> None:
     clock, errors = SweptClock(), list[str]()
     server = Server(config(tmp_path, **OPTIONS), clock=clock)
