@@ -9,6 +9,7 @@ of the API is called, as it is for the first one.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from struct import Struct
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -45,7 +46,7 @@ class KnownBeat:
         self.size = _HEAD.size - _LENGTH_SIZE + len(answer)
 
 
-class UsualBeat:
+class UsualBeat(ABC):
     """Answers requests of one version; what is of one API only, its class says."""
 
     __slots__ = ("_beats", "_groups", "_known", "_services", "_version", "_ways")
@@ -84,10 +85,11 @@ class UsualBeat:
     # What the API says
 
     @staticmethod
+    @abstractmethod
     def is_steady(shard: GroupShard, said: Steady) -> bool:
         """Whether its member may go on, and is told what it was told before."""
-        raise NotImplementedError
 
+    @abstractmethod
     def read(
         self,
         shard: GroupShard,
@@ -96,7 +98,6 @@ class UsualBeat:
         connection: ConnectionInfo,
     ) -> tuple[Steady, Response] | None:
         """What ``request`` says, and what it is told; None: it is not the usual."""
-        raise NotImplementedError
 
     # Learning
 
