@@ -128,11 +128,15 @@ class UsualCommit:
         """The answer, or a `Parked` one; None for what takes the long way."""
         for shape in self._shapes.get(len(frame), _NO_SHAPES).values():
             fields = shape.unpack(frame)
-            head = self._heads.get(b"".join(fields[shape.rest]))
+            rest = b"".join(fields[shape.rest])
+            head = self._heads.get(rest)
             if head is not None:
                 break
         else:
             self._learn(frame)
+            return None
+        if self._is_gone(head):
+            del self._heads[rest]  # a topic of the same name is learnt anew
             return None
         offsets = fields[shape.offsets]
         if shape.epochs is None:
@@ -140,9 +144,8 @@ class UsualCommit:
         else:
             numbers = list(zip(offsets, fields[shape.epochs], strict=True))
         answer = head.frame(bytes(frame[_CORRELATION_POSITION:_ID_POSITION]))
-        services = self._services
-        runtime, topics = services.groups.runtime, services.metadata
-        return commit(runtime, topics, head, numbers, answer, head.refuse)
+        runtime = self._services.groups.runtime
+        return commit(runtime, head, numbers, answer, head.refuse)
 
     def _is_gone(self, head: CommitHead) -> bool:
         """Whether one of its topics was deleted."""

@@ -109,18 +109,15 @@ class UsualOffsets:
 
 def commit(
     runtime: CoordinatorRuntime[GroupShard],
-    topics: TopicIndex,
     usual: UsualOffsets,
     numbers: Sequence[tuple[int, int]],
     frame: bytes,
     refuse: Callable[[KafkaError], Any],
 ) -> Any:
-    """Commit; the answer is ``frame``, at once or when it is durable.
+    """Commit for topics that are there; the answer is ``frame`` when it is durable.
 
     None, and nothing was done, where anything is special, or wrong.
     """
-    if not usual.is_current(topics):
-        return None
     committer = usual.committer
     try:
         shard = runtime.shard(runtime.partition_of(committer.group_id))

@@ -312,6 +312,9 @@ async def test_a_topic_that_was_made_anew_is_not_taken_for_the_old_one(
         unknown = [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
         assert codes(9, await way.ask(frame)) == unknown
         assert way.short_count == count
+        known = way.connections[0].short_ways.by_api[bytes([0, 8, 0, 9])]
+        assert known is not None
+        assert not known[1]._heads  # type: ignore[attr-defined]
 
 
 async def test_a_full_disk_is_told_and_forgotten(tmp_path: Path) -> None:
