@@ -41,6 +41,21 @@ class BothBrokers(NamedTuple):
         assert ours == kafka
         return ours.lines
 
+    def list_group(self, group: str, tool: str, *arguments: str) -> list[str]:
+        """The lines about ``group``, the same of both.
+
+        What other tests leave behind ends on each broker at its own time.
+        """
+        kafka, ours = self.run(tool, *arguments, "--list")
+        assert not kafka.failed, kafka.lines
+        assert not ours.failed, ours.lines
+        expected, found = (
+            [line for line in printed.lines if group in line.split()]
+            for printed in (kafka, ours)
+        )
+        assert found == expected
+        return found
+
     def both_fail(self, tool: str, *arguments: str) -> str:
         """Both end badly, with the same words; returns these."""
         kafka, ours = self.run(tool, *arguments)

@@ -26,7 +26,7 @@ def test_what_the_console_writes_it_reads_and_the_group_is_told(
     )
     assert printed[:2] == ["null\ta", "null\tb"]
     assert printed[3:5] == ["k\tv", "k2\tv2"]
-    assert "console-group" in both.same(GROUPS, *THERE, "--list")
+    assert both.list_group("console-group", GROUPS, *THERE)
     described = both.same(GROUPS, *THERE, "--describe", *group)
     assert described[-1].split()[:6] == ["console-group", "console", "0", "5", "5", "0"]
     both.same(GROUPS, *THERE, "--describe", *group, "--state")
@@ -36,6 +36,7 @@ def test_what_the_console_writes_it_reads_and_the_group_is_told(
     described = both.same(GROUPS, *THERE, "--describe", *group)
     assert described[-1].split()[3] == "0"
     both.same(GROUPS, *THERE, *group, *topic, "--delete-offsets")
-    both.same(ALL_GROUPS, *THERE, "--list", "--group-type", "classic")
+    classic = ("--group-type", "classic")
+    assert both.list_group("console-group", ALL_GROUPS, *THERE, *classic)
     both.same(GROUPS, *THERE, *group, "--delete")
     both.run(GROUPS, *THERE, *group, "--describe")

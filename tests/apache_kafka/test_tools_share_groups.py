@@ -28,10 +28,11 @@ def test_what_a_share_group_reads_is_told_moved_and_forgotten(
     )
     printed = both.same(CONSUMER, *THERE, *topic, *group, "--max-messages", "5")
     assert sorted(printed)[-5:] == ["a", "b", "c", "d", "e"]
-    assert "share-tools" in both.same(SHARE_GROUPS, *THERE, "--list")
-    listed = both.same(SHARE_GROUPS, *THERE, "--list", "--state")
-    assert ["share-tools", "Empty"] in [line.split() for line in listed]
-    both.same(ALL_GROUPS, *THERE, "--list", "--group-type", "share")
+    assert both.list_group("share-tools", SHARE_GROUPS, *THERE)
+    (listed,) = both.list_group("share-tools", SHARE_GROUPS, *THERE, "--state")
+    assert listed.split() == ["share-tools", "Empty"]
+    share = ("--group-type", "share")
+    assert both.list_group("share-tools", ALL_GROUPS, *THERE, *share)
     both.same(SHARE_GROUPS, *THERE, "--describe", *group, "--state")
     both.same(SHARE_GROUPS, *THERE, "--describe", *group, "--members")
     # Apache Kafka tells the start from before the last acknowledgement.
@@ -44,8 +45,7 @@ def test_what_a_share_group_reads_is_told_moved_and_forgotten(
     both.same(SHARE_GROUPS, *THERE, *group, *topic, "--delete-offsets")
     both.same(SHARE_GROUPS, *THERE, *group, "--delete")
     both.run(SHARE_GROUPS, *THERE, *group, "--describe")
-    listed = both.same(SHARE_GROUPS, *THERE, "--list")
-    assert "share-tools" not in listed
+    assert not both.list_group("share-tools", SHARE_GROUPS, *THERE)
 
 
 def test_what_a_share_group_cannot_have_of_its_own(both: BothBrokers) -> None:

@@ -175,12 +175,23 @@ class Aiokafka:
     async def _consume(self, options: dict[str, Any], topic: str, load: Load) -> None:
         # With it, and its coordinator lost, as here, stopping would commit for ever.
         more = {"auto_offset_reset": "earliest", "enable_auto_commit": False}
-        making = aiokafka.AIOKafkaConsumer(topic, **options, **more, group_id=topic)
-        async with making as consumer:
+        consumer = aiokafka.AIOKafkaConsumer(topic, **options, **more, group_id=topic)
+        await consumer.start()
+        try:
             while not load.is_over:
                 for found in (await consumer.getmany(timeout_ms=100)).values():
                     for record in found:
                         load.note(record.partition, record.value)
+        finally:
+            await self._stop(consumer)
+
+    async def _stop(self, consumer: aiokafka.AIOKafkaConsumer) -> None:
+        try:
+            await consumer.stop()
+        except asyncio.CancelledError:
+            # Cut off, it waits before it fetches again: it cancels that wait, and
+            # itself by awaiting it, as of 0.14.
+            await consumer._client.close()
 
 
 def loaded(
