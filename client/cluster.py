@@ -267,7 +267,7 @@ class Cluster:
             except OSError as error:
                 reasons.append(f"{address}: {self._reason(error)}")
                 last = error
-        raise _like(last, "; ".join(reasons))
+        raise _like(last, "; ".join(reasons)) from last
 
     def _open(self, address: Address) -> Connection:
         try:

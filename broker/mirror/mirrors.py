@@ -13,6 +13,7 @@ from odradek.broker.metadata.resource_options import Resource, ResourceKind
 from odradek.broker.metadata.topic_names import check_name
 from odradek.broker.replica.following import Following
 from odradek.broker.runtime.disk_threads import DiskThreads
+from odradek.client.errors import TlsFailed
 from odradek.protocol.errors import KafkaError
 
 from .mirror import Mirror, MirrorParts
@@ -215,7 +216,24 @@ class Mirrors:
             assert settings.pattern
             return await threads.run(source.look)
         except (KafkaError, OSError, ValueError) as error:
-            raise MirrorError(str(error) or repr(error)) from None
+            raise MirrorError(_with_advice(error, settings)) from None
         finally:
             threads.submit(source.close, lambda *_: None)
             threads.close(waits=False)
+
+
+def _with_advice(error: Exception, settings: MirrorSettings) -> str:
+    """Why the source does not answer; a listener with TLS or logins just hangs up."""
+    reason = str(error) or repr(error)
+    cause = error.__cause__ or error
+    if not isinstance(cause, ConnectionError):
+        return reason
+    if isinstance(cause, (ConnectionRefusedError, TlsFailed)):
+        return reason
+    if settings.command_config:
+        given = f"does {settings.command_config} have what its listener wants"
+        return f"{reason}; {given} (security.protocol, sasl.mechanism)?"
+    return (
+        f"{reason}; if its listener wants TLS or a login, --command-config names a"
+        " file of client options with them"
+    )

@@ -16,6 +16,7 @@ from odradek.client.group_offsets import committed_offsets
 from odradek.client.groups import SHARE, list_groups
 from odradek.client.list_offsets import EARLIEST, LATEST, list_offsets
 from odradek.protocol.errors import (
+    ErrorCode,
     KafkaError,
     UnknownTopicOrPartition,
     UnsupportedVersion,
@@ -54,12 +55,15 @@ GroupOffsets = dict[str, dict["TopicPartition", "CommittedOffset"]]
 
 
 class SourceTopic(NamedTuple):
-    """A topic there: its id, who leads its partitions, and the options it sets."""
+    """A topic there: its id, who leads its partitions, and the options it sets.
+
+    No options (None): the mirror's user may not see them.
+    """
 
     name: str
     topic_id: bytes
     leaders: Mapping[int, int]
-    options: Mapping[str, str]
+    options: Mapping[str, str] | None
 
 
 class SourceView(NamedTuple):
@@ -134,7 +138,7 @@ class Source:
 
     def _options(
         self, cluster: Cluster, names: Collection[str]
-    ) -> dict[str, dict[str, str]]:
+    ) -> dict[str, dict[str, str] | None]:
         """What topics set themselves; without one that is gone."""
         if not names:
             return {}
@@ -146,8 +150,11 @@ class Source:
                 for name in names
             ]
         )
-        found = {}
+        found: dict[str, dict[str, str] | None] = {}
         for result in cluster.request(request, DescribeConfigsResponse).results:
+            if result.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+                found[result.resource_name] = None
+                continue
             with suppress(UnknownTopicOrPartition):
                 raise_for(result.error_code, result.error_message)
                 found[result.resource_name] = {

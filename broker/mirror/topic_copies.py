@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from .source import SourceTopic, SourceView
 
+_NO_RIGHT = "the mirror's user needs DESCRIBE_CONFIGS on it at the source"
+
 _logger = logging.getLogger(__name__)
 
 
@@ -54,8 +56,10 @@ class TopicCopies:
                 await self._follow_topic(topic)
             except KafkaError as error:
                 troubles[topic.name] = str(error)
-            else:
-                followed.append(topic)
+                continue
+            followed.append(topic)
+            if topic.options is None:
+                troubles[topic.name] = f"its options are not followed: {_NO_RIGHT}"
         there = {topic.topic_id for topic in view.topics.values()}
         for topic_id in self._mirrored.of(self._mirror) - there:
             gone = self._topics.by_id(topic_id)
@@ -71,6 +75,8 @@ class TopicCopies:
         topic = self._topics.by_id(wanted.topic_id)
         options = self._options(wanted)
         if topic is None:
+            if options is None:  # made without them, it might keep too little
+                raise KafkaError(_NO_RIGHT)
             await self._make(wanted, options)
             return
         if self._mirrored.followed.get(wanted.topic_id) != self._mirror:
@@ -82,7 +88,7 @@ class TopicCopies:
             for error in (await self._topics.create_partitions(widened)).values():
                 if error is not None:
                     raise error
-        if topic.options != options:
+        if options is not None and topic.options != options:
             await self._topics.alter_options(topic.name, lambda _: options)
 
     async def _make(self, wanted: SourceTopic, options: ChosenOptions) -> None:
@@ -103,8 +109,10 @@ class TopicCopies:
             to_text(wanted.topic_id),
         )
 
-    def _options(self, wanted: SourceTopic) -> ChosenOptions:
+    def _options(self, wanted: SourceTopic) -> ChosenOptions | None:
         """Those that a topic can have here; the others are said once."""
+        if wanted.options is None:
+            return None
         config = self._live.current
         kept: dict[str, str] = {}
         for name, value in wanted.options.items():
@@ -139,4 +147,7 @@ def _where_it_went(gone: Topic, view: SourceView) -> str:
             f"the source has another topic of this name, with the id {other}; this one "
             "stays as it is until it is promoted, and deleted if the other is wanted"
         )
-    return "the source has it no more; this one stays as it is until it is promoted"
+    return (
+        "the source has it no more, or does not show it to the mirror's user any more;"
+        " this one stays as it is until it is promoted, or is there again"
+    )

@@ -1,4 +1,4 @@
-"""Our client logs in at Apache Kafka by every mechanism, and again in time."""
+"""Our client, and a mirror, log in at Apache Kafka by every mechanism, and again."""
 
 import contextlib
 import time
@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from odradek.broker.cli.main import main
+from odradek.broker.cli.snippets.option_files import as_properties
 from odradek.client.address import parse_addresses
 from odradek.client.cluster import Cluster
 from odradek.client.errors import TlsFailed
@@ -18,7 +20,10 @@ from tests.apache_kafka.secure_node import (
     SecureKafka,
     running_secure_kafka,
 )
+from tests.apache_kafka.test_mirror import log_of
 from tests.authority import date_of
+from tests.broker_process import running_broker
+from tests.client.live import connected, create_topic, produce
 from tests.fuzz.test_crowds import wait_until
 from tests.patience import PATIENCE_S
 
@@ -101,6 +106,39 @@ def test_a_connection_outlives_its_session(kafka: SecureKafka) -> None:
             connection.request(*_question())
         connection.request(*_question())
         connection.close()
+
+
+def test_a_mirror(
+    kafka: SecureKafka, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its source wants a certificate, a login, or one that ends every two seconds."""
+    ways = {
+        "SSL": {"ssl.certificate.location": str(kafka.ca.issue("mirror"))},
+        "SASL_SSL": alice("SCRAM-SHA-512"),
+        "SASL_PLAINTEXT": alice("PLAIN"),
+    }
+    with running_broker(tmp_path / "data") as ours, connected(kafka.port) as there:
+        for protocol, way in ways.items():
+            topic = f"mirrored-{protocol}"
+            create_topic(there, topic, 1)
+            options = kafka.client_options(protocol, **way)
+            file = tmp_path / f"{protocol}.properties"
+            file.touch(0o600)
+            file.write_text(as_properties(options.items()))
+            where = ("--from", options["bootstrap.servers"], "--topics", topic)
+            given = (*where, "--command-config", str(file))
+            admin = ("--data-dir", str(ours.data_dir))
+            assert main(["mirror", "add", protocol, *given, *admin]) == 0
+        end_s = time.monotonic() + 1.5 * SESSION_MS / 1000
+        for protocol in ways:
+            topic = f"mirrored-{protocol}"
+            wait_until(lambda: time.monotonic() > end_s)
+            produce(there, topic, 0, [1, 2])
+            wait_until(lambda topic=topic: log_of(ours, topic, 0) != b"")
+            assert log_of(ours, topic, 0) == log_of(kafka, topic, 0)
+        said = ours.log() + capsys.readouterr().out
+        assert "Traceback" not in said
+        assert PASSWORD not in said
 
 
 def _question() -> tuple:  # type: ignore[type-arg]

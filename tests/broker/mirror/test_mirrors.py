@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from odradek.broker.mirror.mirror_error import MirrorError
+from odradek.client.errors import TlsFailed
 from tests.broker.mirror.rig import SETTINGS, T0, SourceCluster, mirror_rig
 
 
@@ -35,6 +36,24 @@ async def test_a_source_that_cannot_be_one(tmp_path: Path) -> None:
         await rig.add()
         with pytest.raises(MirrorError, match="there is a mirror m already"):
             await rig.add()
+
+
+@pytest.mark.parametrize(
+    ("error", "config", "advice"),
+    [
+        (ConnectionResetError("reset"), "", "^reset; if its listener wants TLS .*file"),
+        (ConnectionResetError("reset"), "/c", "^reset; does /c have what its listener"),
+        (ConnectionRefusedError("refused"), "", "^refused$"),
+        (TlsFailed("no TLS"), "/c", "^no TLS$"),
+    ],
+)
+async def test_who_hangs_up_may_want_other_options(
+    tmp_path: Path, error: Exception, config: str, advice: str
+) -> None:
+    async with mirror_rig(tmp_path) as rig:
+        rig.source.error = error
+        with pytest.raises(MirrorError, match=advice):
+            await rig.add(SETTINGS._replace(command_config=config))
 
 
 async def test_promotion_waits_for_what_the_source_has(tmp_path: Path) -> None:

@@ -24,6 +24,32 @@ async def test_options_follow_as_far_as_they_are_known_here(
         assert sum("no.such.thing=1 is left out" in x for x in caplog.messages) == 1
 
 
+async def test_a_topic_whose_options_may_not_be_seen_is_no_trouble_of_others(
+    tmp_path: Path,
+) -> None:
+    async with mirror_rig(tmp_path) as rig:
+        rig.source.add_topic("t", retention_ms="1000")
+        rig.source.add_topic("t-hidden")
+        hidden = rig.source.topics["t-hidden"]
+        rig.source.topics["t-hidden"] = hidden._replace(options=None)
+        rig.source.append(b"a")
+        await rig.add()
+        await rig.until(rig.is_copied)
+        troubles = rig.mirror.topic_copies.troubles
+        assert list(troubles) == ["t-hidden"]
+        assert "needs DESCRIBE_CONFIGS" in troubles["t-hidden"]
+        assert rig.broker.topics.get("t-hidden") is None
+        # What is copied already is copied on, with the options that it has.
+        rig.source.topics["t-hidden"] = hidden
+        rig.source.topics["t"] = rig.source.topics["t"]._replace(options=None)
+        rig.source.append(b"b")
+        await rig.until(lambda: list(rig.mirror.topic_copies.troubles) == ["t"])
+        await rig.until(rig.is_copied)
+        assert "options are not followed" in rig.mirror.topic_copies.troubles["t"]
+        assert dict(rig.broker.topics.known("t").options) == {"retention.ms": "1000"}
+        assert rig.broker.topics.get("t-hidden") is not None
+
+
 async def test_a_topic_of_that_name_which_is_ours_is_left_alone(tmp_path: Path) -> None:
     async with mirror_rig(tmp_path) as rig:
         await rig.broker.create_topic("t")
