@@ -4,6 +4,8 @@ import subprocess
 import time
 from pathlib import Path
 
+from tests.certificates import KEY_NAMES, SIGNS
+
 _KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
 
 
@@ -16,7 +18,8 @@ class Authority:
         self.certificate = folder / f"{name}.pem"
         self._key = folder / f"{name}.key"
         made = ("-out", str(self.certificate), "-keyout", str(self._key))
-        openssl("req", "-x509", *_KEY, "-subj", f"/CN={name}", "-days", "30", *made)
+        given = ("-subj", f"/CN={name}", "-days", "30", "-addext", SIGNS)
+        openssl("req", "-x509", *_KEY, *given, *made)
 
     def issue(
         self,
@@ -39,7 +42,7 @@ class Authority:
             f"new_certs_dir={folder}\nrand_serial=yes\ndefault_md=sha256\n"
             "unique_subject=no\npolicy=any\nx509_extensions=v3\ndefault_days=20\n"
             "[any]\ncommonName=supplied\norganizationName=optional\n[v3]\n"
-            "basicConstraints=CA:FALSE\n"
+            f"basicConstraints=CA:FALSE\n{KEY_NAMES}"
             + (f"subjectAltName={','.join(names)}\n" if names else "")
         )
         (folder / f"{name}.index").touch()

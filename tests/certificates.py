@@ -1,4 +1,7 @@
-"""Keys and certificates of tests, made by ``openssl`` when they are first wanted."""
+"""Keys and certificates of tests, made by ``openssl`` when they are first wanted.
+
+They have what Python 3.13 asks for where it makes a context by itself.
+"""
 
 import atexit
 import shutil
@@ -14,6 +17,9 @@ import pytest
 SERVER = "/O=Example/CN=localhost"
 ALICE = "/C=NO/O=Example/OU=Orders/CN=alice"
 ALICE_AS_JAVA_HAS_IT = "CN=alice,OU=Orders,O=Example,C=NO"
+# Of a CA, and of who has a certificate of it.
+SIGNS = "keyUsage=critical,keyCertSign,cRLSign"
+KEY_NAMES = "subjectKeyIdentifier=hash\nauthorityKeyIdentifier=keyid\n"
 
 
 class Holder(NamedTuple):
@@ -34,6 +40,7 @@ class Authority:
         self.certificate = directory / "ca.pem"
         _make_key(self.key)
         given = ["-x509", "-new", "-key", self.key, "-days", "900"]
+        given += ["-addext", SIGNS]
         _openssl("req", *given, "-subj", f"/CN={name}", "-out", self.certificate)
         self._count = 0
 
@@ -56,7 +63,8 @@ class Authority:
             *more,
         )
         named = list(names)
-        extensions.write_text(f"subjectAltName={','.join(named)}\n" if named else "")
+        text = f"subjectAltName={','.join(named)}\n" if named else ""
+        extensions.write_text(text + KEY_NAMES)
         given = ["-in", request, "-CA", self.certificate, "-CAkey", self.key]
         given += ["-CAcreateserial", "-extfile", extensions, "-days", str(days)]
         _openssl("x509", "-req", *given, "-out", certificate)

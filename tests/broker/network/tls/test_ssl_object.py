@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import pytest
 
+from odradek.broker.network.tls.memory_tls import MemoryTls
 from odradek.broker.network.tls.ssl_object import SslObject, server_side
-from tests.broker.network.tls.words import client_context
+from tests.broker.network.tls.words import PublicContext, client_context
 from tests.certificates import server
 
 
@@ -26,9 +27,10 @@ class Ends(NamedTuple):
         self.remote.sendall(self.sent.read())
 
 
-@pytest.fixture
-def ends() -> Iterator[Ends]:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+@pytest.fixture(params=[ssl.SSLContext, PublicContext])
+def ends(request: pytest.FixtureRequest) -> Iterator[Ends]:
+    """By the way that the module `ssl` takes, and by the public one."""
+    context = request.param(ssl.PROTOCOL_TLS_SERVER)
     holder = server()
     context.load_cert_chain(holder.certificate, holder.key)
     context.num_tickets = 0
@@ -55,6 +57,15 @@ def shake_hands(ends: Ends) -> None:
     ends.client.do_handshake()
     ends.flush()
     ends.ours.do_handshake()
+
+
+def test_a_python_without_the_private_way_takes_the_public_one() -> None:
+    sock, remote = socket.socketpair()
+    with sock, remote:
+        context = PublicContext(ssl.PROTOCOL_TLS_SERVER)
+        assert isinstance(server_side(context, sock), MemoryTls)
+        usual = server_side(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), sock)
+        assert not isinstance(usual, MemoryTls)
 
 
 def test_what_is_asked_is_read_and_answered(ends: Ends) -> None:

@@ -3,7 +3,10 @@ import contextlib
 import ssl
 from collections.abc import AsyncIterator
 
+import pytest
+
 from tests.broker.network.tls.words import (
+    PublicContext,
     TlsBroker,
     client_context,
     connected,
@@ -12,22 +15,30 @@ from tests.broker.network.tls.words import (
 from tests.fakes.network import frame
 
 
-async def test_megabytes_arrive_and_leave_whole() -> None:
-    async with tls_broker() as broker, connected(broker) as client:
+@pytest.fixture(params=[ssl.SSLContext, PublicContext])
+async def broker(request: pytest.FixtureRequest) -> AsyncIterator[TlsBroker]:
+    """By OpenSSL itself, and by the way that is left where there is none to it."""
+    async with tls_broker() as broker:
+        broker.tls.identity.current.context.__class__ = request.param
+        yield broker
+
+
+async def test_megabytes_arrive_and_leave_whole(broker: TlsBroker) -> None:
+    async with connected(broker) as client:
         big = "now:" + "x" * (5 << 20)
         client.send(big, "now:2", big)
         assert [await client.answer() for _ in range(3)] == [big, "now:2", big]
 
 
-async def test_many_small_requests_are_answered_in_order() -> None:
-    async with tls_broker() as broker, connected(broker) as client:
+async def test_many_small_requests_are_answered_in_order(broker: TlsBroker) -> None:
+    async with connected(broker) as client:
         texts = [f"now:{number}" for number in range(1000)]
         client.send(*texts)
         assert [await client.answer() for _ in texts] == texts
 
 
-async def test_who_says_bye_gets_its_answer_first() -> None:
-    async with tls_broker() as broker, connected(broker) as client:
+async def test_who_says_bye_gets_its_answer_first(broker: TlsBroker) -> None:
+    async with connected(broker) as client:
         client.send("bye:1")
         assert await client.answer() == "bye:1"
         assert await client.reader.read() == b""
@@ -69,8 +80,10 @@ async def by_hand(broker: TlsBroker) -> AsyncIterator[Bytes]:
         client.writer.close()
 
 
-async def test_what_comes_with_the_goodbye_is_answered_first() -> None:
-    async with tls_broker() as broker, by_hand(broker) as client:
+async def test_what_comes_with_the_goodbye_is_answered_first(
+    broker: TlsBroker,
+) -> None:
+    async with by_hand(broker) as client:
         asked = frame("now:1") + frame("now:" + "x" * 5000)
         client.tls.write(asked)
         client.say_goodbye()

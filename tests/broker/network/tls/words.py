@@ -18,6 +18,12 @@ from tests.fakes.broker import WordBroker
 from tests.fakes.network import frame
 
 
+class PublicContext(ssl.SSLContext):
+    """Of a Python that has what is public, and nothing else."""
+
+    _wrap_socket = None
+
+
 class TlsBroker(WordBroker):
     """As `WordBroker`; ``options`` are those of TLS, ``shown`` its certificate."""
 
