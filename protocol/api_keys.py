@@ -4,7 +4,7 @@ from enum import IntEnum
 
 
 class ApiKey(IntEnum):
-    """The APIs of Apache Kafka 4.3 that clients may call."""
+    """The APIs of Apache Kafka 4.3 that clients, or observers of a quorum, may call."""
 
     PRODUCE = 0
     FETCH = 1
@@ -56,6 +56,7 @@ class ApiKey(IntEnum):
     ALTER_USER_SCRAM_CREDENTIALS = 51
     DESCRIBE_QUORUM = 55
     UPDATE_FEATURES = 57
+    FETCH_SNAPSHOT = 59
     DESCRIBE_CLUSTER = 60
     DESCRIBE_PRODUCERS = 61
     UNREGISTER_BROKER = 64

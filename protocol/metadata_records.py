@@ -3,7 +3,8 @@
 A record's value is a frame: frame version (unsigned varint, 1), record type and its
 version (unsigned varints too), then a flexible message. Declared here are the types
 that say which topics there are, their partitions, all options, quotas, users, tokens,
-and which producer ids were given away; of the others only the type is known.
+and which producer ids were given away; the others, which are about brokers and
+controllers, in `membership_records`.
 
 The log is a history, and a snapshot (``*.checkpoint``) a state in the same records.
 A topic's options are gone with the topic; a partition's leader epoch rises by one
@@ -14,6 +15,17 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from .errors import MalformedRequest
+from .membership_records import (
+    BrokerRegistrationChangeRecord,
+    ClearElrRecord,
+    FenceBrokerRecord,
+    NoOpRecord,
+    RegisterBrokerRecord,
+    RegisterControllerRecord,
+    UnfenceBrokerRecord,
+    UnregisterBrokerRecord,
+    ZkMigrationStateRecord,
+)
 from .primitives import read_unsigned_varint, unsigned_varint
 from .schema import (
     Message,
@@ -32,6 +44,8 @@ from .schema import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from .primitives import Buffer
 
 FRAME_VERSION: Final = 1
@@ -252,6 +266,15 @@ class AbortTransactionRecord(Message, versions=(0, 0), flexible=0):
 
 
 _CLASSES: dict[int, type[Message]] = {
+    MetadataRecordType.REGISTER_BROKER: RegisterBrokerRecord,
+    MetadataRecordType.UNREGISTER_BROKER: UnregisterBrokerRecord,
+    MetadataRecordType.FENCE_BROKER: FenceBrokerRecord,
+    MetadataRecordType.UNFENCE_BROKER: UnfenceBrokerRecord,
+    MetadataRecordType.BROKER_REGISTRATION_CHANGE: BrokerRegistrationChangeRecord,
+    MetadataRecordType.NO_OP: NoOpRecord,
+    MetadataRecordType.ZK_MIGRATION_STATE: ZkMigrationStateRecord,
+    MetadataRecordType.REGISTER_CONTROLLER: RegisterControllerRecord,
+    MetadataRecordType.CLEAR_ELR: ClearElrRecord,
     MetadataRecordType.TOPIC: TopicRecord,
     MetadataRecordType.PARTITION: PartitionRecord,
     MetadataRecordType.CONFIG: ConfigRecord,
@@ -278,18 +301,20 @@ class UnknownMetadataRecord(Exception):
 
 
 class MetadataRecord(NamedTuple):
-    """A record's type, and what it says; None where the type is not read here."""
+    """A record's type, and what it says; None where nobody wants to know."""
 
     record_type: MetadataRecordType
     message: Message | None
 
 
-def decode_metadata_record(value: "Buffer") -> MetadataRecord:
-    """What the value of a metadata record says.
+def decode_metadata_record(
+    value: "Buffer", unwanted: "Collection[MetadataRecordType]" = ()
+) -> MetadataRecord:
+    """What the value of a metadata record says, unless its type is ``unwanted``.
 
     Raises:
         UnknownMetadataRecord: a newer frame, type or version; the message has its
-            number. The version of a type that is not read does not matter.
+            number. The version of a type that is not wanted does not matter.
         MalformedRequest: it is no such record.
     """
     try:
@@ -306,9 +331,9 @@ def decode_metadata_record(value: "Buffer") -> MetadataRecord:
         raise UnknownMetadataRecord(
             f"a metadata record of type {type_number}"
         ) from None
-    cls = _CLASSES.get(record_type)
-    if cls is None:
+    if record_type in unwanted:
         return MetadataRecord(record_type, None)
+    cls = _CLASSES[record_type]
     if version > cls.max_version:
         raise UnknownMetadataRecord(
             f"a {cls.__name__} of version {version}, known up to {cls.max_version}"

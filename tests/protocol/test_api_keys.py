@@ -2,7 +2,7 @@ from kio.schema.index import api_key_map
 
 from odradek.protocol.api_keys import ApiKey
 
-BETWEEN_BROKERS_ONLY = {52, 53, 54, 56, 58, 59, 62, 63, 67, 70, 73, 82}
+BETWEEN_BROKERS_ONLY = {52, 53, 54, 56, 58, 62, 63, 67, 70, 73, 82}
 
 
 def test_keys_and_names_are_kafkas() -> None:

@@ -95,9 +95,14 @@ def test_what_is_newer_is_refused_with_its_number(value: bytes, complaint: str) 
         decode_metadata_record(value)
 
 
-def test_of_what_is_not_read_the_version_does_not_matter() -> None:
+def test_of_what_is_not_wanted_the_version_does_not_matter() -> None:
     value = bytes([1, MetadataRecordType.REGISTER_BROKER, 9]) + b"anything"
-    assert decode_metadata_record(value) == (MetadataRecordType.REGISTER_BROKER, None)
+    kind = MetadataRecordType.REGISTER_BROKER
+    assert decode_metadata_record(value, [kind]) == (kind, None)
+    with pytest.raises(
+        UnknownMetadataRecord, match="RegisterBrokerRecord of version 9"
+    ):
+        decode_metadata_record(value)
 
 
 def test_a_record_cut_anywhere_is_malformed() -> None:
