@@ -11,11 +11,12 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from odradek.broker.quorum.metadata_directory import find_metadata_directory
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.protocol.uuids import random_uuid, to_text
 from odradek.storage.files.read_only_files import ReadOnlyFiles
 
-from .metadata import AdoptionError, find_metadata_directory, read_cluster_metadata
+from .metadata import AdoptionError, read_cluster_metadata
 from .options import AdoptedOptions, check_overrides
 from .producer_ids import highest_producer_id
 from .resources import AdoptedResources

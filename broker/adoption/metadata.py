@@ -1,23 +1,20 @@
 """What Apache Kafka's own metadata say: the state that ``__cluster_metadata-0`` tells.
 
-The newest whole snapshot is read, then the log behind it. All of the log counts: what
-a voter had not yet agreed on when it stopped would have been agreed on later. Damage
-inside is refused rather than passed over: a removal that is missed would bring a
-topic back, and an option that is missed may delete records.
+Read here is what can be taken over; `quorum.metadata_directory` says how the files are
+read, and `image.replay` reads all there is.
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
-from itertools import starmap
 from typing import TYPE_CHECKING, Final
 
+from odradek.broker.image.error import MetadataLogError
 from odradek.broker.metadata.client_quotas import QuotaEntity
 from odradek.broker.metadata.delegation_token import DelegationToken
 from odradek.broker.metadata.scram_credentials import ScramCredential
+from odradek.broker.quorum.metadata_directory import read_metadata_log
 from odradek.protocol.acl_entries import AclEntry
-from odradek.protocol.control_records import ControlType, decode_key
 from odradek.protocol.errors import KafkaError, MalformedRequest
 from odradek.protocol.metadata_records import (
     NO_LEADER_CHANGE,
@@ -29,6 +26,7 @@ from odradek.protocol.metadata_records import (
     ConfigResourceType,
     DelegationTokenRecord,
     EndTransactionRecord,
+    MetadataRecordType,
     PartitionChangeRecord,
     PartitionRecord,
     ProducerIdsRecord,
@@ -43,7 +41,6 @@ from odradek.protocol.metadata_records import (
 )
 from odradek.protocol.records import iterate
 from odradek.protocol.uuids import to_text
-from odradek.storage.scan.batch_scan import BatchScan
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,13 +48,21 @@ if TYPE_CHECKING:
     from odradek.protocol.record_batch import BatchHeader
     from odradek.protocol.schema import Message
     from odradek.storage.files.files import Files
-    from odradek.storage.scan.result import Recovery
 
-METADATA_DIRECTORY: Final = "__cluster_metadata-0"
 ALL_BROKERS: Final = ""
 
-_SNAPSHOT = re.compile(r"(\d{20})-(\d{10})\.checkpoint", re.ASCII)
-_SEGMENT = re.compile(r"(\d{20})\.log", re.ASCII)
+# Of brokers and controllers nothing is taken over, whatever a newer Kafka says of them.
+_UNWANTED = (
+    MetadataRecordType.REGISTER_BROKER,
+    MetadataRecordType.UNREGISTER_BROKER,
+    MetadataRecordType.FENCE_BROKER,
+    MetadataRecordType.UNFENCE_BROKER,
+    MetadataRecordType.BROKER_REGISTRATION_CHANGE,
+    MetadataRecordType.NO_OP,
+    MetadataRecordType.ZK_MIGRATION_STATE,
+    MetadataRecordType.REGISTER_CONTROLLER,
+    MetadataRecordType.CLEAR_ELR,
+)
 
 
 class AdoptionError(Exception):
@@ -112,7 +117,7 @@ class ClusterMetadata:
             UnknownMetadataRecord, MalformedRequest: it cannot be read.
             AdoptionError: it contradicts what came before.
         """
-        _, message = decode_metadata_record(value)
+        _, message = decode_metadata_record(value, _UNWANTED)
         if message is None:
             return
         if isinstance(message, BeginTransactionRecord):
@@ -240,112 +245,37 @@ def read_cluster_metadata(
     Raises:
         AdoptionError: something is damaged, missing, or of a newer version.
     """
-    names = files.listdir(directory)
-    snapshots = sorted(filter(_SNAPSHOT.fullmatch, names), reverse=True)
-    metadata, next_offset = ClusterMetadata(), 0
-    for name in snapshots:
-        found = _read_snapshot(files, directory / name, notes)
-        if found is not None:
-            metadata, next_offset = found, int(name[:20])
-            break
-    segments = sorted(filter(_SEGMENT.fullmatch, names))
-    if not segments and not next_offset:
-        raise AdoptionError(f"{directory} has neither a snapshot nor a log")
-    for name in segments:
-        is_last = name == segments[-1]
-        next_offset = _replay_segment(
-            files, directory / name, metadata, next_offset, notes if is_last else None
-        )
-    return metadata
-
-
-def _read_snapshot(
-    files: Files, path: Path, notes: list[str]
-) -> ClusterMetadata | None:
-    """The state in a snapshot; None, with a note, for one that is not whole."""
-    scan = BatchScan(files.open(path), 0, 0)
-    batches = [(header, batch) for _, header, batch in scan]
-    if not scan.recovery().is_clean or not any(starmap(_is_footer, batches)):
-        notes.append(f"{path} is not a whole snapshot; an older one is used")
-        return None
-    metadata = ClusterMetadata()
-    for header, batch in batches:
-        if not header.is_control:
-            _apply_batch(metadata, path, header, batch)
-    return metadata
-
-
-def _is_footer(header: BatchHeader, batch: memoryview) -> bool:
-    return header.is_control and any(
-        decode_key(record.key) is ControlType.SNAPSHOT_FOOTER
-        for record in iterate(batch)
-    )
-
-
-def _replay_segment(
-    files: Files,
-    path: Path,
-    metadata: ClusterMetadata,
-    next_offset: int,
-    notes: list[str] | None,
-) -> int:
-    """Apply the segment's records from ``next_offset`` on; where the next begins.
-
-    ``notes`` take a torn tail, which only the last segment may have.
-    """
-    scan = BatchScan(files.open(path), 0, int(path.name[:20]))
-    for _, header, batch in scan:
-        if header.next_offset <= next_offset:
-            continue  # the snapshot has it
-        if header.base_offset != next_offset:
-            break
-        if not header.is_control:
-            _apply_batch(metadata, path, header, batch)
-        next_offset = header.next_offset
-    else:
-        _check_end(path, scan.recovery(), notes)
-        return next_offset
-    for _ in scan:  # to its end, to tell damage from what was never there
-        pass
-    _check_end(path, scan.recovery(), notes)
-    raise AdoptionError(f"{path}: what was at offset {next_offset} is missing")
-
-
-def _check_end(path: Path, recovery: Recovery, notes: list[str] | None) -> None:
-    damaged = [(each.start, each.end) for each in recovery.damaged]
-    if notes is None and recovery.is_torn:
-        damaged.append((recovery.valid_end, recovery.size))
-    for start, end in damaged:
-        raise AdoptionError(f"{path} is damaged at positions {start} to {end}")
-    if notes is not None and recovery.is_torn:
-        notes.append(
-            f"{path} has a torn tail at position {recovery.valid_end}, which is left"
-            " out"
-        )
-
-
-def _apply_batch(
-    metadata: ClusterMetadata, path: Path, header: BatchHeader, batch: memoryview
-) -> None:
     try:
-        for record in iterate(batch):
-            if record.value is not None:
-                metadata.apply(record.value)
-    except UnknownMetadataRecord as error:
-        raise AdoptionError(
-            f"{path} was written by a newer Kafka: {error}, at offset"
-            f" {header.base_offset}"
-        ) from error
-    except (MalformedRequest, KafkaError, AdoptionError) as error:
-        raise AdoptionError(
-            f"{path}, batch at offset {header.base_offset}: {error}"
-        ) from error
+        return read_metadata_log(files, directory, notes, _Reader).metadata
+    except MetadataLogError as error:
+        raise AdoptionError(str(error)) from error
 
 
-def find_metadata_directory(path: Path) -> Path | None:
-    """The directory of the metadata log in, or at, ``path``."""
-    candidates = (path / METADATA_DIRECTORY, path)
-    for candidate in candidates:
-        if candidate.name == METADATA_DIRECTORY and candidate.is_dir():
-            return candidate
-    return None
+class _Reader:
+    """Takes in the batches that a directory has."""
+
+    def __init__(self) -> None:
+        self.metadata = ClusterMetadata()
+
+    def begin_snapshot(self, _end_offset: int, _epoch: int) -> None:
+        """A state comes before all else."""
+
+    def end_snapshot(self) -> None:
+        """The log goes on from it."""
+
+    def apply(self, header: BatchHeader, batch: memoryview) -> None:
+        """Take in the records of a batch; those of the quorum say nothing here."""
+        if header.is_control:
+            return
+        try:
+            for record in iterate(batch):
+                if record.value is not None:
+                    self.metadata.apply(record.value)
+        except UnknownMetadataRecord as error:
+            raise MetadataLogError(
+                f"written by a newer Kafka: {error}, at offset {header.base_offset}"
+            ) from error
+        except (MalformedRequest, KafkaError, AdoptionError) as error:
+            raise MetadataLogError(
+                f"batch at offset {header.base_offset}: {error}"
+            ) from error

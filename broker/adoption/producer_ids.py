@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from odradek.broker.metadata.topic_names import TRANSACTION_STATE
+from odradek.broker.quorum.metadata_directory import METADATA_DIRECTORY
 from odradek.protocol.checksum import crc32c
 from odradek.protocol.errors import KafkaError, MalformedRequest
 from odradek.protocol.records import iterate
@@ -18,8 +19,6 @@ from odradek.protocol.transaction_records import TransactionLogValue
 from odradek.storage.directory.log_directory import parse_directory_name
 from odradek.storage.producers.snapshot import SUFFIX, SnapshotCorrupt, decode_snapshot
 from odradek.storage.scan.batch_scan import BatchScan
-
-from .metadata import METADATA_DIRECTORY
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 from odradek.broker.metadata.catalog.recovery import BACKUP, CATALOG
+from odradek.broker.quorum.metadata_directory import METADATA_DIRECTORY
 from odradek.protocol.record_batch import CURRENT_MAGIC, LOG_OVERHEAD
 from odradek.storage.directory.log_directory import (
     CLEAN_MARKER_NAME,
@@ -37,7 +38,7 @@ from odradek.storage.files.partition_metadata import (
 )
 from odradek.storage.formats.checkpoint import CheckpointError
 
-from .metadata import METADATA_DIRECTORY, AdoptionError
+from .metadata import AdoptionError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -6,7 +6,6 @@ import pytest
 from odradek.broker.adoption.metadata import (
     AdoptionError,
     ClusterMetadata,
-    find_metadata_directory,
     read_cluster_metadata,
 )
 from odradek.broker.metadata.delegation_token import DelegationToken
@@ -253,12 +252,6 @@ def test_a_snapshot_that_ends_inside_of_a_batch_contradicts_the_log(
     (tmp_path / f"{0:020d}.log").write_bytes(build_batch([record, record]))
     with pytest.raises(AdoptionError, match="at offset 1 is missing"):
         summary(tmp_path)
-
-
-def test_the_metadata_log_is_found_in_its_directory_and_by_its_own_name() -> None:
-    assert find_metadata_directory(SNAPSHOT) == SNAPSHOT
-    assert find_metadata_directory(SNAPSHOT.parent) == SNAPSHOT
-    assert find_metadata_directory(SNAPSHOT.parent.parent) is None
 
 
 def test_entries_of_access_control_lists_come_and_go_by_their_ids() -> None:

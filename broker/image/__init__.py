@@ -1,0 +1,1 @@
+"""What a quorum's metadata log says, as one value that changes as a whole."""
