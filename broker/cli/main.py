@@ -120,6 +120,10 @@ BUILT_IN = {
         "odradek.broker.cli.node.restore",
         "Make data directories of a backup, or check it.",
     ),
+    "cluster": (
+        "odradek.broker.cli.cluster.command",
+        "Show the brokers and controllers of a cluster, and how they are.",
+    ),
     "mirror": (
         "odradek.broker.cli.mirror.command",
         "Copy topics of another cluster as they are, and take them over.",

@@ -30,6 +30,7 @@ ELSEWHERE = re.compile(r"kafka[-.\w]*:9092")
 # client.
 ONLY_PARSED = ("serve", "health", "adopt", "fsck", "dump-log", "pipeline", "trace") + (
     *("backup", "restore", "acl", "cert", "secure", "replay", "token", "mirror"),
+    *("cluster",),
     *("user set alice --generate --data-dir",),
     *("config show --config", "compact users --partition", "txn abort --topic"),
     *("consume orders --value-format", "produce orders --value-format"),

@@ -62,7 +62,7 @@ def test_a_command_of_another_package_is_found_by_its_entry_point(
 
 ACTIONS = (
     *("topic", "config", "group", "txn", "user", "quota", "profile"),
-    *("acl", "cert", "secure", "token", "mirror"),
+    *("acl", "cert", "secure", "token", "mirror", "cluster"),
 )
 HELPS = [
     ["odradek", *command.split()]

@@ -1,0 +1,1 @@
+"""``odradek cluster``, one module for each of its actions."""
