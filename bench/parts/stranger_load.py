@@ -2,8 +2,10 @@
 
     python bench/parts/stranger_load.py hello --port 9093 --count 5000
 
-Each of them has sent half a hello (``hello``), or has made its handshake and claims a
-request of so many bytes (``claim``), and sends a byte a second from then on. Who is
+Each of them has sent half a hello (``hello``), or all of it and the beginning of what
+is to follow the answer (``unended``: the broker has done its part of a handshake), or
+has made its handshake and claims a request of so many bytes (``claim``), and sends a
+byte a second from then on. Who is
 thrown out comes back ``--pause`` seconds later: with 1 this is a crowd of slow ones,
 with 0 a flood. The process takes only CPU that nobody else wants. It prints a line when
 as many have come as there are, and when its input ends how often they came and were
@@ -23,6 +25,7 @@ import time
 from contextlib import suppress
 
 HALF_A_HELLO = bytes.fromhex("160301020001")  # five hundred bytes are yet to come
+RECORD_BEGUN = bytes.fromhex("17030300ff")  # encrypted, of 255 bytes
 _BYTE_S = 1.0
 _TIMEOUT_S = 5
 _NICEST = 19
@@ -49,7 +52,7 @@ def main() -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("kind", choices=("hello", "claim"))
+    parser.add_argument("kind", choices=("hello", "unended", "claim"))
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--count", type=int, default=5000)
     parser.add_argument("--pause", type=float, default=1)
@@ -65,6 +68,9 @@ class Crowd:
         self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         self._context.check_hostname = False
         self._context.verify_mode = ssl.CERT_NONE
+        self._beginning = HALF_A_HELLO
+        if args.kind == "unended":
+            self._beginning = _whole_hello(self._context) + RECORD_BEGUN
         self._poll = select.epoll()
         self._poll.register(sys.stdin.fileno(), select.EPOLLIN)
         self.is_over = False
@@ -106,7 +112,7 @@ class Crowd:
                 sock = self._context.wrap_socket(sock)
                 sock.sendall(args.claim.to_bytes(4, "big"))
             else:
-                sock.sendall(HALF_A_HELLO)
+                sock.sendall(self._beginning)
             sock.setblocking(False)
         except OSError:
             self.thrown_count += 1
@@ -133,6 +139,15 @@ class Crowd:
         del self.here[sock.fileno()]
         sock.close()
         self._plan(self._args.pause, None)
+
+
+def _whole_hello(context: ssl.SSLContext) -> bytes:
+    """One for all of them: who answers it does not care."""
+    said = ssl.MemoryBIO()
+    client = context.wrap_bio(ssl.MemoryBIO(), said, server_hostname="localhost")
+    with suppress(ssl.SSLWantReadError):
+        client.do_handshake()
+    return said.read()
 
 
 if __name__ == "__main__":

@@ -34,12 +34,13 @@ class Kind(NamedTuple):
 
 
 SLOW_HELLOS = Kind("slow half hellos", ("hello",))
+UNENDED = Kind("handshakes that never end", ("unended",))
 SLOW_CLAIMS = Kind("slow claims over TLS", ("claim",))
 FLOOD = Kind(
     "who are refused and come back at once",
     ("claim", "--claim", str(100 << 20), "--pause", "0"),
 )
-SLOW = (SLOW_HELLOS, SLOW_CLAIMS)
+SLOW = (SLOW_HELLOS, UNENDED, SLOW_CLAIMS)
 KINDS = (*SLOW, FLOOD)
 
 
