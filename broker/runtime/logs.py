@@ -47,9 +47,21 @@ class _LineFormatter(logging.Formatter):
     What is in a message can neither start a false line nor steer a terminal.
     """
 
-    converter = staticmethod(time.gmtime)
     default_time_format = "%Y-%m-%dT%H:%M:%S"
-    default_msec_format = "%s.%03dZ"
+    _last = (0, "")  # a second, and how it is written
+
+    def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:
+        """As Python's; a second is put into words once, and then kept.
+
+        Each login is a line: that is most of what a line costs besides its text.
+        """
+        del datefmt
+        second, text = self._last
+        if second != int(record.created):
+            second = int(record.created)
+            text = time.strftime(self.default_time_format, time.gmtime(second))
+            self._last = second, text
+        return f"{text}.{int(record.msecs):03d}Z"
 
     def formatMessage(self, record: logging.LogRecord) -> str:
         """The line; what clients sent stays on it."""

@@ -2,6 +2,7 @@ import io
 import json
 import logging
 import re
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -127,3 +128,18 @@ def test_a_traceback_is_in_its_object(
         logging.getLogger("broker").exception("unexpected")
     (event,) = objects()
     assert event["error"].endswith("ValueError: a bug")
+
+
+def test_the_time_is_as_python_writes_it(lines: io.StringIO) -> None:
+    """Of moments in any order; a second is put into words once."""
+    handlers = logging.getLogger().handlers
+    (ours,) = [x.formatter for x in handlers if getattr(x, "stream", None) is lines]
+    theirs = logging.Formatter()
+    assert ours is not None
+    theirs.converter = time.gmtime
+    theirs.default_time_format = "%Y-%m-%dT%H:%M:%S"
+    theirs.default_msec_format = "%s.%03dZ"
+    for created in (1e9, 1e9 + 0.9995, 1e9 + 1, 1e9 + 0.25, 0, 4e9 + 0.001):
+        record = logging.makeLogRecord({})
+        record.created, record.msecs = created, created % 1 * 1000
+        assert ours.formatTime(record) == theirs.formatTime(record)
