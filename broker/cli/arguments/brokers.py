@@ -40,7 +40,8 @@ class ClusterParser(Parser):
     ) -> None:
         super().__init__(command, description, examples)
         self._command = command
-        named = self.add_mutually_exclusive_group()
+        # One of them; a command may know other ways to name what it asks.
+        self.named = named = self.add_mutually_exclusive_group()
         named.add_argument(
             "--bootstrap-server",
             type=addresses,

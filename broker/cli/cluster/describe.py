@@ -42,13 +42,13 @@ def command(arguments: list[str]) -> int:
         " on its disk.",
         _EXAMPLES,
     )
-    parser.add_argument(
+    parser.named.add_argument(
         "--bootstrap-controller",
         type=addresses,
         metavar="HOST:PORT",
         help="ask a controller, or several with commas, in place of a broker",
     )
-    parser.add_argument(
+    parser.named.add_argument(
         "--directory",
         type=Path,
         metavar="DIR",
@@ -61,22 +61,27 @@ def command(arguments: list[str]) -> int:
         " or not all replicas in sync",
     )
     options = parser.parse(arguments)
-    if options.directory and options.bootstrap_controller:
-        parser.error("--directory and --bootstrap-controller exclude each other")
     if options.directory or options.bootstrap_controller:
         return _read(options)
     return run(_COMMAND, options, lambda cluster: _ask(cluster, options))
 
 
 def _ask(cluster: Cluster, options: argparse.Namespace) -> int:
+    from odradek.protocol.errors import MismatchedEndpointType
+
     from .asked import ask_brokers
 
-    return _show(ask_brokers(cluster), options)
+    try:
+        view = ask_brokers(cluster)
+    except MismatchedEndpointType as error:
+        hint = "Controllers are asked with --bootstrap-controller."
+        return refuse(_COMMAND, error, hint=hint)
+    return _show(view, options)
 
 
 def _read(options: argparse.Namespace) -> int:
     from odradek.broker.image.error import MetadataLogError
-    from odradek.protocol.errors import KafkaError, MalformedRequest
+    from odradek.protocol.errors import KafkaError, MalformedRequest, UnknownTopicId
 
     from .stored import ask_controllers, read_directory
 
@@ -89,6 +94,9 @@ def _read(options: argparse.Namespace) -> int:
         )
     try:
         view = find()
+    except UnknownTopicId as error:
+        hint = "It is no controller: a broker is asked with --bootstrap-server."
+        return refuse(_COMMAND, error, hint=hint)
     except KafkaError as error:
         return refuse(_COMMAND, error)
     except MetadataLogError as error:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from odradek.broker.cli.main import main
+from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.cluster import (
     DescribeClusterRequest,
     DescribeClusterResponse,
@@ -119,9 +120,29 @@ def test_nobody_there(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(captured.out)["error"]["code"] == "UNREACHABLE"
 
 
-def test_one_way_at_a_time(capsys: pytest.CaptureFixture[str]) -> None:
-    given = ["--directory", "d", "--bootstrap-controller", "c:1"]
+@pytest.mark.parametrize("other", ["--bootstrap-controller", "--bootstrap-server"])
+def test_one_way_at_a_time(other: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
-        main([*DESCRIBE, *given])
+        main([*DESCRIBE, "--directory", "d", other, "c:1"])
     assert ended.value.code == 2
-    assert "exclude each other" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "--directory" in said
+    assert other in said
+
+
+def test_a_broker_is_no_controller_and_the_other_way_round(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with scripted_cluster() as script:
+        address = controller(script)
+        data = PartitionData(error_code=ErrorCode.UNKNOWN_TOPIC_ID)
+        topic = FetchableTopicResponse(partitions=[data])
+        script.script(FetchRequest, lambda *_: FetchResponse(responses=[topic]))
+        mismatch = DescribeClusterResponse(
+            error_code=ErrorCode.MISMATCHED_ENDPOINT_TYPE
+        )
+        script.script(DescribeClusterRequest, lambda *_: mismatch)
+        assert main([*DESCRIBE, "--bootstrap-controller", address]) == 1
+        assert "is asked with --bootstrap-server." in capsys.readouterr().err
+        assert main([*DESCRIBE, "--bootstrap-server", address]) == 1
+        assert "are asked with --bootstrap-controller." in capsys.readouterr().err
