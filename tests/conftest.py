@@ -105,7 +105,9 @@ def pytest_collection_modifyitems(
         if KAFKA in item.path.parents:
             group = KAFKA.name
         elif SPARK in getattr(item, "fixturenames", ()):
-            group = SPARK
+            # Two of them: one alone would be at work when all else has ended.
+            is_of_a_part = item.path.parent != HERE / "pipeline"
+            group = f"{SPARK}/parts" if is_of_a_part else SPARK
         item.stash[GROUP] = group
         item.add_marker(pytest.mark.xdist_group(group))
         if EXAMPLES_FACTOR != 1:

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import confluent_kafka
+import pytest
 from confluent_kafka import admin
 
 from tests.apache_kafka.kept_options import described_options, set_options
@@ -68,6 +69,7 @@ def test_kafka_takes_an_adopted_directory_back(tmp_path: Path) -> None:
         node.kill()
 
 
+@pytest.mark.long
 def test_what_a_killed_kafka_preallocated_is_cut_without_a_word(
     tmp_path: Path,
 ) -> None:

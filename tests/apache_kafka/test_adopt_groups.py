@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import confluent_kafka
+import pytest
 from confluent_kafka import admin
 
 from odradek.client.address import Address
@@ -75,6 +76,7 @@ def read(address: str, count: int) -> tuple[set[int], list[int]]:
     return assigned, sorted(values)
 
 
+@pytest.mark.long
 def test_members_and_offsets_go_there_and_back(tmp_path: Path) -> None:
     node = KafkaNode(tmp_path)
     node.start()

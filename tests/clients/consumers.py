@@ -10,6 +10,7 @@ import aiokafka.errors
 import confluent_kafka
 import kafka
 from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
+from kafka.errors import KafkaConnectionError
 from kafka.protocol.api_header import ResponseClassRegistry
 
 from tests.clients import dropped_sockets as dropped_sockets
@@ -233,7 +234,10 @@ class KafkaPythonConsumer:
             self._consumer.subscribe(list(settings.topics), listener=listener)
 
     def poll(self, seconds: float) -> list[Found]:
-        found = _found(self._consumer.poll(int(seconds * 1000)))
+        try:
+            found = _found(self._consumer.poll(int(seconds * 1000)))
+        except KafkaConnectionError:
+            return []  # now and then it hands on that its broker is away
         # 3.0.12 forgets a join that new metadata brought about if it ends between
         # two polls, and never beats again.
         coordinator = self._consumer._coordinator

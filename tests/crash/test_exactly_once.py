@@ -35,7 +35,7 @@ from tests.crash.exactly_once_worker import (
 from tests.patience import PATIENCE_S
 
 IS_LONG = bool(os.environ.get("ODRADEK_LONG"))
-RECORDS = 100_000 if IS_LONG else 10_000
+RECORDS = 100_000 if IS_LONG else 4_000
 KILLS = 20 if IS_LONG else 2  # of the broker, and as many of workers
 FREEZES = 5 if IS_LONG else 1
 WORKERS = 3

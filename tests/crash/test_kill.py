@@ -16,7 +16,7 @@ import pytest
 from tests.broker_process import BrokerProcess, running_broker
 from tests.patience import PATIENCE_S
 
-KILLS = 200 if os.environ.get("ODRADEK_LONG") else 10
+KILLS = 200 if os.environ.get("ODRADEK_LONG") else 4
 PARTITIONS = 3
 IN_FLIGHT_MAX = 2000
 

@@ -25,7 +25,7 @@ from tests.crash.test_recorded_crashes import CONFIG, check, check_retries, foun
 
 IS_LONG = bool(os.environ.get("ODRADEK_LONG"))
 # Of how many moments one is tried; how many random parts of what is not synced.
-STRIDE, RANDOMS = (1, 6) if IS_LONG else (7, 1)
+STRIDE, RANDOMS = (1, 6) if IS_LONG else (19, 1)
 PARTS = 2
 OTHER = Path("/other")
 A = TopicPartition("a", 0)

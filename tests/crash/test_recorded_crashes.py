@@ -35,7 +35,7 @@ from tests.crash.session import (
 IS_LONG = bool(os.environ.get("ODRADEK_LONG"))
 # Of how many moments one is tried; how many random parts of what is not synced; of how
 # many crashes one is followed by another.
-STRIDE, RANDOMS, AGAIN = (1, 8, 5) if IS_LONG else (23, 1, 40)
+STRIDE, RANDOMS, AGAIN = (1, 8, 5) if IS_LONG else (31, 1, 60)
 PARTS = 8
 A, B = TopicPartition("a", 0), TopicPartition("b-c", 3)
 A_ID, B_ID, NEW_ID = bytes(range(16)), bytes(range(1, 17)), bytes(range(2, 18))

@@ -46,7 +46,7 @@ from tests.fakes.transaction_errors import Fatal
 from tests.fakes.transactional_client import FIRST, SECOND, TransactionalClient
 
 IS_LONG = bool(os.environ.get("ODRADEK_LONG"))
-TRANSACTIONS = 10_000 if IS_LONG else 170  # of either version, and of both
+TRANSACTIONS = 10_000 if IS_LONG else 100  # of either version, and of both
 PRODUCERS = 10
 TOPIC = "reordered"
 PLACES = [TopicPartition(TOPIC, index) for index in range(4)]

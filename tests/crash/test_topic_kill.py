@@ -39,7 +39,7 @@ from odradek.storage.directory.log_directory import DirectoryKind, parse_directo
 from tests.broker_process import BrokerProcess, running_broker
 from tests.patience import PATIENCE_S
 
-KILLS = 100 if os.environ.get("ODRADEK_LONG") else 4
+KILLS = 100 if os.environ.get("ODRADEK_LONG") else 2
 NAMES = [f"topic-{number}" for number in range(6)]
 TIMEOUT_MS = 20_000
 

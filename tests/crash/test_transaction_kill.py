@@ -27,7 +27,7 @@ from tests.fakes.transaction_errors import Abortable, Fatal
 from tests.fakes.transactional_client import TransactionalClient
 from tests.patience import PATIENCE_S
 
-KILLS = 100 if os.environ.get("ODRADEK_LONG") else 5
+KILLS = 100 if os.environ.get("ODRADEK_LONG") else 3
 TOPIC = "transactions"
 PLACES = [TopicPartition(TOPIC, each) for each in range(PARTITIONS)]
 PRODUCERS = 6

@@ -22,7 +22,7 @@ from tests.pipeline.table_readers import READERS, rows_of
 
 IS_LONG = bool(os.environ.get("ODRADEK_LONG"))
 # Of the driver, each under all formats; as many of executors go with them.
-KILLS = int(os.environ.get("ODRADEK_KILLS", "100" if IS_LONG else "2"))
+KILLS = int(os.environ.get("ODRADEK_KILLS", "100" if IS_LONG else "1"))
 COUNT = 600
 
 

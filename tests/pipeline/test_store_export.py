@@ -15,11 +15,13 @@ from odradek.broker.cli.main import main
 from odradek.pipeline.jobs.job_file import read_job_file
 from odradek.pipeline.sink.sink import Sink
 from odradek.pipeline.tables.places.place import open_place
+from odradek.pipeline.tables.table import FORMATS
 from tests.broker_process import BrokerProcess
 from tests.pipeline.feeding import create
 from tests.pipeline.moto_store import KEYS, running_moto
 from tests.pipeline.sink_process import bad, good, send_rows
 from tests.pipeline.stores import catalog
+from tests.sampling import sampled
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -67,7 +69,7 @@ def column(kind: str, url: str, endpoint: str, name: str, folder: Path) -> list[
 
 
 @pytest.mark.usefixtures("shared_spark")
-@pytest.mark.parametrize("kind", ["parquet", "delta", "iceberg"])
+@pytest.mark.parametrize("kind", sampled(FORMATS, "delta"))
 def test_export(
     kind: str,
     store: str,

@@ -25,10 +25,11 @@ from tests.fakes.stored_objects import (
 from tests.objects.conftest import far_server, far_store
 from tests.pipeline.fake_job import JOB, range_of, run_batches, with_driver, writer
 from tests.pipeline.stores import rows_in, table_at
+from tests.sampling import sampled
 
 __all__ = ["far_server", "far_store"]
 IS_LONG = bool(os.environ.get("ODRADEK_LONG"))
-SEEDS = 20 if IS_LONG else 2
+SEEDS, SKIPPED_MAX = (20, 4) if IS_LONG else (1, 1)
 MOMENT = timedelta(milliseconds=1)
 BATCHES = 6
 GOOD = [n for n in range(BATCHES * 10) if n % 10 != 7]
@@ -84,7 +85,7 @@ COMMITS = {"parquet": "/_log/", "delta": "/_delta_log/", "iceberg": "/metadata/"
 
 @pytest.mark.parametrize("kind", FORMATS)
 @pytest.mark.parametrize("fault", [LOST, LATE, BUSY, BROKEN, CONFLICT])
-@pytest.mark.parametrize("times", [1, pytest.param(3, marks=pytest.mark.long), 12])
+@pytest.mark.parametrize("times", sampled([1, 3, 12], 1))
 def test_answer_of_the_commit_is_lost(
     kind: str, fault: str, times: int, far_server: ObjectServer, tmp_path: Path
 ) -> None:
@@ -103,7 +104,7 @@ def test_credentials_that_expire_in_the_middle(
 ) -> None:
     """One sentence, and the next run goes on as if nothing had been."""
     go_on(kind, tmp_path, 0)
-    for skipped in range(4):
+    for skipped in range(SKIPPED_MAX):
         far_server.fail(Fault(EXPIRED, "PUT", place, 1000, skipped))
         try:
             go_on(kind, tmp_path, 1)

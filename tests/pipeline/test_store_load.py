@@ -8,7 +8,6 @@ import pytest
 
 from odradek.broker.cli.main import main
 from odradek.client.cluster import Cluster
-from odradek.pipeline.tables.table import FORMATS
 from tests.broker_process import BrokerProcess
 from tests.client.live import settle
 from tests.client.test_producer import records_in
@@ -45,7 +44,14 @@ def fill(kind: str, folder: Path, batch: int) -> None:
 
 
 @pytest.mark.usefixtures("shared_spark")
-@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param("parquet", marks=pytest.mark.long),
+        pytest.param("delta", marks=pytest.mark.long),
+        "iceberg",
+    ],
+)
 def test_each_row_once(
     kind: str,
     store: ObjectServer,

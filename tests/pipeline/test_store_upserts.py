@@ -31,7 +31,9 @@ class StoredUpserts(UpsertJob):
 
 
 @pytest.mark.parametrize("kind", ["delta", "iceberg"])
-@pytest.mark.parametrize("dies_at", [None, Step.STAGED, Step.COMMITTED])
+@pytest.mark.parametrize(
+    "dies_at", [pytest.param(None, marks=pytest.mark.long), Step.STAGED, Step.COMMITTED]
+)
 def test_last_rows(
     kind: str, dies_at: Step | None, far_server: ObjectServer, tmp_path: Path
 ) -> None:

@@ -140,7 +140,7 @@ class Load:
             producer.commit()
 
 
-@pytest.fixture(params=["odradek", "kafka"])
+@pytest.fixture(params=["odradek", pytest.param("kafka", marks=pytest.mark.long)])
 def load(
     request: pytest.FixtureRequest, spark: "SparkSession", topic: str, tmp_path: Path
 ) -> Iterator[Load]:

@@ -12,7 +12,6 @@ from odradek.pipeline.load.loader import Loader, LoadJob
 from odradek.pipeline.load.replay import Replay
 from odradek.pipeline.load.table_load import load_table
 from odradek.pipeline.tables.files import TableSource
-from odradek.pipeline.tables.table import FORMATS
 from tests.broker_process import BrokerProcess
 from tests.pipeline.feeding import create, send
 from tests.pipeline.sink.test_sink import once
@@ -25,7 +24,14 @@ FIRST = "id INT, text STRING"
 SECOND = "price DOUBLE, id INT"
 
 
-@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param("parquet", marks=pytest.mark.long),
+        pytest.param("delta", marks=pytest.mark.long),
+        "iceberg",
+    ],
+)
 def test_rows_of_both_schemas_are_loaded(
     broker_process: BrokerProcess,
     spark: "SparkSession",

@@ -10,7 +10,6 @@ import pytest
 from odradek.pipeline.job_errors import JobError
 from odradek.pipeline.jobs.job_file import Job, read_job
 from odradek.pipeline.tables.files import TableSource
-from odradek.pipeline.tables.table import FORMATS
 from tests.broker_process import BrokerProcess
 from tests.pipeline.feeding import create, send
 from tests.pipeline.sink.test_sink import once, prepare
@@ -19,7 +18,14 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "parquet",
+        pytest.param("delta", marks=pytest.mark.long),
+        pytest.param("iceberg", marks=pytest.mark.long),
+    ],
+)
 def test_rows_dead_letters_and_a_lost_checkpoint(
     broker_process: BrokerProcess,
     spark: "SparkSession",

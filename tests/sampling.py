@@ -1,0 +1,14 @@
+"""Of many dear tests: which run always, and which in the long run alone."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+
+def sampled(values: Iterable[Any], *always: Any) -> list[Any]:
+    """The values as parameters of a test; those that are not in ``always`` are long."""
+    return [
+        pytest.param(value, marks=[] if value in always else [pytest.mark.long])
+        for value in values
+    ]
