@@ -12,10 +12,12 @@ ACTIONS = {
         ".describe",
         "show brokers, controllers, features, and partitions in trouble",
     ),
+    "watch": (".watch", "show what changes, as the controllers decide it"),
 }
 _EXAMPLES = (
     "odradek cluster describe",
     "odradek cluster describe --bootstrap-controller controller-1:9093",
+    "odradek cluster watch --bootstrap-controller controller-1:9093",
 )
 
 

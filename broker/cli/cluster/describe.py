@@ -12,11 +12,12 @@ from odradek.broker.cli.arguments.cluster_options import (
     run,
 )
 from odradek.broker.cli.arguments.refusals import refuse
-from odradek.terminal.failure import FAILED, fail
+from odradek.terminal.failure import FAILED
+
+from .failures import said
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
 
     from odradek.client.cluster import Cluster
 
@@ -62,7 +63,7 @@ def command(arguments: list[str]) -> int:
     )
     options = parser.parse(arguments)
     if options.directory or options.bootstrap_controller:
-        return _read(options)
+        return said(_COMMAND, lambda: _read(options))
     return run(_COMMAND, options, lambda cluster: _ask(cluster, options))
 
 
@@ -80,33 +81,14 @@ def _ask(cluster: Cluster, options: argparse.Namespace) -> int:
 
 
 def _read(options: argparse.Namespace) -> int:
-    from odradek.broker.image.error import MetadataLogError
-    from odradek.protocol.errors import KafkaError, MalformedRequest, UnknownTopicId
-
     from .stored import ask_controllers, read_directory
 
-    find: Callable[[], ClusterView]
     if options.directory:
-        find = lambda: read_directory(options.directory)  # noqa: E731
+        view = read_directory(options.directory)
     else:
-        find = lambda: ask_controllers(  # noqa: E731
+        view = ask_controllers(
             options.bootstrap_controller, options.security, options.timeout
         )
-    try:
-        view = find()
-    except UnknownTopicId as error:
-        hint = "It is no controller: a broker is asked with --bootstrap-server."
-        return refuse(_COMMAND, error, hint=hint)
-    except KafkaError as error:
-        return refuse(_COMMAND, error)
-    except MetadataLogError as error:
-        return fail(_COMMAND, FAILED, error, name="BAD_METADATA_LOG")
-    except MalformedRequest as error:
-        text = f"what answers is not a Kafka controller, or a broken one: {error}"
-        return fail(_COMMAND, FAILED, text, name="NOT_KAFKA")
-    except OSError as error:
-        name = "FAILED" if options.directory else "UNREACHABLE"
-        return fail(_COMMAND, FAILED, error.strerror or error, name=name)
     return _show(view, options)
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from odradek.broker.image.image import BrokerImage, MetadataImage
+    from odradek.broker.quorum.quorum_reader import QuorumReader
     from odradek.client.quorum import Quorum
     from odradek.client.security.settings import Security
 
@@ -72,27 +73,35 @@ def ask_controllers(
         KafkaError, OSError: there is no leader, or we are refused.
         MetadataLogError: the log cannot be read.
     """
-    from odradek.broker.quorum.observer import Observer
-    from odradek.broker.quorum.quorum_reader import QuorumReader
-    from odradek.client.connection import Connection
     from odradek.client.quorum import describe_quorum
     from odradek.protocol.messages.cluster import (
         DescribeClusterRequest,
         DescribeClusterResponse,
     )
 
-    def connect(address: Address) -> Connection:
-        wait_s = min(timeout_s, _FETCH_TIMEOUT_S)
-        return Connection(*address, timeout_s=wait_s, security=security)
-
-    observer = Observer(bootstrap, Replay())
-    with QuorumReader(observer, connect) as reader:
+    with reader_of(bootstrap, security, timeout_s) as reader:
         reader.catch_up(timeout_s)
         quorum = describe_quorum(reader.request_leader)
         described = reader.request_leader(
             DescribeClusterRequest(endpoint_type=_CONTROLLERS), DescribeClusterResponse
         )
-    return image_view(observer.replay.image, described.cluster_id, quorum, ())
+        image = reader.observer.replay.image
+    return image_view(image, described.cluster_id, quorum, ())
+
+
+def reader_of(
+    bootstrap: Sequence[Address], security: Security | None, timeout_s: float
+) -> QuorumReader:
+    """Reads the metadata log of these controllers; nothing is connected yet."""
+    from odradek.broker.quorum.observer import Observer
+    from odradek.broker.quorum.quorum_reader import QuorumReader
+    from odradek.client.connection import Connection
+
+    def connect(address: Address) -> Connection:
+        wait_s = min(timeout_s, _FETCH_TIMEOUT_S)
+        return Connection(*address, timeout_s=wait_s, security=security)
+
+    return QuorumReader(Observer(bootstrap, Replay()), connect)
 
 
 def image_view(
