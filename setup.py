@@ -49,6 +49,7 @@ extensions = [
         "odradek/protocol/speedups.c",
         "odradek/protocol/speedups_batches.c",
         "odradek/protocol/speedups_columns.c",
+        "odradek/protocol/speedups_commits.c",
         "odradek/protocol/speedups_crc.c",
         "odradek/protocol/speedups_encoding.c",
         "odradek/protocol/speedups_keys.c",

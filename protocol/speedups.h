@@ -299,6 +299,9 @@ DECLARE(map_keys);
 /* speedups_latest.c */
 DECLARE(keep_latest);
 
+/* speedups_commits.c */
+DECLARE(latest_commits);
+
 /* speedups_columns.c */
 DECLARE(walk_records);
 DECLARE(walk_headers);

@@ -43,6 +43,15 @@ def keep_latest(
     stops_at: int,
     /,
 ) -> tuple[int, int, int, int, int, int]: ...
+def latest_commits(
+    data: Buffer,
+    slots: Buffer,
+    secret: Buffer,
+    rows: Buffer,
+    position: int,
+    records_max: int,
+    /,
+) -> tuple[int, int, int, int]: ...
 def walk_records(
     data: Buffer, positions: Buffer, columns: Buffer, /
 ) -> tuple[int, int]: ...

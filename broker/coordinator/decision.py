@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from odradek.protocol.errors import KafkaError
-    from odradek.protocol.record_batch import BatchHeader
     from odradek.storage.files.files import Buffer
     from odradek.storage.producers.verification_state import VerificationGuard
 
@@ -71,16 +70,27 @@ class Decision:
     guard: VerificationGuard | None = None
 
 
+class TakenBatches(NamedTuple):
+    """Batches of which a state makes more than the sum of their records.
+
+    They end at ``position``, and at ``next_offset``. They are applied when ``steps``
+    were gone through, each of which takes less than a millisecond.
+    """
+
+    position: int
+    next_offset: int
+    record_count: int
+    steps: Iterator[object]
+
+
 @runtime_checkable
-class BatchReplayer(Protocol):
-    """State that can apply a whole batch at once, faster than record by record."""
+class BatchTaker(Protocol):
+    """State that can apply many batches at once, faster than record by record."""
 
-    def replay_batch(
-        self, header: BatchHeader, data: bytes, rows: Iterable[tuple[int, ...]]
-    ) -> bool:
-        """Apply all its records (``protocol.records.index_rows``), or return False.
+    def take_batches(self, data: bytes, position: int) -> TakenBatches | None:
+        """Take those that lie in ``data`` from ``position`` on, as far as it can.
 
-        It may have applied the first of them then: they are replayed once more.
+        None: not even the first.
         """
 
 

@@ -16,11 +16,11 @@ from odradek.broker.runtime.logs import counted
 from odradek.protocol.control_records import read_marker
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.record_batch import scan
-from odradek.protocol.records import index_rows, iterate
+from odradek.protocol.records import iterate
 from odradek.storage.files.files import ColdRead
 from odradek.storage.values.log_read import FetchIsolation
 
-from .decision import NO_PRODUCER, BatchReplayer, Place
+from .decision import NO_PRODUCER, BatchTaker, Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,10 +31,14 @@ if TYPE_CHECKING:
     from odradek.protocol.record_batch import BatchHeader
     from odradek.protocol.records import Record
 
-    from .decision import ShardState
+    from .decision import ShardState, TakenBatches
 
-# What is replayed before others get their turn: about a millisecond.
+# What is replayed before others get their turn: about a millisecond. So many records
+# that are taken together cost what one costs by itself.
 _RECORDS_AT_ONCE = 200
+_TAKEN_AS_ONE = 16
+# The pages of more would be new to the process each time, and dear.
+_READ_SIZE_MAX = 256 << 10
 
 _new = tuple.__new__
 _logger = logging.getLogger(__name__)
@@ -82,8 +86,9 @@ class Loader:
         self.record_count = 0
         self._partition = partition
         self._state = state
+        self._taker = state if isinstance(state, BatchTaker) else None
         self._disk_threads = disk_threads
-        self._read_size = read_size
+        self._read_size = min(read_size, _READ_SIZE_MAX)
         self._until_pause = _RECORDS_AT_ONCE
         # The first record of each transaction whose marker was not read yet.
         self._open: dict[int, Place] = {}
@@ -97,24 +102,46 @@ class Loader:
         """
         offset = self._partition.view.log_start_offset
         while offset < self._partition.view.log_end_offset:
-            data = await self._read(offset)
-            next_offset = offset
-            for position, header in scan(data):
-                next_offset = header.next_offset
-                batch = data[position : position + header.size]
-                if header.is_control:
-                    self._end_transaction(header, batch)
-                elif not self._replay_at_once(header, batch):
-                    await self._replay_in_turns(header, batch)
-                elif self._until_pause <= 0:
-                    self._until_pause = _RECORDS_AT_ONCE
-                    await asyncio.sleep(0)
+            next_offset = await self._replay_read(await self._read(offset), offset)
             if next_offset == offset:  # a hole at the end
                 break
             offset = next_offset
         for place in list(self._open.values()):
             if not self._is_open(place.producer_id):
                 self._end_unseen(place)
+
+    async def _replay_read(self, data: memoryview, offset: int) -> int:
+        """Replay the whole batches in what was read; the offset behind them."""
+        position, content = 0, b"" if self._taker is None else bytes(data)
+        while True:
+            if self._taker is not None:
+                taken = self._taker.take_batches(content, position)
+                if taken is not None:
+                    await self._go_through(taken)
+                    position, offset = taken.position, taken.next_offset
+                    continue
+            found = next(scan(data[position:]), None)
+            if found is None:
+                return offset
+            _, header = found
+            batch = data[position : position + header.size]
+            if header.is_control:
+                self._end_transaction(header, batch)
+            elif not header.records_count:  # in the place of a damaged batch
+                self._has_hole = True
+            else:
+                await self._replay_in_turns(header, batch)
+            position, offset = position + header.size, header.next_offset
+
+    async def _go_through(self, taken: TakenBatches) -> None:
+        for step, _ in enumerate(taken.steps):
+            if step:
+                await asyncio.sleep(0)
+        self.record_count += taken.record_count
+        self._until_pause -= 1 + taken.record_count // _TAKEN_AS_ONE
+        if self._until_pause <= 0:
+            self._until_pause = _RECORDS_AT_ONCE
+            await asyncio.sleep(0)
 
     async def _read(self, offset: int) -> memoryview:
         isolation = FetchIsolation.LOG_END
@@ -174,23 +201,6 @@ class Loader:
         )
         self._open.pop(place.producer_id, None)
         self._state.end_transaction(place, is_commit=not is_aborted)
-
-    def _replay_at_once(self, header: BatchHeader, batch: memoryview) -> bool:
-        """Replay a whole batch, where its state can. Returns whether it did."""
-        state, count = self._state, header.records_count
-        if not count:  # in the place of a damaged batch
-            self._has_hole = True
-            return True
-        if (
-            header.is_transactional
-            or count > _RECORDS_AT_ONCE
-            or not isinstance(state, BatchReplayer)
-            or not state.replay_batch(header, *index_rows(batch, header))
-        ):
-            return False
-        self.record_count += count
-        self._until_pause -= count
-        return True
 
     async def _replay_in_turns(self, header: BatchHeader, batch: memoryview) -> None:
         if header.is_transactional:

@@ -37,6 +37,7 @@ from odradek.protocol.record_batch import (
     stamp,
 )
 from odradek.protocol.records import NewRecord, build_batch
+from tests.fuzz.drive_commits import check_commits
 from tests.fuzz.drive_encoding import check_encoding
 from tests.plain.records import PlainRecord, write_record
 
@@ -360,6 +361,7 @@ def main(path: str, seconds: str, seed: str, calls: str = "0") -> None:
                 check_usual,
                 check_find,
                 check_encoding,
+                check_commits,
             )
         )
     ]

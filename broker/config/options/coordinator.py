@@ -85,7 +85,7 @@ class GroupOptions:
     offsets_load_buffer_size: int = option(
         5 << 20,
         "offsets.load.buffer.size",
-        "Bytes read at a time when committed offsets are loaded.",
+        "Bytes read at a time when committed offsets are loaded; 256 KiB at most.",
         at_least=1,
     )
 
@@ -245,7 +245,7 @@ class TransactionOptions:
     transaction_state_log_load_buffer_size: int = option(
         5 << 20,
         "transaction.state.log.load.buffer.size",
-        "Bytes read at a time when transactions are loaded.",
+        "Bytes read at a time when transactions are loaded; 256 KiB at most.",
         at_least=1,
     )
     transaction_version: int = option(

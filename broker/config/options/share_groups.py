@@ -201,7 +201,8 @@ class ShareCoordinatorOptions:
     share_coordinator_load_buffer_size: int = option(
         5 << 20,
         "share.coordinator.load.buffer.size",
-        "Bytes read at a time when what share groups have done is loaded.",
+        "Bytes read at a time when what share groups have done is loaded; 256 KiB at"
+        " most.",
         at_least=1,
     )
     share_coordinator_snapshot_update_records_per_snapshot: int = option(

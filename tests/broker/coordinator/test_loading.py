@@ -2,16 +2,18 @@
 
 import asyncio
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from odradek.broker.coordinator.decision import ProducerIdentity
+from odradek.broker.coordinator.decision import Place, ProducerIdentity, TakenBatches
 from odradek.broker.coordinator.loading import Loader
+from odradek.broker.coordinator.shard import Shard
 from odradek.broker.replica.appends import OF_A_COORDINATOR
 from odradek.protocol.errors import ErrorCode
-from odradek.protocol.records import NewRecord, build_batch
+from odradek.protocol.record_batch import scan
+from odradek.protocol.records import NewRecord, build_batch, iterate
 from odradek.protocol.topic_partition import TopicPartition
 from tests.broker.coordinator.tally import TOPIC, Tallies, TallyBroker, tally_broker
 from tests.fakes.files import FakeFiles
@@ -125,6 +127,59 @@ async def test_others_have_their_turn_while_many_records_are_replayed(
             assert turn < 1000
         assert loader.record_count == 2600
         assert max(map(int.__sub__, turns[1:], turns)) <= 500
+
+
+class TakingTallies(Tallies):
+    """Takes up to two batches without a transaction together, in steps of a record."""
+
+    def __init__(self, shard: Shard[Tallies]) -> None:
+        super().__init__(shard)
+        self.taken: list[int] = []
+
+    def take_batches(self, data: bytes, position: int) -> TakenBatches | None:
+        found = itertools.takewhile(
+            lambda each: not each[1].is_transactional, scan(data[position:])
+        )
+        batches = list(itertools.islice(found, 2))
+        if not batches:
+            return None
+        at, last = batches[-1]
+        count = sum(header.records_count for _, header in batches)
+        size = at + last.size
+        steps = self.take(data[position : position + size])
+        return TakenBatches(position + size, last.next_offset, count, steps)
+
+    def take(self, data: bytes) -> Iterator[None]:
+        for at, header in scan(data):
+            for record in iterate(data[at : at + header.size]):
+                self.taken.append(record.offset)
+                self.replay(
+                    self.decode(record.key, record.value), Place(record.offset, 0)
+                )
+                yield
+
+
+@pytest.mark.parametrize("read_size", [1, 300, 1 << 20])
+async def test_batches_are_taken_together_where_the_state_can(
+    tmp_path: Path, read_size: int
+) -> None:
+    async with tally_broker(tmp_path) as broker:
+        for number in range(3):
+            append(broker, build_batch([NewRecord(b"%d" % number, b"1")] * 2))
+        transaction = {"producer_id": 7, "is_transactional": True}
+        one = [NewRecord(b"a", b"1")]
+        append(broker, build_batch(one, producer_epoch=0, **transaction))
+        append(broker, marker_of(7, commits=True))
+        append(broker, build_batch([NewRecord(b"0", b"5")]))
+        await broker.replicas.commit()
+        partition = broker.replicas.manager.partition(place(broker))
+        state = TakingTallies(broker.runtime.shard(place(broker).partition))
+        loader = Loader(partition, state, broker.replicas.threads, read_size)
+        await loader.load()
+    assert state.taken == [0, 1, 2, 3, 4, 5, 8]
+    assert state.counts == {"0": 5, "1": 1, "2": 1, "a": 1}
+    assert state.ended == [(7, True)]
+    assert loader.record_count == 8
 
 
 async def test_damage_costs_its_batch_and_nothing_else(tmp_path: Path) -> None:

@@ -1,6 +1,9 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from odradek.protocol.record_batch import BatchHeader
+from odradek.storage.segment import batch_verification
 from odradek.storage.segment.batch_verification import BatchVerification, IsGap
 from tests.storage.batches import batch
 
@@ -136,3 +139,49 @@ def test_a_gap_is_one_if_somebody_says_so() -> None:
     assert check(verification, data[: 2 * SIZE], is_gap=is_gap) == SIZE
     assert asked == [9]
     assert check(BatchVerification(10_000), data[: 2 * SIZE]) == 2 * SIZE
+
+
+# Many at once, as if it were one by one.
+
+
+@given(
+    st.lists(st.sampled_from([1, 1, 1, 2, 5]), min_size=1, max_size=12),
+    st.integers(0, 15 * SIZE) | st.none(),
+    st.integers(0, 15 * SIZE),
+    st.sampled_from([0, 3, 1 << 40, 1 << 63]),
+    st.sampled_from([1, 2, 5, 4096]),
+    st.booleans(),
+)
+def test_many_are_verified_as_one_by_one(
+    steps: list[int],
+    broken_at: int | None,
+    trusted_from: int,
+    limit: int,
+    many: int,
+    gaps_are_right: bool,
+) -> None:
+    data, offset = bytearray(), 0
+    for step in steps:
+        data += batch(offset)
+        offset += step
+    if broken_at is not None:
+        data[broken_at % len(data)] ^= 1
+    outcomes = []
+    for many_size in (1, 1 << 40):
+        asked: list[int] = []
+
+        def is_gap(header: BatchHeader, asked: list[int] = asked) -> bool:
+            asked.append(header.base_offset)
+            return gaps_are_right
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(batch_verification, "_MANY_SIZE", many_size)
+            patch.setattr(batch_verification, "_MANY_MAX", many)
+            verification = BatchVerification(trusted_from)
+            size = check(verification, bytes(data), limit=limit, is_gap=is_gap)
+        run = verification.run_at(0)
+        assert run is not None
+        outcomes.append(
+            (size, run.end, run.next_offset, verification.trusted_from, asked)
+        )
+    assert outcomes[0] == outcomes[1]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
-from odradek.broker.coordinator.decision import Decision
+from odradek.broker.coordinator.decision import Decision, TakenBatches
 from odradek.protocol.errors import CoordinatorNotAvailable, KafkaError
 
 from . import records
@@ -19,7 +19,7 @@ from .offsets import GroupOffsets
 from .records import GroupRecord, OffsetRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from odradek.broker.config.options.broker_config import BrokerConfig
     from odradek.broker.coordinator.decision import Place
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from odradek.broker.metadata.topic_index import TopicIndex
     from odradek.broker.runtime.clock import Clock
     from odradek.broker.runtime.parked import Parked, T
-    from odradek.protocol.record_batch import BatchHeader
     from odradek.storage.files.files import Buffer
 
     from .consumer.group import ConsumerGroup
     from .consumer.records import ConsumerRecord
+    from .loading import Stretch
     from .share.beginning import Beginning
     from .share.group import ShareGroup
     from .share.records import ShareRecord
@@ -181,17 +181,24 @@ class GroupShard:
             loaded = ClassicGroup.loaded(record.group_id, record.value)
             self.groups[record.group_id] = loaded
 
-    def replay_batch(
-        self, header: BatchHeader, data: bytes, rows: Iterable[tuple[int, ...]]
-    ) -> bool:
-        """Apply a batch of nothing but offsets; see `BatchReplayer`."""
-        groups = self._offset_loader.take(data, rows, header.base_offset)
-        if groups is None:
-            return False
-        new = groups.difference(self.groups)
-        if new:
-            self._begin_simple_groups(new, header.max_timestamp)
-        return True
+    def take_batches(self, data: bytes, position: int) -> TakenBatches | None:
+        """Apply batches of nothing but offsets; see `BatchTaker`."""
+        stretch = self._offset_loader.find(data, position)
+        if stretch.position == position:
+            return None
+        return TakenBatches(
+            stretch.position,
+            stretch.next_offset,
+            stretch.record_count,
+            self._take_in_steps(data, stretch),
+        )
+
+    def _take_in_steps(self, data: bytes, stretch: Stretch) -> Iterator[None]:
+        for groups in self._offset_loader.take(data, stretch):
+            for group_id, begun_ms in groups.items():
+                if group_id not in self.groups:
+                    self._begin_simple_groups((group_id,), begun_ms)
+            yield
 
     def _begin_simple_groups(self, group_ids: Iterable[str], now_ms: int) -> None:
         """Groups of which nothing is known but their offsets."""
@@ -243,6 +250,7 @@ class GroupShard:
 
     def on_loaded(self) -> None:
         """Begin the sessions of all members anew."""
+        self._offset_loader.forget()
         for action in self.when_loaded:
             action(self)
 
