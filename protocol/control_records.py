@@ -17,6 +17,7 @@ from .record_batch import (
     COMPRESSION_NONE,
     LOG_OVERHEAD,
     NO_LEADER_EPOCH,
+    restamp_crc,
 )
 from .records import NewRecord, build_batch, iterate
 
@@ -60,6 +61,20 @@ _USUAL_SIZE = _USUAL.size
 _USUAL_HEADER = (_USUAL_SIZE - LOG_OVERHEAD, 1, COMPRESSION_NONE)
 _USUAL_RECORD = (b"\x20\0\0\0\x08", b"\x0c", b"\0")
 _ENDS = (ControlType.ABORT, ControlType.COMMIT)
+
+# What differs in the batches of two markers, and where it is.
+_PLACE = Struct(">q")
+_EPOCH, _EPOCH_POSITION = Struct(">i"), 12
+_TIMES_AND_PRODUCER, _TIMES_POSITION = Struct(">qqqh"), 27
+_SAID, _SAID_POSITION = Struct(">hchi"), 68  # control type, length, version, epoch
+_END_LENGTH = _USUAL_RECORD[1]
+_TEMPLATE = bytes(
+    build_batch(
+        [NewRecord(bytes(_KEY.size), bytes(_END_TXN.size), timestamp=0)],
+        is_transactional=True,
+        is_control=True,
+    )
+)
 
 
 def encode_key(control_type: ControlType) -> bytes:
@@ -154,20 +169,17 @@ def build_marker_batch(
 
     With transaction.version 2 the epoch is one above that of the transaction's data.
     """
-    record = NewRecord(
-        encode_key(marker.control_type),
-        encode_value(marker.coordinator_epoch),
-        timestamp,
+    batch = bytearray(_TEMPLATE)
+    _PLACE.pack_into(batch, 0, base_offset)
+    _EPOCH.pack_into(batch, _EPOCH_POSITION, leader_epoch)
+    _TIMES_AND_PRODUCER.pack_into(
+        batch, _TIMES_POSITION, timestamp, timestamp, producer_id, producer_epoch
     )
-    return build_batch(
-        [record],
-        base_offset=base_offset,
-        leader_epoch=leader_epoch,
-        producer_id=producer_id,
-        producer_epoch=producer_epoch,
-        is_transactional=True,
-        is_control=True,
+    _SAID.pack_into(
+        batch, _SAID_POSITION, marker.control_type, _END_LENGTH, _VERSION, marker[1]
     )
+    restamp_crc(batch)
+    return batch
 
 
 def _unpack(layout: Struct, data: "Buffer | None", name: str) -> tuple[int, int]:

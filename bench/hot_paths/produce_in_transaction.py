@@ -31,8 +31,11 @@ _CRC_POSITION, _SEQUENCE_POSITION = 17, 53
 class NumberedSender(Sender):
     """Sends the same record in batches of rising sequences."""
 
-    def __init__(self, serving: Serving, batch: bytearray) -> None:
-        super().__init__(serving, bytearray(produce_bytes(batch, 1, "bench")))
+    def __init__(
+        self, serving: Serving, batch: bytearray, transactional_id: str = "bench"
+    ) -> None:
+        request = produce_bytes(batch, 1, transactional_id)
+        super().__init__(serving, bytearray(request))
         self._start = self._request.index(batch)
         self._end = self._start + len(batch)
         self._sequence = 0

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from struct import Struct
 from typing import TYPE_CHECKING
 
+from odradek.protocol.checksum import crc32c
 from odradek.protocol.control_records import (
     ControlType,
     EndTxnMarker,
     build_marker_batch,
 )
-from odradek.protocol.records import NewRecord, build_batch
+from odradek.protocol.record_batch import (
+    BATCH_OVERHEAD,
+    CHECKED_POSITION,
+    LOG_OVERHEAD,
+)
+from odradek.protocol.records import NewRecord, build_batch, encode_varint
 
 from .decision import NO_PRODUCER, ProducerIdentity
 
@@ -26,6 +33,15 @@ BATCH_RESERVE = 100
 _RECORD_RESERVE = 40
 
 _new = tuple.__new__
+
+_LENGTH, _LENGTH_POSITION = Struct(">i"), 8
+_CRC, _CRC_POSITION = Struct(">I"), 17
+_TIMES, _TIMES_POSITION = Struct(">qq"), 27  # the first, and the latest
+_TEMPLATE = bytes(
+    build_batch([NewRecord(timestamp=0)], base_sequence=0)[:BATCH_OVERHEAD]
+)
+_NO_DELTAS = bytes(3)  # attributes, and what is added to time and offset of the batch
+_NO_HEADERS = bytes(1)
 
 
 def in_batches(
@@ -73,6 +89,23 @@ def batch_of(
         is_transactional=producer is not None,
     )
     return memoryview(batch)  # as requests bring them: what the log checks fastest
+
+
+def batch_of_one(key: bytes, value: bytes | None, now_ms: int) -> memoryview:
+    """`batch_of` of one record of nobody, as most decisions write: a fifth of the time.
+
+    The template is such a batch; what differs in another one is put into a copy.
+    """
+    rest = b"\1" if value is None else encode_varint(len(value)) + value
+    body = b"".join((_NO_DELTAS, encode_varint(len(key)), key, rest, _NO_HEADERS))
+    batch = bytearray(_TEMPLATE)
+    batch += encode_varint(len(body))
+    batch += body
+    _LENGTH.pack_into(batch, _LENGTH_POSITION, len(batch) - LOG_OVERHEAD)
+    _TIMES.pack_into(batch, _TIMES_POSITION, now_ms, now_ms)
+    view = memoryview(batch)
+    _CRC.pack_into(batch, _CRC_POSITION, crc32c(view[CHECKED_POSITION:]))
+    return view
 
 
 def marker_batch(

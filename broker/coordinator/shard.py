@@ -23,7 +23,14 @@ from odradek.protocol.errors import (
 from odradek.protocol.record_batch import NO_SEQUENCE
 
 from .answers import Answers
-from .batches import NOBODY, batch_of, in_batches, in_segments, marker_batch
+from .batches import (
+    NOBODY,
+    batch_of,
+    batch_of_one,
+    in_batches,
+    in_segments,
+    marker_batch,
+)
 from .coordinator_error import as_coordinator_error
 from .decision import Decision, Place, ShardState
 from .phase import Phase
@@ -34,7 +41,10 @@ if TYPE_CHECKING:
 
     from odradek.broker.replica.partition.partition import Partition
     from odradek.broker.replica.waiting.awaited_appends import AwaitedFrame
-    from odradek.broker.replica.waiting.delayed_produce import AppendResult
+    from odradek.broker.replica.waiting.delayed_produce import (
+        AppendResult,
+        PendingAppend,
+    )
     from odradek.broker.runtime.parked import Parked, T
     from odradek.protocol.topic_partition import TopicPartition
     from odradek.storage.producers.verification_state import VerificationGuard
@@ -156,6 +166,14 @@ class Shard(Generic[S]):
             raise as_coordinator_error(error.code) from error
         result, config = None, partition.config
         now_ms, producer = self._host.clock.now_ms(), decision.producer
+        if len(decision.records) == 1 and producer is None:
+            usual = self._append_one(partition, decision, now_ms)
+            if usual is not None:
+                appended, pending = usual
+                if pending is not None:
+                    self.answers.pending = pending
+                    return appended
+                return None
         batches = [
             (some, batch_of(some, producer, now_ms))
             for some in in_batches(decision.records, config.max_message_bytes)
@@ -165,6 +183,32 @@ class Shard(Generic[S]):
                 self.answers.wait(result, None, self.answers.fail_late)
             result = self._append_together(partition, decision, together, now_ms)
         return result
+
+    def _append_one(
+        self, partition: Partition, decision: Decision, now_ms: int
+    ) -> tuple[AppendResult, PendingAppend | None] | None:
+        """Write and replay the one record of a decision, as most have, the short way.
+
+        None, and nothing was done, where anything is special.
+
+        Raises:
+            KafkaError: it cannot be written.
+        """
+        if not partition.is_written:
+            return None
+        key, value = decision.records[0].encode()
+        batch, appends = (
+            batch_of_one(key, value, now_ms),
+            self._host.replica_manager.appends,
+        )
+        try:
+            written = appends.append_usual_of_coordinator(partition, batch, now_ms)
+        except KafkaError as error:
+            refused = appends.refused(self.topic_partition, partition, error, batch)
+            raise as_coordinator_error(refused.error_code) from error
+        if written is not None and decision.is_replayed:
+            self._replay(decision.records, written[0].base_offset, now_ms, NOBODY)
+        return written
 
     def _append_together(
         self,

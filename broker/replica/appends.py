@@ -157,7 +157,7 @@ class Appends:
                     batch, acks, origin, now_ms, guard, transaction_version
                 )
             except KafkaError as error:
-                results[key] = self._refused(key, found, error, batch)
+                results[key] = self.refused(key, found, error, batch)
                 continue
             results[key], waits = self._note(found, info, acks, now_ms)
             if waits is not None:
@@ -187,7 +187,7 @@ class Appends:
                     ask, found, batch, now_ms, correlation_id
                 )
         except KafkaError as error:
-            return ask.respond(self._refused(ask.key, found, error, batch))
+            return ask.respond(self.refused(ask.key, found, error, batch))
         found.append_count += 1
         base_offset, next_offset, log_start = placed
         self._checkpointer.note_append(len(batch))
@@ -243,7 +243,7 @@ class Appends:
                 batch, ACKS_ALL, _COORDINATOR, now_ms, guard, transaction_version
             )
         except KafkaError as error:
-            return self._refused(found.topic_partition, found, error, batch), None
+            return self.refused(found.topic_partition, found, error, batch), None
         return self._note(found, info, ACKS_ALL, now_ms)
 
     def append_usual_of_coordinator(
@@ -300,13 +300,14 @@ class Appends:
         fields = (error_code or 0, base_offset, time_ms, log_start, next_offset)
         return _new(AppendResult, (*fields, None, None)), waits
 
-    def _refused(
+    def refused(
         self,
         key: TopicPartition,
         found: Partition | None,
         error: KafkaError,
         batch: Buffer | tuple[Buffer, ...],
     ) -> AppendResult:
+        """What became of a batch that was not written; it is counted."""
         size = sum(map(len, batch)) if isinstance(batch, tuple) else len(batch)
         if found is not None:
             self.refusals.note(found, size, error)

@@ -124,3 +124,34 @@ def test_usual_markers_read_as_others_do(
         except KafkaError as error:
             read.append(type(error))
     assert read[0] == read[1]
+
+
+@given(
+    st.sampled_from([ControlType.ABORT, ControlType.COMMIT]),
+    st.integers(-(2**31), 2**31 - 1),
+    st.integers(-1, 2**63 - 1),
+    st.integers(-1, 2**15 - 1),
+    st.integers(-1, 2**63 - 1),
+    st.tuples(st.integers(0, 2**63 - 1), st.integers(-1, 2**31 - 1)),
+)
+def test_a_marker_is_a_batch_as_others_are(  # what differs is put into a template
+    kind: ControlType,
+    epoch: int,
+    producer_id: int,
+    producer_epoch: int,
+    timestamp: int,
+    place: tuple[int, int],
+) -> None:
+    marker = EndTxnMarker(kind, epoch)
+    record = NewRecord(encode_key(kind), encode_value(epoch), timestamp)
+    assert build_marker_batch(
+        marker, producer_id, producer_epoch, timestamp, *place
+    ) == build_batch(
+        [record],
+        base_offset=place[0],
+        leader_epoch=place[1],
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        is_transactional=True,
+        is_control=True,
+    )

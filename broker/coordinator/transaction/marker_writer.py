@@ -20,6 +20,7 @@ from odradek.broker.coordinator.decision import ProducerIdentity
 from odradek.broker.metadata.topic_names import CONSUMER_OFFSETS
 from odradek.broker.replica.appends import AppendTerms
 from odradek.broker.replica.partition.partition import ACKS_ALL
+from odradek.broker.replica.waiting.awaited_appends import AwaitedAppend
 from odradek.broker.runtime.parked import Parked, gathered
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.storage.producers.append_info import AppendOrigin
@@ -120,6 +121,8 @@ class LogMarkerWriter:
         self, marker: Marker, partitions: tuple[TopicPartition, ...]
     ) -> dict[TopicPartition, int] | Parked[dict[TopicPartition, int]]:
         """Write a marker into each, once. The error codes, when they are durable."""
+        if len(partitions) == 1 and partitions[0].topic != CONSUMER_OFFSETS:
+            return self._append_to_one(marker, partitions[0])
         answers: list[Any] = [
             self._groups.end_transaction(each, *marker)
             for each in partitions
@@ -134,6 +137,30 @@ class LogMarkerWriter:
             return {**dict(zip(offsets, codes, strict=True)), **of_others}
 
         return gathered(answers, finish)
+
+    def _append_to_one(
+        self, marker: Marker, key: TopicPartition
+    ) -> dict[TopicPartition, int] | Parked[dict[TopicPartition, int]]:
+        """The same for one partition, as most transactions have: half as dear."""
+        manager, now_ms = self._replica_manager, self._clock.now_ms()
+        try:
+            partition = manager.partition(key)
+        except KafkaError as error:
+            return {key: error.code}
+        result, pending = manager.appends.append_as_coordinator(
+            partition,
+            memoryview(marker.build(now_ms)),
+            now_ms,
+            transaction_version=marker.transaction_version,
+        )
+        codes = {key: result.error_code}
+        if pending is None:
+            return codes
+        answer = AwaitedAppend(codes, result, lambda failed: {key: failed.error_code})
+        manager.appends.awaiting.add(
+            partition, answer, pending.must_be_durable, NO_TIMEOUT_MS, now_ms
+        )
+        return answer
 
     def _append_to_logs(
         self, marker: Marker, partitions: list[TopicPartition]

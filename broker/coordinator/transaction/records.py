@@ -10,7 +10,6 @@ from functools import lru_cache
 from struct import Struct, error
 from typing import TYPE_CHECKING, NamedTuple
 
-from odradek.protocol.compiler import encoder
 from odradek.protocol.errors import InvalidRecord, MalformedRequest
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.protocol.transaction_records import (
@@ -33,9 +32,14 @@ TRANSACTION_KEY = 0
 _VALUE_VERSION = 1
 
 _INT16 = Struct(">h")
-_VERSION = _INT16.pack(_VALUE_VERSION)
+# A value: its version, who the producer is, its timeout and the state; the partitions;
+# two times; and fields with tags.
+_HEAD = Struct(">hqhib")
+_ABSENT = b"\0"  # no list of partitions
+_TIMES = Struct(">qq")
 # A producer writes three records with each of its transactions.
 _KEYS_KEPT = 4096
+_PARTITIONS_KEPT = 8  # of a transaction, at most
 
 
 class TransactionRecord(NamedTuple):
@@ -54,8 +58,7 @@ class TransactionRecord(NamedTuple):
         key = _key(self.transactional_id)
         if self.transaction is None:
             return key, None
-        encode = encoder(TransactionLogValue, _VALUE_VERSION)
-        return key, b"".join((_VERSION, *encode(_value(self.transaction))))
+        return key, _encoded(self.transaction)
 
 
 def decode(key: Buffer, value: Buffer | None) -> TransactionRecord | None:
@@ -88,23 +91,48 @@ def _key(transactional_id: str) -> bytes:
     return _INT16.pack(TRANSACTION_KEY) + key.encode(0)
 
 
-def _value(transaction: Transaction) -> TransactionLogValue:
-    partitions = None
-    if transaction.state is not TransactionState.EMPTY:
-        partitions = _by_topic(transaction.partitions)
-    return TransactionLogValue(
-        producer_id=transaction.producer_id,
-        previous_producer_id=transaction.previous_producer_id,
-        next_producer_id=transaction.next_producer_id,
-        producer_epoch=transaction.producer_epoch,
-        next_producer_epoch=transaction.next_producer_epoch,
-        transaction_timeout_ms=transaction.timeout_ms,
-        transaction_status=transaction.state,
-        transaction_partitions=partitions,
-        transaction_last_update_timestamp_ms=transaction.last_update_ms,
-        transaction_start_timestamp_ms=transaction.start_ms,
-        client_transaction_version=transaction.client_version,
+def _encoded(transaction: Transaction) -> bytes:
+    """The value, of parts: most of what is said again and again was encoded before."""
+    _, producer_id, epoch, timeout_ms, last_update_ms, state, partitions = transaction[
+        :7
+    ]
+    if state is TransactionState.EMPTY:
+        middle = _ABSENT
+    elif len(partitions) <= _PARTITIONS_KEPT:
+        middle = _partitions(partitions)
+    else:
+        middle = _partitions.__wrapped__(partitions)
+    start_ms, *ids, client_version = transaction[7:12]
+    return b"".join(
+        (
+            _HEAD.pack(_VALUE_VERSION, producer_id, epoch, timeout_ms, state),
+            middle,
+            _TIMES.pack(last_update_ms, start_ms),
+            _tags(client_version, *ids),
+        )
     )
+
+
+@lru_cache(_KEYS_KEPT)
+def _partitions(partitions: tuple[TopicPartition, ...]) -> bytes:
+    said = TransactionLogValue(transaction_partitions=_by_topic(partitions))
+    return said.encode(_VALUE_VERSION)[_HEAD.size - _INT16.size : -_TIMES.size - 1]
+
+
+@lru_cache(_KEYS_KEPT)
+def _tags(
+    client_version: int, previous_id: int, next_id: int, next_epoch: int
+) -> bytes:
+    """The fields that are there only when they are not what they usually are."""
+    said = TransactionLogValue(
+        previous_producer_id=previous_id,
+        next_producer_id=next_id,
+        next_producer_epoch=next_epoch,
+        transaction_partitions=None,
+        client_transaction_version=client_version,
+    )
+    before = _HEAD.size - _INT16.size + len(_ABSENT) + _TIMES.size
+    return said.encode(_VALUE_VERSION)[before:]
 
 
 def _by_topic(partitions: Iterable[TopicPartition]) -> list[TransactionPartitions]:

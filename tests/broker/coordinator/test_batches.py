@@ -1,8 +1,12 @@
 """Batches of a coordinator: as many records as fit, and whose transaction it is."""
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from odradek.broker.coordinator.batches import (
     BATCH_RESERVE,
     batch_of,
+    batch_of_one,
     in_batches,
     in_segments,
 )
@@ -52,3 +56,15 @@ def test_a_batch_is_of_nobody_or_part_of_a_transaction() -> None:
     assert header.base_sequence == 0
     found = [(each.key, each.value, each.timestamp) for each in iterate(batch)]
     assert found == [(b"a", b"1", 77), (b"b", None, 77)]
+
+
+@given(
+    st.binary(max_size=200),
+    st.none() | st.binary(max_size=20_000),
+    st.integers(0, 2**62),
+)
+def test_a_batch_of_one_is_as_any_other(
+    key: bytes, value: bytes | None, now_ms: int
+) -> None:
+    wanted = batch_of([(Counted("", 1), key, value)], None, now_ms)
+    assert batch_of_one(key, value, now_ms) == wanted

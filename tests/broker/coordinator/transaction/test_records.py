@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from odradek.broker.coordinator.transaction.records import TransactionRecord, decode
 from odradek.broker.coordinator.transaction.states import TransactionState
@@ -13,7 +15,11 @@ from odradek.broker.coordinator.transaction.transaction import Transaction
 from odradek.protocol.errors import InvalidRecord
 from odradek.protocol.record_batch import scan
 from odradek.protocol.records import Record, iterate
-from odradek.protocol.transaction_records import TransactionLogValue
+from odradek.protocol.topic_partition import TopicPartition
+from odradek.protocol.transaction_records import (
+    TransactionLogValue,
+    TransactionPartitions,
+)
 from tests.broker.coordinator.transaction.rig import A0, A1, B0, Transactions
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "kafka-4.3.1"
@@ -172,3 +178,58 @@ def test_unknown_versions_and_states_are_refused() -> None:
     bad_state[16] = 9
     with pytest.raises(InvalidRecord):
         decode(key, bad_state)
+
+
+@given(
+    st.builds(
+        Transaction,
+        st.just("id"),
+        st.integers(0, 2**63 - 1),
+        st.integers(0, 2**15 - 1),
+        st.integers(0, 2**31 - 1),
+        st.integers(0, 2**62),
+        st.sampled_from(TransactionState),
+        st.lists(
+            st.builds(TopicPartition, st.sampled_from(["t", "u"]), st.integers(0, 20)),
+            max_size=12,
+            unique=True,
+        ).map(tuple),
+        st.integers(-1, 2**62),
+        st.integers(-1, 9),
+        st.integers(-1, 9),
+        st.integers(-1, 9),
+        st.integers(0, 2),
+    )
+)
+def test_a_value_is_as_the_message_says(transaction: Transaction) -> None:
+    key, value = TransactionRecord.of(transaction).encode()
+    topics: dict[str, list[int]] = {}
+    for topic, partition in transaction.partitions:
+        topics.setdefault(topic, []).append(partition)
+    is_empty = transaction.state is TransactionState.EMPTY
+    wanted = TransactionLogValue(
+        producer_id=transaction.producer_id,
+        previous_producer_id=transaction.previous_producer_id,
+        next_producer_id=transaction.next_producer_id,
+        producer_epoch=transaction.producer_epoch,
+        next_producer_epoch=transaction.next_producer_epoch,
+        transaction_timeout_ms=transaction.timeout_ms,
+        transaction_status=transaction.state,
+        transaction_partitions=None
+        if is_empty
+        else [
+            TransactionPartitions(topic=name, partition_ids=ids)
+            for name, ids in topics.items()
+        ],
+        transaction_last_update_timestamp_ms=transaction.last_update_ms,
+        transaction_start_timestamp_ms=transaction.start_ms,
+        client_transaction_version=transaction.client_version,
+    )
+    assert value == b"\0\1" + wanted.encode(1)
+    found = decode(key, value)
+    assert found is not None
+    if not is_empty:
+        by_topic = sorted(
+            transaction.partitions, key=lambda each: list(topics).index(each.topic)
+        )
+        assert found.transaction == transaction._replace(partitions=tuple(by_topic))
