@@ -46,6 +46,7 @@ class QuorumReader:
         self._monotonic = monotonic
         self._sleep = sleep
         self._known: tuple[Address, Connection] | None = None
+        self._timeout_s = TIMEOUT_S
 
     def __enter__(self) -> Self:
         return self
@@ -72,6 +73,7 @@ class QuorumReader:
             MetadataLogError: the log cannot be followed.
             KafkaError: we are refused.
         """
+        self._timeout_s = timeout_s
         deadline = self._monotonic() + timeout_s
         is_first = True
         while is_first or not self.observer.is_caught_up:
@@ -105,13 +107,17 @@ class QuorumReader:
     ) -> _Response:
         """The leader's answer, once it is known who leads.
 
+        It may take as long as `catch_up` might: there is nobody else to ask.
+
         Raises:
             Unreachable: nobody does.
         """
         leader = self.observer.leader
         if leader is None:
             raise Unreachable(self.observer.trouble or "nobody leads the quorum")
-        return self._connected(leader).request(request, response_class)
+        connection = self._connected(leader)
+        connection.wait_for(self._timeout_s)
+        return connection.request(request, response_class)
 
     def _ask(self, question: Question) -> FetchResponse | FetchSnapshotResponse:
         connection = self._connected(question.address)

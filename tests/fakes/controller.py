@@ -208,5 +208,8 @@ class FakeLink:
     def request(self, request: Any, _response_class: Any) -> Any:
         return self._quorum.answer(self._node, request)
 
+    def wait_for(self, timeout_s: float) -> None:
+        pass
+
     def close(self) -> None:
         pass

@@ -1,5 +1,4 @@
 import json
-from collections.abc import Iterator
 
 import pytest
 
@@ -64,20 +63,16 @@ CHANGES: list[Message] = [
 
 def controller(script: ScriptedCluster) -> str:
     """It answers with what was there, then with one change after the other."""
+    batches = {0: [*THERE]}
+    batches |= {len(THERE) + n: [change] for n, change in enumerate(CHANGES)}
 
-    def batches() -> Iterator[tuple[bytes, int]]:
-        yield batch_of(THERE, 0, 3), len(THERE)
-        for offset, message in enumerate(CHANGES, len(THERE)):
-            yield batch_of([message], offset, 3), offset + 1
-
-    left = batches()
-
-    def fetched(_: FetchRequest, __: int) -> FetchResponse:
-        records, end = next(left)
+    def fetched(request: FetchRequest, _: int) -> FetchResponse:
+        offset = request.topics[0].partitions[0].fetch_offset
+        messages = batches.get(offset, [])
         data = PartitionData(
-            high_watermark=end,
+            high_watermark=offset + len(messages),
             current_leader=LeaderIdAndEpoch(leader_id=1, leader_epoch=3),
-            records=records,
+            records=batch_of(messages, offset, 3) if messages else b"",
         )
         return FetchResponse(responses=[FetchableTopicResponse(partitions=[data])])
 
