@@ -28,13 +28,23 @@ def main() -> None:
     parser.add_argument("--commits", type=int, default=100_000)
     parser.add_argument("--compact-every", type=int, default=1000)
     parser.add_argument("--window", type=int, default=5000)
+    parser.add_argument(
+        "--keep",
+        default="",
+        help="what a Delta table keeps of its history, like '1 minutes'; else 30 days"
+        " its entries, and a week the names of removed files",
+    )
     options = parser.parse_args()
     print("batches, ms (median), ms (mean), ms of the processor, KB moved, MB held")
     with tempfile.TemporaryDirectory(prefix="odradek-commits-") as folder:
         window: list[Cost] = []
         table = Path(folder) / "t"
         for cost in commits(
-            options.format, table, options.commits, options.compact_every
+            options.format,
+            table,
+            options.commits,
+            options.compact_every,
+            options.keep,
         ):
             window.append(cost)
             if len(window) == options.window:

@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from odradek.pipeline.tables.places.task_file import Folder
 
 _FILE_SIZE_MAX = 512 << 20
-# Rows are gathered up to this many bytes, for the row groups of all partitions.
-_ROW_GROUP_SIZE = 64 << 20
+# Rows are gathered up to this many bytes, for the row groups of all partitions. What is
+# gathered is held twice while it is written, as rows and as pages of the file.
+_ROW_GROUP_SIZE = 48 << 20
 _OPEN_MAX = 64
 # More than this of one task are a column that divides nothing, but tells rows apart.
 _PARTITIONS_MAX = 2000
@@ -70,8 +71,11 @@ class RowFiles:
         """
         if not rows.num_rows:
             return
+        size = rows.nbytes
+        if self._pending_size + size > _ROW_GROUP_SIZE:
+            self._flush()  # held together they were too much
         self._pending.append(rows)
-        self._pending_size += rows.nbytes
+        self._pending_size += size
         if self._pending_size >= _ROW_GROUP_SIZE:
             self._flush()
 

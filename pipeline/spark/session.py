@@ -38,9 +38,10 @@ _OPTIONS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
-    # Enough rows at once that Arrow pays, few enough for a worker's memory.
+    # Enough rows at once that Arrow pays. A worker holds up to three such batches
+    # beside the row groups that it makes, and records may be large: hence the bytes.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "65536",
-    "spark.sql.execution.arrow.maxBytesPerBatch": str(64 << 20),
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(8 << 20),
     **REDACTED,
     # A Python worker that starts slowly, on a busy machine, has not failed.
     "spark.python.authenticate.socketTimeout": "60s",

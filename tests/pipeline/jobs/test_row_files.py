@@ -1,8 +1,10 @@
 """Files of rows: whole or not there, and one at least for each partition."""
 
+import weakref
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -13,6 +15,10 @@ from odradek.pipeline.jobs.row_files import RowFiles, Shape
 from odradek.pipeline.tables.partitions.partitioning import read_partitioning
 
 SCHEMA = pa.schema([("kind", pa.string()), ("n", pa.int64())])
+
+
+class Held(bytearray):
+    """Bytes that tell whether somebody still has them."""
 
 
 def rows(*kinds: str, first: int = 0) -> pa.RecordBatch:
@@ -57,6 +63,34 @@ def test_few_files_are_open_at_a_time(
     )
     found = [n for e in done for n in pq.ParquetFile(e["path"]).read()["n"].to_pylist()]
     assert sorted(found) == list(range(6))
+
+
+def test_what_is_held_is_bounded_however_many_rows_there_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    group, size = 10_000, 3000
+    monkeypatch.setattr(row_files, "_ROW_GROUP_SIZE", group)
+    files = RowFiles(str(tmp_path), Shape("none"))
+    schema = pa.schema([("value", pa.large_binary())])
+    held: list[weakref.ref[Held]] = []
+    most = 0
+    for number in range(50):
+        value = Held(bytes([number]) * size)
+        held.append(weakref.ref(value))
+        ends = pa.py_buffer(np.array([0, size], np.int64))
+        buffers = [None, ends, pa.py_buffer(value)]
+        column = pa.Array.from_buffers(pa.large_binary(), 1, buffers)
+        files.write(pa.RecordBatch.from_arrays([column], schema=schema))
+        del value, buffers, column
+        most = max(most, sum(each() is not None for each in held))
+    assert most * size <= group
+    (done,) = files.finish()
+    assert not any(each() is not None for each in held)
+    file = pq.ParquetFile(done["path"])
+    groups = range(file.metadata.num_row_groups)
+    assert {file.metadata.row_group(n).num_rows for n in groups} <= {2, 3}
+    found = file.read()["value"].to_pylist()
+    assert found == [bytes([number]) * size for number in range(50)]
 
 
 def test_a_column_that_tells_rows_apart_divides_nothing(
