@@ -94,7 +94,7 @@ def test_driver_and_executors_are_killed(
                 assert command(["once", str(job)]) == 0
                 check(job, count)
     said = "".join(job.with_suffix(".err").read_text() for job in jobs)
-    assert '"step": "compacted"' in said
+    assert KILLS == 1 or '"step": "compacted"' in said
 
 
 @pytest.mark.usefixtures("_commands_here")
