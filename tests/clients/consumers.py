@@ -31,6 +31,17 @@ def _make_response_classes() -> None:
 _make_response_classes()
 
 
+async def stop_aiokafka(consumer: aiokafka.AIOKafkaConsumer) -> None:
+    """Stop it, and close its connections, whatever it was at.
+
+    While it looks for its coordinator, or waits before it fetches again, it ends as if
+    it were cancelled, as of 0.14, and leaves its connections open.
+    """
+    for close in (consumer.stop, consumer._client.close):
+        with contextlib.suppress(asyncio.CancelledError):
+            await close()
+
+
 class Place(NamedTuple):
     """A partition of a topic."""
 
@@ -359,11 +370,7 @@ class AioKafkaConsumer:
 
     async def _close(self) -> None:
         await asyncio.gather(*self._committing)
-        # Stopped while it looks for its coordinator, it ends as if it were cancelled,
-        # and leaves its connections open.
-        for close in (self._consumer.stop, self._consumer._client.close):
-            with contextlib.suppress(asyncio.CancelledError):
-                await close()
+        await stop_aiokafka(self._consumer)
         tasks = asyncio.all_tasks() - {asyncio.current_task()}
         for task in tasks:
             task.cancel()

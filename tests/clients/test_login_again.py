@@ -15,6 +15,7 @@ import confluent_kafka
 import kafka
 import pytest
 
+from tests.clients.consumers import stop_aiokafka
 from tests.clients.session_ends import (
     CONSUMING,
     PARTITIONS,
@@ -183,15 +184,7 @@ class Aiokafka:
                     for record in found:
                         load.note(record.partition, record.value)
         finally:
-            await self._stop(consumer)
-
-    async def _stop(self, consumer: aiokafka.AIOKafkaConsumer) -> None:
-        try:
-            await consumer.stop()
-        except asyncio.CancelledError:
-            # Cut off, it waits before it fetches again: it cancels that wait, and
-            # itself by awaiting it, as of 0.14.
-            await consumer._client.close()
+            await stop_aiokafka(consumer)
 
 
 def loaded(
