@@ -8,12 +8,12 @@ from logs import EPOCH, TOPIC_ID, new_log, now_ms
 
 from odradek.broker.durability.committer import DirectoryCommitter
 from odradek.broker.durability.sync_strategy import SyncStrategy, file_system_sync
-from odradek.broker.memory.answer_memory import AnswerMemory
 from odradek.broker.replica.fetch_executor import FetchExecutor
 from odradek.broker.replica.partition.partition import Partition
 from odradek.broker.replica.partition.replica_state import sole_replica
 from odradek.broker.replica.waiting.delayed_fetch import WaitingFetches
 from odradek.broker.runtime.clock import SystemClock
+from odradek.broker.runtime.memory.answer_memory import AnswerMemory
 from odradek.storage.producers.append_info import AppendOrigin
 from odradek.storage.values.log_config import LogConfig
 

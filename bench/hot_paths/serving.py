@@ -8,8 +8,6 @@ from odradek.broker.config.live_config import LiveConfig
 from odradek.broker.config.options.broker_config import BrokerConfig
 from odradek.broker.durability.committer import Committer
 from odradek.broker.handlers import load as load_handlers
-from odradek.broker.memory.answer_memory import AnswerMemory
-from odradek.broker.memory.limits import LimitedLog, RequestMemory
 from odradek.broker.metadata.catalog.catalog import Catalog
 from odradek.broker.metadata.client_quotas import QuotaEntity
 from odradek.broker.metadata.resource_options import ResourceOptions
@@ -27,6 +25,8 @@ from odradek.broker.requests.registry import registered_handlers
 from odradek.broker.runtime.bugs import Bugs
 from odradek.broker.runtime.clock import SystemClock
 from odradek.broker.runtime.disk_threads import DiskThreads
+from odradek.broker.runtime.memory.answer_memory import AnswerMemory
+from odradek.broker.runtime.memory.limits import LimitedLog, RequestMemory
 from odradek.broker.runtime.scheduler import Scheduler
 from odradek.storage.directory.log_manager import LogManager
 from odradek.storage.files.files import OsFiles

@@ -16,8 +16,8 @@ from partitions import Loop
 from samples import small_batch
 from targets import ASK_VERSIONS, ROOT, environment
 
-from odradek.broker.access.access import Access, Rules
-from odradek.broker.access.acl_index import AclIndex
+from odradek.broker.metadata.access.access import Access, Rules
+from odradek.broker.metadata.access.acl_index import AclIndex
 from odradek.protocol.acl_entries import AclEntry, PatternType, Permission
 from odradek.protocol.acls import Operation, ResourceType
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from odradek.broker.image.error import MetadataLogError
 from odradek.broker.metadata.client_quotas import QuotaEntity
 from odradek.broker.metadata.delegation_token import DelegationToken
 from odradek.broker.metadata.scram_credentials import ScramCredential
+from odradek.broker.quorum.image.error import MetadataLogError
 from odradek.broker.quorum.metadata_directory import read_metadata_log
 from odradek.protocol.acl_entries import AclEntry
 from odradek.protocol.errors import KafkaError, MalformedRequest

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-from odradek.broker.replica.upkeep.free_space import free_bytes
+from odradek.broker.replica.logs.free_space import free_bytes
 from odradek.protocol.errors import KafkaError
 from odradek.storage.directory.disk_reserve import has_room
 

@@ -15,9 +15,9 @@ import inspect
 import logging
 from typing import TYPE_CHECKING, Any, cast
 
-from odradek.broker.memory.answer_memory import UNCOUNTED_SIZE
 from odradek.broker.requests.context import ConnectionInfo
 from odradek.broker.requests.dispatch import starts_alone
+from odradek.broker.runtime.memory.answer_memory import UNCOUNTED_SIZE
 from odradek.broker.runtime.parked import Parked
 from odradek.protocol.errors import MalformedRequest
 from odradek.protocol.framing import FrameReader

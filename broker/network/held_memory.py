@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from odradek.broker.memory.answer_memory import FetchHolder
-from odradek.broker.memory.limits import MemoryHolder
+from odradek.broker.runtime.memory.answer_memory import FetchHolder
+from odradek.broker.runtime.memory.limits import MemoryHolder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

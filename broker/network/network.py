@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
     from odradek.broker.config.options.broker_config import BrokerConfig
     from odradek.broker.config.options.listener import HostPort
-    from odradek.broker.memory.answer_memory import AnswerMemory
-    from odradek.broker.memory.limits import LimitedLog, RequestMemory
     from odradek.broker.requests.dispatch import Dispatcher
     from odradek.broker.runtime.clock import Clock
+    from odradek.broker.runtime.memory.answer_memory import AnswerMemory
+    from odradek.broker.runtime.memory.limits import LimitedLog, RequestMemory
 
     from .admission import Admission
     from .busy_poll import BusyPoll

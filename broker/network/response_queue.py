@@ -16,8 +16,8 @@ from functools import partial
 from types import NoneType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from odradek.broker.memory.answer_memory import UNCOUNTED_SIZE
 from odradek.broker.requests.registry import NO_RESPONSE
+from odradek.broker.runtime.memory.answer_memory import UNCOUNTED_SIZE
 from odradek.broker.runtime.parked import Parked
 from odradek.protocol.errors import MalformedRequest
 

@@ -16,7 +16,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.broker.config.options.listener import PLAINTEXT, HostPort
-from odradek.broker.memory.limits import LIMITS
+from odradek.broker.runtime.memory.limits import LIMITS
 
 if TYPE_CHECKING:
     from odradek.broker.requests.context import ConnectionInfo

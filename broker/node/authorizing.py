@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from odradek.broker.access.authorizer import Authorizer
-from odradek.broker.access.denials import Denials
+from odradek.broker.metadata.access.authorizer import Authorizer
+from odradek.broker.metadata.access.denials import Denials
 from odradek.broker.metadata.acls import Acls
 
 if TYPE_CHECKING:

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from odradek.broker.compaction.cleaning import Cleaning
-from odradek.broker.compaction.cleaning_limits import CleaningLimits
-from odradek.broker.compaction.cleaning_process import ProcessCleaner
 from odradek.broker.coordinator.shortage import LOOK_INTERVAL_MS
 from odradek.broker.handlers.topics.topic_deletion import (
     DELETION_INTERVAL_MS,
     finish_deletions,
 )
 from odradek.broker.network.listener import SWEEP_INTERVAL_MS
-from odradek.broker.replica.upkeep.free_space import FreeSpace
-from odradek.broker.replica.upkeep.retention import FILE_REMOVAL_INTERVAL_MS, Retention
-from odradek.broker.replica.upkeep.scrubbing import SCRUB_TURN_MS, Scrubbing
+from odradek.broker.replica.logs.free_space import FreeSpace
 from odradek.broker.requests.request_times import HALF_LIFE_MS
+from odradek.broker.upkeep.compaction.cleaning import Cleaning
+from odradek.broker.upkeep.compaction.cleaning_limits import CleaningLimits
+from odradek.broker.upkeep.compaction.cleaning_process import ProcessCleaner
+from odradek.broker.upkeep.retention import FILE_REMOVAL_INTERVAL_MS, Retention
+from odradek.broker.upkeep.scrubbing import SCRUB_TURN_MS, Scrubbing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

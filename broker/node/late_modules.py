@@ -35,7 +35,7 @@ LATE_MODULES: Final = (
     "handlers.groups.offset_fetch",
     "coordinator.transaction.service",
     "handlers.transactions.init_producer_id",
-    "compaction.cleaning",
+    "upkeep.compaction.cleaning",
     "node.jobs",
     "node.closing",  # not when it stops: files may be short
     "operate.admin_requests",

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from odradek.broker.config.options.security.per_listener import SecurityOptions
-from odradek.broker.memory.limits import LimitedLog, RequestMemory
 from odradek.broker.network.admission import Admission
 from odradek.broker.network.busy_poll import busy_poll
 from odradek.broker.network.listener import Listener
 from odradek.broker.network.network import Network
 from odradek.broker.runtime.cpus import usable_cpus
+from odradek.broker.runtime.memory.limits import LimitedLog, RequestMemory
 from odradek.broker.runtime.process import leave_no_core
 
 from .reconfiguration import follow_changes

@@ -10,19 +10,17 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from odradek.broker.memory.limits import LimitedLog
 from odradek.broker.metadata.client_quotas import ClientQuotas
 from odradek.broker.metadata.features import Features
 from odradek.broker.metadata.producer_ids import ProducerIds
 from odradek.broker.metadata.resource_options import ResourceKind
 from odradek.broker.metadata.topic_names import SHARE_GROUP_STATE
 from odradek.broker.runtime.bugs import Bugs
+from odradek.broker.runtime.memory.limits import LimitedLog
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from odradek.broker.access.authorizer import Authorizer
-    from odradek.broker.compaction.cleaning import Cleaning
     from odradek.broker.config.live_config import LiveConfig
     from odradek.broker.config.options.broker_config import BrokerConfig
     from odradek.broker.coordinator.group.service import GroupCoordinator
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
     from odradek.broker.coordinator.shortage import Shortage
     from odradek.broker.coordinator.transaction.service import TransactionCoordinator
     from odradek.broker.durability.committer import Committer
-    from odradek.broker.memory.answer_memory import AnswerMemory
+    from odradek.broker.metadata.access.authorizer import Authorizer
     from odradek.broker.metadata.client_telemetry import ClientTelemetry
     from odradek.broker.metadata.delegation_tokens import DelegationTokens
     from odradek.broker.metadata.mirrored_topics import MirroredTopics
@@ -39,15 +37,17 @@ if TYPE_CHECKING:
     from odradek.broker.metadata.scram_credentials import ScramCredentials
     from odradek.broker.metadata.topics import Topics
     from odradek.broker.mirror.mirrors import Mirrors
-    from odradek.broker.moves.moving import Moving
     from odradek.broker.replica.fetch_sessions import FetchSessions
     from odradek.broker.replica.replica_manager import ReplicaManager
     from odradek.broker.runtime.clock import Clock
     from odradek.broker.runtime.disk_threads import DiskThreads
+    from odradek.broker.runtime.memory.answer_memory import AnswerMemory
     from odradek.broker.runtime.scheduler import Scheduler
     from odradek.broker.security.certificates.renewal import Renewal
     from odradek.broker.security.login.logins import Logins
     from odradek.broker.share.sharing import Sharing
+    from odradek.broker.upkeep.compaction.cleaning import Cleaning
+    from odradek.broker.upkeep.moving import Moving
     from odradek.storage.directory.log_manager import LogManager
 
 
@@ -119,7 +119,7 @@ class Parts:
     @cached_property
     def answer_memory(self) -> AnswerMemory:
         """What all answers may take together."""
-        from odradek.broker.memory.answer_memory import AnswerMemory
+        from odradek.broker.runtime.memory.answer_memory import AnswerMemory
 
         config = self.config
         return AnswerMemory(
@@ -246,7 +246,7 @@ class Parts:
     @cached_property
     def moving(self) -> Moving:
         """Moves between log directories."""
-        from odradek.broker.moves.moving import Moving
+        from odradek.broker.upkeep.moving import Moving
 
         return Moving(
             live=self.live,

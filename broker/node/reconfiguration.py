@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 from odradek.broker.metadata.resource_options import ResourceKind
 
 if TYPE_CHECKING:
-    from odradek.broker.compaction.cleaning import Cleaning
     from odradek.broker.config.options.broker_config import BrokerConfig
     from odradek.broker.metadata.resource_options import Resource
     from odradek.broker.network.admission import Admission
     from odradek.broker.network.network import Network
-    from odradek.broker.quotas.metered import MeteredDispatcher
+    from odradek.broker.requests.quotas.metered import MeteredDispatcher
     from odradek.broker.requests.services import Services
+    from odradek.broker.upkeep.compaction.cleaning import Cleaning
 
 
 def follow_changes(services: Services, admission: Admission) -> None:
@@ -43,7 +43,7 @@ def follow_quotas(services: Services, network: Network) -> None:
             return
         nonlocal metered
         if metered is None and services.quotas:
-            from odradek.broker.quotas.metered import MeteredDispatcher
+            from odradek.broker.requests.quotas.metered import MeteredDispatcher
 
             metered = MeteredDispatcher(network.dispatcher, services)
             network.admission.is_over_quota = metered.is_address_over_quota

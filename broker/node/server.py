@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from odradek.broker.compaction.cleaning import Cleaning
     from odradek.broker.config.options.broker_config import BrokerConfig
     from odradek.broker.network.listener import Listener
     from odradek.broker.network.network import Network
@@ -54,6 +53,7 @@ if TYPE_CHECKING:
     from odradek.broker.operate.backups import Backups
     from odradek.broker.operate.http_server import Door, HttpServer
     from odradek.broker.operate.metrics.broker_families import MetricSources
+    from odradek.broker.upkeep.compaction.cleaning import Cleaning
 
 
 class Server:

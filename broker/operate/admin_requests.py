@@ -16,8 +16,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from odradek.broker.compaction.requested import Compacted, Compaction
 from odradek.broker.config.options.listener import Listener as Address
+from odradek.broker.upkeep.compaction.requested import Compacted, Compaction
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.protocol.uuids import to_text
 from odradek.terminal.spelling import did_you_mean
@@ -28,9 +28,9 @@ from .readiness import why_not_ready
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from odradek.broker.compaction.cleaning import Cleaning
     from odradek.broker.network.listener import Listener
     from odradek.broker.requests.services import Services
+    from odradek.broker.upkeep.compaction.cleaning import Cleaning
 
     from .admin_socket import AdminRequest, Items, Request
     from .tracing.tracer import Tracer

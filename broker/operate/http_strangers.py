@@ -19,8 +19,8 @@ from odradek.broker.network.tls.first_bytes import (
 
 if TYPE_CHECKING:
     from odradek.broker.config.options.listener import HostPort
-    from odradek.broker.memory.limits import LimitedLog
     from odradek.broker.runtime.clock import Clock
+    from odradek.broker.runtime.memory.limits import LimitedLog
 
 PROTOCOL: Final = "http.listener.security.protocol"
 _HERE: Final = "this is the port of metrics and health (http.listener)"

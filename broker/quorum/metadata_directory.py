@@ -12,9 +12,9 @@ import re
 from itertools import starmap
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
-from odradek.broker.image.error import MetadataLogError
 from odradek.storage.scan.batch_scan import BatchScan
 
+from .image.error import MetadataLogError
 from .snapshot_download import is_footer
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from odradek.broker.image.error import MetadataLogError
 from odradek.client.address import Address
 from odradek.protocol.errors import ErrorCode, KafkaError, error_class
 from odradek.protocol.messages.fetch import (
@@ -30,13 +29,13 @@ from odradek.protocol.messages.fetch_snapshot import (
 )
 from odradek.protocol.uuids import ZERO_UUID
 
+from .image.error import MetadataLogError
 from .snapshot_download import SnapshotDownload, SnapshotName, replay_snapshot
 from .tail import Tail
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from odradek.broker.image.replay import Replay
     from odradek.protocol.messages.current_leader import (
         LeaderIdAndEpoch,
         NodeEndpoint,
@@ -46,6 +45,8 @@ if TYPE_CHECKING:
         SnapshotEndpoint,
         SnapshotLeader,
     )
+
+    from .image.replay import Replay
 
 METADATA_TOPIC: Final = "__cluster_metadata"
 METADATA_TOPIC_ID: Final = bytes(15) + b"\x01"

@@ -9,18 +9,20 @@ from __future__ import annotations
 from itertools import starmap
 from typing import TYPE_CHECKING, NamedTuple
 
-from odradek.broker.image.error import MetadataLogError
 from odradek.protocol.control_records import ControlType, decode_key
 from odradek.protocol.errors import KafkaError
 from odradek.protocol.record_batch import BATCH_OVERHEAD, check_crc, read_header
 from odradek.protocol.records import iterate
 
+from .image.error import MetadataLogError
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from odradek.broker.image.replay import Replay
     from odradek.protocol.primitives import Buffer
     from odradek.protocol.record_batch import BatchHeader
+
+    from .image.replay import Replay
 
 
 class SnapshotName(NamedTuple):

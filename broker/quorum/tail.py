@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from odradek.broker.image.error import MetadataLogError
 from odradek.protocol.record_batch import BATCH_OVERHEAD, check_crc, read_header
+
+from .image.error import MetadataLogError
 
 if TYPE_CHECKING:
     from odradek.protocol.primitives import Buffer

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from odradek.broker.durability.committer import COMMIT
-from odradek.broker.memory.limits import LimitedLog
+from odradek.broker.runtime.memory.limits import LimitedLog
 from odradek.broker.runtime.parked import Parked
 from odradek.protocol.compression import DecompressedTooLarge
 from odradek.protocol.errors import ErrorCode, InvalidTopic, KafkaError
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from odradek.storage.producers.append_info import AppendInfo
     from odradek.storage.producers.verification_state import VerificationGuard
 
-    from .upkeep.checkpointer import Checkpointer
-    from .upkeep.free_space import FreeSpace
+    from .logs.checkpointer import Checkpointer
+    from .logs.free_space import FreeSpace
     from .waiting.purgatory import Purgatory
 
     # The whole frame of the answer, a response, or what waits to be one of these.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from odradek.broker.memory.answer_memory import UNCOUNTED_SIZE
+from odradek.broker.runtime.memory.answer_memory import UNCOUNTED_SIZE
 from odradek.broker.runtime.parked import Parked
 from odradek.protocol.errors import ErrorCode, KafkaError
 from odradek.storage.files.files import ColdRead
@@ -17,8 +17,8 @@ from .waiting.delayed_fetch import DelayedFetch, Waiter, WaitingFetches
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
 
-    from odradek.broker.memory.answer_memory import AnswerMemory
     from odradek.broker.runtime.disk_threads import DiskThreads
+    from odradek.broker.runtime.memory.answer_memory import AnswerMemory
     from odradek.broker.runtime.parked import T
     from odradek.protocol.topic_partition import TopicPartition
     from odradek.storage.files.files import ColdBytes

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from odradek.broker.runtime.parked import T
     from odradek.protocol.topic_partition import TopicPartition
 
+    from .logs.log_start_checkpointer import LogStartCheckpointer
     from .partition.partition import Partition
-    from .upkeep.log_start_checkpointer import LogStartCheckpointer
     from .waiting.purgatory import Purgatory
 
     Results = dict[TopicPartition, DeleteRecordsResult]

@@ -19,15 +19,15 @@ from odradek.storage.directory.checkpoints import DirectoryFailure
 
 from .appends import OF_A_CLIENT, Appends, AppendTerms
 from .fetch_executor import FetchExecutor
+from .logs.checkpointer import Checkpointer
+from .logs.free_space import FreeSpace
+from .logs.log_opener import LogOpener
+from .logs.log_start_checkpointer import LogStartCheckpointer
+from .logs.written_partitions import WrittenPartitions
 from .partition.partition import Partition
 from .partition.replica_state import sole_replica
 from .partition.traffic import NO_TRAFFIC, Traffic, traffic_of
 from .record_deletion import RecordDeletion
-from .upkeep.checkpointer import Checkpointer
-from .upkeep.free_space import FreeSpace
-from .upkeep.log_opener import LogOpener
-from .upkeep.log_start_checkpointer import LogStartCheckpointer
-from .upkeep.written_partitions import WrittenPartitions
 from .waiting.purgatories import purgatories_of
 from .waiting.visible_end import VisibleEnds
 
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 
     from odradek.broker.config.options.broker_config import BrokerConfig
     from odradek.broker.durability.committer import Committer
-    from odradek.broker.memory.answer_memory import AnswerMemory
     from odradek.broker.metadata.topic import Topic
     from odradek.broker.metadata.topics import Topics
     from odradek.broker.runtime.clock import Clock
     from odradek.broker.runtime.disk_threads import DiskThreads
+    from odradek.broker.runtime.memory.answer_memory import AnswerMemory
     from odradek.broker.runtime.parked import Parked, T
     from odradek.storage.directory.log_manager import LogManager
     from odradek.storage.files.files import Buffer, StorageFailure

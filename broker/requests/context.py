@@ -14,7 +14,7 @@ from .short_ways import NO_SHORT_WAYS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from odradek.broker.access.access import Access
+    from odradek.broker.metadata.access.access import Access
 
     from .services import Services
     from .short_ways import ShortWays
@@ -144,7 +144,7 @@ class RequestContext:
         access = authorizer.access_of(principal, host)
         if access.may(operation, resource_type, name):
             return True
-        from odradek.broker.access.denials import Denial  # few brokers deny
+        from odradek.broker.metadata.access.denials import Denial  # few brokers deny
 
         what = operation, resource_type, name, self.api_name
         authorizer.denials.note(access, Denial(principal, host, *what))

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from odradek.broker.access.authorizer import Authorizer
-    from odradek.broker.compaction.cleaning import Cleaning
     from odradek.broker.config.live_config import LiveConfig
     from odradek.broker.config.options.broker_config import BrokerConfig
     from odradek.broker.coordinator.group.service import GroupCoordinator
@@ -16,8 +14,7 @@ if TYPE_CHECKING:
     from odradek.broker.coordinator.shortage import Shortage
     from odradek.broker.coordinator.transaction.service import TransactionCoordinator
     from odradek.broker.durability.committer import Committer
-    from odradek.broker.memory.answer_memory import AnswerMemory
-    from odradek.broker.memory.limits import LimitedLog
+    from odradek.broker.metadata.access.authorizer import Authorizer
     from odradek.broker.metadata.client_quotas import ClientQuotas
     from odradek.broker.metadata.client_telemetry import ClientTelemetry
     from odradek.broker.metadata.delegation_tokens import DelegationTokens
@@ -27,14 +24,17 @@ if TYPE_CHECKING:
     from odradek.broker.metadata.scram_credentials import ScramCredentials
     from odradek.broker.metadata.topics import Topics
     from odradek.broker.mirror.mirrors import Mirrors
-    from odradek.broker.moves.moving import Moving
     from odradek.broker.replica.fetch_sessions import FetchSessions
     from odradek.broker.replica.replica_manager import ReplicaManager
     from odradek.broker.runtime.bugs import Bugs
     from odradek.broker.runtime.clock import Clock
     from odradek.broker.runtime.disk_threads import DiskThreads
+    from odradek.broker.runtime.memory.answer_memory import AnswerMemory
+    from odradek.broker.runtime.memory.limits import LimitedLog
     from odradek.broker.runtime.scheduler import Scheduler
     from odradek.broker.share.sharing import Sharing
+    from odradek.broker.upkeep.compaction.cleaning import Cleaning
+    from odradek.broker.upkeep.moving import Moving
     from odradek.storage.directory.log_manager import LogManager
 
 

@@ -21,8 +21,8 @@ from .registry import shortcut_maker
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from odradek.broker.access.access import Access
-    from odradek.broker.access.authorizer import Authorizer
+    from odradek.broker.metadata.access.access import Access
+    from odradek.broker.metadata.access.authorizer import Authorizer
     from odradek.protocol.schema import Request
 
     from .context import ConnectionInfo

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 TEXT, JSON = "text", "json"
 _FORMAT = "%(asctime)s %(levelname)-7s %(place)s: %(message)s"
 # Of these rooms of the broker people know those inside.
-_OUTER_ROOMS = frozenset({"coordinator", "handlers"})
+_OUTER_ROOMS = frozenset({"coordinator", "handlers", "runtime", "upkeep"})
 # Words for rooms that have others in the code.
 _PLACES = {
     "cli": "serve",
@@ -31,6 +31,7 @@ _PLACES = {
     "replica": "logs",
     "storage": "logs",
     "transaction": "transactions",
+    "upkeep": "logs",
 }
 # What every record has; the rest came as ``extra``.
 _USUAL = frozenset(vars(logging.makeLogRecord({}))) | {

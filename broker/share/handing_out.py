@@ -10,8 +10,8 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from odradek.broker.memory.answer_memory import UNCOUNTED_SIZE
 from odradek.broker.replica.partition.fetch_reader import FetchParams, PartitionFetch
+from odradek.broker.runtime.memory.answer_memory import UNCOUNTED_SIZE
 from odradek.protocol.errors import ErrorCode, KafkaError, error_class
 
 from .acknowledge import Acknowledged
@@ -23,11 +23,11 @@ from .share_fetch import ShareRead
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
 
-    from odradek.broker.memory.answer_memory import AnswerMemory
     from odradek.broker.replica.partition.fetch_reader import FetchResult
     from odradek.broker.replica.replica_manager import ReplicaManager
     from odradek.broker.runtime.bugs import Bugs
     from odradek.broker.runtime.clock import Clock
+    from odradek.broker.runtime.memory.answer_memory import AnswerMemory
 
     from .read_batches import ReadBatch
     from .served_partition import ServedPartition

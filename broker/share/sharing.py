@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from odradek.broker.config.options.broker_config import BrokerConfig
     from odradek.broker.coordinator.share.service import ShareCoordinator
     from odradek.broker.coordinator.share.state import ShareKey
-    from odradek.broker.memory.answer_memory import AnswerMemory
     from odradek.broker.metadata.resource_options import ResourceOptions
     from odradek.broker.metadata.topics import Topics
     from odradek.broker.replica.replica_manager import ReplicaManager
     from odradek.broker.runtime.bugs import Bugs
     from odradek.broker.runtime.clock import Clock
     from odradek.broker.runtime.disk_threads import DiskThreads
+    from odradek.broker.runtime.memory.answer_memory import AnswerMemory
     from odradek.broker.runtime.parked import Parked
 
     from .acknowledge import Acknowledged

@@ -7,8 +7,8 @@ import pytest
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType
 
 from odradek.broker.cli.main import main
-from odradek.broker.image.image import MetadataImage, OptionResource
-from odradek.broker.image.replay import Replay
+from odradek.broker.quorum.image.image import MetadataImage, OptionResource
+from odradek.broker.quorum.image.replay import Replay
 from odradek.broker.quorum.observer import Observer
 from odradek.broker.quorum.quorum_reader import QuorumReader
 from odradek.client.address import Address

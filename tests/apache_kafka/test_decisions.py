@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from odradek.broker.access.access import Access, Rules
-from odradek.broker.access.acl_index import AclIndex
+from odradek.broker.metadata.access.access import Access, Rules
+from odradek.broker.metadata.access.acl_index import AclIndex
 from odradek.protocol.acl_entries import AclEntry, PatternType
 from odradek.protocol.acls import Operation, ResourceType
 from tests.apache_kafka.java_client import JavaClient

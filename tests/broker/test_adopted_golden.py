@@ -13,8 +13,8 @@ import pytest
 
 from odradek.broker.durability.committer import Committer
 from odradek.broker.node.server import Server
-from odradek.broker.replica.upkeep.free_space import FreeSpace
-from odradek.broker.replica.upkeep.retention import Retention
+from odradek.broker.replica.logs.free_space import FreeSpace
+from odradek.broker.upkeep.retention import Retention
 from odradek.protocol.uuids import to_text
 from tests.adopted import (
     GOLDEN,

@@ -12,8 +12,6 @@ import pytest
 from odradek.broker import handlers
 from odradek.broker.config.live_config import LiveConfig
 from odradek.broker.config.options.broker_config import BrokerConfig
-from odradek.broker.memory.answer_memory import AnswerMemory
-from odradek.broker.memory.limits import LimitedLog, RequestMemory
 from odradek.broker.metadata.features import SUPPORTED
 from odradek.broker.network.admission import Admission
 from odradek.broker.network.listener import Listener
@@ -21,6 +19,8 @@ from odradek.broker.network.network import Network
 from odradek.broker.requests.dispatch import Dispatcher
 from odradek.broker.requests.registry import registered_handlers
 from odradek.broker.runtime.bugs import Bugs
+from odradek.broker.runtime.memory.answer_memory import AnswerMemory
+from odradek.broker.runtime.memory.limits import LimitedLog, RequestMemory
 from odradek.client.connection import Connection, ConnectionClosed
 from odradek.protocol.errors import InvalidRequest, MalformedRequest, UnsupportedVersion
 from odradek.protocol.messages.api_versions import (

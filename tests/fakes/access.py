@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator
 from typing import Any, cast
 
-from odradek.broker.access.authorizer import Authorizer
-from odradek.broker.access.denials import Denials
+from odradek.broker.metadata.access.authorizer import Authorizer
+from odradek.broker.metadata.access.denials import Denials
 from odradek.protocol.acl_entries import AclEntry, PatternType, Permission
 from odradek.protocol.acls import Operation, ResourceType
 from tests.fakes.clock import FakeClock

@@ -3,8 +3,8 @@
 from ssl import SSLContext
 
 from odradek.broker.config.options.listener import HostPort
-from odradek.broker.memory.limits import LimitedLog
 from odradek.broker.operate.http_strangers import HttpPort
+from odradek.broker.runtime.memory.limits import LimitedLog
 from tests.fakes.clock import FakeClock
 
 

@@ -10,7 +10,6 @@ from typing import Any, cast
 from odradek.broker.config.options.broker_config import BrokerConfig
 from odradek.broker.config.options.listener import Listener as Address
 from odradek.broker.handlers import OfferedHandlers
-from odradek.broker.memory.limits import LimitedLog, RequestMemory
 from odradek.broker.metadata.catalog.catalog import Catalog
 from odradek.broker.metadata.scram_credentials import ScramCredential
 from odradek.broker.network.admission import Admission
@@ -19,6 +18,7 @@ from odradek.broker.network.listener import SWEEP_INTERVAL_MS, Listener
 from odradek.broker.network.network import Network
 from odradek.broker.node.listening import make_listeners
 from odradek.broker.requests.dispatch import Dispatcher
+from odradek.broker.runtime.memory.limits import LimitedLog, RequestMemory
 from odradek.broker.security.login.gate import Gate
 from odradek.protocol.headers import decode_response, encode_request
 from odradek.protocol.messages.sasl import (

@@ -13,14 +13,14 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from odradek.broker.config.options.broker_config import BrokerConfig
-from odradek.broker.memory.answer_memory import AnswerMemory
-from odradek.broker.memory.limits import LimitedLog, RequestMemory
 from odradek.broker.network.admission import Admission
 from odradek.broker.network.connection import Connection
 from odradek.broker.network.network import Network
 from odradek.broker.requests.context import ConnectionInfo
 from odradek.broker.requests.dispatch import Dispatcher, Exchange, Route
 from odradek.broker.requests.registry import NO_RESPONSE
+from odradek.broker.runtime.memory.answer_memory import AnswerMemory
+from odradek.broker.runtime.memory.limits import LimitedLog, RequestMemory
 from odradek.broker.runtime.parked import Parked
 from odradek.protocol.errors import MalformedRequest
 from tests.fakes.clock import FakeClock

@@ -12,7 +12,6 @@ from typing import Any, cast
 
 from odradek.broker.config.live_config import LiveConfig
 from odradek.broker.config.options.broker_config import BrokerConfig
-from odradek.broker.memory.answer_memory import AnswerMemory
 from odradek.broker.metadata.catalog.catalog import Catalog
 from odradek.broker.metadata.found_directories import compare_directories
 from odradek.broker.metadata.resource_options import ResourceOptions
@@ -22,6 +21,7 @@ from odradek.broker.replica.replica_manager import ReplicaManager
 from odradek.broker.requests.context import ConnectionInfo, RequestContext
 from odradek.broker.runtime.bugs import Bugs
 from odradek.broker.runtime.disk_threads import DiskThreads
+from odradek.broker.runtime.memory.answer_memory import AnswerMemory
 from odradek.broker.runtime.scheduler import Scheduler
 from odradek.protocol.control_records import (
     ControlType,

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from odradek.broker.handlers import load as load_handlers
-from odradek.broker.memory.limits import LimitedLog, RequestMemory
 from odradek.broker.network.admission import Admission
 from odradek.broker.network.connection import Connection
 from odradek.broker.network.listener import Listener
@@ -17,6 +16,7 @@ from odradek.broker.operate.tracing.tracer import Ask, Tracer
 from odradek.broker.operate.tracing.wanted import API_OF, Wanted
 from odradek.broker.requests.dispatch import Dispatcher
 from odradek.broker.requests.registry import registered_handlers
+from odradek.broker.runtime.memory.limits import LimitedLog, RequestMemory
 from odradek.protocol.headers import encode_request
 from odradek.protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from odradek.protocol.messages.offsets import (

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from odradek.broker.config.options.broker_config import BrokerConfig
 from odradek.broker.config.options.listener import Listener
-from odradek.broker.moves.moving import Moving
 from odradek.broker.node.server import Server
 from odradek.broker.replica.partition.partition import Partition
+from odradek.broker.upkeep.moving import Moving
 from odradek.client.connection import Connection
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.messages.log_dirs import (

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from odradek.broker.handlers import load as load_handlers
 from odradek.broker.metadata.client_quotas import QuotaEntity
-from odradek.broker.quotas.metered import MeteredDispatcher
 from odradek.broker.requests.context import ConnectionInfo
 from odradek.broker.requests.dispatch import Dispatcher
+from odradek.broker.requests.quotas.metered import MeteredDispatcher
 from odradek.broker.requests.registry import NO_RESPONSE, registered_handlers
 from odradek.broker.runtime.parked import Parked
 from odradek.protocol.errors import MalformedRequest

@@ -7,8 +7,8 @@ import socket
 from collections.abc import Iterator
 from pathlib import Path
 
-from odradek.broker.memory.answer_memory import SMALL_SIZE
 from odradek.broker.node.server import Server
+from odradek.broker.runtime.memory.answer_memory import SMALL_SIZE
 from odradek.client.connection import Connection
 from odradek.protocol.headers import decode_response, encode_request
 from odradek.protocol.messages.fetch import (

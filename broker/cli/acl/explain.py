@@ -86,8 +86,8 @@ def command(arguments: list[str]) -> int:
 
 
 def _explain(cluster: Cluster, options: argparse.Namespace, what: Resource) -> int:
-    from odradek.broker.access.access import Access, Rules
-    from odradek.broker.access.acl_index import AclIndex, plain_host
+    from odradek.broker.metadata.access.access import Access, Rules
+    from odradek.broker.metadata.access.acl_index import AclIndex, plain_host
     from odradek.client.acls import describe_acls
     from odradek.protocol.errors import KafkaError
 
@@ -201,7 +201,7 @@ def _elsewhere(
     entries: list[AclEntry], options: argparse.Namespace, what: Resource
 ) -> list[str]:
     """The entries for single hosts, of which none is the one that was asked about."""
-    from odradek.broker.access.acl_index import AclIndex
+    from odradek.broker.metadata.access.acl_index import AclIndex
 
     hosts = sorted({each.host for each in entries if each.host != WILDCARD})
     found: dict[AclEntry, None] = {}

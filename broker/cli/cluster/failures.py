@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def said(command: str, act: Callable[[], int]) -> int:
     """The exit code of ``act``; what goes wrong is said in one line."""
-    from odradek.broker.image.error import MetadataLogError
+    from odradek.broker.quorum.image.error import MetadataLogError
     from odradek.protocol.errors import KafkaError, MalformedRequest, UnknownTopicId
 
     try:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from odradek.broker.image.error import MetadataLogError
-from odradek.broker.image.replay import Replay
+from odradek.broker.quorum.image.error import MetadataLogError
+from odradek.broker.quorum.image.replay import Replay
 from odradek.client.address import Address
 
 from .view import (
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from odradek.broker.image.image import BrokerImage, MetadataImage
+    from odradek.broker.quorum.image.image import BrokerImage, MetadataImage
     from odradek.broker.quorum.quorum_reader import QuorumReader
     from odradek.client.quorum import Quorum
     from odradek.client.security.settings import Security

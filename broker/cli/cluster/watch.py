@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-    from odradek.broker.image.changes import Change
-    from odradek.broker.image.image import MetadataImage
+    from odradek.broker.quorum.image.changes import Change
+    from odradek.broker.quorum.image.image import MetadataImage
 
 _COMMAND = "cluster watch"
 _EXAMPLES = (
@@ -71,7 +71,7 @@ def command(arguments: list[str]) -> int:
 
 
 def _watch(options: argparse.Namespace) -> int:
-    from odradek.broker.image.changes import changes
+    from odradek.broker.quorum.image.changes import changes
 
     left = options.count
     for before, after in _images(options):

@@ -210,7 +210,7 @@ def _plan_running(directory: Path, files: Files, held: ExitStack) -> BackupPlan:
 
 
 def _check_room(plan: BackupPlan, target: Path) -> None:
-    from odradek.broker.replica.upkeep.free_space import free_bytes
+    from odradek.broker.replica.logs.free_space import free_bytes
 
     device, wanted = target.stat().st_dev, 0
     for each in plan.files:

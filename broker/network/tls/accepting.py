@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from odradek.broker.memory.limits import LimitedLog
     from odradek.broker.runtime.clock import Clock
+    from odradek.broker.runtime.memory.limits import LimitedLog
 
 ACCEPTED_A_TURN: Final = 64
 ACCEPTING_MS_MAX: Final = 1  # then those who are in have their turn

@@ -23,13 +23,13 @@ from .tls_families import tls_families
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from odradek.broker.compaction.cleaning import Cleaning
     from odradek.broker.network.listener import Listener
     from odradek.broker.network.network import Network
     from odradek.broker.replica.replica_manager import ReplicaManager
     from odradek.broker.requests.services import Services
     from odradek.broker.runtime.loop_pauses import LoopPauses
     from odradek.broker.security.login.logins import Logins
+    from odradek.broker.upkeep.compaction.cleaning import Cleaning
 
 _QUANTILES = (0.5, 0.95, 0.99, 0.999)
 _PAGE_SIZE = resource.getpagesize()

@@ -20,7 +20,6 @@ from odradek.broker.handlers.records.produce import handle_produce
 from odradek.broker.handlers.records.transaction_verification import ask_coordinator
 from odradek.broker.handlers.records.usual_fetch import UsualFetch
 from odradek.broker.handlers.records.usual_produce import UsualProduce
-from odradek.broker.quotas.metered import Measuring, MeteredDispatcher
 from odradek.broker.replica.appends import Appends
 from odradek.broker.replica.fetch_executor import FetchExecutor
 from odradek.broker.replica.partition.fetch_reader import FetchReader, read_partition
@@ -30,6 +29,7 @@ from odradek.broker.replica.waiting.awaited_appends import AwaitingAppends
 from odradek.broker.replica.waiting.delayed_fetch import DelayedFetch, WaitingFetches
 from odradek.broker.replica.waiting.delayed_produce import DelayedProduce
 from odradek.broker.requests.dispatch import Dispatcher
+from odradek.broker.requests.quotas.metered import Measuring, MeteredDispatcher
 from odradek.broker.runtime.disk_threads import DiskThreads
 from odradek.protocol.api_keys import ApiKey
 from odradek.storage.files.files import OsFile

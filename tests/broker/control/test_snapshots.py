@@ -12,7 +12,7 @@ from odradek.broker.operate.admin_socket import AdminError
 from odradek.broker.operate.backups import Backups
 from odradek.protocol.errors import KafkaStorageError
 from odradek.storage.files.files import StorageFailure
-from tests.broker.compaction.test_cleaning import append
+from tests.broker.upkeep.compaction.test_cleaning import append
 from tests.fakes.replicas import LOG_DIR, Replicas, replicas
 
 

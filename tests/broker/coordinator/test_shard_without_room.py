@@ -8,7 +8,7 @@ import pytest
 
 from odradek.broker.coordinator.decision import Decision
 from odradek.broker.coordinator.phase import Phase
-from odradek.broker.replica.upkeep.written_partitions import RETRY_MS
+from odradek.broker.replica.logs.written_partitions import RETRY_MS
 from odradek.protocol.errors import ErrorCode, KafkaError
 from tests.broker.coordinator.tally import (
     Counted,

@@ -8,7 +8,7 @@ from odradek.broker.coordinator.decision import Decision
 from odradek.broker.coordinator.group.state.records import CommittedOffset, OffsetRecord
 from odradek.broker.coordinator.shortage import ROOM_BYTES_MIN, Shortage
 from odradek.broker.metadata.topic_names import CONSUMER_OFFSETS
-from odradek.broker.replica.upkeep.written_partitions import RETRY_MS
+from odradek.broker.replica.logs.written_partitions import RETRY_MS
 from odradek.protocol.topic_partition import TopicPartition
 from odradek.storage.directory.disk_reserve import PROBE_NAME
 from tests.fakes.replicas import LOG_DIR, Replicas, batch_of, full_catalog, replicas

@@ -9,7 +9,7 @@ from odradek.broker.operate.admin_requests import admin_requests
 from odradek.broker.operate.admin_socket import AdminError
 from odradek.protocol.record_batch import COMPRESSION_NONE
 from odradek.protocol.uuids import ZERO_UUID
-from tests.broker.compaction.test_cleaning import append, cleaning_of, compacted
+from tests.broker.upkeep.compaction.test_cleaning import append, cleaning_of, compacted
 from tests.fakes.replicas import Replicas, replicas
 from tests.protocol.test_otlp_metrics import GAUGE, data_of
 

@@ -13,7 +13,7 @@ from odradek.broker.operate.admin_socket import AdminError
 from odradek.broker.operate.backups import Backups
 from odradek.protocol.errors import KafkaStorageError
 from odradek.storage.backup import cut as cut_module
-from tests.broker.compaction.test_cleaning import append
+from tests.broker.upkeep.compaction.test_cleaning import append
 from tests.fakes.broker import until
 from tests.fakes.replicas import LOG_DIR, Replicas, replicas
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from odradek.broker.operate.readiness import why_not_ready
-from odradek.broker.replica.upkeep.free_space import FreeSpace
+from odradek.broker.replica.logs.free_space import FreeSpace
 from odradek.protocol.errors import KafkaStorageError
 from odradek.storage.files.files import StorageFailure
 

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from odradek.broker.image.error import MetadataLogError
-from odradek.broker.image.replay import Replay
+from odradek.broker.quorum.image.error import MetadataLogError
+from odradek.broker.quorum.image.replay import Replay
 from odradek.broker.quorum.metadata_directory import (
     find_metadata_directory,
     read_metadata_log,

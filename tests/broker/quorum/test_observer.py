@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.image.error import MetadataLogError
-from odradek.broker.image.replay import Replay
+from odradek.broker.quorum.image.error import MetadataLogError
+from odradek.broker.quorum.image.replay import Replay
 from odradek.broker.quorum.observer import Identity, Observer
 from odradek.client.address import Address
 from odradek.protocol.errors import InconsistentClusterId, InvalidRequest

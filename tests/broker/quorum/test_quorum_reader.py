@@ -1,6 +1,6 @@
 import pytest
 
-from odradek.broker.image.replay import Replay
+from odradek.broker.quorum.image.replay import Replay
 from odradek.broker.quorum.observer import Observer
 from odradek.broker.quorum.quorum_reader import QuorumReader
 from odradek.client.address import Address

@@ -1,7 +1,7 @@
 import pytest
 
-from odradek.broker.image.error import MetadataLogError
-from odradek.broker.image.replay import Replay
+from odradek.broker.quorum.image.error import MetadataLogError
+from odradek.broker.quorum.image.replay import Replay
 from odradek.broker.quorum.snapshot_download import (
     SnapshotDownload,
     SnapshotName,

@@ -1,6 +1,6 @@
 import pytest
 
-from odradek.broker.image.error import MetadataLogError
+from odradek.broker.quorum.image.error import MetadataLogError
 from odradek.broker.quorum.tail import Tail
 from odradek.protocol.membership_records import NoOpRecord
 from tests.fakes.controller import batch_of

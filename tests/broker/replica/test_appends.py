@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from odradek.broker.replica.appends import OF_A_COORDINATOR, AppendTerms
-from odradek.broker.replica.upkeep.free_space import FreeSpace
+from odradek.broker.replica.logs.free_space import FreeSpace
 from odradek.broker.replica.waiting.delayed_produce import AppendResult
 from odradek.protocol.errors import ErrorCode, UnknownTopicOrPartition
 from odradek.protocol.record_batch import COMPRESSION_ZSTD

@@ -10,7 +10,12 @@ import pytest
 from odradek.protocol.errors import KafkaStorageError
 from odradek.storage.cleaner.plan import CleaningPlan
 from odradek.storage.log.unified_log import UnifiedLog
-from tests.broker.compaction.test_cleaning import append, cleaning_of, compacted, values
+from tests.broker.upkeep.compaction.test_cleaning import (
+    append,
+    cleaning_of,
+    compacted,
+    values,
+)
 from tests.fakes.replicas import LOG_DIR, replicas
 
 

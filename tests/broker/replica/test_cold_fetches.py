@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable
 from pathlib import Path
 
-from odradek.broker.memory.answer_memory import AnswerMemory
+from odradek.broker.runtime.memory.answer_memory import AnswerMemory
 from odradek.protocol.topic_partition import TopicPartition
 from tests.broker.replica.test_fetch_executor import SIZE, append, at, fetch, offsets
 from tests.fakes.files import FakeFiles

@@ -3,7 +3,7 @@ import errno
 from pathlib import Path
 from typing import Any
 
-from odradek.broker.replica.upkeep.written_partitions import RETRY_MS
+from odradek.broker.replica.logs.written_partitions import RETRY_MS
 from odradek.broker.replica.waiting.delayed_produce import AppendResult
 from odradek.protocol.errors import ErrorCode
 from odradek.protocol.topic_partition import TopicPartition

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from odradek.broker.cli.cluster.failures import said
-from odradek.broker.image.error import MetadataLogError
+from odradek.broker.quorum.image.error import MetadataLogError
 from odradek.client.errors import NoAnswer
 from odradek.protocol.errors import (
     ClusterAuthorizationFailed,

@@ -5,8 +5,8 @@ import pytest
 
 from odradek.broker.cli.cluster.stored import image_view, read_directory
 from odradek.broker.cli.cluster.view import FENCED, GONE, READY, STOPPING
-from odradek.broker.image.error import MetadataLogError
-from odradek.broker.image.image import (
+from odradek.broker.quorum.image.error import MetadataLogError
+from odradek.broker.quorum.image.image import (
     BrokerImage,
     ControllerImage,
     Endpoint,

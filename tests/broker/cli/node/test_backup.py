@@ -164,7 +164,7 @@ def test_without_room_nothing_is_left(
     capsys: Captured,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    module = "odradek.broker.replica.upkeep.free_space.free_bytes"
+    module = "odradek.broker.replica.logs.free_space.free_bytes"
     monkeypatch.setattr(module, lambda _: 10)
     assert run(tmp_path / "backup", "--data-dir", data) == 1
     assert "has room for 10 bytes, and " in capsys.readouterr().err

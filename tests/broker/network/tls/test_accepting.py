@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.memory.limits import LimitedLog
 from odradek.broker.network.tls.accepting import Acceptor
+from odradek.broker.runtime.memory.limits import LimitedLog
 from tests.fakes.broker import until
 from tests.fakes.clock import FakeClock
 

@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 
 from odradek.broker.handlers.topics.topic_deletion import delete_topics
-from odradek.broker.moves import moving
 from odradek.broker.operate.metrics.exposition import exposition
 from odradek.broker.operate.metrics.partition_families import PartitionFamilies
+from odradek.broker.upkeep import moving
 from odradek.protocol.topic_partition import TopicPartition
 from tests.broker.node.test_server import (
     create_topic,

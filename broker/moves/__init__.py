@@ -1,1 +1,0 @@
-"""Partitions move between log directories while they are used. Over compaction."""

@@ -1,0 +1,1 @@
+"""The logs of partitions: opened when first needed, checkpointed; is there room?"""

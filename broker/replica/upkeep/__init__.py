@@ -1,1 +1,0 @@
-"""What partitions need beside requests: checkpoints, retention, scrubbing."""

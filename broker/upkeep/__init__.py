@@ -1,0 +1,1 @@
+"""What is done to logs beside the traffic: retention, scrubbing, compaction, moves."""
