@@ -3,8 +3,10 @@
 from typing import NamedTuple
 
 from tests.apache_kafka.java_client import Broker, JavaClient, JavaFailure
+from tests.apache_kafka.node import KafkaNode
 
 SERVER = "SERVER"  # in arguments: the address of the broker that is asked
+_ASKING = {"--describe", "--list", "describe", "list"}
 _TRACE = ("\tat ", "\t... ", "Caused by: ", "Scenes$Ended: ")
 
 
@@ -18,7 +20,8 @@ class Printed(NamedTuple):
 class BothBrokers(NamedTuple):
     """One Java process, one Apache Kafka, one of ours, for many tests.
 
-    What a test makes has names of its own, and is left behind.
+    What a test makes has names of its own, and is left behind. What a tool changes of
+    Apache Kafka is there when it returns: the next one may ask for it at once.
     """
 
     java: JavaClient
@@ -74,6 +77,8 @@ class BothBrokers(NamedTuple):
                 printed = self.java.feed(text, tool, *words)
         except JavaFailure as failure:
             return Printed(_lines(str(failure), broker), failed=True)
+        if isinstance(broker, KafkaNode) and _ASKING.isdisjoint(words):
+            broker.settle()
         return Printed(_lines(printed, broker), failed=False)
 
 

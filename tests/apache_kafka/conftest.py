@@ -15,6 +15,7 @@ from tests.apache_kafka.node import running_kafka
 from tests.broker_process import running_broker
 
 OPTIONS = {
+    "group.initial.rebalance.delay.ms": "0",
     "offsets.topic.num.partitions": "1",
     "transaction.state.log.num.partitions": "1",
 }

@@ -12,13 +12,16 @@ from pathlib import Path
 
 import confluent_kafka
 
+from odradek.client.quotas import alter_quotas, describe_quotas
 from tests.apache_kafka import jars
 from tests.broker_process import ended
+from tests.client.live import connected, wait_until
 from tests.java_archive import archive_options
 from tests.patience import PATIENCE_S
 
 CLUSTER_ID = "MkU3OEVBNTcwNTJENDM2Qg"
 FORMATTED = jars.HERE / "target" / "formatted"
+_MARK, _MARKED = {"user": "settled"}, {"producer_byte_rate": 1.0}
 
 _PROPERTIES = """
 process.roles=broker,controller
@@ -106,6 +109,22 @@ class KafkaNode:
 
     def _is_up(self) -> bool:
         return "Kafka Server started" in self.log()[self._log_start :]
+
+    def settle(self) -> None:
+        """Return when all parts of the broker have what its controller has decided.
+
+        They hear of it one after another, and what is asked of a broker first of all.
+        So a change is made and seen, and one more: when that is seen, all parts are
+        done with what was before it. Nothing is left behind.
+        """
+        with connected(self.port) as cluster:
+            for value, seen in ((1.0, [_MARKED]), (None, [])):
+                alter_quotas(cluster, _MARK, dict.fromkeys(_MARKED, value))
+                wait_until(
+                    lambda seen=seen: (  # type: ignore[misc]
+                        [x.values for x in describe_quotas(cluster, _MARK)] == seen
+                    )
+                )
 
     def log(self) -> str:
         """All that it has logged."""

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import confluent_kafka
+import pytest
 from confluent_kafka import admin
 
 from tests.apache_kafka.node import KafkaNode
@@ -58,6 +59,7 @@ def begin(address: str) -> None:
         sharer.leave()
 
 
+@pytest.mark.long
 def test_places_go_there_and_back(tmp_path: Path) -> None:
     node = KafkaNode(tmp_path, OPTIONS)
     node.start()

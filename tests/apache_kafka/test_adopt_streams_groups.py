@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from odradek.client.cluster import Cluster
 from odradek.client.errors import raise_for
 from odradek.client.group_offsets import commit_offsets, committed_offsets
@@ -95,6 +97,7 @@ def keep_on(cluster: Cluster, *members: StreamsMember) -> None:
     assert [(each.active, each.standby) for each in members] == had
 
 
+@pytest.mark.long
 def test_members_tasks_and_offsets_go_there_and_back(tmp_path: Path) -> None:
     node = KafkaNode(tmp_path, {})
     node.start()

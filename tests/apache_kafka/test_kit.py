@@ -117,8 +117,7 @@ def recorded(tmp_path: Path) -> Path:
 def test_apache_kafka_answers_a_recording_as_we_did(
     recorded: Path, tmp_path: Path
 ) -> None:
-    more = {**OPTIONS, "group.initial.rebalance.delay.ms": "0"}
-    with running_kafka(tmp_path, more) as kafka:
+    with running_kafka(tmp_path, OPTIONS) as kafka:
         there = ExternalBroker(kafka.address)
         there.topic("recorded")
         there.replay(recorded)
