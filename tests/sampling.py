@@ -12,3 +12,13 @@ def sampled(values: Iterable[Any], *always: Any) -> list[Any]:
         pytest.param(value, marks=[] if value in always else [pytest.mark.long])
         for value in values
     ]
+
+
+def sampled_rows(
+    values: Iterable[tuple[Any, ...]], *always: tuple[Any, ...]
+) -> list[Any]:
+    """The same of values for several parameters at once."""
+    return [
+        pytest.param(*value, marks=[] if value in always else [pytest.mark.long])
+        for value in values
+    ]

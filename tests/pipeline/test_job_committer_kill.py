@@ -15,7 +15,7 @@ from tests.pipeline.table_readers import READERS, rows_of
 
 ROOT = Path(__file__).parents[2]
 IS_LONG = bool(os.environ.get("ODRADEK_LONG"))
-KILLS = int(os.environ.get("ODRADEK_KILLS", "200" if IS_LONG else "2"))
+KILLS = int(os.environ.get("ODRADEK_KILLS", "200" if IS_LONG else "1"))
 BATCHES = 12
 GOOD = [n for n in range(BATCHES * 10) if n % 10 != 7]
 BAD = [n for n in range(BATCHES * 10) if n % 10 == 7]

@@ -65,17 +65,21 @@ def lose_last_commit(folder: Path, table: str = "rows") -> bool:
 def test_driver_and_executors_are_killed(
     broker_process: BrokerProcess, topic: str, tmp_path: Path
 ) -> None:
-    """One driver writes the tables of all formats: when it dies, all are torn."""
+    """One driver writes the tables of all formats: when it dies, all are torn.
+
+    A single kill is of a driver with one of them.
+    """
     seed = random.randrange(1 << 32)
     print(f"seed {seed}")
     chance = random.Random(seed)
+    kinds = FORMATS if KILLS > 1 else (chance.choice(FORMATS),)
     address = broker_process.address
     create(address, topic, 3)
     count = 0
     for kill in range(KILLS):
         small = 10_000 if kill % 2 else 100
         jobs = [
-            write_job(tmp_path, kind, address, topic, small, "1s") for kind in FORMATS
+            write_job(tmp_path, kind, address, topic, small, "1s") for kind in kinds
         ]
         send_rows(address, topic, count, COUNT)
         count += COUNT
@@ -87,7 +91,7 @@ def test_driver_and_executors_are_killed(
         time.sleep(chance.uniform(0, 0.5))
         driver.kill()
         if kill % 4 < 2:
-            for kind in FORMATS:
+            for kind in kinds:
                 lose_last_commit(tmp_path, f"{kind}-rows")
         if kill % 10 == 9 or kill == KILLS - 1:
             for job in jobs:

@@ -1,5 +1,6 @@
 """The last row of each key, in tables that lie in a store, through a driver's death."""
 
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from tests.objects.conftest import far_server, far_store
 from tests.pipeline.fake_job import JOB
 from tests.pipeline.stores import URL, catalog, rows_in
 from tests.pipeline.upsert_job import Change, UpsertJob, put
+from tests.sampling import sampled_rows
 
 __all__ = ["far_server", "far_store"]
 
@@ -30,9 +32,13 @@ class StoredUpserts(UpsertJob):
         return table, letters
 
 
-@pytest.mark.parametrize("kind", ["delta", "iceberg"])
 @pytest.mark.parametrize(
-    "dies_at", [pytest.param(None, marks=pytest.mark.long), Step.STAGED, Step.COMMITTED]
+    ("kind", "dies_at"),
+    sampled_rows(
+        product(["delta", "iceberg"], [None, Step.STAGED, Step.COMMITTED]),
+        ("delta", Step.STAGED),
+        ("iceberg", Step.COMMITTED),
+    ),
 )
 def test_last_rows(
     kind: str, dies_at: Step | None, far_server: ObjectServer, tmp_path: Path

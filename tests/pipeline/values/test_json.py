@@ -199,7 +199,7 @@ def test_many_at_once_are_read_as_each_alone(values: list[bytes | None]) -> None
     assert set(together.reasons) == set(range(len(values))) - set(expected)
 
 
-EXAMPLES = 20_000 if os.environ.get("ODRADEK_LONG") else 200
+EXAMPLES = 20_000 if os.environ.get("ODRADEK_LONG") else 100
 _ANY = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: (
