@@ -11,6 +11,7 @@ import pytest
 from tests.apache_kafka.java_client import Broker, JavaClient
 from tests.apache_kafka.node import running_kafka
 from tests.broker_process import BrokerProcess, running_broker
+from tests.patience import PATIENCE_S
 
 GROUP_TOOL = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
 CONSOLE_CONSUMER = "org.apache.kafka.tools.consumer.ConsoleConsumer"
@@ -84,14 +85,14 @@ def test_the_console_consumer_and_the_group_tool(
 def create_topic(broker: Broker, topic: str, partitions: int = 4) -> None:
     admin = confluent_kafka.admin.AdminClient({"bootstrap.servers": broker.address})
     wanted = confluent_kafka.admin.NewTopic(topic, partitions, 1)
-    admin.create_topics([wanted])[topic].result(30)
+    admin.create_topics([wanted])[topic].result(PATIENCE_S)
 
 
 def produce(broker: BrokerProcess, topic: str, numbers: range) -> None:
     producer = confluent_kafka.Producer({"bootstrap.servers": broker.address})
     for number in numbers:
         producer.produce(topic, b"%d" % number, partition=number % 4)
-    assert producer.flush(30) == 0
+    assert producer.flush(PATIENCE_S) == 0
 
 
 def read_from_console(java: JavaClient, broker: Broker, count: int) -> set[str]:
@@ -104,7 +105,7 @@ def read_from_console(java: JavaClient, broker: Broker, count: int) -> set[str]:
         "--max-messages",
         str(count),
         "--timeout-ms",
-        "60000",
+        str(PATIENCE_S * 1000),
     )
     return {line for line in printed.splitlines() if line.isdigit()}
 

@@ -34,6 +34,14 @@ sys.exit(failed != [None])
 CONSOLE = "org.apache.kafka.tools.ConsoleProducer"
 # Spark has tests of its own: a start of it takes minutes.
 PASTED = [each for each in CLIENTS if each != "spark"]
+INIT, SERVE = "secure init", "serve --secure"
+# The snippets of both ways differ in where their keys are.
+OFTEN = [(INIT, each) for each in PASTED] + [(SERVE, "odradek"), (SERVE, "kcat")]
+BOTH_WAYS = [
+    pytest.param(way, each, marks=[] if (way, each) in OFTEN else [pytest.mark.long])
+    for way in (INIT, SERVE)
+    for each in PASTED
+]
 
 
 class Walk:
@@ -42,7 +50,7 @@ class Walk:
     def __init__(self, folder: Path, way: str) -> None:
         self.folder = folder
         self.way = way
-        is_made = way == "secure init"
+        is_made = way == INIT
         self.keys = folder / ("secure" if is_made else "data/security")
         tools = {
             "odradek": f'#!/bin/sh\nexec {sys.executable} -m odradek "$@"\n',
@@ -79,7 +87,7 @@ def pasted(printed: str) -> dict[str, str]:
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
-@pytest.fixture(scope="module", params=["secure init", "serve --secure"])
+@pytest.fixture(scope="module", params=[INIT, SERVE])
 def walk(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Walk]:
@@ -93,7 +101,7 @@ def printed(walk: Walk) -> dict[str, str]:
     """What is said of clients, with a secure broker that runs."""
     broker = walk.broker
     broker.port = next(iter(free_ports()))
-    if walk.way == "serve --secure":
+    if walk.way == SERVE:
         broker.options = ["--secure"]
         broker.start()
         where = f"--dir data/security --bootstrap-server {broker.address}"
@@ -104,7 +112,7 @@ def printed(walk: Walk) -> dict[str, str]:
     return pasted(said)
 
 
-@pytest.mark.parametrize("client", PASTED)
+@pytest.mark.parametrize(("walk", "client"), BOTH_WAYS, indirect=["walk"])
 def test_each_client_writes_a_record(
     client: str, walk: Walk, printed: dict[str, str]
 ) -> None:

@@ -141,7 +141,7 @@ def _produce(address: str) -> None:
     producer = confluent_kafka.Producer({"bootstrap.servers": address, "linger.ms": 5})
     for number in range(COUNT):
         producer.produce(TOPIC, b"%d" % number)
-    assert producer.flush(60) == 0
+    assert producer.flush(PATIENCE_S) == 0
 
 
 def _read(address: str) -> list[bytes | None]:
@@ -151,6 +151,6 @@ def _read(address: str) -> list[bytes | None]:
     beginning = confluent_kafka.OFFSET_BEGINNING
     consumer.assign([confluent_kafka.TopicPartition(TOPIC, 0, beginning)])
     try:
-        return [each.value() for each in consumer.consume(COUNT, 60)]
+        return [each.value() for each in consumer.consume(COUNT, PATIENCE_S)]
     finally:
         consumer.close()

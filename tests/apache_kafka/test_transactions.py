@@ -32,6 +32,20 @@ SCENES = (
 )
 
 
+# The second version is that of today's clients; of the first, what it does otherwise.
+OF_VERSION_1 = ("commit-abort", "fencing", "error", "restart")
+PLAYED = [
+    pytest.param(
+        version,
+        scene,
+        id=f"version-{number}-{scene}",
+        marks=[pytest.mark.long] if number == 1 and scene not in OF_VERSION_1 else [],
+    )
+    for number, version in ((1, VERSION_1), (2, VERSION_2))
+    for scene in SCENES
+]
+
+
 @pytest.fixture(
     scope="module", params=[VERSION_1, VERSION_2], ids=["version-1", "version-2"]
 )
@@ -46,7 +60,7 @@ def broker(
         assert "Traceback" not in process.log()
 
 
-@pytest.mark.parametrize("scene", SCENES)
+@pytest.mark.parametrize(("broker", "scene"), PLAYED, indirect=["broker"])
 def test_the_java_client(broker: BrokerProcess, java: JavaClient, scene: str) -> None:
     play(java, scene, broker)
 

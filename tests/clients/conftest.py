@@ -17,6 +17,19 @@ OPTIONS = (
 )
 
 
+OTHERS = ("aiokafka", "kafka-python")
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """On the second loop one client runs always: what is told does not change."""
+    callspec = getattr(item, "callspec", None)
+    if callspec is None or callspec.params.get("broker") != "asyncio":
+        return
+    client = callspec.params.get("client")
+    if getattr(client, "name", client) in OTHERS:
+        item.add_marker(pytest.mark.long)
+
+
 @pytest.fixture(scope="session", params=["uvloop", "asyncio"])
 def broker(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory

@@ -14,6 +14,7 @@ import pytest
 from tests.broker_process import BrokerProcess, running_broker
 from tests.clients.adapters import Confluent
 from tests.fuzz.frames import hostile_frames
+from tests.patience import PATIENCE_S
 
 FRAMES = 100_000 if os.environ.get("ODRADEK_LONG") else 3_000
 LOOPS = {"uvloop": 1, "asyncio": 2}  # each meets frames of its own
@@ -81,7 +82,7 @@ def healthy_client(address: str) -> Iterator[list[bytes]]:
         while not stop.is_set():
             value = b"%d" % number
             producer.produce("healthy", value, partition=0)
-            assert producer.flush(10) == 0, "the healthy client is stuck"
+            assert producer.flush(PATIENCE_S) == 0, "the healthy client is stuck"
             delivered.append(value)
             number += 1
 

@@ -11,6 +11,7 @@ import pytest
 
 from odradek.testing import Broker, BrokerError
 from tests.patience import PATIENCE_S
+from tests.sampling import sampled
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples" / "testing"
@@ -79,7 +80,7 @@ def test_a_scenario_has_the_same_answers(
     assert told == (EXAMPLES / "answers.txt").read_text()
 
 
-@pytest.mark.parametrize("language", TESTS)
+@pytest.mark.parametrize("language", sampled(TESTS, "go", "node"))
 def test_the_examples_pass_their_tests(
     language: str, environment: dict[str, str], tmp_path: Path
 ) -> None:

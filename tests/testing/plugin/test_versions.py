@@ -40,7 +40,9 @@ OUTCOMES = {"passed": 5, "failed": 1}
 ALONE = ("-p", "no:xdist", "-p", "no:asyncio", "-p", "no:anyio", "-p", "no:timeout")
 
 
-@pytest.mark.parametrize("others", [ALONE, ("-n0",), ("-n2",)])
+@pytest.mark.parametrize(
+    "others", [ALONE, pytest.param(("-n0",), marks=pytest.mark.long), ("-n2",)]
+)
 def test_with_other_plugins_and_without(
     pytester: pytest.Pytester, others: tuple[str, ...]
 ) -> None:
