@@ -1,6 +1,8 @@
-"""A broker as its users start it: a process of its own, stopped by its own pid.
+"""A broker as its users have it: a process of its own, stopped by its own pid.
 
-It stops by itself when the tests do, however they end.
+It stops by itself when the tests do, however they end. In the long run each is started
+as its users start it, else those alone whose start matters; all others are forked
+(`tests.broker_forks`), in a tenth of the time.
 """
 
 import contextlib
@@ -15,8 +17,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from tests import broker_forks
+from tests.broker_forks import ForkedBroker
 from tests.patience import PATIENCE_S
 
+IS_LONG = bool(os.environ.get("ODRADEK_LONG"))
 READY = re.compile(r"on (127\.0\.0\.1):(\d+)")
 
 
@@ -30,10 +35,12 @@ class BrokerProcess:
         self.options = list(options)
         self.module = "odradek"
         self.environment = {**os.environ, "ODRADEK_LOOP": loop}
+        self.is_forked = not IS_LONG and broker_forks.are_possible()
         self.port = 0
         self.ready_line = ""
         self.log_path = data_dir.with_name(data_dir.name + ".err")
-        self.process: subprocess.Popen[str] | None = None
+        self.process: subprocess.Popen[str] | ForkedBroker | None = None
+        self._usual = self.module, dict(self.environment)
 
     @property
     def address(self) -> str:
@@ -46,12 +53,17 @@ class BrokerProcess:
 
     def launch(self) -> None:
         """Start, and wait for nothing."""
-        command = [sys.executable, "-m", self.module, "serve"]
-        command += ["--port", str(self.port), "--data-dir", str(self.data_dir)]
-        command += [f"-oexit.with.process={os.getpid()}"]
+        arguments = ["serve", "--port", str(self.port)]
+        arguments += ["--data-dir", str(self.data_dir)]
+        arguments += [f"-oexit.with.process={os.getpid()}", *self.options]
+        is_usual = (self.module, self.environment) == self._usual
         with self.log_path.open("a") as log:
+            if self.is_forked and is_usual:
+                fork = broker_forks.forks.fork
+                self.process = fork(arguments, log, self.environment)
+                return
             self.process = subprocess.Popen(
-                command + self.options,
+                [sys.executable, "-m", self.module, *arguments],
                 stdout=subprocess.PIPE,
                 stderr=log,
                 text=True,
@@ -101,7 +113,7 @@ class BrokerProcess:
 
 
 @contextlib.contextmanager
-def ended(process: subprocess.Popen[Any]) -> Iterator[None]:
+def ended(process: subprocess.Popen[Any] | ForkedBroker) -> Iterator[None]:
     """The process and its pipes are gone afterwards, whatever happens inside."""
     try:
         yield
@@ -115,10 +127,11 @@ def ended(process: subprocess.Popen[Any]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def running_broker(
-    data_dir: Path, *options: str, loop: str = "uvloop"
+    data_dir: Path, *options: str, loop: str = "uvloop", may_be_forked: bool = True
 ) -> Iterator[BrokerProcess]:
     """A broker for the length of a test; killed if the test did not stop it."""
     broker = BrokerProcess(data_dir, options, loop=loop)
+    broker.is_forked &= may_be_forked
     broker.start()
     try:
         yield broker

@@ -181,7 +181,8 @@ def test_kill_under_load_loses_and_repeats_nothing(
     preallocate: str, tmp_path: Path
 ) -> None:
     chance = random.Random(KILLS)
-    with running_broker(tmp_path / "data") as broker:
+    data_dir, is_forked = tmp_path / "data", preallocate == "true"
+    with running_broker(data_dir, may_be_forked=is_forked) as broker:
         create_topic(broker, "numbers", preallocate=preallocate)
         with Load(broker.address, "numbers") as load:
             for _ in range(KILLS // 2):

@@ -26,7 +26,9 @@ FILES = [
 
 @pytest.fixture
 def broker(tmp_path: Path) -> BrokerProcess:
-    return BrokerProcess(tmp_path / "data", ["--secure"])
+    process = BrokerProcess(tmp_path / "data", ["--secure"])
+    process.is_forked = False
+    return process
 
 
 def contents(folder: Path) -> dict[str, bytes]:
