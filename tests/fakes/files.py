@@ -115,12 +115,9 @@ class FakeFiles(Files):
         return sorted(walk(self._root, Path("/")))
 
     def _find(self, name: str | Path) -> Content:
-        wanted = Path(name)
-        found = [
-            path
-            for path in self.paths()
-            if path == wanted or (not wanted.is_absolute() and path.name == str(name))
-        ]
+        if Path(name).is_absolute():
+            return self.file_at(Path(name))
+        found = [path for path in self.paths() if path.name == str(name)]
         assert len(found) == 1, f"{name}: {found}"
         return self.file_at(found[0])
 

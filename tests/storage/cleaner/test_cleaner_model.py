@@ -14,8 +14,8 @@ import pytest
 
 from tests.storage.cleaner.cleaner_model import Model
 
-SEEDS, STEPS = (400, 120) if os.environ.get("ODRADEK_LONG") else (40, 60)
-CRASH_SEEDS, STRIDE = (12, 1) if os.environ.get("ODRADEK_LONG") else (6, 5)
+SEEDS, STEPS = (400, 120) if os.environ.get("ODRADEK_LONG") else (20, 60)
+CRASH_SEEDS, STRIDE = (12, 1) if os.environ.get("ODRADEK_LONG") else (3, 7)
 
 
 def run_model(seed: int, steps: int = STEPS) -> Model:
