@@ -139,6 +139,9 @@ class Forks:
 
     def forget(self) -> None:
         """In a child of this process: the other one is its parent's."""
+        if self._orders is not None and self._process is not None:
+            self._orders.close()
+            self._process.returncode = 0  # else its destructor complains that it runs
         self.__init__()  # type: ignore[misc]
 
 
