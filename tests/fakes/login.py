@@ -3,7 +3,7 @@
 import asyncio
 import struct
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any, cast
 
@@ -191,12 +191,11 @@ def scram_final(first: bytes, answer: bytes, password: str, mechanism: str) -> b
 
 @asynccontextmanager
 async def login_broker(directory: Path, **options: Any) -> AsyncIterator[LoginBroker]:
-    catalog = Catalog.open(directory)
-    broker = LoginBroker(catalog, **options)
-    await broker.listen()
-    await broker.add_user("alice", "secret")
-    try:
+    async with AsyncExitStack() as opened:
+        catalog = Catalog.open(directory)
+        opened.push_async_callback(catalog.close)
+        broker = LoginBroker(catalog, **options)
+        opened.callback(broker.topics.disk_threads.close)
+        await broker.listen()
+        await broker.add_user("alice", "secret")
         yield broker
-    finally:
-        await catalog.close()
-        broker.topics.disk_threads.close()

@@ -6,6 +6,7 @@ import random
 import shutil
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -141,7 +142,8 @@ def test_a_write_ahead_log_damaged_at_any_page_loses_nothing(
 
 def test_a_damaged_copy_harms_nobody(sound: Path, tmp_path: Path) -> None:
     data = (sound / BACKUP).read_bytes()
-    expected = state(open_copy(sound, tmp_path / "sound"))
+    with closing(open_copy(sound, tmp_path / "sound")) as store:
+        expected = state(store)
     for number, content in enumerate(damaged(data, 0, len(data), 1)):
         store = open_copy(sound, tmp_path / str(number), {BACKUP: content})
         assert state(store) == expected
