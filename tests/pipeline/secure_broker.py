@@ -23,6 +23,7 @@ from odradek.client.security.options import read_security
 from tests.broker.operate.metrics.served import Samples, read
 from tests.broker_process import BrokerProcess, running_broker
 from tests.certificates import authority, server
+from tests.client.live import settle
 from tests.client.test_producer import records_in
 from tests.patience import PATIENCE_S
 
@@ -89,6 +90,7 @@ class SecureBroker:
     def record_count(self, topic: str) -> int:
         """How many records, transactions' markers left out, one can read."""
         with self.cluster() as cluster:
+            settle(cluster, topic)
             return len(list(records_in(cluster, topic, 0)))
 
     def login_count(self, outcome: str) -> int:

@@ -106,8 +106,7 @@ BATCHES: dict[str, dict[str, Any]] = {
     },
 }
 # Others are close to one of them.
-ALWAYS = ["all", "two topics", "pattern of nothing", "offsets", "between times"]
-ALWAYS += ["times of partitions", "in many parts", "append time", "committed"]
+ALWAYS = ["two topics", "offsets", "times of partitions", "in many parts", "committed"]
 
 
 @pytest.mark.parametrize("name", sampled(BATCHES, *ALWAYS))

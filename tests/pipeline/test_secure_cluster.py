@@ -13,6 +13,7 @@ from odradek.pipeline.commands.export import command as export
 from odradek.pipeline.commands.load import command as load
 from odradek.pipeline.commands.sink_once import command as sink_once
 from odradek.pipeline.commands.sink_status import command as sink_status
+from tests.client.live import settle
 from tests.client.test_producer import records_in
 from tests.patience import PATIENCE_S
 from tests.pipeline.secure_broker import (
@@ -218,6 +219,7 @@ def test_a_load_and_an_export(
     broker.grant("topic", topic, "WRITE")
     assert load(given) == 0, capsys.readouterr().err
     with broker.cluster() as cluster:
+        settle(cluster, topic)
         assert sum(len(list(records_in(cluster, topic, n))) for n in range(2)) == 50
 
     monkeypatch.setenv("ODRADEK_CLIENT_CONFIG", str(config))

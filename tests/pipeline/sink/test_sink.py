@@ -29,6 +29,7 @@ from tests.pipeline.sink_process import bad, good, send_rows
 from tests.pipeline.table_readers import rows_of
 from tests.pipeline.values.test_avro import NEW, OLD, encoded
 from tests.pipeline.values.test_protobuf import order, order_file
+from tests.sampling import sampled
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -344,7 +345,7 @@ def test_an_option_that_there_is_not(
         once(wrong, spark)
 
 
-@pytest.mark.parametrize("kind", ["avro", "protobuf"])
+@pytest.mark.parametrize("kind", sampled(["avro", "protobuf"], "avro"))
 def test_values_whose_schemas_are_in_a_registry(
     kind: str,
     job: Callable[..., Job],

@@ -14,6 +14,7 @@ from tests.patience import PATIENCE_S
 from tests.pipeline.feeding import create
 from tests.pipeline.sink.test_sink import once, prepare
 from tests.pipeline.table_readers import READERS, rows_of
+from tests.sampling import sampled
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -42,7 +43,7 @@ def send(address: str, topic: str, changes: dict[str, int | None]) -> None:
     assert producer.flush(PATIENCE_S) == 0
 
 
-@pytest.mark.parametrize("kind", ["delta", "iceberg"])
+@pytest.mark.parametrize("kind", sampled(["delta", "iceberg"], "iceberg"))
 def test_the_last_value_of_each_key(
     broker_process: BrokerProcess,
     spark: "SparkSession",
