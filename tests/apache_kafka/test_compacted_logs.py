@@ -156,9 +156,8 @@ def folded(records: dict[int, NewRecord]) -> Latest:
     return {key: value for key, value in table.items() if value is not None}
 
 
-@pytest.mark.parametrize(
-    "was_clean", [True, pytest.param(False, marks=pytest.mark.long)]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("was_clean", [True, False])
 def test_what_we_cleaned_is_read_and_cleaned_on(
     tmp_path: Path, java: JavaClient, was_clean: bool
 ) -> None:

@@ -264,6 +264,7 @@ def test_a_token_of_somebody_else_needs_a_right(desk: Desk) -> None:
     desk.ours("topic", "create", "of-bob", file=lent)
 
 
+@pytest.mark.long
 def test_users_of_ours_and_of_kafkas_tool(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,6 +13,7 @@ from tests.share_member import ACCEPT, ShareAdmin, ShareMember
 TOOL = "org.apache.kafka.tools.consumer.group.ShareGroupCommand"
 
 
+@pytest.mark.long
 def test_it_says_what_the_tool_of_apache_kafka_says(
     tmp_path: Path, java: JavaClient, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -229,6 +229,7 @@ def codes_of(options: dict[str, str]) -> list[object]:
     return found
 
 
+@pytest.mark.long
 def test_apache_kafka_says_the_same(kafka: SecureKafka, ours: Ours) -> None:
     """S017"""
     login = {

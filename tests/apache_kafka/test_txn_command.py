@@ -18,6 +18,7 @@ OPTIONS = {"transaction.partition.verification.enable": "false"}
 ZERO, ONE = TopicPartition("t", 0), TopicPartition("t", 1)
 
 
+@pytest.mark.long
 def test_it_does_there_what_it_does_here(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
