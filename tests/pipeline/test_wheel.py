@@ -65,20 +65,25 @@ spark.stop()
 """
 
 
-def unpacked_wheel(folder: Path, compiler: str | None = None) -> Path:
-    """The wheel of what is here, unpacked, as it is built for a release."""
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What is here, as it is built for a release."""
+    return build_source_distribution(tmp_path_factory.mktemp("source"))
+
+
+def unpacked_wheel(source: Path, folder: Path, compiler: str | None = None) -> Path:
     unpacked = folder / "unpacked"
-    wheel = build_wheel(build_source_distribution(folder), folder, compiler)
-    with zipfile.ZipFile(wheel) as archive:
+    with zipfile.ZipFile(build_wheel(source, folder, compiler)) as archive:
         archive.extractall(unpacked)
-    # As pip does it: Spark gives a worker 10 s to start.
-    compileall.compile_dir(unpacked, quiet=2)
     return unpacked
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return unpacked_wheel(tmp_path_factory.mktemp("wheel"))
+def wheel(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    unpacked = unpacked_wheel(source, tmp_path_factory.mktemp("wheel"))
+    # As pip does it: Spark gives a worker 10 s to start.
+    compileall.compile_dir(unpacked, quiet=2)
+    return unpacked
 
 
 @pytest.fixture
@@ -253,6 +258,7 @@ for command in json.loads(sys.argv[1]):
 """
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("spark_java")
 def test_the_commands_run_where_all_names_are_taken(
     wheel: Path, taken: Path, broker_process: BrokerProcess, topic: str
@@ -292,9 +298,9 @@ def test_the_commands_run_where_all_names_are_taken(
 
 
 def test_without_a_compiler_the_wheel_is_slower_and_works(
-    tmp_path: Path, taken: Path
+    source: Path, tmp_path: Path, taken: Path
 ) -> None:
-    wheel = unpacked_wheel(tmp_path, compiler="false")
+    wheel = unpacked_wheel(source, tmp_path, compiler="false")
     assert not list(wheel.rglob("*.so"))
     program = (
         "from odradek.pipeline.source.options import read_options\n"
