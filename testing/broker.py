@@ -37,7 +37,7 @@ class Broker(Troubles):
     """A broker in a process of its own, with a directory that goes with it.
 
     ``config`` are options of the broker, besides and in place of `options.DEFAULTS`.
-    The port stays the same over `kill` and `start`, and so does what topics hold.
+    The ports stay the same over `kill` and `start`, and so does what topics hold.
     """
 
     # Whether others use it as well: what concerns them is refused then.
@@ -68,7 +68,7 @@ class Broker(Troubles):
         origin = None if snapshot is None else opened(snapshot)
         secured = texts(config)
         if security is not None or users or acl:
-            self._security = secured_by(security, users, acl)
+            self._security = secured_by(security, users, acl, secured)
             secured = self._security.broker_options() | secured
         self.directory = new_directory(room())
         self.data_dir = data_dir_in(self.directory, origin)
@@ -138,6 +138,9 @@ class Broker(Troubles):
         self._address = self._process.start(self._address.port)
         if self._security is not None and self._security.users:
             self.ask("users.set", users=self._security.users)
+        if self._process.has_chosen_ports:
+            found = self.ask("addresses")
+            self._process.keep_ports({each["name"]: each["port"] for each in found})
         return self
 
     def stop(self) -> None:

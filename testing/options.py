@@ -35,9 +35,12 @@ _SECRET_WORDS = (
 
 
 def secured_by(
-    protocol: str | None, users: Mapping[str, str] | None, acl: bool
+    protocol: str | None,
+    users: Mapping[str, str] | None,
+    acl: bool,
+    config: Mapping[str, str],
 ) -> Security:
-    """What a broker asks of its clients.
+    """What a broker asks of its clients, besides what ``config`` says.
 
     Raises:
         ValueError: that makes no sense.
@@ -47,6 +50,11 @@ def secured_by(
     if protocol is None:
         known = ", ".join(f'"{each}"' for each in PROTOCOLS[1:])
         raise ValueError(f"users and acl need logins: set security to one of {known}")
+    if "listeners" in config:
+        raise ValueError(
+            f'security="{protocol}" makes the listener: leave listeners out of the '
+            "options, or set all that is of security there, too"
+        )
     return Security(protocol, users, acl)
 
 

@@ -26,9 +26,12 @@ if TYPE_CHECKING:
 # Of a machine that does much else; one that cannot start says so at once.
 START_TIMEOUT_S = 180.0
 STOP_TIMEOUT_S = 30.0
+# A listener whose port the broker chooses.
+_CHOSEN = re.compile(r"(?P<before>(?P<name>\w+)://[^,]*):0(?![^,\s])")
 _LAST_LINES = 30
 _LOOK_INTERVAL_S = 0.01
 _NO_SIGNAL = 0
+_LISTENERS = "listeners"
 _READY = re.compile(r"^odradek ready on (?P<host>\S+):(?P<port>\d+),")
 
 
@@ -91,6 +94,20 @@ class BrokerProcess:
             raise
         return Address(found["host"], int(found["port"]))
 
+    @property
+    def has_chosen_ports(self) -> bool:
+        """Whether it found a port by itself for one of the listeners it was given."""
+        return _CHOSEN.search(self._options.get(_LISTENERS, "")) is not None
+
+    def keep_ports(self, ports: Mapping[str, int]) -> None:
+        """Start with these the next time, by the names of listeners."""
+
+        def kept(listener: re.Match[str]) -> str:
+            port = ports.get(listener["name"].upper())
+            return listener[0] if port is None else f"{listener['before']}:{port}"
+
+        self._options[_LISTENERS] = _CHOSEN.sub(kept, self._options[_LISTENERS])
+
     def stop(self) -> None:
         """End it in order. Does nothing when it has ended."""
         self._end(signal.SIGTERM)
@@ -129,8 +146,9 @@ class BrokerProcess:
             command += [REMOVE, str(self._home), str(self._leftover)]
         command.append("serve")
         if self._protocol:
-            options["listeners"] = f"{self._protocol.upper()}://127.0.0.1:{port}"
-        else:
+            options[_LISTENERS] = f"{self._protocol.upper()}://127.0.0.1:{port}"
+        # Listeners that are given have their ports, which count at the first start.
+        elif port or _LISTENERS not in options:
             command += ["--port", str(port)]
         return command + words(options)
 

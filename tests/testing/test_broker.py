@@ -112,3 +112,19 @@ def test_a_port_that_somebody_else_has_taken_is_said() -> None:
             broker.start()
         broker.start()
         assert broker.bootstrap == f"{host}:{port}"
+
+
+def ports(broker: Broker) -> dict[str, int]:
+    return {each["name"]: each["port"] for each in broker.ask("addresses")}
+
+
+def test_all_listeners_keep_their_ports_over_a_kill() -> None:
+    listeners = "A://127.0.0.1:0,B://127.0.0.1:0"
+    kinds = "A:PLAINTEXT,B:PLAINTEXT"
+    given = {"listeners": listeners, "listener.security.protocol.map": kinds}
+    with Broker(given) as broker:
+        found = ports(broker)
+        assert broker.bootstrap == f"127.0.0.1:{found['A']}"
+        broker.kill()
+        broker.start()
+        assert ports(broker) == found

@@ -34,6 +34,12 @@ def test_what_is_the_kits_own_is_refused(name: str, tmp_path: Path) -> None:
         broker_options({name: "x"}, tmp_path)
 
 
+def test_listeners_and_security_do_not_both_say_how_clients_connect() -> None:
+    given = {"listeners": "PLAINTEXT://127.0.0.1:0"}
+    with pytest.raises(ValueError, match="leave listeners out"):
+        Broker(given, security="sasl_plaintext", users={"alice": "secret"})
+
+
 def test_what_is_secret_stands_in_no_command_line() -> None:
     options = {"num.partitions": "3", SECRET: "x", "listener.name.a-b.c_d.jaas": "y"}
     assert words(options) == ["-o", "num.partitions=3"]

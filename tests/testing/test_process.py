@@ -25,6 +25,19 @@ def test_what_does_not_start_says_why(tmp_path: Path) -> None:
     assert process.pid is None
 
 
+def test_a_port_that_a_listener_is_given_is_not_another(tmp_path: Path) -> None:
+    """None is chosen at the first start; the next one has that of the first."""
+    listeners = "CONTROLLER://h:0,A://127.0.0.1:9,B://[::1]:0,C://:0"
+    process = process_in(tmp_path, listeners=listeners)
+    assert "--port" not in process._command(0)
+    assert "--port" in process._command(9)
+    assert "--port" in process_in(tmp_path)._command(0)
+    assert process.has_chosen_ports
+    process.keep_ports({"A": 9, "B": 5, "C": 6})
+    kept = "CONTROLLER://h:0,A://127.0.0.1:9,B://[::1]:5,C://:6"
+    assert f"listeners={kept}" in process._command(9)
+
+
 def test_nothing_of_the_environment_configures_the_broker(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
