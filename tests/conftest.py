@@ -55,39 +55,8 @@ BOTH_LOOPS += [HERE / "broker" / "node" / "test_server.py"]
 # Tests that share what is dear to start, a JVM: of a folder, or with a fixture.
 KAFKA, SPARK = HERE / "apache_kafka", "spark"
 GROUP = pytest.StashKey[str]()
-# Which of how many processes this is.
-WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
-WORKERS = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-PART = 60  # test files at most that are collected as one
 # The groups that take minutes, then the folders whose modules take most of one.
 LONG = [SPARK, KAFKA.name, "pipeline/", "crash/", "clients/", "fuzz/"]
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Of several processes, each collects the tests from another place on.
-
-    What one of them has compiled the others find: else each would compile all.
-    """
-    if WORKERS > 1 and [Path(text).absolute() for text in config.args] == [HERE]:
-        parts = _parts(HERE)
-        ahead = WORKER * sum(count for _, count in parts) // WORKERS
-        first = 0
-        while ahead > 0:
-            ahead -= parts[first][1]
-            first += 1
-        config.args = [str(path) for path, _ in parts[first:] + parts[:first]]
-
-
-def _parts(folder: Path) -> list[tuple[Path, int]]:
-    """Folders, and files beside folders, with how many test files each has."""
-    parts = []
-    for path in sorted(folder.iterdir()):
-        count = len(list(path.rglob("test_*.py"))) if path.is_dir() else 1
-        if path.is_dir() and count > PART:
-            parts += _parts(path)
-        elif (path.is_dir() and count) or path.match("test_*.py"):
-            parts.append((path, count))
-    return parts
 
 
 def loop_factories() -> dict[str, LoopFactory]:
@@ -131,8 +100,6 @@ def pytest_collection_modifyitems(
 
     What takes long comes first: in the end no process is at work alone.
     """
-    if WORKERS > 1:  # all have the same order, wherever they began
-        items.sort(key=lambda item: item.path.parts)
     for item in items:
         group = str(item.path.relative_to(HERE))
         if KAFKA in item.path.parents:
