@@ -24,7 +24,7 @@ from odradek.protocol.messages.metadata import MetadataResponse
 from .address import Address
 from .connection import Connection
 from .errors import NoAnswer, TlsFailed, Unreachable, raise_for
-from .metadata import Broker, Metadata, metadata_request, read_metadata
+from .metadata import NO_LEADER, Broker, Metadata, metadata_request, read_metadata
 from .retry import Retry
 
 if TYPE_CHECKING:
@@ -33,7 +33,9 @@ if TYPE_CHECKING:
     from typing import Self
 
     from odradek.protocol.schema import Request, Response
+    from odradek.protocol.topic_partition import TopicPartition
 
+    from .metadata import Topic
     from .security.settings import Security
 
 _Response = TypeVar("_Response", bound="Response")
@@ -105,6 +107,7 @@ class Cluster:
         self._client_id = client_id
         self.security = security
         self._brokers: dict[int, Broker] = {}
+        self._topics: dict[str, Topic] = {}  # as they were told last
         self._connections: dict[int, tuple[Address, Connection]] = {}
         self._coordinators: dict[tuple[int, str], Broker] = {}
 
@@ -199,7 +202,18 @@ class Cluster:
             lambda: read_metadata(self.request(request, MetadataResponse)), _is_lost
         )
         self._brokers.update(metadata.brokers)
+        if topics is None:
+            self._topics.clear()
+        for name in metadata.failed:
+            self._topics.pop(name, None)
+        self._topics.update(metadata.topics)
         return metadata
+
+    def known_leader(self, place: TopicPartition) -> int | None:
+        """Who led it when its topic was asked for last; None if that is not known."""
+        topic = self._topics.get(place.topic)
+        leader = NO_LEADER if topic is None else topic.leaders.get(place.partition)
+        return None if leader == NO_LEADER else leader
 
     def coordinator(self, key: str, kind: int = GROUP) -> Broker:
         """The broker that coordinates a group, or a transaction, once there is one.

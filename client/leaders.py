@@ -14,6 +14,8 @@ from odradek.protocol.errors import (
     UnknownLeaderEpoch,
 )
 
+from .errors import NoAnswer
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
@@ -68,6 +70,17 @@ def by_leader(
     return leaders
 
 
+def _by_known_leader(
+    cluster: Cluster, wanted: Mapping[TopicPartition, _Wish]
+) -> dict[int, dict[TopicPartition, _Wish]]:
+    leaders: dict[int, dict[TopicPartition, _Wish]] = {}
+    for place, wish in wanted.items():
+        leader = cluster.known_leader(place)
+        if leader is not None:
+            leaders.setdefault(leader, {})[place] = wish
+    return leaders
+
+
 def ask_leaders(
     cluster: Cluster,
     wanted: Mapping[TopicPartition, _Wish],
@@ -78,21 +91,34 @@ def ask_leaders(
 ) -> None:
     """Have ``ask`` ask each leader; where leaders change, again for ``settle_s``.
 
+    Who led them when their topics were asked for last is asked first, and whoever leads
+    them now about what that leaves open.
+
     ``ask`` puts each partition into what is found in ``answers``, or into what has
     failed. In the end what is known is known, and the rest has its error.
     """
 
     found, failed = answers.found, answers.failed
+    known = _by_known_leader(cluster, wanted)
 
-    def ask_for_rest() -> None:
-        rest = {place: wish for place, wish in wanted.items() if place not in found}
-        failed.clear()
-        for node_id, places in by_leader(cluster, rest, failed).items():
+    def ask_each(leaders: Mapping[int, Mapping[TopicPartition, _Wish]]) -> None:
+        for node_id, places in leaders.items():
             try:
                 ask(node_id, places)
             except OSError as error:
                 for place in places:
                     failed[place] = NetworkException(str(error))
+                if isinstance(error, NoAnswer):
+                    raise _Unsettled from None
+
+    def ask_for_rest() -> None:
+        nonlocal known
+        if known:
+            leaders, known = known, {}
+            ask_each(leaders)
+        rest = {place: wish for place, wish in wanted.items() if place not in found}
+        failed.clear()
+        ask_each(by_leader(cluster, rest, failed))
         if any(isinstance(error, passing) for error in failed.values()):
             raise _Unsettled
 

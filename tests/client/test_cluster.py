@@ -17,6 +17,7 @@ from odradek.protocol.errors import (
 from odradek.protocol.messages.group_admin import ListGroupsRequest, ListGroupsResponse
 from odradek.protocol.messages.groups import FindCoordinatorRequest
 from odradek.protocol.messages.metadata import MetadataRequest
+from odradek.protocol.topic_partition import TopicPartition
 from tests.fakes.scripted import scripted_cluster
 
 
@@ -87,6 +88,30 @@ def test_metadata_are_asked_for_again_when_the_connection_is_lost() -> None:
         )
         assert set(cluster.metadata().brokers) == {1}
         assert broker.asked_for(MetadataRequest) == 3
+
+
+def test_leaders_are_known_as_they_were_told_last() -> None:
+    with scripted_cluster(2) as script, script.client() as cluster:
+        script.leaders.update(t=[1, 2, -1], u=[2])
+
+        def known(topic: str = "t") -> list[int | None]:
+            places = [TopicPartition(topic, number) for number in range(4)]
+            return [cluster.known_leader(place) for place in places]
+
+        assert known() == [None] * 4
+        cluster.metadata(["t"])
+        assert known() == [1, 2, None, None]
+        script.leaders["t"] = [2]
+        cluster.metadata(["u"])
+        assert known() == [1, 2, None, None]
+        cluster.metadata(["t"])
+        assert known() == [2, None, None, None]
+        del script.leaders["t"]
+        cluster.metadata(["t"])
+        assert known() == [None] * 4
+        del script.leaders["u"]
+        cluster.metadata()
+        assert known("u") == [None] * 4
 
 
 @pytest.mark.parametrize("version", [0, 3, 4, 6])
