@@ -13,7 +13,7 @@ from odradek.protocol.record_columns import HEADER_COLUMNS, gather, walk_headers
 from .columns import HEADERS, RecordColumns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from odradek.protocol.topic_partition import TopicPartition
 
@@ -65,17 +65,50 @@ class RecordRows:
         return RecordRows(self.data, np.ascontiguousarray(self.cells[:, kept]), times)
 
 
-class RecordArrays:
-    """Makes the batches of one partition; what is the same in all of them, once."""
+class PlacesOfRows:
+    """The partitions of rows that lie one behind another: so many of each."""
 
-    def __init__(self, place: TopicPartition, columns: RecordColumns) -> None:
+    def __init__(self, places: Sequence[TopicPartition], counts: np.ndarray) -> None:
+        self._places = places
+        self._counts = counts
+
+    def topics(self, rows: RecordRows) -> Any:
+        """The name of each row's topic."""
+        names = [place.topic.encode() for place in self._places]
+        sizes = np.array([len(name) for name in names])
+        positions, lengths = np.cumsum(sizes) - sizes, sizes
+        cells = (np.repeat(each, self._counts) for each in (positions, lengths))
+        return _bytes(memoryview(b"".join(names)), *cells).view(pa.string())
+
+    def partitions(self, rows: RecordRows) -> Any:
+        """The number of each row's partition."""
+        numbers = np.array([place.partition for place in self._places], np.int32)
+        data = pa.py_buffer(np.repeat(numbers, self._counts))
+        return pa.Array.from_buffers(pa.int32(), rows.count, [None, data])
+
+
+class _OnePlace:
+    """One partition, of which all rows are."""
+
+    def __init__(self, place: TopicPartition) -> None:
+        self.topics = _Repeated(_one(pa.string(), place.topic.encode())).of
+        self.partitions = _Repeated(_int32(place.partition)).of
+
+
+class RecordArrays:
+    """Makes batches of rows; what is the same in all of them, once."""
+
+    def __init__(
+        self, of: TopicPartition | PlacesOfRows, columns: RecordColumns
+    ) -> None:
+        """For the rows ``of`` one partition, or of one batch that has some of many."""
         self._schema = columns.arrow_schema()
-        topic = _one(pa.string(), place.topic.encode())
+        places = of if isinstance(of, PlacesOfRows) else _OnePlace(of)
         make: dict[str, Callable[[RecordRows], Any]] = {
             "key": lambda rows: _bytes(rows.data, rows.cells[2], rows.cells[3]),
             "value": lambda rows: _bytes(rows.data, rows.cells[4], rows.cells[5]),
-            "topic": _Repeated(topic).of,
-            "partition": _Repeated(_int32(place.partition)).of,
+            "topic": places.topics,
+            "partition": places.partitions,
             "offset": _offsets,
             "timestamp": lambda rows: timestamp_array(rows.timestamps),
             "timestampType": self._time_types,

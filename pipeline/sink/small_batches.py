@@ -17,7 +17,7 @@ from odradek.pipeline.records.gathered import gathered
 from odradek.pipeline.source.data_source import Decoding
 from odradek.pipeline.source.log_view import cluster_of
 from odradek.pipeline.source.options import RECORDS, read_stream_options
-from odradek.pipeline.source.wire_reader import begun, read_fetched
+from odradek.pipeline.source.wire_reader import begun
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -93,6 +93,7 @@ class SmallBatches:
     def _read(
         self, fetcher: Fetcher, planned: Sequence[OffsetRange]
     ) -> Iterator[pyarrow.RecordBatch]:
-        options, of_answer = self._options, self._decoding.of_answer
-        for each, first in begun(fetcher, planned, options):
-            yield from read_fetched(fetcher, each, options, of_answer, first)
+        options, decoding = self._options, self._decoding
+        together = decoding.of_small_answers()
+        for _, rows in begun(fetcher, planned, options, decoding.of_answer, together):
+            yield from rows

@@ -13,6 +13,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from odradek.pipeline.records.columns import RecordColumns, check_types
 from odradek.pipeline.records.gathered import gathered
 from odradek.pipeline.records.records_arrow import RecordsToArrow
+from odradek.pipeline.records.small_answers import SmallAnswers
 from odradek.pipeline.segments.reader import read_segments
 from odradek.pipeline.workers.garbage_collection import freeze_once
 from odradek.protocol.uuids import ZERO_UUID
@@ -142,6 +143,10 @@ class Decoding:
             on_corrupt=self.options.on_corrupt,
         )
 
+    def of_small_answers(self) -> SmallAnswers | None:
+        """What decodes answers of many partitions together; None for batches."""
+        return None if self.mode == BATCHES else SmallAnswers(self.columns)
+
 
 @dataclass(frozen=True, repr=False)
 class WirePartition(InputPartition):
@@ -211,5 +216,9 @@ def read_partition(
         yield from decoding.of_segment(partition.piece)
     elif isinstance(partition, WirePartition):
         wanted, topic_ids = partition.wanted, partition.topic_ids
-        rows = read_wire(wanted, topic_ids, options, decoding.of_answer)
-        yield from rows if len(wanted) == 1 else gathered(rows)
+        of_answer = decoding.of_answer
+        if len(wanted) == 1:
+            yield from read_wire(wanted, topic_ids, options, of_answer)
+            return
+        together = decoding.of_small_answers()
+        yield from gathered(read_wire(wanted, topic_ids, options, of_answer, together))

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from odradek.client.cluster import Cluster
     from odradek.client.fetcher import Fetched
     from odradek.pipeline.records.offset_range import OffsetRange
+    from odradek.pipeline.records.small_answers import SmallAnswers
     from odradek.protocol.topic_partition import TopicPartition
 
     from .options import SourceOptions
@@ -49,10 +50,11 @@ def read_wire(
     topic_ids: Mapping[str, bytes],
     options: SourceOptions,
     decoder_of: Callable[[Fetched], Decoder],
+    together: SmallAnswers | None = None,
 ) -> Iterator[pyarrow.RecordBatch]:
     """The rows of these offsets, one stretch after the other.
 
-    They are as a decoder for each answer makes them.
+    They are as a decoder for each answer makes them, or ``together`` of small ones.
 
     Raises:
         DataLoss: some of the offsets are not there any more.
@@ -60,12 +62,32 @@ def read_wire(
     """
     with connected(options) as cluster:
         fetcher = Fetcher(cluster, committed=options.committed, topic_ids=topic_ids)
-        for each, first in begun(fetcher, wanted, options):
+        for each, rows in begun(fetcher, wanted, options, decoder_of, together):
             with in_plain_words(cluster.security, Need("Read", TOPIC, each.topic)):
-                yield from read_fetched(fetcher, each, options, decoder_of, first)
+                yield from rows
 
 
 def begun(
+    fetcher: Fetcher,
+    wanted: Sequence[OffsetRange],
+    options: SourceOptions,
+    decoder_of: Callable[[Fetched], Decoder],
+    together: SmallAnswers | None = None,
+) -> Iterator[tuple[OffsetRange, Iterator[pyarrow.RecordBatch]]]:
+    """Rows of stretches, in their order; with each the last of those that it is of."""
+    for each, first in _asked(fetcher, wanted, options):
+        if together is not None and first is not None:
+            if together.take(each.place, first.records, each.start, each.end):
+                if together.is_full:
+                    yield each, together.rows()
+                continue
+            yield each, together.rows()
+        yield each, read_fetched(fetcher, each, options, decoder_of, first)
+    if together is not None and wanted:
+        yield wanted[-1], together.rows()
+
+
+def _asked(
     fetcher: Fetcher, wanted: Sequence[OffsetRange], options: SourceOptions
 ) -> Iterator[tuple[OffsetRange, Fetched | None]]:
     """Stretches, with the first answer for each where many were asked for at once.

@@ -282,7 +282,8 @@ class ParquetTable:
         temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
         try:
             with temporary.open("w") as file:
-                json.dump(content, file)
+                # In one piece: `json.dump` takes ten times as long.
+                file.write(json.dumps(content))
                 file.flush()
                 os.fsync(file.fileno())
             if new:

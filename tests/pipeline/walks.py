@@ -6,7 +6,12 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from odradek.pipeline.records import record_arrays, records_arrow, sound_batches
+from odradek.pipeline.records import (
+    record_arrays,
+    records_arrow,
+    small_answers,
+    sound_batches,
+)
 from odradek.pipeline.records.columns import RecordColumns
 from odradek.pipeline.records.damage import OnCorrupt
 from odradek.pipeline.records.records_arrow import RecordsToArrow
@@ -53,9 +58,11 @@ def logs(draw: st.DrawFn) -> bytes:
 
 def use_plain(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have everything walked over in Python from here on."""
-    monkeypatch.setattr(sound_batches, "walk_batches", batch_columns_plain.walk_batches)
     plain = record_columns_plain
-    monkeypatch.setattr(records_arrow, "walk_records", plain.walk_records)
+    for module in (sound_batches, small_answers):
+        monkeypatch.setattr(module, "walk_batches", batch_columns_plain.walk_batches)
+    for module in (records_arrow, small_answers):
+        monkeypatch.setattr(module, "walk_records", plain.walk_records)
     monkeypatch.setattr(record_arrays, "walk_headers", plain.walk_headers)
     monkeypatch.setattr(record_arrays, "gather", plain.gather)
 

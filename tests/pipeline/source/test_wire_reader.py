@@ -10,6 +10,7 @@ from odradek.pipeline.records.columns import RecordColumns
 from odradek.pipeline.records.damage import CorruptData, OnCorrupt
 from odradek.pipeline.records.offset_range import OffsetRange
 from odradek.pipeline.records.records_arrow import RecordsToArrow
+from odradek.pipeline.records.small_answers import SmallAnswers
 from odradek.pipeline.source import wire_reader
 from odradek.pipeline.source.options import SourceOptions, read_options
 from odradek.pipeline.source.wire_reader import read_wire
@@ -91,12 +92,13 @@ def test_many_small_stretches_are_asked_for_together(
     expected.append(b"1-0")
     topic_id = cluster.metadata([topic]).topics[topic].topic_id
     small = options(broker_process.address, **{"kafka.fetch.max.bytes": max_bytes})
-    found = [
-        value
-        for rows in read_wire(wanted, {topic: topic_id}, small, decoder)
-        for value in rows.column("value").to_pylist()
-    ]
-    assert found == expected
+    for together in (None, SmallAnswers(COLUMNS)):
+        found = [
+            value
+            for rows in read_wire(wanted, {topic: topic_id}, small, decoder, together)
+            for value in rows.column("value").to_pylist()
+        ]
+        assert found == expected
 
 
 def test_one_of_many_that_is_gone(
