@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 EXAMPLES = "examples:"
 JSON = "--json"
+PAIR = "NAME=VALUE"
 _UNKNOWN = "unrecognized arguments: "
+_IGNORED = "ignored explicit argument "
 _REQUIRED = "is required"
 _REQUIRED_TOO = "arguments are required"
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)?", re.ASCII)
@@ -75,6 +77,9 @@ class Parser(argparse.ArgumentParser):
         """Say what is wrong in one line, and end with code 2."""
         if message.startswith(_UNKNOWN):
             message = self._unknown(message.removeprefix(_UNKNOWN))
+        elif _IGNORED in message:
+            argument, _, value = message.partition(_IGNORED)
+            message = f"{argument}it takes no value; leave {value} out"
         elif message.endswith(_REQUIRED) or _REQUIRED_TOO in message:
             # What is missing may be there, with a typo.
             strange = [word for word in self._given if self._is_unknown(word)]
@@ -95,7 +100,14 @@ class Parser(argparse.ArgumentParser):
         known = [name for name in self._option_string_actions if len(name) > 2]
         meant = did_you_mean(flag, known) if flag.startswith("-") else None
         hint = f"; did you mean {meant}?" if meant else ""
+        if flag != word and self._sets(flag):
+            hint = f"; options are set by -o {word}"
         return f"unknown argument {word}{hint}"
+
+    def _sets(self, name: str) -> bool:
+        """Whether it is an option that ``-o NAME=VALUE`` would set."""
+        pairs = self._option_string_actions.get("-o")
+        return pairs is not None and pairs.metavar == PAIR and name[:1] != "-"
 
 
 def json_argument(parser: argparse.ArgumentParser, what: str) -> None:
@@ -110,6 +122,18 @@ def port(text: str) -> int:
     if not text.isascii() or not text.isdigit() or int(text) > 65535:
         raise argparse.ArgumentTypeError(f"{text!r} is not a port (0-65535)")
     return int(text)
+
+
+def host(text: str) -> str:
+    """The name or the address of a host, without a port; for ``type=``."""
+    name, _, number = text.partition(":")
+    if "/" in text:
+        told = f"{text!r} is not a host; write it like localhost or 127.0.0.1"
+        raise argparse.ArgumentTypeError(told)
+    if number.isdigit():
+        told = f"{text!r} is a host and a port; write --host {name} --port {number}"
+        raise argparse.ArgumentTypeError(told)
+    return text
 
 
 def seconds(text: str) -> float:

@@ -7,6 +7,7 @@ and read records. Whatever else is asked of it skips the test.
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 from unittest import SkipTest
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from typing import Self
 
 START_TIMEOUT = "30s"
+_NO_ADDRESS = re.compile(r"argument --bootstrap-server: (?P<why>.*) \(see ")
 
 
 class NotOffered(BrokerError, SkipTest):
@@ -57,8 +59,12 @@ class ExternalBroker(Broker):
         try:
             self._run("health", "--wait", START_TIMEOUT)
         except BrokerError as error:
+            said = str(error).removeprefix("odradek health: ")
+            wrong = _NO_ADDRESS.match(said)
+            if wrong is not None:
+                raise BrokerError(f"where Kafka is: {wrong['why']}") from None
             where = f"{self._bootstrap} (waited {START_TIMEOUT})"
-            raise BrokerError(f"no Kafka answers at {where}: {error}") from None
+            raise BrokerError(f"no Kafka answers at {where}: {said}") from None
         return self
 
     def close(self) -> None:

@@ -8,7 +8,7 @@ import socket
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from odradek.broker.runtime.start_error import StartError
+from odradek.broker.runtime.start_error import StartError, why_not_listening
 
 from .connection import Connection
 from .reading_gate import FROZEN
@@ -81,9 +81,9 @@ class Listener:
         try:
             self._server = await self._open()
         except OSError as error:
-            reason = error.strerror or str(error)
+            reason = why_not_listening(error)
             if error.errno == errno.EADDRINUSE:
-                reason = "the port is in use; is another broker running?"
+                reason += "; is another broker running?"
             raise ListenerError(
                 f"cannot listen on {self.host or '*'}:{self.port}: {reason}"
             ) from error

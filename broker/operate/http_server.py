@@ -8,12 +8,11 @@ one, requests have bodies, and answers that come in parts and take their time.
 from __future__ import annotations
 
 import asyncio
-import errno
 from contextlib import suppress
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Protocol
 
-from odradek.broker.runtime.start_error import StartError
+from odradek.broker.runtime.start_error import StartError, why_not_listening
 
 from .http_reply import Reply, Streamed, plain
 from .http_request import BadRequest, HttpRequest, parse_head, read_body
@@ -73,12 +72,9 @@ class HttpServer:
         try:
             self._server = await self._open(self.host or None)
         except OSError as error:
-            reason = error.strerror or str(error)
-            if error.errno == errno.EADDRINUSE:
-                reason = "the port is in use"
             raise StartError(
                 f"http.listener: cannot listen on {self.host or '*'}:{self.port}:"
-                f" {reason}"
+                f" {why_not_listening(error)}"
             ) from error
         self.port = self._server.sockets[0].getsockname()[1]
 

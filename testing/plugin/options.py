@@ -39,7 +39,16 @@ class Settings(NamedTuple):
         if mode not in XDIST_MODES:
             choices = " or ".join(XDIST_MODES)
             raise pytest.UsageError(f"odradek_xdist is {mode!r}; it is {choices}")
-        return cls(given("bootstrap"), mode == "worker", given("keep"), given("strict"))
+
+        def flag(name: str) -> bool:
+            __tracebackhide__ = True
+            try:
+                return bool(given(name))
+            except (ValueError, pytest.UsageError) as error:
+                told = f"odradek_{name}: {error}; it is true or false"
+                raise pytest.UsageError(told) from None
+
+        return cls(given("bootstrap"), mode == "worker", flag("keep"), flag("strict"))
 
 
 def add_options(parser: pytest.Parser) -> None:

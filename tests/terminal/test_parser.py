@@ -4,13 +4,16 @@ import json
 import pytest
 
 from odradek.terminal.failure import fail
-from odradek.terminal.parser import Parser, json_argument, port, seconds
+from odradek.terminal.parser import PAIR, Parser, host, json_argument, port, seconds
 
 
 def a_parser() -> Parser:
     parser = Parser("serve", "Serves.")
     parser.add_argument("--port", type=port)
     parser.add_argument("--data-dir")
+    parser.add_argument("--host", type=host)
+    parser.add_argument("--secure", action="store_true")
+    parser.add_argument("-o", metavar=PAIR)
     return parser
 
 
@@ -24,6 +27,10 @@ def a_parser() -> Parser:
         (["--port", "x"], "argument --port: 'x' is not a port (0-65535)"),
         (["--port", "65536"], "'65536' is not a port"),
         (["--port"], "argument --port: expected one argument"),
+        (["--secure=yes"], "argument --secure: it takes no value; leave 'yes' out"),
+        (["a.b=3"], "unknown argument a.b=3; options are set by -o a.b=3"),
+        (["--host", "h:92"], "is a host and a port; write --host h --port 92"),
+        (["--host", "kafka://h"], "'kafka://h' is not a host"),
         (["--po", "1"], "unknown argument --po; did you mean --port?"),
     ],
 )
@@ -66,9 +73,8 @@ def test_what_is_missing_may_be_there_with_a_typo(
 
 
 def test_values_are_read() -> None:
-    assert a_parser().parse(["--port", "0", "--data-dir", "x"]) == argparse.Namespace(
-        port=0, data_dir="x", color=None
-    )
+    values = a_parser().parse(["--port", "0", "--data-dir", "x"])
+    assert (values.port, values.data_dir, values.color) == (0, "x", None)
 
 
 @pytest.mark.parametrize(
@@ -126,3 +132,8 @@ def test_a_program_is_told_of_a_mistake_in_json(
     with pytest.raises(SystemExit):  # who does not know it cannot answer so
         a_parser().parse(["--json"])
     assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("name", ["localhost", "127.0.0.1", "::1", "fe80::1", ""])
+def test_what_can_be_a_host_is_one(name: str) -> None:
+    assert host(name) == name

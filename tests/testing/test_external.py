@@ -91,3 +91,9 @@ def test_where_nothing_answers_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
         pass
     said = "no Kafka answers at 127.0.0.1:1 (waited 1ms): odradek health: 127.0.0.1:1"
     assert str(no.value) == f"{said} is not ready: Connection refused"
+
+
+@pytest.mark.parametrize("wrong", ["9092", "kafka://localhost:9092", "localhost:99999"])
+def test_what_is_no_address_is_not_waited_for(wrong: str) -> None:
+    with pytest.raises(BrokerError, match=r"^where Kafka is: '.+ (no|not) "):
+        ExternalBroker(wrong).start()

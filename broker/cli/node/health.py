@@ -13,7 +13,7 @@ from odradek.broker.config.options.error import OptionError
 from odradek.client.defaults import BOOTSTRAP_VARIABLE, default_bootstrap
 from odradek.client.profiles import ProfileError
 from odradek.terminal.failure import USAGE_ERROR, fail
-from odradek.terminal.parser import Parser, json_argument, port, seconds
+from odradek.terminal.parser import Parser, host, json_argument, port, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -110,7 +110,7 @@ def _parser() -> Parser:
         " port it has. Exit code: 0 ready, 1 not, 2 usage.",
         _EXAMPLES,
     )
-    parser.add_argument("--host", help="default: 127.0.0.1")
+    parser.add_argument("--host", type=host, help="default: 127.0.0.1")
     parser.add_argument("--port", type=port, help="default: 9092")
     parser.add_argument(
         "--bootstrap-server",

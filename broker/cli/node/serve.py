@@ -17,7 +17,7 @@ from odradek.broker.config.options.error import OptionError
 from odradek.broker.config.settings import Flags
 from odradek.broker.config.sources import is_to_be_secure, load
 from odradek.terminal.failure import USAGE_ERROR, fail
-from odradek.terminal.parser import Parser, port
+from odradek.terminal.parser import PAIR, Parser, host, port
 
 from .extensions import what_is_missing
 
@@ -63,7 +63,9 @@ def broker_arguments(parser: Parser) -> None:
     parser.add_argument(
         "--port", type=port, help="port to listen on (default 9092; 0: any free one)"
     )
-    parser.add_argument("--host", help="address to listen on (default 127.0.0.1)")
+    parser.add_argument(
+        "--host", type=host, help="address to listen on (default 127.0.0.1)"
+    )
     parser.add_argument(
         "--data-dir", metavar="DIR", help="where the data lives (default ./data)"
     )
@@ -92,7 +94,7 @@ def broker_arguments(parser: Parser) -> None:
         dest="pairs",
         action="append",
         default=[],
-        metavar="NAME=VALUE",
+        metavar=PAIR,
         help="set any option; again for more",
     )
 

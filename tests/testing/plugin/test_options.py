@@ -41,3 +41,10 @@ def test_flags(pytester: pytest.Pytester) -> None:
 def test_a_mode_that_nobody_knows_is_refused(pytester: pytest.Pytester) -> None:
     with pytest.raises(pytest.UsageError, match="'each'; it is run or worker"):
         settings(pytester, "odradek_xdist = each")
+
+
+@pytest.mark.parametrize("name", ["keep", "strict"])
+def test_a_flag_that_is_neither_is_named(pytester: pytest.Pytester, name: str) -> None:
+    said = rf"^odradek_{name}: .*'ja'; it is true or false$"
+    with pytest.raises(pytest.UsageError, match=said):
+        settings(pytester, f"odradek_{name} = ja")
