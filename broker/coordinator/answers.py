@@ -47,7 +47,11 @@ class ShardHost(Protocol):
 
 
 class Answers:
-    """Those of one shard. ``pending`` is the last append, which may not be durable."""
+    """Those of one shard.
+
+    ``pending`` is the last append, which may not be durable; ``awaited`` is the last
+    one of those for which whoever reads has to wait.
+    """
 
     def __init__(
         self,
@@ -57,9 +61,16 @@ class Answers:
     ) -> None:
         """``fail`` is told why nothing can be answered any more."""
         self.pending: PendingAppend | None = None
+        self.awaited: PendingAppend | None = None
         self._host = host
         self._topic_partition = topic_partition
         self._fail = fail
+
+    def note(self, pending: PendingAppend, may_be_lost: bool = False) -> None:
+        """Something was appended, for which somebody has to wait."""
+        self.pending = pending
+        if not may_be_lost or pending.must_be_durable:
+            self.awaited = pending
 
     def behind(
         self, result: AppendResult, decision: Decision, refuse: Refuse[T]
@@ -67,7 +78,14 @@ class Answers:
         """The answer, once what ended with ``result`` is durable.
 
         Mostly it waits among the appends themselves, and nobody is asked in between.
+        What may be lost is waited for by nobody; but if it is, the shard has failed.
         """
+        if decision.may_be_lost and self.pending is not self.awaited:
+            self.wait(result, None, self.fail_late)
+            if decision.then is not None:
+                self._host.run_soon(decision.then)
+            response: T | Parked[T] = decision.response
+            return response
 
         def give_up(failed: AppendResult) -> T:
             return self._give_up(failed.error_code, refuse, decision.undo)
@@ -120,7 +138,7 @@ class Answers:
             partition.view.acknowledgement(next_offset, must_be_durable)
             == ErrorCode.NONE
         ):
-            self.pending = None
+            self.awaited = None
             return None
         return AppendResult(ErrorCode.NONE, next_offset=next_offset)
 

@@ -50,12 +50,16 @@ class Decision:
     - ``response`` leaves when the records are durable. A `Parked` one is answered by
       whoever made it; it only passes through here.
     - ``reads_state``: without records, the answer tells what was replayed, and waits
-      until everything that the log had then is durable.
+      until everything that the log had then is durable, or may be lost.
     - ``then`` runs once the records are durable, in a later turn of the loop.
     - ``undo`` runs when they are not, and will not be, in the log; what the records
       would have changed has not happened.
     - ``is_replayed`` is False for state that only decisions know (a classic group's
       members), which they have changed themselves.
+    - ``may_be_lost``: the answer leaves before the records are durable, unless the
+      owner asks for a sync of each append; who reads does not wait for them either.
+      Whoever was forgotten by a loss of power is refused, and joins again. What is
+      lost is the end of the log, so no later record is there that builds on it.
     - ``producer``: the records are part of its transaction. ``guard`` is what
       `Shard.start_verification` gave before the transaction was asked about.
     """
@@ -66,6 +70,7 @@ class Decision:
     then: Callable[[], object] | None = None
     undo: Callable[[KafkaError], object] | None = None
     is_replayed: bool = True
+    may_be_lost: bool = False
     producer: ProducerIdentity | None = None
     guard: VerificationGuard | None = None
 

@@ -102,7 +102,7 @@ class CoordinatorRuntime(Generic[S]):
         return shard
 
     def settled(self, key: str) -> S | None:
-        """The state of the shard of ``key``, if all that it tells is durable.
+        """The state of the shard of ``key``, if nobody has to wait for what it tells.
 
         None, too, where it cannot be asked; nothing is loaded for that.
         """

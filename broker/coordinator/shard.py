@@ -4,8 +4,9 @@ Invariants:
 - The state is changed by `replay` alone (and by decisions in what is never written),
   in the order of the log.
 - What a decision writes is replayed before anything else is decided, and answered
-  when it is durable. If it never will be, the state is ahead of the log: the shard
-  has failed, and answers COORDINATOR_NOT_AVAILABLE until the broker starts anew.
+  when it is durable, unless it may be lost. If it never will be, the state is ahead
+  of the log: the shard has failed, and answers COORDINATOR_NOT_AVAILABLE until the
+  broker starts anew.
 """
 
 from __future__ import annotations
@@ -90,11 +91,11 @@ class Shard(Generic[S]):
             raise CoordinatorNotAvailable
 
     def settled(self) -> S | None:
-        """The state, if it can be asked and all that it tells is durable."""
+        """The state, if it can be asked, and nobody has to wait for what it tells."""
         if self.phase is not Phase.ACTIVE:
             return None
-        pending = self.answers.pending
-        is_durable = pending is None or self.answers.not_durable(pending) is None
+        awaited = self.answers.awaited
+        is_durable = awaited is None or self.answers.not_durable(awaited) is None
         return self.state if is_durable else None
 
     def activate(self) -> None:
@@ -149,8 +150,8 @@ class Shard(Generic[S]):
                 if decision.undo is not None:
                     decision.undo(error)
                 raise
-        elif decision.reads_state and answers.pending is not None:
-            result = answers.not_durable(answers.pending)
+        elif decision.reads_state and answers.awaited is not None:
+            result = answers.not_durable(answers.awaited)
         if result is not None:
             return answers.behind(result, decision, refuse)
         if decision.then is not None:
@@ -170,10 +171,10 @@ class Shard(Generic[S]):
             usual = self._append_one(partition, decision, now_ms)
             if usual is not None:
                 appended, pending = usual
-                if pending is not None:
-                    self.answers.pending = pending
-                    return appended
-                return None
+                if pending is None:
+                    return None
+                self.answers.note(pending, decision.may_be_lost)
+                return appended
         batches = [
             (some, batch_of(some, producer, now_ms))
             for some in in_batches(decision.records, config.max_message_bytes)
@@ -236,7 +237,7 @@ class Shard(Generic[S]):
                 base_offset += len(some)
         if pending is None:
             return None
-        self.answers.pending = pending
+        self.answers.note(pending, decision.may_be_lost)
         return result
 
     def _replay(
@@ -289,7 +290,7 @@ class Shard(Generic[S]):
             return refuse(error)
         if pending is None:
             return frame
-        self.answers.pending = pending
+        self.answers.pending = self.answers.awaited = pending
         return self.answers.wait_with_frame(frame, appended, refuse, now_ms)
 
     def run_soon(self, action: Callable[[], object]) -> None:
@@ -351,8 +352,8 @@ class Shard(Generic[S]):
             return error.code
         if pending is None:
             return int(result.error_code)
-        self.answers.pending = pending
         answers = self.answers
+        answers.pending = answers.awaited = pending
         return answers.wait(result, int(ErrorCode.NONE), answers.fail_late)
 
     def _replay_marker(self, place: Place, is_commit: bool) -> None:

@@ -149,7 +149,7 @@ class GroupCoordinator:
         return TopicPartition(CONSUMER_OFFSETS, self.runtime.partition_of(group_id))
 
     def settled(self, group_id: str) -> GroupShard | None:
-        """The shard of a group, if it can be asked and all that it tells is durable."""
+        """The shard of a group, if nobody has to wait for what it tells."""
         return self.runtime.settled(group_id)
 
     async def create_topic(self) -> None:

@@ -28,6 +28,7 @@ from tests.broker.coordinator.tally import (
     refuse,
     tally_broker,
 )
+from tests.fakes.replicas import replicas
 
 
 @pytest.fixture
@@ -87,6 +88,58 @@ async def test_what_follows_runs_behind_the_durable_record(broker: TallyBroker) 
     await broker.replicas.commit()
     await asyncio.sleep(0)
     assert ran == ["then"]
+
+
+async def test_what_may_be_lost_is_answered_and_read_at_once(
+    broker: TallyBroker,
+) -> None:
+    ran: list[str] = []
+    assert broker.add("a", may_be_lost=True, then=lambda: ran.append("then")) == 1
+    assert broker.read("a") == 1
+    assert broker.runtime.settled("a") is broker.state("a")
+    await asyncio.sleep(0)
+    assert ran == ["then"]
+    await broker.replicas.commit()
+    assert broker.add("a", may_be_lost=True) == 2, "by the short way, too"
+    answer = broker.add("a")
+    assert not answer.done()
+    await broker.replicas.commit()
+    assert answer.result() == 3
+
+
+async def test_what_was_written_before_it_is_waited_for(broker: TallyBroker) -> None:
+    counted = broker.add("a")
+    assert broker.add("a", may_be_lost=True) == 2
+    reading = broker.read("a")
+    assert not counted.done()
+    assert not reading.done()
+    await broker.replicas.commit()
+    assert (counted.result(), reading.result()) == (1, 2)
+
+
+async def test_what_may_be_lost_waits_where_the_owner_wants_a_sync_of_each(
+    tmp_path: Path,
+) -> None:
+    async with replicas(tmp_path) as fixture:
+        await fixture.create_topic(TOPIC, 1, flush_messages="1")
+        broker = TallyBroker(fixture)
+        answer = broker.add("a", may_be_lost=True)
+        reading = broker.read("a")
+        assert not answer.done()
+        assert not reading.done()
+        await fixture.commit()
+        assert (answer.result(), reading.result()) == (1, 1)
+        await broker.runtime.close()
+
+
+async def test_a_shard_fails_when_what_may_be_lost_is_lost(broker: TallyBroker) -> None:
+    undone: list[KafkaError] = []
+    assert broker.add("a", may_be_lost=True, undo=undone.append) == 1
+    broker.replicas.files.fail("sync", error=errno.EIO)
+    broker.replicas.sync()
+    assert first_shard(broker).phase is Phase.FAILED
+    assert broker.read("a").code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert not undone, "somebody was told"
 
 
 async def test_a_refused_decision_writes_nothing(broker: TallyBroker) -> None:

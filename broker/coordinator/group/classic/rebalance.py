@@ -148,7 +148,9 @@ def complete_join(shard: GroupShard, group: ClassicGroup) -> None:
 def assign(
     shard: GroupShard, group: ClassicGroup, assignments: dict[str, bytes]
 ) -> None:
-    """Write the leader's assignment; when it is durable every member gets its part.
+    """Write the leader's assignment; then every member gets its part.
+
+    With static members only when it is durable: who is fenced has to stay so.
 
     Of one generation it is written once: members may have been given the first one
     when a leader, which asks again, is told that.
@@ -180,7 +182,8 @@ def assign(
         send_back_awaiting_sync(shard, group, error.code)
         rebalance_or_complete_join(shard, group, "the assignment was not stored")
 
-    shard.write(_record(group, assignments), then, undo)
+    may_be_lost = not group.static_members
+    shard.write(_record(group, assignments), then, undo, may_be_lost)
 
 
 def answer_awaiting_sync(shard: GroupShard, group: ClassicGroup) -> None:

@@ -34,6 +34,11 @@ class Found(NamedTuple):
     before: Sequence[CoordinatorRecord] = ()
     then: Callable[[], object] | None = None
 
+    @property
+    def is_converted(self) -> bool:
+        """Whether it was a classic group until now."""
+        return bool(self.before)
+
 
 def find_group(shard: GroupShard, group_id: str, is_joining: bool) -> Found:
     """The group. Who joins makes it, of a classic one if need be.

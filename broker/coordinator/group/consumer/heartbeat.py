@@ -82,7 +82,16 @@ def decide_beat(shard: GroupShard, beat: Beat) -> Decision:
     is_told = is_joining or _says_all(request)
     is_told = is_told or _is_other(place.holding, holding)
     answer = beat_answer(shard, request, holding, with_assignment=is_told)
-    return Decision(answer, draft.records, reads_state=True, then=found.then)
+    # Who has the instance id of another one has to be known: the other one was fenced.
+    # A group that was a classic one is not both, whatever is lost.
+    may_be_lost = request.instance_id is None and not found.is_converted
+    return Decision(
+        answer,
+        draft.records,
+        reads_state=not may_be_lost,
+        then=found.then,
+        may_be_lost=may_be_lost,
+    )
 
 
 def _place_of(

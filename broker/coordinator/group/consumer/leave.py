@@ -45,6 +45,8 @@ def decide_leaving(
     tell(group.group_id, group.epoch, f"{member.label} has left")
     decision = fence(shard, group, member.member_id)
     decision.response = left_answer(member.member_id, LEFT_EPOCH)
+    # If that is lost, its session ends. The last one may leave a classic group behind.
+    decision.may_be_lost = member.info.instance_id is None and decision.then is None
     return decision
 
 

@@ -32,7 +32,7 @@ class ClassicEvent(Enum):
     NOBODY_JOINED = "nobody joined"
     """The time to join is over, and nobody is left."""
     ASSIGNMENT_STORED = "assignment stored"
-    """What the leader has assigned is durable."""
+    """What the leader has assigned is written; with static members, durable."""
     DELETED = "deleted"
     """Somebody has deleted it, or it had nothing any more."""
 

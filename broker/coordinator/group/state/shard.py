@@ -124,13 +124,20 @@ class GroupShard:
         record: GroupRecord,
         then: Callable[[], object] | None = None,
         undo: Callable[[KafkaError], object] | None = None,
+        may_be_lost: bool = False,
     ) -> None:
         """Write what a classic group has become; it is so already.
 
-        One of the two is called: ``then`` when it is durable, ``undo`` when it is
-        not, and will not be, written.
+        One of the two is called: ``then`` when it is durable, or written if it may be
+        lost; ``undo`` when it is not, and will not be.
         """
-        decision = Decision(records=[record], then=then, undo=undo, is_replayed=False)
+        decision = Decision(
+            records=[record],
+            then=then,
+            undo=undo,
+            is_replayed=False,
+            may_be_lost=may_be_lost,
+        )
         # What is refused at once has called ``undo``.
         with suppress(KafkaError):
             self._shard.apply(decision, _ignore)

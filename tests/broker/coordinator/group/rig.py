@@ -45,11 +45,15 @@ NOW_MS = 1_700_000_000_000
 
 
 class FakeShard:
-    """Where decisions end up: the log, in order; ``flush`` makes it durable."""
+    """Where decisions end up: the log, in order; ``flush`` makes it durable.
+
+    What follows them comes then, also where a shard waits for a turn of the loop only.
+    """
 
     def __init__(self, clock: FakeClock) -> None:
         self.timers = Timers(clock, self._on_time)
         self.log: list[tuple[bytes, bytes | None]] = []
+        self.may_be_lost: list[bool] = []  # of each decision that was written
         self.refusal: KafkaError | None = None
         self.state: Any = None
         self._clock = clock
@@ -65,6 +69,7 @@ class FakeShard:
             if decision.undo is not None:
                 decision.undo(self.refusal)
             raise self.refusal
+        self.may_be_lost.append(decision.may_be_lost)
         for record in decision.records:
             if decision.is_replayed:
                 producer = decision.producer or NOBODY

@@ -1,4 +1,4 @@
-"""Assignments: written by the leader, durable before anybody gets them."""
+"""Assignments: written by the leader before anybody gets them."""
 
 import pytest
 
@@ -25,6 +25,18 @@ def test_members_wait_for_the_leader_and_for_the_disk() -> None:
     assert (leading.result().assignment, waiting.result().assignment) == (b"1", b"2")
     assert waiting.result().protocol_name == "range"
     assert groups.group.state is ClassicState.STABLE
+
+
+def test_an_assignment_may_be_lost_unless_somebody_was_fenced_before_it() -> None:
+    groups = Groups()
+    (leader,) = (each.member_id for each in groups.joined("a"))
+    groups.sync(leader, {leader: b"1"})
+    groups.flush()
+    static = Groups()
+    joining = static.join(instance="i")
+    static.clock.advance(0)
+    static.sync(joining.result().member_id, {})
+    assert (groups.fake.may_be_lost, static.fake.may_be_lost) == ([True], [False])
 
 
 def test_who_comes_later_is_answered_at_once() -> None:

@@ -237,3 +237,40 @@ def test_after_a_restart_all_is_as_before() -> None:
     assert groups.told(groups.beat_as("b")) is None, "a has it still"
     groups.settle()
     assert (groups.has("a"), groups.has("b")) == ({"t": [0, 1]}, {"t": [2, 3]})
+
+
+class TestPowerCut:
+    """What members were told may be forgotten, but only the last of it."""
+
+    def test_who_was_forgotten_is_refused_and_joins_again(self) -> None:
+        groups = ConsumerGroups(t=4)
+        groups.join("a")
+        groups.flush()
+        groups.join("b")
+        groups.settle()
+        assert (groups.has("a"), groups.has("b")) == ({"t": [0, 1]}, {"t": [2, 3]})
+        groups.fake.crash()
+        groups.reload()
+        assert code_of(groups.beat_as("a", 3)) == ErrorCode.FENCED_MEMBER_EPOCH
+        assert code_of(groups.beat_as("b", 3)) == ErrorCode.UNKNOWN_MEMBER_ID
+        assert groups.told(groups.join("a")) == {"t": [0, 1, 2, 3]}
+        groups.join("b")
+        groups.settle()
+        assert (groups.has("a"), groups.has("b")) == ({"t": [0, 1]}, {"t": [2, 3]})
+
+    def test_who_has_committed_since_is_known(self) -> None:
+        groups = ConsumerGroups(t=4)
+        groups.join("a")
+        groups.commit(7, places=[("t", 0)], member_id="a", generation_id=2)
+        groups.flush()  # as the commit is answered
+        groups.fake.crash()
+        groups.reload()
+        assert groups.beat_as("a", 2).member_epoch == 2
+
+    def test_only_who_has_an_instance_id_waits(self) -> None:
+        groups = ConsumerGroups(t=2)
+        groups.join("a")
+        groups.join("b", instance="i")
+        groups.beat_as("a", -1)
+        groups.beat_as("b", -1, instance="i")
+        assert groups.fake.may_be_lost == [True, False, True, False]
