@@ -31,6 +31,7 @@ def node(both: BothBrokers) -> KafkaNode:
     for made in admin.create_topics(topics).values():
         made.result(PATIENCE_S)
     admin.delete_topics(["observed-gone"])["observed-gone"].result(PATIENCE_S)
+    both.kafka.settle()
     return both.kafka
 
 

@@ -40,7 +40,7 @@ public class Topics extends Scenes {
                 check(error.getCause() instanceof UnknownTopicIdException, "" + error);
             }
             admin.deleteTopics(TopicCollection.ofTopicIds(List.of(id))).all().get();
-            check(!admin.listTopics().names().get().contains(topic), "it is there");
+            hear(admin, false);
         }
     }
 
@@ -74,6 +74,22 @@ public class Topics extends Scenes {
 
     private static Uuid create(Admin admin) throws Exception {
         var wanted = Set.of(new NewTopic(topic, 2, (short) 1));
-        return admin.createTopics(wanted).topicId(topic).get();
+        Uuid id = admin.createTopics(wanted).topicId(topic).get();
+        hear(admin, true);
+        return id;
+    }
+
+    /** Apache Kafka's broker hears of a change after the controller has answered. */
+    private static void hear(Admin admin, boolean isThere) {
+        until("there: " + isThere, () -> names(admin).contains(topic) == isThere, () ->
+            Thread.sleep(10));
+    }
+
+    private static Set<String> names(Admin admin) {
+        try {
+            return admin.listTopics().names().get();
+        } catch (Exception error) {
+            throw new IllegalStateException(error);
+        }
     }
 }
