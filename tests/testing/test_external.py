@@ -89,7 +89,7 @@ def test_where_nothing_answers_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("odradek.testing.external.START_TIMEOUT", "1ms")
     with pytest.raises(BrokerError) as no, ExternalBroker("127.0.0.1:1"):
         pass
-    said = "no Kafka answers at 127.0.0.1:1 (waited 1ms): odradek health: 127.0.0.1:1"
+    said = "no Kafka answers at 127.0.0.1:1 (waited 1ms): 127.0.0.1:1"
     assert str(no.value) == f"{said} is not ready: Connection refused"
 
 
