@@ -8,10 +8,7 @@ import pytest
 
 def sampled(values: Iterable[Any], *always: Any) -> list[Any]:
     """The values as parameters of a test; those that are not in ``always`` are long."""
-    return [
-        pytest.param(value, marks=[] if value in always else [pytest.mark.long])
-        for value in values
-    ]
+    return sampled_rows(zip(values), *zip(always))
 
 
 def sampled_rows(
