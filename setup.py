@@ -52,12 +52,18 @@ extensions = [
         "odradek/protocol/speedups_commits.c",
         "odradek/protocol/speedups_crc.c",
         "odradek/protocol/speedups_encoding.c",
+        "odradek/protocol/speedups_json.c",
+        "odradek/protocol/speedups_json_text.c",
         "odradek/protocol/speedups_keys.c",
         "odradek/protocol/speedups_latest.c",
         "odradek/protocol/speedups_produce.c",
         "odradek/protocol/speedups_records.c",
         "odradek/protocol/speedups_usual.c",
-        depends=("odradek/protocol/speedups.h", "odradek/protocol/speedups_keys.h"),
+        depends=(
+            "odradek/protocol/speedups.h",
+            "odradek/protocol/speedups_json.h",
+            "odradek/protocol/speedups_keys.h",
+        ),
     ),
 ]
 if sys.platform == "linux":  # it has an eventfd

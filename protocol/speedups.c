@@ -7,10 +7,10 @@
  * of each key and speedups_latest.c writes what stays, for compaction, at 0.1 to 0.6 µs a
  * key; speedups_commits.c finds what groups have committed, at 0.1 µs an offset;
  * speedups_columns.c makes columns of records, and speedups_encoding.c records of columns,
- * for the pipeline.
+ * for the pipeline; speedups_json.c makes columns of JSON.
  *
  * The modules *_plain.py do the same in Python and serve where this was not built; tests
- * run both and compare, messages included.
+ * run both and compare, messages included. Beside speedups_json.c it is Arrow that does.
  *
  * Invariants of all of them: no byte is read and no pointer moved before the bytes up to
  * there are known to exist; nothing is allocated; a length is used only after it was
@@ -62,6 +62,9 @@ static PyMethodDef methods[] = {
     {"place_keys", (PyCFunction)(void (*)(void))place_keys, METH_FASTCALL,
      "place_keys(data, positions, lengths, target, partitions, /)\n--\n\n"
      "Say which partitions keys go to; see plain.column_encoding."},
+    {"read_objects", (PyCFunction)(void (*)(void))read_objects, METH_FASTCALL,
+     "read_objects(data, offsets, kinds, states, cells, names, /)\n--\n\n"
+     "Read JSON objects into columns, as long as nothing is in doubt."},
     {NULL, NULL, 0, NULL},
 };
 

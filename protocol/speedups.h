@@ -311,6 +311,9 @@ DECLARE(gather);
 DECLARE(encode_columns);
 DECLARE(place_keys);
 
+/* speedups_json.c */
+DECLARE(read_objects);
+
 #undef DECLARE
 
 #ifdef __GNUC__

@@ -87,3 +87,12 @@ def place_keys(
     partitions: int,
     /,
 ) -> None: ...
+def read_objects(
+    data: Buffer,
+    offsets: Buffer,
+    kinds: Buffer,
+    states: Buffer,
+    cells: Buffer,
+    names: tuple[bytes, ...],
+    /,
+) -> int: ...

@@ -78,7 +78,7 @@ class PlacesOfRows:
         sizes = np.array([len(name) for name in names])
         positions, lengths = np.cumsum(sizes) - sizes, sizes
         cells = (np.repeat(each, self._counts) for each in (positions, lengths))
-        return _bytes(memoryview(b"".join(names)), *cells).view(pa.string())
+        return slices(memoryview(b"".join(names)), *cells).view(pa.string())
 
     def partitions(self, rows: RecordRows) -> Any:
         """The number of each row's partition."""
@@ -105,8 +105,8 @@ class RecordArrays:
         self._schema = columns.arrow_schema()
         places = of if isinstance(of, PlacesOfRows) else _OnePlace(of)
         make: dict[str, Callable[[RecordRows], Any]] = {
-            "key": lambda rows: _bytes(rows.data, rows.cells[2], rows.cells[3]),
-            "value": lambda rows: _bytes(rows.data, rows.cells[4], rows.cells[5]),
+            "key": lambda rows: slices(rows.data, rows.cells[2], rows.cells[3]),
+            "value": lambda rows: slices(rows.data, rows.cells[4], rows.cells[5]),
             "topic": places.topics,
             "partition": places.partitions,
             "offset": _offsets,
@@ -139,13 +139,13 @@ class RecordArrays:
         cells = np.empty((HEADER_COLUMNS, int(counts.sum())), np.int64)
         walk_headers(rows.data, positions.data, cells.data)
         names = _texts(rows.data, cells[0], cells[1])
-        values = _bytes(rows.data, cells[2], cells[3])
+        values = slices(rows.data, cells[2], cells[3])
         entries = pa.StructArray.from_arrays(
             [names, values], fields=list(_HEADERS_TYPE.value_type)
         )
         ends = np.zeros(rows.count + 1, np.int32)
         np.cumsum(counts, out=ends[1:])
-        buffers = [_validity(has_some), pa.py_buffer(ends)]
+        buffers = [validity_of(has_some), pa.py_buffer(ends)]
         return pa.Array.from_buffers(
             _HEADERS_TYPE, rows.count, buffers, children=[entries]
         )
@@ -178,14 +178,14 @@ class _Repeated:
         return self._made.slice(0, count)
 
 
-def _bytes(data: memoryview, positions: np.ndarray, lengths: np.ndarray) -> Any:
+def slices(data: memoryview, positions: np.ndarray, lengths: np.ndarray) -> Any:
     """The slices, side by side; null where the length is negative."""
     count, size = len(lengths), int(lengths.sum())
     validity = None
     if lengths.min() < 0:
         is_there = lengths >= 0
         size += count - int(np.count_nonzero(is_there))
-        validity = _validity(is_there)
+        validity = validity_of(is_there)
     offsets = np.empty(count + 1, np.int32)
     # Of Arrow's memory: numpy's goes back to the system and comes back as empty pages.
     target = pa.allocate_buffer(size + _SLACK)
@@ -195,8 +195,8 @@ def _bytes(data: memoryview, positions: np.ndarray, lengths: np.ndarray) -> Any:
 
 
 def _texts(data: memoryview, positions: np.ndarray, lengths: np.ndarray) -> Any:
-    """As `_bytes`, as text; what is not UTF-8 becomes U+FFFD, as in a Java client."""
-    found = _bytes(data, positions, lengths)
+    """As `slices`, as text; what is not UTF-8 becomes U+FFFD, as in a Java client."""
+    found = slices(data, positions, lengths)
     texts = found.view(pa.string())
     try:
         texts.validate(full=True)
@@ -206,7 +206,8 @@ def _texts(data: memoryview, positions: np.ndarray, lengths: np.ndarray) -> Any:
     return texts
 
 
-def _validity(is_there: np.ndarray) -> Any:
+def validity_of(is_there: np.ndarray) -> Any:
+    """A bit for each row, as Arrow has it."""
     return pa.py_buffer(np.packbits(is_there, bitorder="little"))
 
 
@@ -219,6 +220,6 @@ def timestamp_array(times: np.ndarray) -> Any:
     """Milliseconds as Spark's timestamps; null for what these cannot hold."""
     validity = None
     if times.max() > _TIME_MAX or times.min() < -_TIME_MAX:
-        validity = _validity((times <= _TIME_MAX) & (times >= -_TIME_MAX))
+        validity = validity_of((times <= _TIME_MAX) & (times >= -_TIME_MAX))
     buffers = [validity, pa.py_buffer(times * _MICROSECONDS)]
     return pa.Array.from_buffers(_TIMESTAMP, len(times), buffers)

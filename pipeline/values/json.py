@@ -1,6 +1,7 @@
 """JSON values become typed columns, many at once.
 
-The values of a batch are joined to lines and read by Arrow's parser, which is five
+Mostly `usual_json` reads them. Where it has a doubt, or a type that it does not know,
+the values of a batch are joined to lines and read by Arrow's parser, which is five
 times faster than one call per value. It reads documents, not lines, so a value is
 only given to it when it begins with ``{`` and ends with ``}``. What it leaves open is
 then an error: behind ``}`` no line can go on with ``{``, and within a string none can
@@ -49,11 +50,14 @@ class JsonDecoder:
     def __init__(self, schema: pyarrow.Schema) -> None:
         import pyarrow as pa
 
+        from .usual_json import UsualJson
+
         self.schema = schema
         # What is missing is found out behind the parser, for the reason's sake.
         self._type = _nullable(pa.struct(list(schema)))
         # Arrow's parser reads no dates, but moments.
         self._parsed = _nullable(self._type, date=pa.timestamp("s"))
+        self._usual = UsualJson(self._type) if UsualJson.reads(self._type) else None
         self._required = [field.name for field in schema if not field.nullable]
 
     def decode(self, values: pyarrow.Array) -> Decoded:
@@ -105,6 +109,9 @@ class JsonDecoder:
         from pyarrow import json as arrow_json
 
         texts = values.cast(pa.string())  # is it UTF-8? The parser does not look
+        usual = None if self._usual is None else self._usual.read(values)
+        if usual is not None:
+            return usual
         _check_ends(texts)
         joined = _joined(values)
         table = arrow_json.read_json(

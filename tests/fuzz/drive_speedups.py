@@ -39,6 +39,7 @@ from odradek.protocol.record_batch import (
 from odradek.protocol.records import NewRecord, build_batch
 from tests.fuzz.drive_commits import check_commits
 from tests.fuzz.drive_encoding import check_encoding
+from tests.fuzz.drive_json import check_json
 from tests.plain.records import PlainRecord, write_record
 
 BORDERS = (0, 1, 2, 0x0F, 0x10, 0x7F, 0x80, 0xFF)
@@ -362,6 +363,7 @@ def main(path: str, seconds: str, seed: str, calls: str = "0") -> None:
                 check_find,
                 check_encoding,
                 check_commits,
+                check_json,
             )
         )
     ]

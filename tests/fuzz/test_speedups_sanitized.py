@@ -150,6 +150,8 @@ MISSING = [
     (" && room - size >= SMALL", "", "AddressSanitizer"),
     ("if (rows->count == rows->capacity)", "if (0)", "AddressSanitizer"),
     (" || *group_length > size - KEY_SIZE_MIN", "", "AddressSanitizer"),
+    (" || end > data->len", "", "AddressSanitizer"),
+    ("text->end - text->at < size || ", "", "AddressSanitizer"),
 ]
 
 
