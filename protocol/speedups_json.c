@@ -15,7 +15,6 @@ enum { IS_MISSING, IS_HERE, IS_NULL };
 #define CELL ((Py_ssize_t)sizeof(int64_t))
 #define COLUMNS_MAX 256
 #define DEPTH_MAX 16
-#define NUMBER_SIZE 64
 #define EXACT_MAX ((uint64_t)1 << 53)
 #define EXACT_POWER_MAX 22
 
@@ -99,8 +98,8 @@ static int
 read_double(Text *text, double *found)
 {
     Number number;
-    char copy[NUMBER_SIZE];
-    if (!read_number(text, &number) || number.size >= NUMBER_SIZE) {
+    char copy[NUMBER_SIZE_MAX];
+    if (!read_number(text, &number)) {
         return 0;
     }
     if (nearest(&number, found)) {

@@ -4,6 +4,8 @@
 
 #include "speedups.h"
 
+#define NUMBER_SIZE_MAX 40 /* a number has less */
+
 typedef struct {
     uint8_t *at; /* strings with escapes are written anew, where they are */
     const uint8_t *end;

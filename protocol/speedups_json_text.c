@@ -3,7 +3,6 @@
  */
 #include "speedups_json.h"
 
-#define NUMBER_SIZE_MAX 40
 #define DIGITS_MAX 19 /* as many fit into 64 bits, whatever they are */
 #define POWER_MAX 250 /* far from what a double cannot hold */
 #define US_PER_S 1000000
