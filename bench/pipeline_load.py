@@ -15,24 +15,22 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from random import Random
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "bench"), str(ROOT / "bench" / "parts")]
 
 import pyarrow as pa  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
-from pipeline_wire import session  # noqa: E402
+from pipeline_wire import fetch_jars, random_values, session  # noqa: E402
 from processes import cpu_seconds  # noqa: E402
 from pyspark.sql import SparkSession  # noqa: E402
 from tables import short, table  # noqa: E402
 
 from odradek.pipeline.load.loader import Loader, LoadJob  # noqa: E402
 from odradek.pipeline.load.record_rows import RecordColumns  # noqa: E402
-from tests.apache_kafka import jars  # noqa: E402
 from tests.apache_kafka.node import running_kafka  # noqa: E402
 from tests.broker_process import running_broker  # noqa: E402
-from tests.pipeline import feeding, spark_jars  # noqa: E402
+from tests.pipeline import feeding  # noqa: E402
 
 PARTITIONS = 4
 FILES = 4
@@ -45,10 +43,7 @@ def main() -> None:
     parser.add_argument("--record-size", type=int, default=100, help="bytes of each")
     parser.add_argument("--rounds", type=int, default=3)
     args = parser.parse_args()
-    missing = jars.missing() or spark_jars.connector_missing()
-    if missing:
-        raise SystemExit(missing)
-    jars.fetch()
+    fetch_jars()
     with (
         tempfile.TemporaryDirectory(prefix="odradek-bench-") as made,
         running_kafka(Path(made)) as kafka,
@@ -108,13 +103,8 @@ def by_connector(spark: SparkSession, rows: Path, address: str, topic: str) -> N
 
 
 def write_rows(folder: Path, count: int, size: int) -> None:
-    """Words at random, in as many files."""
-    random = Random(7)
-    words = [random.randbytes(6).hex().encode() for _ in range(500)]
-    values = [
-        b" ".join(random.choices(words, k=size // 13 + 1))[: size - 10]
-        for _ in range(5000)
-    ]
+    """A table of several files."""
+    values = random_values(size)
     folder.mkdir()
     for number in range(FILES):
         numbers = range(number, count, FILES)

@@ -62,10 +62,7 @@ def main() -> None:
     parser.add_argument("--record-size", type=int, default=1024, help="bytes of each")
     parser.add_argument("--rounds", type=int, default=3)
     args = parser.parse_args()
-    missing = jars.missing() or spark_jars.connector_missing()
-    if missing:
-        raise SystemExit(missing)
-    jars.fetch()
+    fetch_jars()
     with (
         tempfile.TemporaryDirectory(prefix="odradek-bench-") as made,
         running_kafka(Path(made)) as kafka,
@@ -83,6 +80,14 @@ def main() -> None:
         ]
         with session(Path(made)) as spark:
             measure(spark, Path(made), ways, count, args)
+
+
+def fetch_jars() -> None:
+    """Those of Apache Kafka; ends where they, or the connector's, cannot be had."""
+    missing = jars.missing() or spark_jars.connector_missing()
+    if missing:
+        raise SystemExit(missing)
+    jars.fetch()
 
 
 def measure(
@@ -154,14 +159,19 @@ def stream(spark: SparkSession, way: Way, checkpoint: Path) -> None:
     query.awaitTermination()
 
 
-def fill(address: str, count: int, record_size: int) -> None:
-    """Words at random, which no codec packs to nothing; sent as they are."""
+def random_values(record_size: int) -> list[bytes]:
+    """Words at random, which no codec packs to nothing; ten bytes are for the key."""
     random = Random(7)
     words = [random.randbytes(6).hex().encode() for _ in range(500)]
-    values = [
+    return [
         b" ".join(random.choices(words, k=record_size // 13 + 1))[: record_size - 10]
         for _ in range(5000)
     ]
+
+
+def fill(address: str, count: int, record_size: int) -> None:
+    """They are sent as they are."""
+    values = random_values(record_size)
     feeding.create(address, TOPIC, PARTITIONS)
     options: dict[str, Any] = {
         "bootstrap.servers": address,

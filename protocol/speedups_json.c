@@ -161,6 +161,21 @@ read_cell(Text *text, const Table *table, const Column *column, Py_ssize_t row)
     return 1;
 }
 
+/* The name of a member, and what stands between it and its value. */
+static int
+read_name(Text *text, String *name)
+{
+    if (!take(text, '"') || !read_string(text, name)) {
+        return 0;
+    }
+    skip_space(text);
+    if (!take(text, ':')) {
+        return 0;
+    }
+    skip_space(text);
+    return 1;
+}
+
 static int skip_value(Text *text, int depth);
 
 static int
@@ -173,15 +188,8 @@ skip_members(Text *text, uint8_t closing, int depth)
     }
     do {
         skip_space(text);
-        if (closing == '}') {
-            if (!take(text, '"') || !read_string(text, &name)) {
-                return 0;
-            }
-            skip_space(text);
-            if (!take(text, ':')) {
-                return 0;
-            }
-            skip_space(text);
+        if (closing == '}' && !read_name(text, &name)) {
+            return 0;
         }
         if (!skip_value(text, depth + 1)) {
             return 0;
@@ -232,14 +240,9 @@ static int
 read_member(Text *text, Table *table, Py_ssize_t row)
 {
     String name;
-    if (!take(text, '"') || !read_string(text, &name) || name.has_escapes) {
+    if (!read_name(text, &name) || name.has_escapes) {
         return 0;
     }
-    skip_space(text);
-    if (!take(text, ':')) {
-        return 0;
-    }
-    skip_space(text);
     Column *column = find_column(table, &name);
     if (column == NULL) {
         return skip_value(text, 0);

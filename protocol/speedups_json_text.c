@@ -1,5 +1,5 @@
-/* The tokens of JSON: strings, numbers, and dates as strings, of which only what nobody doubts is read; see
- * speedups_json.c. A 0 or NULL is a doubt.
+/* The tokens of JSON: strings, numbers, and dates as strings, of which only what nobody
+ * doubts is read; see speedups_json.c. A 0 or NULL is a doubt.
  */
 #include "speedups_json.h"
 

@@ -43,7 +43,6 @@ class UsualJson:
     """Reads binary values into a struct of flat types."""
 
     def __init__(self, kind: pa.StructType) -> None:
-        self._type = kind
         fields = self._fields = list(kind)
         self._kinds = b"".join(_kind(each.type) for each in fields)
         self._names = tuple(each.name.encode() for each in fields)
