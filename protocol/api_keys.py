@@ -4,7 +4,7 @@ from enum import IntEnum
 
 
 class ApiKey(IntEnum):
-    """The APIs of Apache Kafka 4.3 that clients, or observers of a quorum, may call."""
+    """The APIs of Apache Kafka 4.3 that clients and brokers may call."""
 
     PRODUCE = 0
     FETCH = 1
@@ -56,12 +56,16 @@ class ApiKey(IntEnum):
     ALTER_USER_SCRAM_CREDENTIALS = 51
     DESCRIBE_QUORUM = 55
     UPDATE_FEATURES = 57
+    ENVELOPE = 58
     FETCH_SNAPSHOT = 59
     DESCRIBE_CLUSTER = 60
     DESCRIBE_PRODUCERS = 61
+    BROKER_REGISTRATION = 62
+    BROKER_HEARTBEAT = 63
     UNREGISTER_BROKER = 64
     DESCRIBE_TRANSACTIONS = 65
     LIST_TRANSACTIONS = 66
+    ALLOCATE_PRODUCER_IDS = 67
     CONSUMER_GROUP_HEARTBEAT = 68
     CONSUMER_GROUP_DESCRIBE = 69
     GET_TELEMETRY_SUBSCRIPTIONS = 71
